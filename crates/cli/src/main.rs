@@ -1,0 +1,3 @@
+//! The `bsoap` command.
+
+fn main() {}
