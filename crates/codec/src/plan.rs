@@ -1,0 +1,382 @@
+//! The Plan: a flat, immutable table that says how the messages of a service are written and read.
+//!
+//! A Plan knows elements, types, particles, attributes and leaves by number and refers to them by
+//! number; it knows nothing of schema documents. `bsoap-schema` compiles it, once, through
+//! [`PlanBuilder`]; encoder, decoder and views only read it. How a message described here lies in
+//! memory is told in `docs/design/record-layout.md`.
+//!
+//! ```text
+//! Element ──type──► Type ──attributes──► Attribute ──► Leaf
+//!    ▲                └──content──► Simple(Leaf) | Particle | Mixed | Any | Empty
+//!    └──────────────term──────────────────────────────┘
+//! ```
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bsoap_datatypes::SimpleType;
+use bsoap_xml::{NameId, Vocabulary};
+
+mod build;
+mod first;
+
+pub use build::{AttributeDef, ElementDef, ParticleDef, PlanBuilder, PlanError, TermDef, TypeDef};
+pub use first::{FirstSet, Step};
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// This number as an index into the Plan's table.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// An element declaration of a Plan.
+    ElementId,
+    /// A simple or complex type of a Plan.
+    TypeId,
+    /// A particle of a Plan.
+    ParticleId,
+    /// An attribute use of a Plan.
+    AttributeId,
+    /// A leaf of a Plan: how one simple value is read, kept and written.
+    LeafId,
+}
+
+/// How the messages of a service are written and read. Built by [`PlanBuilder`], shared by `Arc`.
+#[derive(Debug)]
+pub struct Plan {
+    pub(crate) vocabulary: Arc<Vocabulary>,
+    pub(crate) elements: Vec<Element>,
+    pub(crate) types: Vec<Type>,
+    pub(crate) particles: Vec<Particle>,
+    /// Children of group particles, in stretches that [`Term`] points into.
+    pub(crate) children: Vec<ParticleId>,
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) leaves: Vec<Leaf>,
+    /// A prefix for each namespace of the vocabulary, by `NamespaceId`; the empty string for no namespace.
+    pub(crate) prefixes: Vec<String>,
+}
+
+impl Plan {
+    /// The names this Plan knows, shared with the reader.
+    pub fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
+    }
+
+    /// An element by number.
+    #[inline]
+    pub fn element(&self, id: ElementId) -> &Element {
+        &self.elements[id.index()]
+    }
+
+    /// A type by number.
+    #[inline]
+    pub fn ty(&self, id: TypeId) -> &Type {
+        &self.types[id.index()]
+    }
+
+    /// A particle by number.
+    #[inline]
+    pub fn particle(&self, id: ParticleId) -> &Particle {
+        &self.particles[id.index()]
+    }
+
+    /// An attribute by number.
+    #[inline]
+    pub fn attribute(&self, id: AttributeId) -> &Attribute {
+        &self.attributes[id.index()]
+    }
+
+    /// A leaf by number.
+    #[inline]
+    pub fn leaf(&self, id: LeafId) -> &Leaf {
+        &self.leaves[id.index()]
+    }
+
+    /// The children of a group particle, in schema order.
+    #[inline]
+    pub fn group(&self, children: &Range<u32>) -> &[ParticleId] {
+        &self.children[children.start as usize..children.end as usize]
+    }
+
+    /// How many element declarations the Plan has.
+    pub fn element_count(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// How many types the Plan has.
+    pub fn type_count(&self) -> usize {
+        self.types.len()
+    }
+
+    /// The prefix this Plan writes for a namespace of its vocabulary; empty for no namespace.
+    pub fn prefix(&self, namespace: bsoap_xml::NamespaceId) -> &str {
+        &self.prefixes[namespace.0 as usize]
+    }
+}
+
+/// An element declaration, global or local.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Element {
+    /// Its expanded name (a local, unqualified element is in no namespace).
+    pub name: NameId,
+    /// Its declared type.
+    pub ty: TypeId,
+    /// Whether `xsi:nil="true"` may stand in for content.
+    pub nillable: bool,
+    /// Whether the element itself may not appear (only its substitutes).
+    pub is_abstract: bool,
+    /// The value of an element that is present but empty.
+    pub default: Option<Box<str>>,
+    /// The only value allowed.
+    pub fixed: Option<Box<str>>,
+    /// `<prefix:local` and `</prefix:local>` as the encoder writes them.
+    pub open_tag: Box<[u8]>,
+    /// The end tag as the encoder writes it.
+    pub close_tag: Box<[u8]>,
+    /// Whether a state marker precedes the value: nillable, or a type with alternatives.
+    pub has_state: bool,
+    /// Whether the value is always exactly one slot, even when absent or nil.
+    pub is_scalar: bool,
+    /// Slots of a value, state marker included, if that number never varies.
+    pub stride: Option<u32>,
+    /// Whether values of this element are header blocks or otherwise belong to SOAP itself; free for
+    /// the layers above.
+    pub role: Role,
+}
+
+/// What an element is to SOAP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Role {
+    /// Part of the application's message.
+    #[default]
+    Application,
+    /// The Envelope, Header, Body or Fault of SOAP.
+    Soap,
+    /// A declared header block.
+    HeaderBlock,
+}
+
+/// A simple or complex type.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Type {
+    /// Its expanded name, if it has one: what `xsi:type` says.
+    pub name: Option<NameId>,
+    /// Its attribute uses, in schema order (inherited ones first).
+    pub attributes: Range<u32>,
+    /// Which undeclared attributes are allowed and kept, if any.
+    pub any_attribute: Option<Wildcard>,
+    /// What stands between the tags.
+    pub content: Content,
+    /// The types that `xsi:type` may name in its place, itself included; empty if there is no choice.
+    pub alternatives: Box<[TypeId]>,
+    /// The type this one is derived from.
+    pub base: Option<TypeId>,
+    /// Whether only a derived type may appear.
+    pub is_abstract: bool,
+    /// Slots of attributes and content, if that number never varies.
+    pub stride: Option<u32>,
+}
+
+impl Type {
+    /// The attribute uses by number.
+    pub fn attribute_ids(&self) -> impl ExactSizeIterator<Item = AttributeId> + use<> {
+        self.attributes.clone().map(AttributeId)
+    }
+}
+
+/// What stands between the tags of an element.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing but white space.
+    Empty,
+    /// A simple value.
+    Simple(LeafId),
+    /// Elements only.
+    Particle(ParticleId),
+    /// Text and elements mixed. The particle is what validation checks; the elements (in
+    /// [`Content::Mixed::elements`], each a particle of one element or wildcard) is what items refer to.
+    Mixed {
+        /// The content model.
+        particle: ParticleId,
+        /// All element particles and wildcards of the model, a stretch of `Plan::children`.
+        elements: Range<u32>,
+    },
+    /// Anything (`xs:anyType`): kept as XML.
+    Any,
+}
+
+/// How often a term occurs.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Particle {
+    /// The least number of occurrences.
+    pub min: u32,
+    /// The most, or [`UNBOUNDED`].
+    pub max: u32,
+    /// What occurs.
+    pub term: Term,
+    /// Whether nothing at all satisfies it.
+    pub is_emptiable: bool,
+    /// Which names an occurrence can start with, and through which child.
+    pub first: FirstSet,
+    /// Slots of the particle with its markers, if that number never varies.
+    pub stride: Option<u32>,
+}
+
+/// `maxOccurs="unbounded"`.
+pub const UNBOUNDED: u32 = u32::MAX;
+
+impl Particle {
+    /// Exactly once: no marker.
+    #[inline]
+    pub fn is_required_once(&self) -> bool {
+        self.min == 1 && self.max == 1
+    }
+
+    /// May occur more than once: a count marker.
+    #[inline]
+    pub fn repeats(&self) -> bool {
+        self.max > 1
+    }
+}
+
+/// What a particle repeats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Term {
+    /// An element.
+    Element(ElementId),
+    /// Children one after the other; a stretch of `Plan::children`, see [`Plan::group`].
+    Sequence(Range<u32>),
+    /// One of the children.
+    Choice(Range<u32>),
+    /// The children in any order, each at most once.
+    All(Range<u32>),
+    /// Any element that the wildcard admits, kept as XML.
+    Any(Wildcard),
+}
+
+/// `any` or `anyAttribute`: which namespaces are admitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wildcard {
+    /// The namespaces admitted.
+    pub namespaces: NamespaceConstraint,
+    /// How strictly content is checked against declarations.
+    pub process: ProcessContents,
+}
+
+/// The `namespace` of a wildcard. (XML Schema Part 1 §3.10.1)
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NamespaceConstraint {
+    /// `##any`
+    Any,
+    /// `##other`: neither this namespace nor none.
+    Not(String),
+    /// A list; the empty string stands for no namespace.
+    OneOf(Vec<String>),
+}
+
+impl NamespaceConstraint {
+    /// Whether a name in `namespace` (empty: none) is admitted.
+    pub fn admits(&self, namespace: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Not(other) => !namespace.is_empty() && namespace != other,
+            Self::OneOf(list) => list.iter().any(|one| one == namespace),
+        }
+    }
+}
+
+/// `processContents` of a wildcard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessContents {
+    /// Declarations must be found and obeyed.
+    Strict,
+    /// Obeyed where found.
+    Lax,
+    /// Not looked at.
+    Skip,
+}
+
+/// An attribute use.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Attribute {
+    /// Its expanded name.
+    pub name: NameId,
+    /// How its value is read and kept.
+    pub leaf: LeafId,
+    /// Whether it must be there.
+    pub required: bool,
+    /// The value it has when missing.
+    pub default: Option<Box<str>>,
+    /// The only value allowed.
+    pub fixed: Option<Box<str>>,
+    /// ` prefix:local="` as the encoder writes it.
+    pub open: Box<[u8]>,
+}
+
+/// How one simple value is read, kept and written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Leaf {
+    /// How it lies in its slot.
+    pub kind: LeafKind,
+    /// The simple type: white space, lexical form, facets.
+    pub simple: Arc<SimpleType>,
+    /// Whether the type asks for more than `kind` checks: facets, or a union.
+    pub has_facets: bool,
+}
+
+/// How a simple value lies in its slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafKind {
+    /// 0 or 1.
+    Boolean,
+    /// A signed integer of at most 64 bits.
+    Signed {
+        /// The least value of the type.
+        min: i64,
+        /// The greatest value of the type.
+        max: i64,
+    },
+    /// An unsigned integer of at most 64 bits.
+    Unsigned {
+        /// The greatest value of the type.
+        max: u64,
+    },
+    /// 32-bit floating point, in the low half.
+    Float,
+    /// 64-bit floating point.
+    Double,
+    /// The lexical form after white-space processing, in the heap.
+    Text,
+    /// Octets, in the heap; written as base64.
+    Base64,
+    /// Octets, in the heap; written as hexadecimal digits.
+    Hex,
+    /// `{namespace}local`, in the heap.
+    Name,
+    /// A count, then items of this leaf, separated by spaces in the text.
+    List(LeafId),
+}
+
+impl LeafKind {
+    /// Whether the slot points into the heap.
+    pub fn is_in_heap(self) -> bool {
+        matches!(self, Self::Text | Self::Base64 | Self::Hex | Self::Name)
+    }
+}

@@ -1,0 +1,537 @@
+//! Building a Plan. Only the schema compiler does this.
+//!
+//! Definitions may refer to types that are defined later (types are recursive), so a type is first
+//! reserved, then defined. [`PlanBuilder::finish`] checks that all is there and derives what the hot
+//! path wants ready: strides, first sets, tag bytes.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bsoap_datatypes::{Datatype, SimpleType, Variety};
+use bsoap_xml::{NameId, VocabularyBuilder};
+
+use super::{
+    Attribute, AttributeId, Content, Element, ElementId, FirstSet, Leaf, LeafId, LeafKind, Particle, ParticleId, Plan, Role, Term, Type, TypeId, Wildcard,
+};
+
+/// The widest row kept as a row. Types may contain one another, so without a bound a small schema
+/// could ask for a row of 2⁴⁰ slots.
+const MAX_STRIDE: u32 = 4096;
+
+/// Collects definitions; [`finish`](Self::finish) makes the [`Plan`].
+#[derive(Debug, Default)]
+pub struct PlanBuilder {
+    names: VocabularyBuilder,
+    namespaces: Vec<(String, Option<String>)>,
+    /// Local name of each `NameId` with its namespace, for tag bytes.
+    spelled: HashMap<NameId, (String, String)>,
+    elements: Vec<ElementDef>,
+    types: Vec<Option<TypeDef>>,
+    particles: Vec<ParticleDef>,
+    leaves: Vec<Leaf>,
+    leaf_of: HashMap<*const SimpleType, LeafId>,
+}
+
+/// An element to be.
+#[derive(Clone, Debug)]
+pub struct ElementDef {
+    /// Its expanded name.
+    pub name: NameId,
+    /// Its type, reserved or defined.
+    pub ty: TypeId,
+    /// `nillable`
+    pub nillable: bool,
+    /// `abstract`
+    pub is_abstract: bool,
+    /// `default`
+    pub default: Option<String>,
+    /// `fixed`
+    pub fixed: Option<String>,
+    /// What it is to SOAP.
+    pub role: Role,
+}
+
+/// A type to be.
+#[derive(Clone, Debug)]
+pub struct TypeDef {
+    /// Its expanded name, if it has one.
+    pub name: Option<NameId>,
+    /// Attribute uses, inherited ones first.
+    pub attributes: Vec<AttributeDef>,
+    /// `anyAttribute`
+    pub any_attribute: Option<Wildcard>,
+    /// What stands between the tags. (For `Mixed`, leave `elements` empty: it is derived.)
+    pub content: Content,
+    /// What `xsi:type` may name instead, itself included (unless abstract); empty for no choice.
+    pub alternatives: Vec<TypeId>,
+    /// The type it is derived from.
+    pub base: Option<TypeId>,
+    /// `abstract`
+    pub is_abstract: bool,
+}
+
+/// An attribute use to be.
+#[derive(Clone, Debug)]
+pub struct AttributeDef {
+    /// Its expanded name.
+    pub name: NameId,
+    /// Its simple type, as a leaf.
+    pub leaf: LeafId,
+    /// `use="required"`
+    pub required: bool,
+    /// `default`
+    pub default: Option<String>,
+    /// `fixed`
+    pub fixed: Option<String>,
+}
+
+/// A particle to be.
+#[derive(Clone, Debug)]
+pub struct ParticleDef {
+    /// `minOccurs`
+    pub min: u32,
+    /// `maxOccurs`, [`UNBOUNDED`](super::UNBOUNDED) for no bound.
+    pub max: u32,
+    /// What occurs.
+    pub term: TermDef,
+}
+
+/// A term to be: groups name their children.
+#[derive(Clone, Debug)]
+pub enum TermDef {
+    /// An element.
+    Element(ElementId),
+    /// One after the other.
+    Sequence(Vec<ParticleId>),
+    /// One of them.
+    Choice(Vec<ParticleId>),
+    /// In any order.
+    All(Vec<ParticleId>),
+    /// A wildcard.
+    Any(Wildcard),
+}
+
+/// Why a Plan could not be finished: a mistake of the compiler that built it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// A type was reserved and never defined.
+    UndefinedType(TypeId),
+    /// More entries than a Plan can number.
+    TooLarge,
+}
+
+impl std::fmt::Display for PlanError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::UndefinedType(id) => write!(f, "type {} was reserved and never defined", id.0),
+            Self::TooLarge => f.write_str("more entries than a plan can number"),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl PlanBuilder {
+    /// An empty builder.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of an expanded name; the same name gives the same number.
+    pub fn name(&mut self, namespace: &str, local: &str) -> NameId {
+        let id = self.names.name(namespace, local);
+        self.spelled.entry(id).or_insert_with(|| (namespace.to_owned(), local.to_owned()));
+        id
+    }
+
+    /// Proposes the prefix to write for a namespace; the first proposal that is free is taken, otherwise `nsN`.
+    pub fn prefix(&mut self, namespace: &str, prefix: &str) {
+        match self.namespaces.iter_mut().find(|known| known.0 == namespace) {
+            Some(known) => {
+                known.1.get_or_insert_with(|| prefix.to_owned());
+            }
+            None => self.namespaces.push((namespace.to_owned(), Some(prefix.to_owned()))),
+        }
+    }
+
+    /// Adds an element declaration.
+    pub fn element(&mut self, def: ElementDef) -> ElementId {
+        self.elements.push(def);
+        ElementId(self.elements.len() as u32 - 1)
+    }
+
+    /// Reserves a number for a type, so that others can refer to it before it is defined.
+    pub fn reserve_type(&mut self) -> TypeId {
+        self.types.push(None);
+        TypeId(self.types.len() as u32 - 1)
+    }
+
+    /// Defines a reserved type.
+    pub fn define_type(&mut self, id: TypeId, def: TypeDef) {
+        self.types[id.index()] = Some(def);
+    }
+
+    /// The definition given for a type so far, to be amended (alternatives are known last).
+    pub fn type_mut(&mut self, id: TypeId) -> Option<&mut TypeDef> {
+        self.types[id.index()].as_mut()
+    }
+
+    /// Adds a particle.
+    pub fn particle(&mut self, def: ParticleDef) -> ParticleId {
+        self.particles.push(def);
+        ParticleId(self.particles.len() as u32 - 1)
+    }
+
+    /// The leaf of a simple type; one type has one leaf.
+    pub fn leaf(&mut self, simple: &Arc<SimpleType>) -> LeafId {
+        if let Some(&id) = self.leaf_of.get(&Arc::as_ptr(simple)) {
+            return id;
+        }
+        let (kind, is_union) = match simple.variety() {
+            Variety::Atomic(datatype) => (kind_of(*datatype), false),
+            Variety::List(item) if matches!(item.variety(), Variety::List(_)) => (LeafKind::Text, true),
+            Variety::List(item) => (LeafKind::List(self.leaf(&item.clone())), false),
+            Variety::Union(_) => (LeafKind::Text, true),
+        };
+        let has_facets = is_union || simple.has_facets();
+        self.leaves.push(Leaf { kind, simple: simple.clone(), has_facets });
+        let id = LeafId(self.leaves.len() as u32 - 1);
+        // The Leaf above keeps the type alive, so its address stays its own.
+        self.leaf_of.insert(Arc::as_ptr(simple), id);
+        id
+    }
+
+    /// Checks and derives; the Plan is then ready for the hot path.
+    ///
+    /// # Errors
+    /// When a reserved type was never defined, or a table is too large to number.
+    pub fn finish(self) -> Result<Plan, PlanError> {
+        if let Some(missing) = self.types.iter().position(Option::is_none) {
+            return Err(PlanError::UndefinedType(TypeId(missing as u32)));
+        }
+        if self.particles.len() > u32::MAX as usize / 2 || self.elements.len() > u32::MAX as usize / 2 {
+            return Err(PlanError::TooLarge);
+        }
+        let vocabulary = Arc::new(self.names.build());
+        let prefixes = assign_prefixes(&vocabulary, &self.namespaces);
+        let mut plan = Plan {
+            vocabulary,
+            elements: Vec::with_capacity(self.elements.len()),
+            types: Vec::with_capacity(self.types.len()),
+            particles: Vec::with_capacity(self.particles.len()),
+            children: Vec::new(),
+            attributes: Vec::new(),
+            leaves: self.leaves,
+            prefixes,
+        };
+        for def in self.types.into_iter().flatten() {
+            plan.add_type(def);
+        }
+        for def in self.elements {
+            plan.add_element(def);
+        }
+        for def in self.particles {
+            plan.add_particle(def);
+        }
+        plan.derive();
+        Ok(plan)
+    }
+}
+
+fn kind_of(datatype: Datatype) -> LeafKind {
+    match datatype {
+        Datatype::Boolean => LeafKind::Boolean,
+        Datatype::Long => LeafKind::Signed { min: i64::MIN, max: i64::MAX },
+        Datatype::Int => LeafKind::Signed { min: i32::MIN.into(), max: i32::MAX.into() },
+        Datatype::Short => LeafKind::Signed { min: i16::MIN.into(), max: i16::MAX.into() },
+        Datatype::Byte => LeafKind::Signed { min: i8::MIN.into(), max: i8::MAX.into() },
+        Datatype::UnsignedLong => LeafKind::Unsigned { max: u64::MAX },
+        Datatype::UnsignedInt => LeafKind::Unsigned { max: u32::MAX.into() },
+        Datatype::UnsignedShort => LeafKind::Unsigned { max: u16::MAX.into() },
+        Datatype::UnsignedByte => LeafKind::Unsigned { max: u8::MAX.into() },
+        Datatype::Float => LeafKind::Float,
+        Datatype::Double => LeafKind::Double,
+        Datatype::Base64Binary => LeafKind::Base64,
+        Datatype::HexBinary => LeafKind::Hex,
+        Datatype::QName | Datatype::Notation => LeafKind::Name,
+        _ => LeafKind::Text,
+    }
+}
+
+/// One prefix per namespace of the vocabulary, all different; none for no namespace.
+fn assign_prefixes(vocabulary: &bsoap_xml::Vocabulary, proposed: &[(String, Option<String>)]) -> Vec<String> {
+    let mut prefixes: Vec<String> = Vec::new();
+    for (id, namespace) in vocabulary.namespaces() {
+        debug_assert_eq!(id.0 as usize, prefixes.len());
+        let wish = proposed.iter().find(|known| known.0 == namespace).and_then(|known| known.1.clone());
+        let free = |prefix: &String| !prefix.is_empty() && prefix != "xmlns" && !prefixes.contains(prefix);
+        let prefix = match namespace {
+            "" => String::new(),
+            "http://www.w3.org/XML/1998/namespace" => "xml".to_owned(),
+            _ => wish.filter(free).unwrap_or_else(|| {
+                (1..).map(|n| format!("ns{n}")).find(free).expect("there are more numbers than namespaces")
+            }),
+        };
+        prefixes.push(prefix);
+    }
+    prefixes
+}
+
+impl Plan {
+    fn spelled(&self, name: NameId) -> String {
+        let prefix = self.prefix(self.vocabulary.namespace_of(name));
+        let local = self.vocabulary.local(name);
+        if prefix.is_empty() { local.to_owned() } else { format!("{prefix}:{local}") }
+    }
+
+    fn add_type(&mut self, def: TypeDef) {
+        let start = self.attributes.len() as u32;
+        for attribute in def.attributes {
+            let open = format!(" {}=\"", self.spelled(attribute.name)).into_bytes().into();
+            self.attributes.push(Attribute {
+                name: attribute.name,
+                leaf: attribute.leaf,
+                required: attribute.required,
+                default: attribute.default.map(Into::into),
+                fixed: attribute.fixed.map(Into::into),
+                open,
+            });
+        }
+        self.types.push(Type {
+            name: def.name,
+            attributes: start..self.attributes.len() as u32,
+            any_attribute: def.any_attribute,
+            content: def.content,
+            alternatives: def.alternatives.into(),
+            base: def.base,
+            is_abstract: def.is_abstract,
+            stride: None,
+        });
+    }
+
+    fn add_element(&mut self, def: ElementDef) {
+        let spelled = self.spelled(def.name);
+        let ty = &self.types[def.ty.index()];
+        let has_alternatives = !ty.alternatives.is_empty();
+        let plain = ty.attributes.is_empty() && ty.any_attribute.is_none() && !has_alternatives;
+        let single = match ty.content {
+            Content::Simple(leaf) => !matches!(self.leaves[leaf.index()].kind, LeafKind::List(_)),
+            _ => false,
+        };
+        self.elements.push(Element {
+            name: def.name,
+            ty: def.ty,
+            nillable: def.nillable,
+            is_abstract: def.is_abstract,
+            default: def.default.map(Into::into),
+            fixed: def.fixed.map(Into::into),
+            open_tag: format!("<{spelled}").into_bytes().into(),
+            close_tag: format!("</{spelled}>").into_bytes().into(),
+            has_state: def.nillable || has_alternatives,
+            is_scalar: plain && single,
+            stride: None,
+            role: def.role,
+        });
+    }
+
+    fn add_particle(&mut self, def: ParticleDef) {
+        let mut stretch = |children: Vec<ParticleId>| -> Range<u32> {
+            let start = self.children.len() as u32;
+            self.children.extend(children);
+            start..self.children.len() as u32
+        };
+        let term = match def.term {
+            TermDef::Element(element) => Term::Element(element),
+            TermDef::Sequence(children) => Term::Sequence(stretch(children)),
+            TermDef::Choice(children) => Term::Choice(stretch(children)),
+            TermDef::All(children) => Term::All(stretch(children)),
+            TermDef::Any(wildcard) => Term::Any(wildcard),
+        };
+        self.particles.push(Particle {
+            min: def.min,
+            max: def.max,
+            term,
+            is_emptiable: def.min == 0,
+            first: FirstSet::default(),
+            stride: None,
+        });
+    }
+
+    /// Fills in all that follows from the definitions.
+    fn derive(&mut self) {
+        for particle in self.bottom_up() {
+            self.derive_particle(particle);
+        }
+        self.derive_mixed();
+        self.derive_strides();
+    }
+
+    /// Every particle after its children. (Groups cannot contain themselves: XML Schema Part 1
+    /// §3.8.6; types can, but a particle names an element, not what is in it.)
+    fn bottom_up(&self) -> Vec<ParticleId> {
+        let mut order = Vec::with_capacity(self.particles.len());
+        let mut seen = vec![false; self.particles.len()];
+        let mut stack = Vec::new();
+        for start in 0..self.particles.len() as u32 {
+            stack.push((ParticleId(start), false));
+            while let Some((id, children_done)) = stack.pop() {
+                if children_done {
+                    order.push(id);
+                } else if !std::mem::replace(&mut seen[id.index()], true) {
+                    stack.push((id, true));
+                    stack.extend(self.children_of(id).iter().map(|&child| (child, false)));
+                }
+            }
+        }
+        order
+    }
+
+    /// The children of a group particle; none for an element or a wildcard.
+    pub fn children_of(&self, id: ParticleId) -> &[ParticleId] {
+        match &self.particle(id).term {
+            Term::Sequence(children) | Term::Choice(children) | Term::All(children) => self.group(children),
+            Term::Element(_) | Term::Any(_) => &[],
+        }
+    }
+
+    fn derive_particle(&mut self, id: ParticleId) {
+        let (mut names, mut wildcards) = (Vec::new(), Vec::new());
+        let mut add = |child: &Particle, index: u32| {
+            names.extend(child.first.names().map(|(name, _)| (name, index)));
+            wildcards.extend(child.first.wildcards().map(|(admitted, _)| (admitted.clone(), index)));
+        };
+        let particle = self.particle(id);
+        let emptiable_term = match &particle.term {
+            Term::Element(element) => {
+                names.push((self.element(*element).name, 0));
+                false
+            }
+            Term::Any(wildcard) => {
+                wildcards.push((wildcard.namespaces.clone(), 0));
+                false
+            }
+            Term::Sequence(children) => {
+                let children = self.group(children);
+                let mut open = true;
+                for (index, &child) in children.iter().enumerate() {
+                    let child = self.particle(child);
+                    if open {
+                        add(child, index as u32);
+                    }
+                    open &= child.is_emptiable;
+                }
+                open
+            }
+            Term::Choice(children) | Term::All(children) => {
+                let is_all = matches!(particle.term, Term::All(_));
+                let children = self.group(children);
+                for (index, &child) in children.iter().enumerate() {
+                    add(self.particle(child), index as u32);
+                }
+                let mut emptiable = children.iter().map(|&child| self.particle(child).is_emptiable);
+                if is_all { emptiable.all(|one| one) } else { children.is_empty() || emptiable.any(|one| one) }
+            }
+        };
+        let particle = &mut self.particles[id.index()];
+        particle.is_emptiable = particle.min == 0 || emptiable_term;
+        particle.first = FirstSet::new(names, wildcards);
+    }
+
+    /// Lists the elements and wildcards of each mixed content model, so that items can name them.
+    fn derive_mixed(&mut self) {
+        for index in 0..self.types.len() {
+            let Content::Mixed { particle, .. } = self.types[index].content else { continue };
+            let mut stack = vec![particle];
+            let mut leaves = Vec::new();
+            while let Some(id) = stack.pop() {
+                match &self.particle(id).term {
+                    Term::Element(_) | Term::Any(_) => leaves.push(id),
+                    _ => stack.extend(self.children_of(id).iter().rev()),
+                }
+            }
+            let start = self.children.len() as u32;
+            self.children.extend(leaves);
+            let elements = start..self.children.len() as u32;
+            self.types[index].content = Content::Mixed { particle, elements };
+        }
+    }
+
+    /// Strides, to a fixed point from below: a recursive type never gets one.
+    fn derive_strides(&mut self) {
+        let order = self.bottom_up();
+        loop {
+            let mut changed = false;
+            for index in 0..self.types.len() {
+                let stride = self.type_stride(&self.types[index]);
+                changed |= std::mem::replace(&mut self.types[index].stride, stride) != stride;
+            }
+            for index in 0..self.elements.len() {
+                let stride = self.element_stride(&self.elements[index]);
+                changed |= std::mem::replace(&mut self.elements[index].stride, stride) != stride;
+            }
+            for &id in &order {
+                let stride = self.particle_stride(self.particle(id));
+                changed |= std::mem::replace(&mut self.particles[id.index()].stride, stride) != stride;
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    fn type_stride(&self, ty: &Type) -> Option<u32> {
+        if !ty.alternatives.is_empty() {
+            return None;
+        }
+        let mut slots = u32::from(ty.any_attribute.is_some());
+        for id in ty.attribute_ids() {
+            let attribute = self.attribute(id);
+            if matches!(self.leaf(attribute.leaf).kind, LeafKind::List(_)) {
+                return None;
+            }
+            slots += 1 + u32::from(!attribute.required);
+        }
+        let content = match &ty.content {
+            Content::Empty => 0,
+            Content::Simple(leaf) if matches!(self.leaf(*leaf).kind, LeafKind::List(_)) => return None,
+            Content::Simple(_) | Content::Any => 1,
+            Content::Particle(particle) => self.particle(*particle).stride?,
+            Content::Mixed { .. } => return None,
+        };
+        slots.checked_add(content).filter(|&slots| slots <= MAX_STRIDE)
+    }
+
+    fn element_stride(&self, element: &Element) -> Option<u32> {
+        let value = self.ty(element.ty).stride?;
+        match (element.has_state, element.is_scalar) {
+            (false, _) => Some(value),
+            (true, true) => Some(2),
+            (true, false) => None,
+        }
+    }
+
+    fn particle_stride(&self, particle: &Particle) -> Option<u32> {
+        if particle.repeats() {
+            return None;
+        }
+        let optional = particle.min == 0;
+        match &particle.term {
+            Term::Element(id) => {
+                let element = self.element(*id);
+                match (optional, element.is_scalar) {
+                    (false, _) => element.stride,
+                    (true, true) => Some(2),
+                    (true, false) => None,
+                }
+            }
+            Term::Any(_) => Some(1 + u32::from(optional)),
+            Term::Sequence(children) if !optional => {
+                let mut strides = self.group(children).iter().map(|&child| self.particle(child).stride);
+                strides.try_fold(0, |sum: u32, stride| sum.checked_add(stride?).filter(|&sum| sum <= MAX_STRIDE))
+            }
+            Term::Sequence(_) | Term::Choice(_) | Term::All(_) => None,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Which names a particle can start with: what the decoder asks at every start tag.
+
+use std::collections::HashMap;
+
+use bsoap_xml::{NameId, NamespaceId, Vocabulary};
+
+use super::NamespaceConstraint;
+
+/// The names an occurrence of a particle can start with, and through which of its children.
+///
+/// Content models are deterministic (XML Schema Part 1, Unique Particle Attribution), so one name
+/// leads to one child. Where a schema breaks that rule, the first child in schema order wins.
+#[derive(Debug, Default, Clone)]
+pub struct FirstSet {
+    /// Sorted by name.
+    names: Box<[(NameId, u32)]>,
+    /// For long sets: the same as a map.
+    map: Option<HashMap<NameId, u32>>,
+    /// Wildcards, in schema order; tried after the names.
+    wildcards: Box<[(NamespaceConstraint, u32)]>,
+}
+
+/// How a name enters a particle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// As the name of a declared element, through the child of this index.
+    Named(u32),
+    /// Through a wildcard, which is or is in the child of this index.
+    Wild(u32),
+}
+
+impl Step {
+    /// The index of the child.
+    pub fn child(self) -> u32 {
+        match self {
+            Self::Named(child) | Self::Wild(child) => child,
+        }
+    }
+}
+
+impl FirstSet {
+    pub(super) fn new(mut names: Vec<(NameId, u32)>, wildcards: Vec<(NamespaceConstraint, u32)>) -> Self {
+        names.sort();
+        names.dedup_by_key(|entry| entry.0);
+        let map = (names.len() > 16).then(|| names.iter().copied().collect());
+        Self { names: names.into(), map, wildcards: wildcards.into() }
+    }
+
+    /// The way a name of the vocabulary takes, or `None` if the particle cannot start with it.
+    #[inline]
+    pub fn step(&self, name: NameId, vocabulary: &Vocabulary) -> Option<Step> {
+        if let Some(child) = self.named(name) {
+            return Some(Step::Named(child));
+        }
+        if self.wildcards.is_empty() {
+            return None;
+        }
+        self.wild(vocabulary.namespace(name))
+    }
+
+    /// The way of a declared name only.
+    #[inline]
+    pub fn named(&self, name: NameId) -> Option<u32> {
+        match &self.map {
+            Some(map) => map.get(&name).copied(),
+            None => self.names.iter().find(|entry| entry.0 == name).map(|entry| entry.1),
+        }
+    }
+
+    /// The way of a name that the vocabulary does not have: only a wildcard can take it.
+    pub fn wild(&self, namespace: &str) -> Option<Step> {
+        self.wildcards.iter().find(|(admitted, _)| admitted.admits(namespace)).map(|entry| Step::Wild(entry.1))
+    }
+
+    /// The names, sorted by number, with the index of the child each leads to.
+    pub fn names(&self) -> impl Iterator<Item = (NameId, u32)> + '_ {
+        self.names.iter().copied()
+    }
+
+    /// The wildcards, with the index of the child each leads to.
+    pub fn wildcards(&self) -> impl Iterator<Item = (&NamespaceConstraint, u32)> + '_ {
+        self.wildcards.iter().map(|(admitted, child)| (admitted, *child))
+    }
+
+    /// Names in no particular namespace id are compared by id; this says whether any name of
+    /// `namespace` is in the set.
+    pub fn has_namespace(&self, namespace: NamespaceId, vocabulary: &Vocabulary) -> bool {
+        self.names.iter().any(|entry| vocabulary.namespace_of(entry.0) == namespace)
+    }
+}

@@ -1,0 +1,154 @@
+//! The Record: the values of one message in document order, as 8-byte slots and a heap for strings.
+//!
+//! What each slot means is told by the [`Plan`] it was made by; see `docs/design/record-layout.md`.
+
+use std::sync::Arc;
+
+use crate::plan::{ElementId, Plan};
+
+mod column;
+
+pub use column::{Column, Scalar};
+
+/// Marker slots: what stands where the schema leaves something open.
+pub mod marker {
+    /// Not there.
+    pub const ABSENT: u64 = 0;
+    /// There.
+    pub const PRESENT: u64 = 1;
+    /// There, with `xsi:nil="true"`.
+    pub const NIL: u64 = 2;
+    /// Not in the text; its value comes from the schema.
+    pub const DEFAULTED: u64 = 3;
+
+    use crate::plan::TypeId;
+
+    /// A state marker: [`PRESENT`] or [`NIL`], with the actual type in the high half.
+    #[inline]
+    pub const fn state(state: u64, ty: TypeId) -> u64 {
+        state | (ty.0 as u64) << 32
+    }
+
+    /// The low half of a state marker.
+    #[inline]
+    pub const fn presence(marker: u64) -> u64 {
+        marker & 0xffff_ffff
+    }
+
+    /// The actual type in a state marker.
+    #[inline]
+    pub const fn actual_type(marker: u64) -> TypeId {
+        TypeId((marker >> 32) as u32)
+    }
+}
+
+/// The values of one message, in document order.
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) root: ElementId,
+    pub(crate) slots: Vec<u64>,
+    pub(crate) heap: Vec<u8>,
+}
+
+impl Record {
+    /// A Record with no slots yet, to be filled in document order.
+    pub fn new(plan: Arc<Plan>, root: ElementId) -> Self {
+        Self { plan, root, slots: Vec::new(), heap: Vec::new() }
+    }
+
+    /// The Plan that says what the slots are.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// The element whose value this is.
+    pub fn root(&self) -> ElementId {
+        self.root
+    }
+
+    /// The slots, in document order.
+    pub fn slots(&self) -> &[u64] {
+        &self.slots
+    }
+
+    /// What text and octet slots point into.
+    pub fn heap(&self) -> &[u8] {
+        &self.heap
+    }
+
+    /// Bytes held, capacity included.
+    pub fn memory(&self) -> usize {
+        self.slots.capacity() * size_of::<u64>() + self.heap.capacity()
+    }
+
+    /// The octets a heap slot points at; empty if the slot is not a heap slot of this Record.
+    #[inline]
+    pub fn octets(&self, slot: u64) -> &[u8] {
+        let (start, length) = heap_range(slot);
+        self.heap.get(start..start + length).unwrap_or_default()
+    }
+
+    /// The text a heap slot points at; empty if it is not text.
+    #[inline]
+    pub fn text(&self, slot: u64) -> &str {
+        std::str::from_utf8(self.octets(slot)).unwrap_or_default()
+    }
+
+    /// Empties the Record for another message of the same Plan; keeps its memory.
+    pub fn clear(&mut self, root: ElementId) {
+        self.root = root;
+        self.slots.clear();
+        self.heap.clear();
+    }
+
+    /// Appends a slot.
+    #[inline]
+    pub(crate) fn push(&mut self, slot: u64) {
+        self.slots.push(slot);
+    }
+
+    /// Appends octets to the heap and a slot that points at them.
+    ///
+    /// # Errors
+    /// [`HeapFull`] past 4 GiB.
+    #[inline]
+    pub(crate) fn push_octets(&mut self, octets: &[u8]) -> Result<(), HeapFull> {
+        let start = self.heap.len();
+        self.heap.extend_from_slice(octets);
+        let slot = heap_slot(start, octets.len()).ok_or(HeapFull)?;
+        self.slots.push(slot);
+        Ok(())
+    }
+}
+
+/// Two Records are equal if the same Plan and root gave them the same values: where strings stand in
+/// the heap does not matter.
+impl PartialEq for Record {
+    fn eq(&self, other: &Self) -> bool {
+        if !Arc::ptr_eq(&self.plan, &other.plan) || self.root != other.root || self.slots.len() != other.slots.len() {
+            return false;
+        }
+        if self.slots == other.slots && self.heap == other.heap {
+            return true;
+        }
+        crate::walk::same_values(self, other)
+    }
+}
+
+/// The heap of a Record has no room: its slots count 4 GiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeapFull;
+
+/// The slot that points at `length` octets from `start`, if they lie within 4 GiB.
+#[inline]
+pub(crate) fn heap_slot(start: usize, length: usize) -> Option<u64> {
+    let (start, length) = (u32::try_from(start).ok()?, u32::try_from(length).ok()?);
+    Some(u64::from(start) | u64::from(length) << 32)
+}
+
+/// Start and length in a heap slot.
+#[inline]
+pub(crate) fn heap_range(slot: u64) -> (usize, usize) {
+    ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)
+}

@@ -1,0 +1,103 @@
+//! A column: the same slot of every row of an array, seen as numbers without copying.
+
+use std::marker::PhantomData;
+
+/// A number that a slot can hold.
+pub trait Scalar: Copy + PartialEq + std::fmt::Debug {
+    /// The number in a slot.
+    fn from_slot(slot: u64) -> Self;
+    /// The slot of a number.
+    fn into_slot(self) -> u64;
+}
+
+macro_rules! scalars {
+    ($($ty:ty: $from:expr, $into:expr;)*) => {$(
+        impl Scalar for $ty {
+            #[inline]
+            fn from_slot(slot: u64) -> Self {
+                ($from)(slot)
+            }
+            #[inline]
+            fn into_slot(self) -> u64 {
+                ($into)(self)
+            }
+        }
+    )*};
+}
+
+scalars! {
+    f64: f64::from_bits, f64::to_bits;
+    f32: |slot| f32::from_bits(slot as u32), |value: f32| u64::from(value.to_bits());
+    i64: |slot| slot as i64, |value| value as u64;
+    i32: |slot| slot as i32, |value: i32| i64::from(value) as u64;
+    i16: |slot| slot as i16, |value: i16| i64::from(value) as u64;
+    i8: |slot| slot as i8, |value: i8| i64::from(value) as u64;
+    u64: |slot| slot, |value| value;
+    u32: |slot| slot as u32, u64::from;
+    u16: |slot| slot as u16, u64::from;
+    u8: |slot| slot as u8, u64::from;
+    bool: |slot| slot != 0, u64::from;
+}
+
+/// The same slot of every row of an array: `rows` numbers, `stride` slots apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'r, T> {
+    slots: &'r [u64],
+    stride: usize,
+    number: PhantomData<T>,
+}
+
+impl<'r, T: Scalar> Column<'r, T> {
+    /// The first slot of every `stride` of `slots`. The last row may be cut short after its first slot.
+    pub(crate) fn new(slots: &'r [u64], stride: usize) -> Self {
+        Self { slots, stride: stride.max(1), number: PhantomData }
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.slots.len().div_ceil(self.stride)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Distance between two numbers, in slots of 8 bytes.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// The number in row `row`.
+    pub fn get(&self, row: usize) -> Option<T> {
+        self.slots.get(row.checked_mul(self.stride)?).map(|&slot| T::from_slot(slot))
+    }
+
+    /// The numbers in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + use<'r, T> {
+        self.slots.iter().step_by(self.stride).map(|&slot| T::from_slot(slot))
+    }
+
+    /// The numbers, copied.
+    pub fn to_vec(&self) -> Vec<T> {
+        self.iter().collect()
+    }
+
+    /// The slots themselves, first row first; rows are [`stride`](Self::stride) slots apart.
+    pub fn slots(&self) -> &'r [u64] {
+        self.slots
+    }
+}
+
+macro_rules! slices {
+    ($($ty:ty),*) => {$(
+        impl<'r> Column<'r, $ty> {
+            /// The numbers as a slice, without copying, if they stand one after the other.
+            pub fn as_slice(&self) -> Option<&'r [$ty]> {
+                (self.stride == 1).then(|| bytemuck::cast_slice(self.slots))
+            }
+        }
+    )*};
+}
+
+slices!(f64, i64, u64);
