@@ -1,0 +1,47 @@
+# What one does with a checkout. `make help` lists it.
+
+CARGO ?= cargo
+PYTHON ?= python3
+TARGET_DIR ?= $(or $(CARGO_TARGET_DIR),target)
+# Arguments for `make bench`, for example: make bench ARGS='decode --case "int/*"'
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench rust-tests docs bench-smoke python-lint peers
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Build, serve examples/mesh, solve the heat equation against it, leave a picture
+	$(CARGO) run --release --package bsoap-cli --bin bsoap -- demo
+
+test: lint rust-tests docs bench-smoke peers ## Everything that must hold: format, lints, tests, conformance, docs, a smoke of the benchmarks
+	@echo "make test: all of it holds"
+
+lint: python-lint ## rustfmt and clippy, warnings denied; ruff where there is Python
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+bench: ## The benchmarks, all or ARGS='decode --case "int/*"'
+	$(CARGO) run --release --package bsoap-cli --bin bsoap -- bench $(ARGS)
+
+# --nocapture for the conformance runners alone: their scores are to be seen, the rest's chatter is not.
+rust-tests: ## Unit, integration, documentation and conformance tests
+	$(CARGO) test --workspace --exclude bsoap-conformance
+	$(CARGO) test --package bsoap-conformance -- --nocapture
+
+docs: ## rustdoc, warnings denied
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
+
+# The command that the tests have just built: no further profile to compile.
+bench-smoke: rust-tests ## Every benchmark once, small, answers checked
+	$(TARGET_DIR)/debug/bsoap bench --quick
+
+python-lint: ## ruff, where there are Python files
+	@if [ -n "$$(git ls-files '*.py')" ]; then \
+	  test -x .venv/bin/ruff || { $(PYTHON) -m venv .venv && .venv/bin/pip install --quiet ruff; }; \
+	  .venv/bin/ruff check . && .venv/bin/ruff format --check .; \
+	fi
+
+peers: ## Which optional peers of tests and benchmarks are installed
+	@.ci/peers
