@@ -1,1 +1,39 @@
-//! Front door.
+//! The datatypes of XML Schema 1.0: lexical form ↔ value.
+//!
+//! This crate knows types and no markup. Text comes in without tags, with its entities resolved;
+//! what goes out has yet to be escaped.
+//!
+//! ```
+//! use bsoap_datatypes::{Datatype, double};
+//!
+//! assert!(Datatype::Int.check("-2147483648").is_ok());
+//! assert_eq!(Datatype::Int.check("12,5").unwrap_err().to_string(), r#""12,5" is not an xs:int"#);
+//! assert_eq!(double::parse_prefix(b"12.5</item>"), Some((12.5, 4)));
+//! ```
+
+#![forbid(unsafe_code)]
+
+pub mod binary;
+pub mod boolean;
+mod datatype;
+pub mod datetime;
+mod decimal;
+pub mod double;
+mod duration;
+mod error;
+pub mod float;
+pub mod integer;
+mod lexical;
+mod moment;
+pub mod name;
+pub mod qname;
+mod uri;
+mod white_space;
+
+pub use datatype::{Datatype, Width};
+pub use datetime::{Date, DateTime, GDay, GMonth, GMonthDay, GYear, GYearMonth, Time};
+pub use decimal::Decimal;
+pub use duration::Duration;
+pub use error::LexicalError;
+pub use qname::{ExpandedName, NamespaceContext};
+pub use white_space::{WhiteSpace, is_white_space, trim};

@@ -1,0 +1,180 @@
+//! `xs:base64Binary` and `xs:hexBinary` (XSD 1.0 Part 2 §3.2.16, §3.2.15).
+
+use crate::white_space::is_white_space;
+use crate::{Datatype, LexicalError};
+
+/// The octets of a lexical form of `xs:base64Binary`, appended to `out`. White space may stand
+/// anywhere in it, as mail-style line breaks do.
+///
+/// After the last padding nothing may follow, and the bits that padding leaves over must be zero,
+/// so that no two forms differ in more than white space. `out` is as it was if there is an error.
+///
+/// ```
+/// use bsoap_datatypes::binary;
+///
+/// let mut octets = Vec::new();
+/// binary::parse_base64(b"aGVs\nbG8=", &mut octets).unwrap();
+/// assert_eq!(octets, b"hello");
+/// assert!(binary::parse_base64(b"aGVsbG9=", &mut octets).is_err());
+/// ```
+pub fn parse_base64(text: &[u8], out: &mut Vec<u8>) -> Result<(), LexicalError> {
+    let start = out.len();
+    let result = if text.iter().copied().any(is_white_space) {
+        let packed: Vec<u8> = text
+            .iter()
+            .copied()
+            .filter(|byte| !is_white_space(*byte))
+            .collect();
+        base64_simd::STANDARD.decode_append(&packed, out)
+    } else {
+        base64_simd::STANDARD.decode_append(text, out)
+    };
+    result.map_err(|_| {
+        out.truncate(start);
+        LexicalError::new(Datatype::Base64Binary, text)
+    })
+}
+
+/// How many octets a lexical form of `xs:base64Binary` stands for, without making them.
+pub fn base64_length(text: &[u8]) -> Result<usize, LexicalError> {
+    checked_base64_length(text).ok_or_else(|| LexicalError::new(Datatype::Base64Binary, text))
+}
+
+/// XSD 1.0 Part 2 §3.2.16 spells the grammar out: groups of four characters of the alphabet, of
+/// which the last may be `xx==` with the low four bits of the second zero, or `xxx=` with the low
+/// two bits of the third zero.
+pub(crate) fn checked_base64_length(text: &[u8]) -> Option<usize> {
+    if !text.iter().copied().any(is_white_space) {
+        base64_simd::STANDARD.check(text).ok()?;
+        return base64_simd::STANDARD.decoded_length(text).ok();
+    }
+    let mut characters = 0_usize;
+    let mut padding = 0_usize;
+    let mut last = 0;
+    for byte in text.iter().copied().filter(|byte| !is_white_space(*byte)) {
+        match (byte, base64_digit(byte)) {
+            (b'=', _) => padding += 1,
+            (_, Some(digit)) if padding == 0 => last = digit,
+            _ => return None,
+        }
+        characters += 1;
+    }
+    let left_over = match padding {
+        0 => 0,
+        1 => last & 0b11,
+        2 => last & 0b1111,
+        _ => return None,
+    };
+    (characters.is_multiple_of(4) && left_over == 0).then(|| characters / 4 * 3 - padding)
+}
+
+fn base64_digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    }
+}
+
+/// Appends the canonical form of `xs:base64Binary`: no white space.
+///
+/// ```
+/// use bsoap_datatypes::binary;
+///
+/// let mut text = Vec::new();
+/// binary::write_base64(b"hello", &mut text);
+/// assert_eq!(text, b"aGVsbG8=");
+/// ```
+pub fn write_base64(octets: &[u8], out: &mut Vec<u8>) {
+    base64_simd::STANDARD.encode_append(octets, out);
+}
+
+/// The octets of a lexical form of `xs:hexBinary`, appended to `out`: pairs of hex digits of
+/// either case. `out` is as it was if there is an error.
+///
+/// ```
+/// use bsoap_datatypes::binary;
+///
+/// let mut octets = Vec::new();
+/// binary::parse_hex(b"0fB7", &mut octets).unwrap();
+/// assert_eq!(octets, [0x0f, 0xb7]);
+/// ```
+pub fn parse_hex(text: &[u8], out: &mut Vec<u8>) -> Result<(), LexicalError> {
+    let start = out.len();
+    hex_simd::decode_append(text, out).map_err(|_| {
+        out.truncate(start);
+        LexicalError::new(Datatype::HexBinary, text)
+    })
+}
+
+pub(crate) fn is_hex(text: &[u8]) -> bool {
+    text.len().is_multiple_of(2) && text.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// Appends the canonical form of `xs:hexBinary`: upper case.
+///
+/// ```
+/// use bsoap_datatypes::binary;
+///
+/// let mut text = Vec::new();
+/// binary::write_hex(&[0x0f, 0xb7], &mut text);
+/// assert_eq!(text, b"0FB7");
+/// ```
+pub fn write_hex(octets: &[u8], out: &mut Vec<u8>) {
+    hex_simd::encode_append(octets, out, hex_simd::AsciiCase::Upper);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_roads_agree_on_what_base64_is() {
+        let cases = [
+            "",
+            "AA==",
+            "AAA=",
+            "AAAA",
+            "AB==",
+            "AAB=",
+            "A===",
+            "====",
+            "AA=",
+            "A",
+            "AA",
+            "AAA",
+            "AA==AAAA",
+            "AA=A",
+            "A=AA",
+            "AAAAA",
+            "AA-_",
+            "AAA\u{e9}",
+            "/+8=",
+        ];
+        for text in cases {
+            let mut octets = Vec::new();
+            let decoded = parse_base64(text.as_bytes(), &mut octets)
+                .ok()
+                .map(|()| octets.len());
+            assert_eq!(decoded, checked_base64_length(text.as_bytes()), "{text}");
+            let spaced = format!("{text} ");
+            assert_eq!(
+                decoded,
+                checked_base64_length(spaced.as_bytes()),
+                "{text} with a space"
+            );
+        }
+    }
+
+    #[test]
+    fn a_text_that_fails_leaves_the_output_alone() {
+        let mut out = b"kept".to_vec();
+        assert!(parse_base64(b"AAAAAAAA*", &mut out).is_err());
+        assert!(parse_hex(b"0g", &mut out).is_err());
+        assert!(parse_hex(b"000", &mut out).is_err());
+        assert_eq!(out, b"kept");
+    }
+}

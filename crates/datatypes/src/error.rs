@@ -1,0 +1,92 @@
+//! The error of a text that is not a lexical form of its datatype.
+
+use std::fmt;
+
+use crate::Datatype;
+
+/// How many characters of a wrong text an error carries.
+const SHOWN: usize = 64;
+
+/// A text is not a lexical form of a datatype.
+///
+/// ```
+/// use bsoap_datatypes::{Datatype, LexicalError};
+///
+/// let error = Datatype::Int.check("12,5").unwrap_err();
+/// assert_eq!(error.to_string(), r#""12,5" is not an xs:int"#);
+/// assert_eq!(error.datatype(), Datatype::Int);
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LexicalError {
+    datatype: Datatype,
+    found: Box<str>,
+}
+
+impl LexicalError {
+    /// `found` is not a lexical form of `datatype`. What is kept of `found` is bounded; bytes that
+    /// are not UTF-8 are shown as U+FFFD.
+    #[cold]
+    pub fn new(datatype: Datatype, found: impl AsRef<[u8]>) -> Self {
+        let found = found.as_ref();
+        let head = &found[..found.len().min(SHOWN * 4)];
+        Self {
+            datatype,
+            found: cut(&String::from_utf8_lossy(head), found.len() > head.len()),
+        }
+    }
+
+    /// The datatype that was asked for.
+    pub fn datatype(&self) -> Datatype {
+        self.datatype
+    }
+
+    /// The text that was found, cut to a bounded length; a cut text ends in `…`.
+    pub fn found(&self) -> &str {
+        &self.found
+    }
+}
+
+impl fmt::Display for LexicalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let article = self.datatype.article();
+        write!(
+            f,
+            "\"{}\" is not {article} xs:{}",
+            self.found,
+            self.datatype.name()
+        )
+    }
+}
+
+impl std::error::Error for LexicalError {}
+
+fn cut(text: &str, already_cut: bool) -> Box<str> {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None if already_cut => format!("{text}…").into(),
+        None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_at_a_character() {
+        let error = LexicalError::new(Datatype::Int, "é".repeat(1000));
+        assert_eq!(error.found(), format!("{}…", "é".repeat(SHOWN)));
+        let error = LexicalError::new(Datatype::Int, "é".repeat(SHOWN));
+        assert_eq!(error.found(), "é".repeat(SHOWN));
+        let error = LexicalError::new(Datatype::Int, "𝄞".repeat(SHOWN + 1));
+        assert_eq!(error.found(), format!("{}…", "𝄞".repeat(SHOWN)));
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_shown_as_replacement_characters() {
+        assert_eq!(
+            LexicalError::new(Datatype::Double, b"1\xff").found(),
+            "1\u{fffd}"
+        );
+    }
+}

@@ -1,0 +1,349 @@
+//! The kernel for the integers of at most 64 bits: text → `i64` or `u64` and back.
+//!
+//! Digits are read eight at a time. A run of digits of unknown length is loaded with what follows
+//! it, the first byte that is no digit is found with one subtraction, and the digits are shifted
+//! to the end of the word, where leading zero bytes do no harm:
+//!
+//! ```text
+//! load     '1' '2' '5' '<' '/' 'i' 't' 'e'      first byte lowest
+//! ^ 0x30    1   2   5   12  ...                 3 digits, found by a carry into bit 7
+//! << 5*8    0   0   0   0   0   1   2   5       00000125
+//! ```
+//!
+//! No branch depends on the number of digits below eight, which is what mispredicts in real data.
+//! For integers without bound see [`crate::Decimal`].
+
+use std::ops::RangeInclusive;
+
+use crate::{Datatype, LexicalError};
+
+/// The longest text of any 64-bit integer: `-9223372036854775808`, `18446744073709551615`.
+pub const WIDTH: usize = 20;
+
+/// The values of an integer type that fits `i64`; `None` for any other type.
+///
+/// ```
+/// use bsoap_datatypes::{Datatype, integer};
+///
+/// assert_eq!(integer::i64_range(Datatype::Byte), Some(-128..=127));
+/// assert_eq!(integer::i64_range(Datatype::UnsignedLong), None);
+/// ```
+#[inline]
+pub const fn i64_range(datatype: Datatype) -> Option<RangeInclusive<i64>> {
+    Some(match datatype {
+        Datatype::Long => i64::MIN..=i64::MAX,
+        Datatype::Int => i32::MIN as i64..=i32::MAX as i64,
+        Datatype::Short => i16::MIN as i64..=i16::MAX as i64,
+        Datatype::Byte => i8::MIN as i64..=i8::MAX as i64,
+        Datatype::UnsignedInt => 0..=u32::MAX as i64,
+        Datatype::UnsignedShort => 0..=u16::MAX as i64,
+        Datatype::UnsignedByte => 0..=u8::MAX as i64,
+        _ => return None,
+    })
+}
+
+/// The greatest value of an unsigned integer type that fits `u64`; `None` for any other type.
+#[inline]
+pub const fn u64_max(datatype: Datatype) -> Option<u64> {
+    Some(match datatype {
+        Datatype::UnsignedLong => u64::MAX,
+        Datatype::UnsignedInt => u32::MAX as u64,
+        Datatype::UnsignedShort => u16::MAX as u64,
+        Datatype::UnsignedByte => u8::MAX as u64,
+        _ => return None,
+    })
+}
+
+/// The value of a lexical form of a type with an [`i64_range`]: sign, digits, within the range.
+/// A type without one takes any `i64`.
+///
+/// ```
+/// use bsoap_datatypes::{Datatype, integer};
+///
+/// assert_eq!(integer::parse_i64(b"+007", Datatype::Byte).unwrap(), 7);
+/// assert!(integer::parse_i64(b"128", Datatype::Byte).is_err());
+/// ```
+#[inline]
+pub fn parse_i64(text: &[u8], datatype: Datatype) -> Result<i64, LexicalError> {
+    let range = i64_range(datatype).unwrap_or(i64::MIN..=i64::MAX);
+    match parse_prefix_i64(text) {
+        Some((value, length)) if length == text.len() && range.contains(&value) => Ok(value),
+        _ => Err(LexicalError::new(datatype, text)),
+    }
+}
+
+/// The value of a lexical form of a type with a [`u64_max`]. A type without one takes any `u64`.
+///
+/// ```
+/// use bsoap_datatypes::{Datatype, integer};
+///
+/// assert_eq!(integer::parse_u64(b"18446744073709551615", Datatype::UnsignedLong).unwrap(), u64::MAX);
+/// assert_eq!(integer::parse_u64(b"-0", Datatype::UnsignedLong).unwrap(), 0);
+/// assert!(integer::parse_u64(b"-1", Datatype::UnsignedLong).is_err());
+/// ```
+#[inline]
+pub fn parse_u64(text: &[u8], datatype: Datatype) -> Result<u64, LexicalError> {
+    let max = u64_max(datatype).unwrap_or(u64::MAX);
+    match parse_prefix_u64(text) {
+        Some((value, length)) if length == text.len() && value <= max => Ok(value),
+        _ => Err(LexicalError::new(datatype, text)),
+    }
+}
+
+/// The integer that `text` starts with and how many bytes it takes. `None` where there is none or
+/// it does not fit. A sign `+` and leading zeros are part of it.
+///
+/// ```
+/// use bsoap_datatypes::integer;
+///
+/// assert_eq!(integer::parse_prefix_i64(b"-125</item>"), Some((-125, 4)));
+/// assert_eq!(integer::parse_prefix_i64(b"</item>"), None);
+/// ```
+#[inline]
+pub fn parse_prefix_i64(text: &[u8]) -> Option<(i64, usize)> {
+    let (negative, start) = sign(text);
+    let (magnitude, digits) = leading_digits(text.get(start..)?)?;
+    // The magnitude of the least i64 is one more than that of the greatest.
+    if magnitude > i64::MAX as u64 + u64::from(negative) {
+        return None;
+    }
+    let flip = -i64::from(negative);
+    Some((
+        ((magnitude as i64) ^ flip).wrapping_sub(flip),
+        start + digits,
+    ))
+}
+
+/// The integer that `text` starts with, if it is not negative, and how many bytes it takes.
+///
+/// ```
+/// use bsoap_datatypes::integer;
+///
+/// assert_eq!(integer::parse_prefix_u64(b"18446744073709551615<"), Some((u64::MAX, 20)));
+/// ```
+#[inline]
+pub fn parse_prefix_u64(text: &[u8]) -> Option<(u64, usize)> {
+    let (negative, start) = sign(text);
+    let (magnitude, digits) = leading_digits(text.get(start..)?)?;
+    if negative && magnitude != 0 {
+        return None;
+    }
+    Some((magnitude, start + digits))
+}
+
+/// Is it negative, and where do the digits start?
+#[inline]
+fn sign(text: &[u8]) -> (bool, usize) {
+    let first = text.first().copied().unwrap_or(0);
+    let negative = first == b'-';
+    (negative, usize::from(negative | (first == b'+')))
+}
+
+const POWERS_OF_TEN: [u64; 9] = [
+    1,
+    10,
+    100,
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+];
+
+/// The value of the digits `text` starts with, and their number; `None` if none or too great.
+#[inline]
+fn leading_digits(text: &[u8]) -> Option<(u64, usize)> {
+    let Some((low, rest)) = text.split_first_chunk::<8>() else {
+        return leading_digits_slowly(text);
+    };
+    let (value, digits) = eight_digits(*low)?;
+    if digits < 8 {
+        return Some((value, digits));
+    }
+    let Some(high) = rest.first_chunk::<8>() else {
+        return leading_digits_slowly(text);
+    };
+    match eight_digits(*high) {
+        None => Some((value, 8)),
+        Some((more, digits)) if digits < 8 => {
+            Some((value * POWERS_OF_TEN[digits] + more, 8 + digits))
+        }
+        Some(_) => leading_digits_slowly(text),
+    }
+}
+
+/// The value of the one to eight digits that these bytes start with.
+#[inline]
+fn eight_digits(bytes: [u8; 8]) -> Option<(u64, usize)> {
+    let word = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
+    // A byte above 9 carries into its own bit 7 or has it set. Carries beyond it only reach bytes
+    // behind the first such byte, and those are not looked at.
+    let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
+    let digits = (others.trailing_zeros() / 8) as usize;
+    if digits == 0 {
+        return None;
+    }
+    let word = word << (64 - 8 * digits);
+    // Pairs, then fours, then all eight: a + 10·b in lanes twice as wide each time.
+    let word = word.wrapping_mul(10).wrapping_add(word >> 8);
+    let pairs = word & 0x0000_00ff_0000_00ff;
+    let others = (word >> 16) & 0x0000_00ff_0000_00ff;
+    let value = pairs
+        .wrapping_mul(0x000f_4240_0000_0064)
+        .wrapping_add(others.wrapping_mul(0x0000_2710_0000_0001));
+    Some((value >> 32, digits))
+}
+
+/// Digit by digit: near the end of a text, and for more than 15 digits.
+#[cold]
+#[inline(never)]
+fn leading_digits_slowly(text: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0_u64;
+    let mut digits = 0;
+    for byte in text.iter().copied().take_while(u8::is_ascii_digit) {
+        value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+        digits += 1;
+    }
+    (digits > 0).then_some((value, digits))
+}
+
+/// Writes the canonical form into `out` and returns its length.
+///
+/// ```
+/// use bsoap_datatypes::integer;
+///
+/// let mut out = [0; 32];
+/// let length = integer::format_i64(-125, &mut out);
+/// assert_eq!(&out[..length], b"-125");
+/// ```
+#[inline]
+pub fn format_i64(value: i64, out: &mut [u8; 32]) -> usize {
+    let mut buffer = itoa::Buffer::new();
+    let text = buffer.format(value).as_bytes();
+    crate::double::copy_short(text, out);
+    text.len()
+}
+
+/// Writes the canonical form into `out` and returns its length.
+#[inline]
+pub fn format_u64(value: u64, out: &mut [u8; 32]) -> usize {
+    let mut buffer = itoa::Buffer::new();
+    let text = buffer.format(value).as_bytes();
+    crate::double::copy_short(text, out);
+    text.len()
+}
+
+/// Appends the canonical form.
+#[inline]
+pub fn write_i64(value: i64, out: &mut Vec<u8>) {
+    let mut text = [0; 32];
+    let end = out.len() + format_i64(value, &mut text);
+    out.extend_from_slice(&text);
+    out.truncate(end);
+}
+
+/// Appends the canonical form.
+#[inline]
+pub fn write_u64(value: u64, out: &mut Vec<u8>) {
+    let mut text = [0; 32];
+    let end = out.len() + format_u64(value, &mut text);
+    out.extend_from_slice(&text);
+    out.truncate(end);
+}
+
+/// Is this an optional sign and at least one digit, and is its value one of `datatype`'s?
+/// Works for every type derived from `integer`, those without bounds too.
+pub(crate) fn is_valid(datatype: Datatype, text: &[u8]) -> bool {
+    if i64_range(datatype).is_some() {
+        return parse_i64_in(text, datatype);
+    }
+    let (negative, start) = sign(text);
+    let digits = &text[start..];
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let zero = || digits.iter().all(|digit| *digit == b'0');
+    match datatype {
+        Datatype::UnsignedLong => {
+            matches!(parse_prefix_u64(text), Some((_, length)) if length == text.len())
+        }
+        Datatype::NonNegativeInteger => !negative || zero(),
+        Datatype::PositiveInteger => !negative && !zero(),
+        Datatype::NonPositiveInteger => negative || zero(),
+        Datatype::NegativeInteger => negative && !zero(),
+        _ => true,
+    }
+}
+
+fn parse_i64_in(text: &[u8], datatype: Datatype) -> bool {
+    let range = i64_range(datatype).unwrap_or(i64::MIN..=i64::MAX);
+    matches!(parse_prefix_i64(text), Some((value, length)) if length == text.len() && range.contains(&value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_digits_is_read_with_anything_behind_it() {
+        let digits = "12345678901234567890";
+        for length in 1..=19 {
+            for tail in ["", "<", "</item><item>", ":", "/", "\u{e9}", " "] {
+                let text = format!("{}{tail}", &digits[..length]);
+                let value = digits[..length].parse::<u64>().unwrap();
+                assert_eq!(
+                    parse_prefix_u64(text.as_bytes()),
+                    Some((value, length)),
+                    "{text}"
+                );
+                let negative = format!("-{text}");
+                let expected = i64::try_from(value).ok().map(|value| (-value, length + 1));
+                assert_eq!(
+                    parse_prefix_i64(negative.as_bytes()),
+                    expected,
+                    "{negative}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_byte_that_is_no_digit_ends_the_number() {
+        for byte in (0..=255_u8).filter(|byte| !byte.is_ascii_digit()) {
+            for at in 1..12 {
+                let mut text = *b"1234567890123456789012";
+                text[at] = byte;
+                let value = std::str::from_utf8(&text[..at]).unwrap().parse().unwrap();
+                assert_eq!(parse_prefix_u64(&text), Some((value, at)), "{byte:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_bounds_themselves_are_inside() {
+        assert_eq!(
+            parse_prefix_i64(b"-9223372036854775808<"),
+            Some((i64::MIN, 20))
+        );
+        assert_eq!(parse_prefix_i64(b"-9223372036854775809<"), None);
+        assert_eq!(
+            parse_prefix_i64(b"9223372036854775807<"),
+            Some((i64::MAX, 19))
+        );
+        assert_eq!(parse_prefix_i64(b"9223372036854775808<"), None);
+        assert_eq!(parse_prefix_u64(b"18446744073709551616<"), None);
+        assert_eq!(
+            parse_prefix_u64(b"000000000000000000000000000000007<"),
+            Some((7, 33))
+        );
+    }
+
+    #[test]
+    fn a_sign_alone_is_no_number() {
+        for text in ["", "-", "+", "+-1", "--1", "- 1", "<"] {
+            assert_eq!(parse_prefix_i64(text.as_bytes()), None);
+            assert_eq!(parse_prefix_u64(text.as_bytes()), None);
+        }
+    }
+}

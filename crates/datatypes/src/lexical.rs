@@ -1,0 +1,62 @@
+//! Is a text a lexical form of a built-in type? One line per type; the grammars are next door.
+
+use crate::white_space::{is_collapsed_text, is_replaced_text};
+use crate::{
+    Datatype, binary, decimal, double, duration, float, integer, moment, name, qname, uri,
+};
+
+pub(crate) fn is_valid(datatype: Datatype, text: &str) -> bool {
+    use Datatype as D;
+    let bytes = text.as_bytes();
+    match datatype {
+        D::AnySimpleType | D::String => true,
+        D::NormalizedString => is_replaced_text(text),
+        D::Token => is_collapsed_text(text),
+        D::Language => name::is_language(text),
+        D::Name => name::is_name(text),
+        D::NcName | D::Id | D::IdRef | D::Entity => name::is_nc_name(text),
+        D::NmToken => name::is_nm_token(text),
+        D::NmTokens => text.split(' ').all(name::is_nm_token),
+        D::IdRefs | D::Entities => text.split(' ').all(name::is_nc_name),
+        D::Boolean => matches!(bytes, b"true" | b"false" | b"1" | b"0"),
+        D::Decimal => decimal::Parts::parse(text).is_some(),
+        D::Integer
+        | D::NonPositiveInteger
+        | D::NegativeInteger
+        | D::NonNegativeInteger
+        | D::PositiveInteger
+        | D::Long
+        | D::Int
+        | D::Short
+        | D::Byte
+        | D::UnsignedLong
+        | D::UnsignedInt
+        | D::UnsignedShort
+        | D::UnsignedByte => integer::is_valid(datatype, bytes),
+        D::Float => {
+            is_special(bytes)
+                || float::parse_prefix(bytes).is_some_and(|(_, length)| length == bytes.len())
+        }
+        D::Double => {
+            is_special(bytes)
+                || double::parse_prefix(bytes).is_some_and(|(_, length)| length == bytes.len())
+        }
+        D::Duration => duration::is_valid(text),
+        D::DateTime
+        | D::Time
+        | D::Date
+        | D::GYearMonth
+        | D::GYear
+        | D::GMonthDay
+        | D::GDay
+        | D::GMonth => moment::parse(datatype, text).is_some(),
+        D::HexBinary => binary::is_hex(bytes),
+        D::Base64Binary => binary::checked_base64_length(bytes).is_some(),
+        D::AnyUri => uri::is_valid(text),
+        D::QName | D::Notation => qname::split(text).is_some(),
+    }
+}
+
+fn is_special(text: &[u8]) -> bool {
+    matches!(text, b"INF" | b"-INF" | b"NaN")
+}
