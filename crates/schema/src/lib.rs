@@ -1,1 +1,22 @@
-//! Front door.
+//! WSDL 1.1 and XSD 1.0 documents → components → [`Plan`](bsoap_codec)s.
+//!
+//! Documents come from a [`Loader`], which decides what may be read: nothing is fetched from the
+//! network unless a loader does it.
+
+#![forbid(unsafe_code)]
+
+mod document;
+mod error;
+mod loader;
+mod name;
+
+pub use document::{Document, Documents, LoadLimits, Place};
+pub use error::{Error, ErrorKind, Result, Sort, TextPlace};
+pub use loader::{
+    CatalogueLoader, Chain, FileLoader, LoadError, Loader, MemoryLoader, Source, WellKnown,
+    resolve_location,
+};
+pub use name::{
+    ENCODING_NAMESPACE, ENCODING12_NAMESPACE, ExpandedName, WSDL_NAMESPACE, XML_NAMESPACE,
+    XSD_NAMESPACE, XSI_NAMESPACE,
+};

@@ -1,0 +1,520 @@
+//! The components of schemas, as their documents declare them: names not yet resolved, derivations
+//! not yet worked out. Definitions live in arenas and are known by number, so that types may be
+//! anonymous and recursive. (XML Schema Part 1 §2.2)
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bsoap_codec::plan::{NamespaceConstraint, ProcessContents};
+
+use crate::{Documents, Error, ErrorKind, ExpandedName, Place, Sort};
+
+/// The number of a type definition in its [`SchemaSet`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeNumber(pub u32);
+
+/// The number of an element declaration in its [`SchemaSet`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ElementNumber(pub u32);
+
+/// The number of a model group or attribute group definition in its [`SchemaSet`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GroupNumber(pub u32);
+
+/// All schemas of a load: the components, by number and by name.
+#[derive(Debug, Default)]
+pub struct SchemaSet {
+    pub(crate) types: Vec<TypeDefinition>,
+    pub(crate) elements: Vec<ElementDeclaration>,
+    pub(crate) groups: Vec<GroupDefinition>,
+    pub(crate) attribute_groups: Vec<AttributeGroupDefinition>,
+    pub(crate) named_types: HashMap<ExpandedName, TypeNumber>,
+    pub(crate) named_elements: HashMap<ExpandedName, ElementNumber>,
+    pub(crate) named_groups: HashMap<ExpandedName, GroupNumber>,
+    pub(crate) named_attribute_groups: HashMap<ExpandedName, GroupNumber>,
+    pub(crate) attributes: HashMap<ExpandedName, AttributeDeclaration>,
+    pub(crate) notations: HashMap<ExpandedName, Place>,
+    pub(crate) identity_constraints: HashMap<ExpandedName, IdentityConstraint>,
+    /// Global elements by the head of their substitution group, in document order.
+    pub(crate) substitutes: HashMap<ExpandedName, Vec<ElementNumber>>,
+    /// The prefix that documents use for a namespace: the first one seen.
+    pub(crate) prefixes: Vec<(Arc<str>, String)>,
+    pub(crate) documents: Documents,
+    pub(crate) strictness: Strictness,
+    pub(crate) limits: crate::LoadLimits,
+    /// What was wrong and could be passed over.
+    pub(crate) warnings: Vec<Error>,
+}
+
+/// How much of the schema language's rules is enforced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strictness {
+    /// What is used must make sense; all else is passed over. Schemas in the wild are sloppy.
+    #[default]
+    Lenient,
+    /// Every rule, also for what is not used.
+    Strict,
+}
+
+/// A name that refers to a component, and where it was written.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The name.
+    pub name: ExpandedName,
+    /// Where the reference stands.
+    pub place: Place,
+}
+
+/// The type of something: named, or defined on the spot.
+#[derive(Clone, Debug)]
+pub enum TypeUse {
+    /// By name.
+    Named(Reference),
+    /// By number.
+    Defined(TypeNumber),
+}
+
+/// A simple or complex type definition.
+#[derive(Clone, Debug)]
+pub struct TypeDefinition {
+    /// Its name; anonymous types have none.
+    pub name: Option<ExpandedName>,
+    /// Where it is defined.
+    pub place: Place,
+    /// Its documentation.
+    pub documentation: Option<Box<str>>,
+    /// What it is.
+    pub kind: TypeKind,
+    /// Which derivations from it are forbidden.
+    pub is_final: DerivationSet,
+}
+
+/// Simple or complex.
+#[derive(Clone, Debug)]
+pub enum TypeKind {
+    /// A simple type.
+    Simple(SimpleDefinition),
+    /// A complex type.
+    Complex(ComplexDefinition),
+}
+
+/// A simple type: how it is derived.
+#[derive(Clone, Debug)]
+pub enum SimpleDefinition {
+    /// By restriction.
+    Restriction {
+        /// The base type.
+        base: TypeUse,
+        /// The facets, in document order.
+        facets: Vec<FacetDefinition>,
+    },
+    /// A list.
+    List(TypeUse),
+    /// A union.
+    Union(Vec<TypeUse>),
+}
+
+/// A facet as written.
+#[derive(Clone, Debug)]
+pub struct FacetDefinition {
+    /// The element's local name: `maxLength`, `pattern` …
+    pub name: Box<str>,
+    /// Its value.
+    pub value: Box<str>,
+    /// `fixed`
+    pub fixed: bool,
+    /// Where it stands.
+    pub place: Place,
+    /// For enumerations: the value as an expanded name, should the type be QName.
+    pub expanded: Option<ExpandedName>,
+}
+
+/// A complex type.
+#[derive(Clone, Debug)]
+pub struct ComplexDefinition {
+    /// `abstract`
+    pub is_abstract: bool,
+    /// `mixed`, on the type or its content.
+    pub mixed: bool,
+    /// Which derived types may not stand in for it.
+    pub block: DerivationSet,
+    /// Its content and derivation.
+    pub content: ComplexContent,
+    /// Its own attributes.
+    pub attributes: AttributeUses,
+}
+
+/// How a type is derived from its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Derivation {
+    /// By extension.
+    Extension,
+    /// By restriction.
+    Restriction,
+}
+
+/// Content and derivation of a complex type.
+#[derive(Clone, Debug)]
+pub enum ComplexContent {
+    /// `simpleContent`
+    Simple {
+        /// The base: a simple type, or a complex one with simple content.
+        base: TypeUse,
+        /// By which way.
+        derivation: Derivation,
+        /// A simple type that restricts the base's content.
+        simple: Option<TypeUse>,
+        /// Facets on the content.
+        facets: Vec<FacetDefinition>,
+    },
+    /// `complexContent`, or its shorthand.
+    Complex {
+        /// The base; `None` stands for the shorthand, a restriction of `anyType`.
+        base: Option<TypeUse>,
+        /// By which way.
+        derivation: Derivation,
+        /// The content's particle.
+        particle: Option<ParticleDeclaration>,
+    },
+}
+
+/// The attributes a type or attribute group declares itself.
+#[derive(Clone, Debug, Default)]
+pub struct AttributeUses {
+    /// Uses and groups, in document order.
+    pub items: Vec<AttributeItem>,
+    /// `anyAttribute`
+    pub wildcard: Option<WildcardDeclaration>,
+}
+
+/// One item of [`AttributeUses`].
+#[derive(Clone, Debug)]
+pub enum AttributeItem {
+    /// An attribute.
+    Use(AttributeUse),
+    /// A reference to an attribute group.
+    Group(Reference),
+    /// An attribute group by number (what a redefinition refers to).
+    Resolved(GroupNumber),
+}
+
+/// An attribute and how it is used.
+#[derive(Clone, Debug)]
+pub struct AttributeUse {
+    /// Which attribute.
+    pub attribute: AttributeTerm,
+    /// `use`
+    pub usage: Usage,
+    /// `default`
+    pub default: Option<Box<str>>,
+    /// `fixed`
+    pub fixed: Option<Box<str>>,
+    /// `wsdl:arrayType`, on references to `soapenc:arrayType`.
+    pub array_type: Option<ArrayType>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// `wsdl:arrayType`: the item type and what follows it, `[]` or `[,]`.
+#[derive(Clone, Debug)]
+pub struct ArrayType {
+    /// The item type's name.
+    pub item: Reference,
+    /// The brackets.
+    pub dimensions: Box<str>,
+}
+
+/// The attribute of a use.
+#[derive(Clone, Debug)]
+pub enum AttributeTerm {
+    /// Declared here.
+    Local(AttributeDeclaration),
+    /// A global one.
+    Global(Reference),
+}
+
+/// `use` of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usage {
+    /// May be missing.
+    Optional,
+    /// Must be there.
+    Required,
+    /// Must not be there.
+    Prohibited,
+}
+
+/// An attribute declaration.
+#[derive(Clone, Debug)]
+pub struct AttributeDeclaration {
+    /// Its name.
+    pub name: ExpandedName,
+    /// Its type; `None` is `anySimpleType`.
+    pub ty: Option<TypeUse>,
+    /// `default`
+    pub default: Option<Box<str>>,
+    /// `fixed`
+    pub fixed: Option<Box<str>>,
+    /// Where it stands.
+    pub place: Place,
+    /// Its documentation.
+    pub documentation: Option<Box<str>>,
+}
+
+/// An element declaration.
+#[derive(Clone, Debug)]
+pub struct ElementDeclaration {
+    /// Its name.
+    pub name: ExpandedName,
+    /// Whether it is global.
+    pub is_global: bool,
+    /// Its type; `None` is that of the head of its substitution group, or `anyType`.
+    pub ty: Option<TypeUse>,
+    /// `nillable`
+    pub nillable: bool,
+    /// `abstract`
+    pub is_abstract: bool,
+    /// `default`
+    pub default: Option<Box<str>>,
+    /// `fixed`
+    pub fixed: Option<Box<str>>,
+    /// The head of its substitution group.
+    pub substitutes: Option<Reference>,
+    /// Which substitutions it forbids.
+    pub block: DerivationSet,
+    /// Which derivations its substitutes may not have.
+    pub is_final: DerivationSet,
+    /// Where it stands.
+    pub place: Place,
+    /// Its documentation.
+    pub documentation: Option<Box<str>>,
+}
+
+/// A model group definition.
+#[derive(Clone, Debug)]
+pub struct GroupDefinition {
+    /// Its name.
+    pub name: ExpandedName,
+    /// Its content.
+    pub particle: Option<ParticleDeclaration>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// An attribute group definition.
+#[derive(Clone, Debug)]
+pub struct AttributeGroupDefinition {
+    /// Its name.
+    pub name: ExpandedName,
+    /// Its content.
+    pub attributes: AttributeUses,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A particle.
+#[derive(Clone, Debug)]
+pub struct ParticleDeclaration {
+    /// `minOccurs`
+    pub min: u32,
+    /// `maxOccurs`; [`UNBOUNDED`](bsoap_codec::plan::UNBOUNDED) for no bound.
+    pub max: u32,
+    /// What occurs.
+    pub term: TermDeclaration,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What a particle repeats.
+#[derive(Clone, Debug)]
+pub enum TermDeclaration {
+    /// A local element.
+    Element(ElementNumber),
+    /// A reference to a global element.
+    ElementRef(Reference),
+    /// A reference to a group.
+    Group(Reference),
+    /// A group by number (what a redefinition refers to).
+    Resolved(GroupNumber),
+    /// `sequence`
+    Sequence(Vec<ParticleDeclaration>),
+    /// `choice`
+    Choice(Vec<ParticleDeclaration>),
+    /// `all`
+    All(Vec<ParticleDeclaration>),
+    /// `any`
+    Any(WildcardDeclaration),
+}
+
+/// `any` or `anyAttribute`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WildcardDeclaration {
+    /// Which namespaces.
+    pub namespaces: NamespaceConstraint,
+    /// How strictly.
+    pub process: ProcessContents,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// `key`, `keyref` or `unique`: kept by name only.
+#[derive(Clone, Debug)]
+pub struct IdentityConstraint {
+    /// How many fields.
+    pub fields: usize,
+    /// Whether a `keyref` may refer to it.
+    pub is_key: bool,
+    /// What a `keyref` refers to.
+    pub refer: Option<Reference>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A set of derivations and substitution: `final`, `block`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct DerivationSet(u8);
+
+impl DerivationSet {
+    /// None.
+    pub const NONE: Self = Self(0);
+    /// `extension`
+    pub const EXTENSION: Self = Self(1);
+    /// `restriction`
+    pub const RESTRICTION: Self = Self(2);
+    /// `substitution`
+    pub const SUBSTITUTION: Self = Self(4);
+    /// `list`
+    pub const LIST: Self = Self(8);
+    /// `union`
+    pub const UNION: Self = Self(16);
+
+    /// Those of a `final` or `block` attribute, of which `allowed` mean something.
+    pub fn parse(text: &str, allowed: Self) -> Self {
+        let one = |token| match token {
+            "#all" => Self(31),
+            "extension" => Self::EXTENSION,
+            "restriction" => Self::RESTRICTION,
+            "substitution" => Self::SUBSTITUTION,
+            "list" => Self::LIST,
+            "union" => Self::UNION,
+            _ => Self::NONE,
+        };
+        Self(text.split_ascii_whitespace().fold(0, |all, token| all | one(token).0) & allowed.0)
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Do the sets have a member in common?
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl From<Derivation> for DerivationSet {
+    fn from(derivation: Derivation) -> Self {
+        match derivation {
+            Derivation::Extension => Self::EXTENSION,
+            Derivation::Restriction => Self::RESTRICTION,
+        }
+    }
+}
+
+impl SchemaSet {
+    /// The documents the components come from.
+    pub fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
+    /// What was wrong and could be passed over.
+    pub fn warnings(&self) -> &[Error] {
+        &self.warnings
+    }
+
+    /// A type definition by number.
+    pub fn type_definition(&self, number: TypeNumber) -> &TypeDefinition {
+        &self.types[number.0 as usize]
+    }
+
+    /// An element declaration by number.
+    pub fn element_declaration(&self, number: ElementNumber) -> &ElementDeclaration {
+        &self.elements[number.0 as usize]
+    }
+
+    /// The number of a named type definition; built-in types have none.
+    pub fn named_type(&self, name: &ExpandedName) -> Option<TypeNumber> {
+        self.named_types.get(name).copied()
+    }
+
+    /// The number of a global element declaration.
+    pub fn named_element(&self, name: &ExpandedName) -> Option<ElementNumber> {
+        self.named_elements.get(name).copied()
+    }
+
+    /// A global element declaration.
+    pub fn element(&self, name: &ExpandedName) -> Option<&ElementDeclaration> {
+        self.named_element(name).map(|number| self.element_declaration(number))
+    }
+
+    /// A named type definition.
+    pub fn ty(&self, name: &ExpandedName) -> Option<&TypeDefinition> {
+        self.named_type(name).map(|number| self.type_definition(number))
+    }
+
+    /// The global elements, in the order in which they were read.
+    pub fn global_elements(&self) -> impl Iterator<Item = &ElementDeclaration> {
+        self.elements.iter().filter(|element| element.is_global)
+    }
+
+    /// The named types, in the order in which they were read.
+    pub fn named_type_definitions(&self) -> impl Iterator<Item = (&ExpandedName, &TypeDefinition)> {
+        self.types.iter().filter_map(|ty| Some((ty.name.as_ref()?, ty)))
+    }
+
+    /// The documentation of a named type.
+    pub fn type_documentation(&self, name: &ExpandedName) -> Option<&str> {
+        self.ty(name)?.documentation.as_deref()
+    }
+
+    /// The documentation of a global element.
+    pub fn element_documentation(&self, name: &ExpandedName) -> Option<&str> {
+        self.element(name)?.documentation.as_deref()
+    }
+
+    /// The error that a reference refers to nothing.
+    #[cold]
+    pub(crate) fn undefined(&self, sort: Sort, reference: &Reference) -> Error {
+        let spelled = spelled_at(self.documents.text_at(reference.place), &reference.name.local);
+        let kind = ErrorKind::Undefined { sort, name: reference.name.clone(), spelled };
+        Error::new(kind).at(self.documents.spell(reference.place))
+    }
+
+    /// The error that a rule is broken at a place.
+    #[cold]
+    pub(crate) fn broken(&self, rule: &'static str, problem: impl Into<String>, place: Place) -> Error {
+        Error::new(ErrorKind::Rule { rule, problem: problem.into() }).at(self.documents.spell(place))
+    }
+
+    /// The error that something is defined by itself.
+    #[cold]
+    pub(crate) fn circular(&self, sort: Sort, name: impl ToString, place: Place) -> Error {
+        Error::new(ErrorKind::Circular { sort, name: name.to_string() }).at(self.documents.spell(place))
+    }
+
+    /// The error that a limit is passed.
+    #[cold]
+    pub(crate) fn too_many(&self, name: &'static str, limit: usize, place: Place) -> Error {
+        Error::new(ErrorKind::Limit { name, limit: limit as u64 }).at(self.documents.spell(place))
+    }
+}
+
+/// The qualified name at the front of a text, if it is one for this local name.
+fn spelled_at(text: &str, local: &str) -> Option<String> {
+    let end = text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '[' | '&'))?;
+    let spelled = &text[..end];
+    let (_, found) = spelled.rsplit_once(':').unwrap_or(("", spelled));
+    (found == local).then(|| spelled.to_owned())
+}

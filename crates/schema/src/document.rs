@@ -1,0 +1,279 @@
+//! Documents: their text, kept for places in errors and for publishing, and how bytes become text.
+
+use std::sync::Arc;
+
+use roxmltree::{Node, ParsingOptions};
+
+use crate::{Error, ErrorKind, Result, TextPlace};
+
+/// What loading may use at most. Passing one is an error that names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadLimits {
+    /// Documents loaded, with all that is imported and included.
+    pub documents: usize,
+    /// Bytes of all documents together.
+    pub bytes: usize,
+    /// Nodes (elements, texts, comments) of one document.
+    pub nodes: u32,
+    /// Levels to which groups, anonymous types and derivations may nest.
+    pub depth: usize,
+    /// Particles of one content model, named groups spelled out.
+    pub particles: usize,
+}
+
+impl Default for LoadLimits {
+    fn default() -> Self {
+        Self {
+            documents: 2_000,
+            bytes: 256 << 20,
+            nodes: 16_000_000,
+            depth: 200,
+            particles: 100_000,
+        }
+    }
+}
+
+/// One document as it was loaded.
+#[derive(Clone, Debug)]
+pub struct Document {
+    location: String,
+    text: String,
+}
+
+/// A document of a [`Documents`] table and a byte in its text: where a component stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The document's number.
+    pub document: u32,
+    /// The byte in its text.
+    pub offset: u32,
+}
+
+/// All documents of a load, in the order in which they were asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Documents {
+    all: Vec<Arc<Document>>,
+}
+
+impl Document {
+    /// The document of these bytes: UTF-8, or what byte order mark or XML declaration say.
+    ///
+    /// # Errors
+    /// When the bytes are not text in the encoding they claim.
+    pub fn new(location: impl Into<String>, bytes: &[u8]) -> Result<Self> {
+        let location = location.into();
+        match decode_text(bytes) {
+            Ok(text) => Ok(Self { location, text }),
+            Err(reason) => Err(ErrorKind::Load { location, reason }.into()),
+        }
+    }
+
+    /// Where it came from.
+    pub fn location(&self) -> &str {
+        &self.location
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Its tree. (A document is read once; nothing keeps the tree.)
+    ///
+    /// # Errors
+    /// When it is not well-formed.
+    pub fn parse(&self, limits: &LoadLimits) -> Result<roxmltree::Document<'_>> {
+        let options = ParsingOptions {
+            allow_dtd: true,
+            nodes_limit: limits.nodes,
+            ..ParsingOptions::default()
+        };
+        roxmltree::Document::parse_with_options(&self.text, options).map_err(|error| match error {
+            roxmltree::Error::NodesLimitReached => Error::new(ErrorKind::Limit {
+                name: "nodes",
+                limit: limits.nodes.into(),
+            })
+            .at(Some(self.place(0))),
+            error => {
+                let place = TextPlace {
+                    location: self.location.clone(),
+                    line: error.pos().row,
+                    column: error.pos().col,
+                };
+                Error::new(ErrorKind::Malformed {
+                    reason: without_place(&error.to_string()),
+                })
+                .at(Some(place))
+            }
+        })
+    }
+
+    /// The line and column of a byte of the text.
+    pub fn place(&self, offset: usize) -> TextPlace {
+        let before = self.text.get(..offset).unwrap_or(&self.text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before.bytes().filter(|&byte| byte == b'\n').count() as u32 + 1;
+        let column = before[line_start..].chars().count() as u32 + 1;
+        TextPlace {
+            location: self.location.clone(),
+            line,
+            column,
+        }
+    }
+}
+
+impl Documents {
+    /// Adds a document.
+    pub fn add(&mut self, document: Arc<Document>) -> u32 {
+        self.all.push(document);
+        self.all.len() as u32 - 1
+    }
+
+    /// The documents in the order in which they were added.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<Document>> {
+        self.all.iter()
+    }
+
+    /// A document by number.
+    pub fn document(&self, number: u32) -> Option<&Arc<Document>> {
+        self.all.get(number as usize)
+    }
+
+    /// A place as a reader wants it.
+    pub fn spell(&self, place: Place) -> Option<TextPlace> {
+        Some(self.document(place.document)?.place(place.offset as usize))
+    }
+
+    /// The text of a document from a place on.
+    pub(crate) fn text_at(&self, place: Place) -> &str {
+        self.document(place.document)
+            .and_then(|document| document.text().get(place.offset as usize..))
+            .unwrap_or("")
+    }
+}
+
+/// The place of a node.
+pub(crate) fn place_of(document: u32, node: Node<'_, '_>) -> Place {
+    Place {
+        document,
+        offset: node.range().start as u32,
+    }
+}
+
+/// The place of an attribute's value; of the node if it has no such attribute.
+pub(crate) fn place_of_value(document: u32, node: Node<'_, '_>, attribute: &str) -> Place {
+    match node.attribute_node(attribute) {
+        Some(found) => Place {
+            document,
+            offset: found.range_value().start as u32,
+        },
+        None => place_of(document, node),
+    }
+}
+
+/// roxmltree ends its sentences with ` at row:column`; ours end with the location as well.
+fn without_place(sentence: &str) -> String {
+    match sentence.rfind(" at ") {
+        Some(at)
+            if sentence[at + 4..]
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b':') =>
+        {
+            sentence[..at].to_owned()
+        }
+        _ => sentence.to_owned(),
+    }
+}
+
+/// Bytes to text: a byte order mark, else the first bytes of a declaration without one (XML 1.0
+/// appendix F), else the encoding declared, else UTF-8.
+fn decode_text(bytes: &[u8]) -> Result<String, String> {
+    let encoding = match bytes {
+        [0xFE, 0xFF, ..] | [0, b'<', ..] => encoding_rs::UTF_16BE,
+        [0xFF, 0xFE, ..] | [b'<', 0, ..] => encoding_rs::UTF_16LE,
+        _ => declared_encoding(bytes)?,
+    };
+    let (text, _, broken) = encoding.decode(bytes);
+    if broken {
+        return Err(format!("not text in the encoding {}", encoding.name()));
+    }
+    Ok(text.into_owned())
+}
+
+fn declared_encoding(bytes: &[u8]) -> Result<&'static encoding_rs::Encoding, String> {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let head = &bytes[..bytes.len().min(256)];
+    let head: String = head.iter().map(|&byte| char::from(byte)).collect();
+    let declaration = head
+        .strip_prefix("<?xml")
+        .and_then(|rest| rest.split("?>").next())
+        .unwrap_or("");
+    let Some((_, value)) = declaration.split_once("encoding") else {
+        return Ok(encoding_rs::UTF_8);
+    };
+    let value = value.trim_start().trim_start_matches('=').trim_start();
+    let label = value
+        .get(1..)
+        .and_then(|rest| rest.split(['"', '\'']).next())
+        .unwrap_or("");
+    match encoding_rs::Encoding::for_label(label.as_bytes()) {
+        // Whoever declares UTF-16 without a byte order mark and writes bytes that are ASCII means UTF-8.
+        Some(encoding) if encoding.is_ascii_compatible() => Ok(encoding),
+        Some(_) => Ok(encoding_rs::UTF_8),
+        None => Err(format!("the encoding {label:?} is not known")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_read_in_the_encoding_they_claim() {
+        let text = "<?xml version=\"1.0\"?><a>ä</a>";
+        let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+        let marked: Vec<u8> = [0xFF, 0xFE]
+            .into_iter()
+            .chain(text.encode_utf16().flat_map(u16::to_le_bytes))
+            .collect();
+        for bytes in [
+            text.as_bytes(),
+            &utf16,
+            &marked,
+            &[b"\xEF\xBB\xBF", text.as_bytes()].concat(),
+        ] {
+            assert_eq!(Document::new("a.xml", bytes).unwrap().text(), text);
+        }
+        let latin = b"<?xml version='1.0' encoding='ISO-8859-1'?><a>\xE4</a>";
+        assert!(
+            Document::new("a.xml", latin)
+                .unwrap()
+                .text()
+                .ends_with("<a>ä</a>")
+        );
+        assert!(Document::new("a.xml", b"<a>\xE4</a>").is_err());
+        assert!(Document::new("a.xml", b"<?xml version='1.0' encoding='nonsense'?><a/>").is_err());
+    }
+
+    #[test]
+    fn a_place_counts_lines_and_characters_from_one() {
+        let document = Document::new("a.xsd", "<a>\n ä<b/></a>".as_bytes()).unwrap();
+        assert_eq!(document.place(7).to_string(), "a.xsd:2:3");
+        assert_eq!(document.place(0).to_string(), "a.xsd:1:1");
+        assert_eq!(document.place(9999).line, 2);
+    }
+
+    #[test]
+    fn what_is_not_well_formed_is_told_with_its_place() {
+        let document = Document::new("a.xsd", b"<a>\n<b></a>").unwrap();
+        let error = document
+            .parse(&LoadLimits::default())
+            .unwrap_err()
+            .to_string();
+        assert_eq!(
+            error,
+            "not well-formed: expected 'b' tag, not 'a' at a.xsd:2:4"
+        );
+    }
+}

@@ -1,0 +1,248 @@
+//! What can be wrong with a WSDL or a schema, and where.
+
+use std::fmt;
+
+use crate::ExpandedName;
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What is wrong with a document, and where it stands.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    place: Option<TextPlace>,
+}
+
+/// A place in a document, spelled out for a reader.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextPlace {
+    /// The document's location.
+    pub location: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The character in the line, from 1.
+    pub column: u32,
+}
+
+/// A sort of component, as the specification calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Sort {
+    /// A simple or complex type definition.
+    Type,
+    /// An element declaration.
+    Element,
+    /// An attribute declaration.
+    Attribute,
+    /// A model group definition.
+    Group,
+    /// An attribute group definition.
+    AttributeGroup,
+    /// A notation declaration.
+    Notation,
+    /// An identity constraint.
+    IdentityConstraint,
+    /// A WSDL message.
+    Message,
+    /// A WSDL part of a message.
+    Part,
+    /// A WSDL port type.
+    PortType,
+    /// A WSDL binding.
+    Binding,
+    /// A WSDL operation.
+    Operation,
+    /// A WSDL service.
+    Service,
+}
+
+/// The facts of an [`Error`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A document cannot be had.
+    Load {
+        /// Its location.
+        location: String,
+        /// Why.
+        reason: String,
+    },
+    /// A document is not well-formed XML.
+    Malformed {
+        /// What the parser says.
+        reason: String,
+    },
+    /// A document's root is not what it should be.
+    Root {
+        /// What was expected.
+        expected: &'static str,
+        /// What was found.
+        found: String,
+    },
+    /// A limit of [`LoadLimits`](crate::LoadLimits) was passed.
+    Limit {
+        /// Its name.
+        name: &'static str,
+        /// Its value.
+        limit: u64,
+    },
+    /// A name refers to nothing.
+    Undefined {
+        /// What it should be.
+        sort: Sort,
+        /// The name.
+        name: ExpandedName,
+        /// The name as the document spells it, where that is known.
+        spelled: Option<String>,
+    },
+    /// Two components of one sort have one name.
+    Duplicate {
+        /// What they are.
+        sort: Sort,
+        /// Their name.
+        name: ExpandedName,
+    },
+    /// A component refers to itself where that cannot be.
+    Circular {
+        /// What it is.
+        sort: Sort,
+        /// Its name.
+        name: String,
+    },
+    /// An attribute value is not what it should be.
+    Value {
+        /// The attribute.
+        attribute: String,
+        /// Its value.
+        found: String,
+        /// What it should be.
+        expected: String,
+    },
+    /// A rule of the schema language is broken.
+    Rule {
+        /// The rule's name in the specification (`ct-props-correct.4`), or the element it is about.
+        rule: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Something that cannot be said in a Plan.
+    Unsupported(String),
+}
+
+impl Error {
+    /// An error without a place.
+    #[cold]
+    pub fn new(kind: ErrorKind) -> Self {
+        Error(Box::new(Inner { kind, place: None }))
+    }
+
+    /// The same error at a place, unless it has one already.
+    #[cold]
+    #[must_use]
+    pub fn at(mut self, place: Option<TextPlace>) -> Self {
+        if self.0.place.is_none() {
+            self.0.place = place;
+        }
+        self
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// Where, if that is known.
+    pub fn place(&self) -> Option<&TextPlace> {
+        self.0.place.as_ref()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error::new(kind)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("place", &self.0.place)
+            .finish()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.kind)?;
+        match (&self.0.place, &self.0.kind) {
+            (None, _) => Ok(()),
+            (Some(place), ErrorKind::Undefined { .. }) => write!(f, ", referenced at {place}"),
+            (Some(place), _) => write!(f, " at {place}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl fmt::Display for TextPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.location, self.line, self.column)
+    }
+}
+
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Sort::Type => "type",
+            Sort::Element => "element",
+            Sort::Attribute => "attribute",
+            Sort::Group => "group",
+            Sort::AttributeGroup => "attribute group",
+            Sort::Notation => "notation",
+            Sort::IdentityConstraint => "identity constraint",
+            Sort::Message => "message",
+            Sort::Part => "part",
+            Sort::PortType => "port type",
+            Sort::Binding => "binding",
+            Sort::Operation => "operation",
+            Sort::Service => "service",
+        })
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ErrorKind::Load { location, reason } => write!(f, "cannot load {location:?}: {reason}"),
+            ErrorKind::Malformed { reason } => write!(f, "not well-formed: {reason}"),
+            ErrorKind::Root { expected, found } => write!(f, "found {found}, expected {expected}"),
+            ErrorKind::Limit { name, limit } => write!(f, "the limit {name} of {limit} is passed"),
+            ErrorKind::Undefined {
+                sort,
+                name,
+                spelled,
+            } => match spelled {
+                Some(spelled) => write!(f, "{sort} \"{spelled}\" is not defined"),
+                None => write!(f, "{sort} \"{name}\" is not defined"),
+            },
+            ErrorKind::Duplicate { sort, name } => write!(f, "{sort} \"{name}\" is defined twice"),
+            ErrorKind::Circular { sort, name } => {
+                write!(f, "{sort} \"{name}\" is defined by itself")
+            }
+            ErrorKind::Value {
+                attribute,
+                found,
+                expected,
+            } => {
+                write!(f, "{attribute}={found:?}, expected {expected}")
+            }
+            ErrorKind::Rule { rule, problem } => write!(f, "{problem} ({rule})"),
+            ErrorKind::Unsupported(what) => write!(f, "not supported: {what}"),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Where documents come from. The schema crate asks for a location, a [`Loader`] answers with bytes.
+//!
+//! Nothing here reaches for the network: [`FileLoader`] reads files, [`WellKnown`] holds the schemas
+//! that everybody imports, [`MemoryLoader`] answers from memory, [`CatalogueLoader`] maps locations
+//! to files, and [`Chain`] asks one after the other. HTTP is for a loader of another crate.
+
+use std::fmt;
+
+mod catalogue;
+mod chain;
+mod file;
+mod memory;
+mod wellknown;
+
+pub use catalogue::CatalogueLoader;
+pub use chain::Chain;
+pub use file::FileLoader;
+pub use memory::MemoryLoader;
+pub use wellknown::WellKnown;
+
+/// Answers a location with a document.
+///
+/// ```
+/// use bsoap_schema::{Loader, MemoryLoader};
+///
+/// let mut loader = MemoryLoader::default();
+/// loader.add("mem:/a.xsd", "<schema/>");
+/// assert_eq!(loader.load("mem:/a.xsd").unwrap().bytes, b"<schema/>");
+/// assert!(loader.load("mem:/b.xsd").is_err());
+/// ```
+pub trait Loader {
+    /// The document at a location: a path or a URL, already resolved against the location of the
+    /// document that refers to it.
+    ///
+    /// # Errors
+    /// [`LoadError::NotHere`] when this loader has nothing to say about the location, so that another may be asked.
+    fn load(&self, location: &str) -> Result<Source, LoadError>;
+
+    /// A schema document for a namespace that was imported, or only used, without a location.
+    fn load_namespace(&self, namespace: &str) -> Option<Source> {
+        let _ = namespace;
+        None
+    }
+}
+
+/// A document as a loader hands it over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Where it was found in the end: what its own relative references are resolved against.
+    pub location: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+/// Why a loader has no document.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// Not a location for this loader.
+    NotHere,
+    /// A location for this loader, but there is no document, or it may not be loaded.
+    Failed(String),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotHere => f.write_str("no loader for this location (nothing is fetched from the network unless asked for)"),
+            Self::Failed(reason) => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+impl<L: Loader + ?Sized> Loader for &L {
+    fn load(&self, location: &str) -> Result<Source, LoadError> {
+        (**self).load(location)
+    }
+    fn load_namespace(&self, namespace: &str) -> Option<Source> {
+        (**self).load_namespace(namespace)
+    }
+}
+
+impl<L: Loader + ?Sized> Loader for Box<L> {
+    fn load(&self, location: &str) -> Result<Source, LoadError> {
+        (**self).load(location)
+    }
+    fn load_namespace(&self, namespace: &str) -> Option<Source> {
+        (**self).load_namespace(namespace)
+    }
+}
+
+/// Resolves a location as a document at `base` writes it. Either may be a path or a URL.
+///
+/// ```
+/// use bsoap_schema::resolve_location;
+///
+/// assert_eq!(resolve_location("dir/service.wsdl", "types/a.xsd"), "dir/types/a.xsd");
+/// assert_eq!(resolve_location("dir/service.wsdl", "../a.xsd"), "a.xsd");
+/// assert_eq!(resolve_location("http://host/x/s.wsdl", "../a.xsd"), "http://host/a.xsd");
+/// assert_eq!(resolve_location("dir/service.wsdl", "http://host/a.xsd"), "http://host/a.xsd");
+/// ```
+pub fn resolve_location(base: &str, location: &str) -> String {
+    let location = location.trim();
+    if scheme_of(location).is_some() {
+        return location.to_owned();
+    }
+    if scheme_of(base).is_some() {
+        let joined = url::Url::parse(base).and_then(|base| base.join(location));
+        return joined.map_or_else(|_| location.to_owned(), String::from);
+    }
+    let location = location.replace('\\', "/");
+    let folder = match base.rfind(['/', '\\']) {
+        _ if location.starts_with('/') => "",
+        Some(end) => &base[..=end],
+        None => "",
+    };
+    normalize_path(&format!("{folder}{location}"))
+}
+
+/// The scheme of a URL. A single letter is the drive of a path.
+pub(crate) fn scheme_of(location: &str) -> Option<&str> {
+    let (scheme, _) = location.split_once(':')?;
+    let valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    (scheme.len() > 1
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(valid))
+    .then_some(scheme)
+}
+
+/// May a document at `base` refer to `location`? A document from elsewhere may not make us read
+/// local files.
+pub(crate) fn may_refer(base: &str, location: &str) -> bool {
+    let is_local = |location: &str| {
+        scheme_of(location).is_none_or(|scheme| scheme.eq_ignore_ascii_case("file"))
+    };
+    let is_remote =
+        scheme_of(base).is_some_and(|scheme| scheme.to_ascii_lowercase().starts_with("http"));
+    !(is_remote && is_local(location))
+}
+
+/// Takes `.` and `x/..` out of a path, so that one document has one location.
+fn normalize_path(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            ".." if parts
+                .last()
+                .is_some_and(|last| !last.is_empty() && *last != "..") =>
+            {
+                parts.pop();
+            }
+            "" if parts.len() > 1 && parts.last() != Some(&"") => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_locations_are_resolved_against_the_document_that_writes_them() {
+        for (base, location, resolved) in [
+            ("a.wsdl", "b.xsd", "b.xsd"),
+            ("/x/y/a.wsdl", "./b.xsd", "/x/y/b.xsd"),
+            ("/x/y/a.wsdl", "../z/b.xsd", "/x/z/b.xsd"),
+            ("../y/a.wsdl", "../b.xsd", "../b.xsd"),
+            ("/x/a.wsdl", "/b.xsd", "/b.xsd"),
+            ("x/a.wsdl", "..\\b.xsd", "b.xsd"),
+            ("file:///x/a.wsdl", "b.xsd", "file:///x/b.xsd"),
+            ("http://h/s?wsdl", "?xsd=1", "http://h/s?xsd=1"),
+            ("C:/x/a.wsdl", "b.xsd", "C:/x/b.xsd"),
+        ] {
+            assert_eq!(
+                resolve_location(base, location),
+                resolved,
+                "{base} + {location}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_remote_document_cannot_name_a_local_file() {
+        assert!(!may_refer("http://host/a.wsdl", "file:///etc/passwd"));
+        assert!(!may_refer("https://host/a.wsdl", "/etc/passwd"));
+        assert!(may_refer("https://host/a.wsdl", "https://host/b.xsd"));
+        assert!(may_refer("/home/a.wsdl", "file:///home/b.xsd"));
+    }
+}

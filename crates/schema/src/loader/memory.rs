@@ -1,0 +1,29 @@
+//! Documents in memory.
+
+use std::collections::HashMap;
+
+use super::{LoadError, Loader, Source};
+
+/// Answers locations from memory.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryLoader {
+    documents: HashMap<String, Vec<u8>>,
+}
+
+impl MemoryLoader {
+    /// Adds the document at a location.
+    pub fn add(&mut self, location: impl Into<String>, document: impl Into<Vec<u8>>) -> &mut Self {
+        self.documents.insert(location.into(), document.into());
+        self
+    }
+}
+
+impl Loader for MemoryLoader {
+    fn load(&self, location: &str) -> Result<Source, LoadError> {
+        let bytes = self.documents.get(location).ok_or(LoadError::NotHere)?;
+        Ok(Source {
+            location: location.to_owned(),
+            bytes: bytes.clone(),
+        })
+    }
+}

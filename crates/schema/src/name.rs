@@ -1,0 +1,72 @@
+//! Expanded names.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The namespace of XML Schema itself.
+pub const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
+/// The namespace of the prefix `xml`.
+pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
+/// The namespace of `xsi:type` and `xsi:nil`.
+pub const XSI_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema-instance";
+/// The namespace of WSDL 1.1.
+pub const WSDL_NAMESPACE: &str = "http://schemas.xmlsoap.org/wsdl/";
+/// The namespace of the encoding of SOAP 1.1.
+pub const ENCODING_NAMESPACE: &str = "http://schemas.xmlsoap.org/soap/encoding/";
+/// The namespace of the encoding of SOAP 1.2.
+pub const ENCODING12_NAMESPACE: &str = "http://www.w3.org/2003/05/soap-encoding";
+
+/// A local name and the namespace it is in (empty: none).
+///
+/// ```
+/// let name = bsoap_schema::ExpandedName::new("urn:shop", "order");
+/// assert_eq!(name.to_string(), "{urn:shop}order");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ExpandedName {
+    /// The namespace; empty for none.
+    pub namespace: Arc<str>,
+    /// The local name.
+    pub local: Arc<str>,
+}
+
+impl ExpandedName {
+    /// The name `{namespace}local`.
+    pub fn new(namespace: impl Into<Arc<str>>, local: impl Into<Arc<str>>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            local: local.into(),
+        }
+    }
+
+    /// Is it this name?
+    pub fn is(&self, namespace: &str, local: &str) -> bool {
+        &*self.namespace == namespace && &*self.local == local
+    }
+}
+
+impl fmt::Display for ExpandedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.namespace.is_empty() {
+            f.write_str(&self.local)
+        } else {
+            write!(f, "{{{}}}{}", self.namespace, self.local)
+        }
+    }
+}
+
+/// Is it a name without a colon? (Namespaces in XML 1.0, production 4)
+pub(crate) fn is_ncname(text: &str) -> bool {
+    let start = |c: char| {
+        matches!(c, 'A'..='Z' | '_' | 'a'..='z' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{2FF}'
+            | '\u{370}'..='\u{37D}' | '\u{37F}'..='\u{1FFF}' | '\u{200C}'..='\u{200D}' | '\u{2070}'..='\u{218F}'
+            | '\u{2C00}'..='\u{2FEF}' | '\u{3001}'..='\u{D7FF}' | '\u{F900}'..='\u{FDCF}' | '\u{FDF0}'..='\u{FFFD}'
+            | '\u{10000}'..='\u{EFFFF}')
+    };
+    let rest = |c: char| {
+        start(c)
+            || matches!(c, '-' | '.' | '0'..='9' | '\u{B7}' | '\u{300}'..='\u{36F}' | '\u{203F}'..='\u{2040}')
+    };
+    let mut chars = text.chars();
+    chars.next().is_some_and(start) && chars.all(rest)
+}
