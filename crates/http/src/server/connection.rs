@@ -1,0 +1,63 @@
+//! One connection, from its handshake to its last answer.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+
+use super::stall::StallGuard;
+use super::{Shared, request};
+
+pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
+    let stream = StallGuard::new(stream, shared.options.write_timeout);
+    let Some(tls) = &shared.tls else {
+        return exchange(&shared, stream, peer).await;
+    };
+    let handshake = tokio::time::timeout(shared.options.head_timeout, tls.accept(stream));
+    tokio::select! {
+        () = shared.closing.cancelled() => {}
+        handshake = handshake => match handshake {
+            Ok(Ok(stream)) => exchange(&shared, stream, peer).await,
+            Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
+            Err(_) => tracing::debug!(%peer, "TLS handshake took too long"),
+        },
+    }
+}
+
+/// Requests and answers, until the peer or the server has had enough.
+async fn exchange<S>(shared: &Arc<Shared>, stream: S, peer: SocketAddr)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let service = service_fn(|incoming| async move {
+        Ok::<_, Infallible>(request::answer(shared, incoming, peer).await)
+    });
+    let options = &shared.options;
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(options.head_timeout)
+        .max_headers(options.max_headers)
+        .max_header_size(options.max_head.max(8192))
+        .half_close(false)
+        .serve_connection(TokioIo::new(stream), service);
+    let mut connection = pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = shared.closing.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            tokio::select! {
+                ended = connection => ended,
+                () = shared.killed.cancelled() => Ok(()),
+            }
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%peer, %error, "connection ended early");
+    }
+}

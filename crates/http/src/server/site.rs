@@ -1,0 +1,373 @@
+//! What a GET shows: the WSDL and its schemas with addresses that lead back here, and a page for people.
+
+use std::collections::{HashMap, HashSet};
+
+use hyper::StatusCode;
+use roxmltree::{Node, ParsingOptions};
+use url::Url;
+
+use super::{Response, page};
+
+const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
+const XSD: &str = "http://www.w3.org/2001/XMLSchema";
+
+/// What a server tells about itself.
+#[derive(Clone, Debug, Default)]
+pub struct Site {
+    /// The WSDL, then all it imports.
+    pub documents: Vec<Document>,
+    /// What it describes.
+    pub services: Vec<ServiceInfo>,
+}
+
+/// A document to publish.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Where it was loaded from; references between documents are resolved against it.
+    pub location: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A service, as the page tells it.
+#[derive(Clone, Debug, Default)]
+pub struct ServiceInfo {
+    /// Its name.
+    pub name: String,
+    /// What it says about itself.
+    pub documentation: Option<String>,
+    /// Its ports.
+    pub ports: Vec<PortInfo>,
+}
+
+/// A port, as the page tells it.
+#[derive(Clone, Debug, Default)]
+pub struct PortInfo {
+    /// Its name.
+    pub name: String,
+    /// The path it is served at.
+    pub path: String,
+    /// Its protocol, as `SOAP 1.1`.
+    pub protocol: String,
+    /// Its operations: signature and documentation.
+    pub operations: Vec<(String, Option<String>)>,
+}
+
+/// A [`Site`], made ready: what depends on the address asked is filled in per request.
+#[derive(Debug)]
+pub(super) struct Published {
+    documents: Vec<Vec<Piece>>,
+    by_name: HashMap<String, usize>,
+    services: Vec<ServiceInfo>,
+}
+
+/// A stretch of a document as it is published.
+#[derive(Debug)]
+enum Piece {
+    /// As it was.
+    Text(String),
+    /// The address of a port with this path.
+    Port(String),
+    /// The address of a document: `?wsdl=NAME` or `?xsd=NAME` of the path asked.
+    Reference(&'static str, String),
+}
+
+impl Published {
+    pub(super) fn new(site: &Site) -> Self {
+        let names = names(&site.documents);
+        let documents = site
+            .documents
+            .iter()
+            .map(|document| pieces(document, site, &names))
+            .collect();
+        let by_name = names
+            .iter()
+            .cloned()
+            .enumerate()
+            .map(|(index, name)| (name, index))
+            .collect();
+        Self {
+            documents,
+            by_name,
+            services: site.services.clone(),
+        }
+    }
+
+    /// Answers a GET of `path` that came in at `base` (`http://host:port`).
+    pub(super) fn answer(&self, base: &str, path: &str, query: Option<&str>) -> Response {
+        let (key, value) = query
+            .map(|query| query.split_once('=').unwrap_or((query, "")))
+            .unwrap_or_default();
+        if key.is_empty() {
+            return Response::new(
+                200,
+                "text/html; charset=utf-8",
+                page::html(&self.services, base),
+            );
+        }
+        let asks_document = key.eq_ignore_ascii_case("wsdl") || key.eq_ignore_ascii_case("xsd");
+        let index = match value {
+            _ if !asks_document => None,
+            "" => Some(0),
+            name => self.by_name.get(name).copied(),
+        };
+        match index.and_then(|index| self.documents.get(index)) {
+            Some(pieces) => Response::new(200, "text/xml; charset=utf-8", text(pieces, base, path)),
+            None => Response::plain(
+                StatusCode::NOT_FOUND,
+                "there is no such document; ?wsdl shows the description",
+            ),
+        }
+    }
+}
+
+/// A name for each document: the last segment of its location, made unique, safe in a query.
+fn names(documents: &[Document]) -> Vec<String> {
+    let mut taken = HashSet::new();
+    documents
+        .iter()
+        .enumerate()
+        .map(|(index, document)| {
+            let path = document
+                .location
+                .split(['?', '#'])
+                .next()
+                .unwrap_or_default();
+            let last = path
+                .rsplit(['/', '\\'])
+                .find(|segment| !segment.is_empty())
+                .unwrap_or_default();
+            let safe = |c: char| {
+                if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') {
+                    c
+                } else {
+                    '_'
+                }
+            };
+            let mut name: String = last.chars().map(safe).collect();
+            while name.is_empty() || !taken.insert(name.clone()) {
+                name = format!("{index}-{name}");
+            }
+            name
+        })
+        .collect()
+}
+
+/// A document, cut where an address stands. What is not XML (it was loaded, so this is unlikely) stays whole.
+fn pieces(document: &Document, site: &Site, names: &[String]) -> Vec<Piece> {
+    let text = document.text.trim_start_matches('\u{feff}');
+    let options = ParsingOptions {
+        allow_dtd: false,
+        ..ParsingOptions::default()
+    };
+    let Ok(tree) = roxmltree::Document::parse_with_options(text, options) else {
+        return vec![Piece::Text(text.to_owned())];
+    };
+    let mut pieces = vec![Piece::Text(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned(),
+    )];
+    // The declaration may name another encoding; the answer is UTF-8.
+    let mut done = if text.starts_with("<?xml ") {
+        text.find("?>").map_or(0, |end| end + 2)
+    } else {
+        0
+    };
+    for node in tree.descendants().filter(Node::is_element) {
+        let Some((attribute, piece)) = address(node, document, site, names) else {
+            continue;
+        };
+        let Some(attribute) = node.attribute_node(attribute) else {
+            continue;
+        };
+        let place = attribute.range_value();
+        pieces.push(Piece::Text(text[done..place.start].to_owned()));
+        pieces.push(piece);
+        done = place.end;
+    }
+    pieces.push(Piece::Text(text[done..].to_owned()));
+    pieces
+}
+
+/// The attribute of this element that holds an address, and what is published in its place.
+fn address(
+    node: Node<'_, '_>,
+    document: &Document,
+    site: &Site,
+    names: &[String],
+) -> Option<(&'static str, Piece)> {
+    let name = node.tag_name();
+    match (name.namespace(), name.name()) {
+        (Some(WSDL), "import") => Some((
+            "location",
+            reference("wsdl", node.attribute("location")?, document, site, names)?,
+        )),
+        (Some(XSD), "import" | "include" | "redefine") => Some((
+            "schemaLocation",
+            reference(
+                "xsd",
+                node.attribute("schemaLocation")?,
+                document,
+                site,
+                names,
+            )?,
+        )),
+        (Some(namespace), "address") if namespace != WSDL => {
+            let port = node
+                .parent()
+                .filter(|parent| parent.tag_name().name() == "port")?;
+            let service = port
+                .parent()
+                .filter(|parent| parent.tag_name().name() == "service")?;
+            let (service, port) = (service.attribute("name")?, port.attribute("name")?);
+            let ports = &site.services.iter().find(|one| one.name == service)?.ports;
+            Some((
+                "location",
+                Piece::Port(ports.iter().find(|one| one.name == port)?.path.clone()),
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// The piece for a reference to another document of the site; `None` if it leads elsewhere.
+fn reference(
+    key: &'static str,
+    to: &str,
+    from: &Document,
+    site: &Site,
+    names: &[String],
+) -> Option<Piece> {
+    let target = resolve(&from.location, to);
+    let index = site
+        .documents
+        .iter()
+        .position(|one| one.location == target || one.location == to)?;
+    Some(Piece::Reference(key, names[index].clone()))
+}
+
+/// `to` as seen from `from`: URLs as URLs, file paths by their segments.
+fn resolve(from: &str, to: &str) -> String {
+    if let Ok(base) = Url::parse(from) {
+        return base.join(to).map_or_else(|_| to.to_owned(), String::from);
+    }
+    if to.starts_with('/') {
+        return to.to_owned();
+    }
+    let mut segments: Vec<&str> = from.split('/').collect();
+    segments.pop();
+    for segment in to.split('/') {
+        let can_go_up = segments
+            .last()
+            .is_some_and(|last| !matches!(*last, "" | ".." | "."));
+        match segment {
+            "." => {}
+            ".." if can_go_up => segments.truncate(segments.len() - 1),
+            segment => segments.push(segment),
+        }
+    }
+    segments.join("/")
+}
+
+/// A document with the addresses filled in.
+fn text(pieces: &[Piece], base: &str, path: &str) -> String {
+    let mut text = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(stretch) => text.push_str(stretch),
+            Piece::Port(port) => text.push_str(&page::escape(&format!("{base}{port}"))),
+            Piece::Reference(key, name) => {
+                text.push_str(&page::escape(&format!("{base}{path}?{key}={name}")));
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site() -> Site {
+        let wsdl = r#"<?xml version="1.0" encoding="ISO-8859-1"?><definitions xmlns="http://schemas.xmlsoap.org/wsdl/" xmlns:s="http://schemas.xmlsoap.org/wsdl/soap/" xmlns:x="http://www.w3.org/2001/XMLSchema">
+<import namespace="u" location="../common/a.wsdl"/><types><x:schema><x:import namespace="v" schemaLocation='v.xsd'/><x:import namespace="w" schemaLocation="http://elsewhere/w.xsd"/></x:schema></types>
+<service name="S"><port name="P"><s:address location="http://old/"/></port><port name="Q"><s:address location="http://old/q"/></port></service></definitions>"#;
+        let document = |location: &str, text: &str| Document {
+            location: location.into(),
+            text: text.into(),
+        };
+        Site {
+            documents: vec![
+                document("dir/svc/main.wsdl", wsdl),
+                document("dir/common/a.wsdl", "<definitions/>"),
+                document("dir/svc/v.xsd", "<schema/>"),
+                document("dir/other/v.xsd", "<other/>"),
+            ],
+            services: vec![ServiceInfo {
+                name: "S".into(),
+                documentation: Some("<b>&\"".into()),
+                ports: vec![PortInfo {
+                    name: "P".into(),
+                    path: "/p&x".into(),
+                    ..PortInfo::default()
+                }],
+            }],
+        }
+    }
+
+    fn body(query: Option<&str>) -> (u16, String) {
+        let response = Published::new(&site()).answer("http://here:1", "/p", query);
+        let text = String::from_utf8(response.body.into_bytes().to_vec()).expect("UTF-8");
+        (response.status.as_u16(), text)
+    }
+
+    #[test]
+    fn the_wsdl_is_published_with_addresses_that_lead_back_here() {
+        let (status, text) = body(Some("WSDL"));
+        assert_eq!(status, 200);
+        assert!(
+            text.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>"),
+            "{text}"
+        );
+        assert!(!text.contains("8859"), "{text}");
+        for part in [
+            r#"location="http://here:1/p?wsdl=a.wsdl""#,
+            "schemaLocation='http://here:1/p?xsd=v.xsd'",
+            r#"schemaLocation="http://elsewhere/w.xsd""#,
+            r#"location="http://here:1/p&amp;x""#,
+            r#"location="http://old/q""#,
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+
+    #[test]
+    fn imported_documents_are_found_by_name_and_others_are_not() {
+        assert!(body(Some("xsd=v.xsd")).1.ends_with("<schema/>"));
+        assert!(body(Some("xsd=3-v.xsd")).1.ends_with("<other/>"));
+        assert_eq!(body(Some("xsd=../../etc/passwd")).0, 404);
+        assert_eq!(body(Some("disco")).0, 404);
+    }
+
+    #[test]
+    fn the_page_escapes_what_the_wsdl_says() {
+        let (status, text) = body(None);
+        assert_eq!(status, 200);
+        assert!(
+            text.contains("&lt;b&gt;&amp;&quot;") && !text.contains("<b>&"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn relative_references_resolve_against_urls_and_paths() {
+        for (from, to, expected) in [
+            ("http://h/a/b.wsdl", "../c.xsd", "http://h/c.xsd"),
+            ("a/b.wsdl", "c.xsd", "a/c.xsd"),
+            ("/r/a/b.wsdl", "./../c.xsd", "/r/c.xsd"),
+            ("b.wsdl", "../c.xsd", "../c.xsd"),
+            ("a/b.wsdl", "/c.xsd", "/c.xsd"),
+        ] {
+            assert_eq!(resolve(from, to), expected);
+        }
+    }
+}

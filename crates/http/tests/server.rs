@@ -1,0 +1,308 @@
+//! The server against clients good and bad.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use bsoap_http::{
+    Body, Client, ClientOptions, Document, HeaderMap, Request, Response, Routes, ServerOptions,
+    Site,
+};
+use common::{echo, raw, start};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+fn status(answer: &str) -> &str {
+    answer.get(9..12).unwrap_or(answer)
+}
+
+fn request(method: &str, path: &str, more: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!("{method} {path} HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\nConnection: close\r\n{more}\r\n{body}").into()
+}
+
+#[tokio::test]
+async fn statuses_say_what_is_wrong() {
+    let options = ServerOptions {
+        max_body: 100,
+        max_headers: 20,
+        ..ServerOptions::default()
+    };
+    let server = start(
+        echo().at("/panic", async |_: Request| panic!("a handler's own fault")),
+        options,
+    )
+    .await;
+    let many = "X-A: b\r\n".repeat(50);
+    let long = format!("X-A: {}\r\n", "b".repeat(100_000));
+    for (bytes, expected) in [
+        (request("POST", "/echo", "", "<a/>"), "200"),
+        (request("POST", "/nowhere", "", "<a/>"), "404"),
+        (request("GET", "/echo", "", ""), "405"),
+        (request("GET", "/nowhere", "", ""), "404"),
+        (request("DELETE", "/echo", "", ""), "405"),
+        (request("POST", "/echo", "", &"x".repeat(101)), "413"),
+        (
+            request("POST", "/echo", "Content-Encoding: br\r\n", "x"),
+            "415",
+        ),
+        (
+            request("POST", "/echo", "Content-Encoding: gzip\r\n", "x"),
+            "400",
+        ),
+        (request("POST", "/panic", "", "<a/>"), "500"),
+        (request("POST", "/echo", &many, ""), "431"),
+        (request("POST", "/echo", &long, ""), "431"),
+        (b"nonsense\r\n\r\n".to_vec(), "400"),
+        (
+            b"POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n".to_vec(),
+            "400",
+        ),
+        (
+            b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 99999999999\r\n\r\n".to_vec(),
+            "413",
+        ),
+    ] {
+        let answer = raw(server.address, &bytes).await;
+        let head = String::from_utf8_lossy(&bytes[..bytes.len().min(120)]).into_owned();
+        assert_eq!(status(&answer), expected, "{head} got {answer}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_sender_of_too_much_sees_the_refusal() {
+    let server = start(
+        echo(),
+        ServerOptions {
+            max_body: 1000,
+            ..ServerOptions::default()
+        },
+    )
+    .await;
+    let client = Client::new(ClientOptions::default()).expect("a client");
+    for _ in 0..20 {
+        let body = Body::from(vec![b' '; 3 << 20]);
+        let answer = client
+            .post(&server.at("/echo"), HeaderMap::new(), body)
+            .await
+            .expect("answered");
+        assert_eq!(answer.status, 413);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_gzip_bomb_stops_at_the_limit() {
+    let options = ServerOptions {
+        max_body: 1 << 20,
+        ..ServerOptions::default()
+    };
+    let server = start(echo(), options).await;
+    let client = Client::new(ClientOptions {
+        gzip_requests: true,
+        ..ClientOptions::default()
+    })
+    .expect("a client");
+    let bomb = Body::from(vec![b' '; 50 << 20]);
+    let answer = client
+        .post(&server.at("/echo"), HeaderMap::new(), bomb)
+        .await
+        .expect("answered");
+    assert_eq!(answer.status, 413);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_dawdles_is_cut_off() {
+    let options = ServerOptions {
+        head_timeout: Duration::from_millis(200),
+        body_timeout: Duration::from_millis(200),
+        ..ServerOptions::default()
+    };
+    let server = start(echo(), options).await;
+    let begun = Instant::now();
+    // A head that never ends; a body that never ends; nothing at all.
+    assert_ne!(
+        status(&raw(server.address, b"POST /echo HTTP/1.1\r\nHost: h\r\n").await),
+        "200"
+    );
+    let stuck = b"POST /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc";
+    assert_eq!(status(&raw(server.address, stuck).await), "408");
+    assert_eq!(raw(server.address, b"").await, "");
+    assert!(begun.elapsed() < Duration::from_secs(3));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_takes_nothing_of_an_answer_is_cut_off() {
+    let routes = Routes::new().at("/", async |_: Request| {
+        Response::new(200, "text/xml", vec![b'x'; 64 << 20])
+    });
+    let options = ServerOptions {
+        write_timeout: Duration::from_millis(200),
+        gzip_from: None,
+        ..ServerOptions::default()
+    };
+    let server = start(routes, options).await;
+    let mut stream = TcpStream::connect(server.address).await.expect("connected");
+    stream
+        .write_all(&request("POST", "/", "", ""))
+        .await
+        .expect("sent");
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    let mut taken = 0;
+    let mut buffer = vec![0; 1 << 20];
+    while let Ok(length @ 1..) = stream.read(&mut buffer).await {
+        taken += length;
+    }
+    assert!(taken < 64 << 20, "{taken}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_running_request_ends_well_when_the_server_stops() {
+    let routes = Routes::new().at("/", async |_: Request| {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        Response::new(200, "text/plain", "done")
+    });
+    let server = start(routes, ServerOptions::default()).await;
+    let (address, host) = (server.at("/"), server.address);
+    let client = Client::new(ClientOptions::default()).expect("a client");
+    let running = tokio::spawn(async move {
+        client
+            .post(&address, HeaderMap::new(), Body::default())
+            .await
+    });
+    // An idle connection must not hold the server up.
+    let idle = TcpStream::connect(host).await.expect("connected");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let begun = Instant::now();
+    server.stop().await;
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert_eq!(
+        &running.await.expect("no panic").expect("answered").body[..],
+        b"done"
+    );
+    assert!(TcpStream::connect(host).await.is_err());
+    drop(idle);
+}
+
+#[tokio::test]
+async fn grace_has_an_end() {
+    let routes = Routes::new().at("/", async |_: Request| {
+        std::future::pending::<Response>().await
+    });
+    let server = start(
+        routes,
+        ServerOptions {
+            grace: Duration::from_millis(100),
+            ..ServerOptions::default()
+        },
+    )
+    .await;
+    let mut stream = TcpStream::connect(server.address).await.expect("connected");
+    stream
+        .write_all(&request("POST", "/", "", ""))
+        .await
+        .expect("sent");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let begun = Instant::now();
+    server.stop().await;
+    assert!(begun.elapsed() < Duration::from_secs(2));
+}
+
+#[tokio::test]
+async fn connections_past_the_limit_wait_their_turn() {
+    let server = start(
+        echo(),
+        ServerOptions {
+            max_connections: 1,
+            ..ServerOptions::default()
+        },
+    )
+    .await;
+    let first = TcpStream::connect(server.address).await.expect("connected");
+    let second = tokio::spawn({
+        let address = server.address;
+        async move { raw(address, &request("POST", "/echo", "", "<a/>")).await }
+    });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!second.is_finished());
+    drop(first);
+    assert_eq!(status(&second.await.expect("no panic")), "200");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn documents_are_published_where_the_request_came_in() {
+    let site = Site {
+        documents: vec![Document {
+            location: "m.wsdl".into(),
+            text: "<definitions/>".into(),
+        }],
+        services: Vec::new(),
+    };
+    let server = start(echo().with_site(&site), ServerOptions::default()).await;
+    let get = |target: &str, host: &str| {
+        format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").into_bytes()
+    };
+    let answer = raw(server.address, &get("/echo?wsdl", "example.com:80")).await;
+    assert!(
+        status(&answer) == "200"
+            && answer.contains("text/xml; charset=utf-8")
+            && answer.ends_with("<definitions/>")
+    );
+    assert_eq!(
+        status(&raw(server.address, &get("/echo", "h")).await),
+        "200"
+    );
+    assert_eq!(status(&raw(server.address, &get("/", "h")).await), "200");
+    assert_eq!(
+        status(&raw(server.address, &get("/other?wsdl", "h")).await),
+        "404"
+    );
+    assert_eq!(
+        status(&raw(server.address, &get("/echo?wsdl", "evil\"<script>")).await),
+        "400"
+    );
+    assert_eq!(
+        status(
+            &raw(
+                server.address,
+                b"GET /echo?wsdl HTTP/1.1\r\nConnection: close\r\n\r\n"
+            )
+            .await
+        ),
+        "400"
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn short_answers_and_those_who_do_not_ask_get_no_gzip() {
+    let server = start(echo(), ServerOptions::default()).await;
+    let long = "<d>1.5</d>".repeat(1000);
+    for (accept, body, folded) in [
+        ("gzip", long.as_str(), true),
+        ("gzip;q=0", &long, false),
+        ("gzip", "<a/>", false),
+    ] {
+        let answer = raw(
+            server.address,
+            &request(
+                "POST",
+                "/echo",
+                &format!("Accept-Encoding: {accept}\r\n"),
+                body,
+            ),
+        )
+        .await;
+        assert_eq!(
+            answer.contains("content-encoding: gzip"),
+            folded,
+            "{accept}"
+        );
+    }
+    server.stop().await;
+}
