@@ -1,0 +1,97 @@
+//! The open elements: their names in one arena, so that a copy of them is two allocations whatever the depth.
+
+use super::scopes::{ScopeId, UriId};
+use crate::names::NameId;
+
+/// The open elements, outermost first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OpenElements {
+    /// The names as spelled, one after another. What was closed last stays behind the end until the next is opened, so
+    /// that its end can still be told.
+    names: String,
+    open: Vec<Open>,
+}
+
+/// An open element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Open {
+    /// Where its name ends in the arena; it begins where the one before ends.
+    end: usize,
+    /// The prefix's length; 0 for none.
+    pub(crate) prefix: u32,
+    pub(crate) name: Option<NameId>,
+    pub(crate) uri: UriId,
+    /// What is bound inside.
+    pub(crate) scope: ScopeId,
+}
+
+impl PartialEq for OpenElements {
+    fn eq(&self, other: &Self) -> bool {
+        self.open == other.open && self.names[..self.length()] == other.names[..other.length()]
+    }
+}
+
+impl Eq for OpenElements {}
+
+impl OpenElements {
+    #[inline]
+    pub(crate) fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    #[inline]
+    pub(crate) fn scope(&self) -> ScopeId {
+        self.open.last().map_or(ScopeId::ROOT, |open| open.scope)
+    }
+
+    #[inline]
+    fn length(&self) -> usize {
+        self.open.last().map_or(0, |open| open.end)
+    }
+
+    #[inline]
+    pub(crate) fn push(
+        &mut self,
+        qname: &str,
+        prefix: u32,
+        name: Option<NameId>,
+        uri: UriId,
+        scope: ScopeId,
+    ) {
+        self.names.truncate(self.length());
+        self.names.push_str(qname);
+        self.open.push(Open {
+            end: self.names.len(),
+            prefix,
+            name,
+            uri,
+            scope,
+        });
+    }
+
+    /// The name of the innermost element, as spelled.
+    #[inline]
+    pub(crate) fn top(&self) -> Option<&str> {
+        let (last, outer) = self.open.split_last()?;
+        Some(&self.names[outer.last().map_or(0, |open| open.end)..last.end])
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Open> {
+        self.open.pop()
+    }
+
+    /// The name, as spelled, of the element that was closed last, if none was opened since.
+    #[inline]
+    pub(crate) fn closed_name(&self, closed: &Open) -> &str {
+        &self.names[self.length()..closed.end]
+    }
+
+    /// The names from the root inwards.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(0).chain(self.open.iter().map(|open| open.end));
+        starts
+            .zip(&self.open)
+            .map(|(start, open)| &self.names[start..open.end])
+    }
+}

@@ -1,0 +1,852 @@
+//! All that the reader remembers.
+//!
+//! ```text
+//!          <?xml?>            <!DOCTYPE>           <a>             </a>
+//!   Start ---------> Prolog ------------> Prolog -------> Content -------> Epilog ------> End
+//!                                                   <a/> |  ^   | <![CDATA[
+//!                                                     EmptyEnd  Cdata
+//! ```
+//!
+//! [`State`] is one value that can be copied and compared. It holds no text of the document but the names of the open
+//! elements: the caller keeps the unread text and hands it to each step. A copy taken between two events, and the text from
+//! its offset on, are all that is needed to go on from there.
+
+use super::doctype::Doctype;
+use super::event::{Declaration, EndTag, Event, Tag, Text};
+use super::partial::Partial;
+use super::scopes::{ScopeId, Scopes, UriId};
+use super::stack::{Open, OpenElements};
+use super::tag::{Context, TagSpans};
+use super::{prolog, text};
+use crate::chars::{is_space, space_length};
+use crate::error::{Error, ErrorKind, Result, Stop};
+use crate::names::{NameId, Vocabulary};
+use crate::options::{DoctypePolicy, Options};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// All that a reader remembers of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    phase: Phase,
+    /// Bytes consumed.
+    offset: u64,
+    open: OpenElements,
+    partial: Partial,
+    /// Bytes of character data since the last tag.
+    text_length: usize,
+    standalone: bool,
+    options: Options,
+    doctype: Option<Arc<Doctype>>,
+    /// The entities whose replacement text is being read, outermost first.
+    expansions: Vec<Expansion>,
+    /// Bytes of replacement text begun so far.
+    expanded: usize,
+    scratch: Scratch,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Before anything.
+    Start,
+    /// Before the root element.
+    Prolog,
+    /// Between markup, inside the root element.
+    Content,
+    /// Inside a CDATA section.
+    Cdata,
+    /// Behind the tag of an empty element, before the event of its end.
+    EmptyEnd,
+    /// After the root element.
+    Epilog,
+    /// All has been told.
+    End,
+}
+
+/// An entity whose replacement text is being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Expansion {
+    entity: u32,
+    at: usize,
+    /// The open elements where it began: those it must end with.
+    depth: usize,
+}
+
+/// What is found out about the event at hand. No memory: it does not count when states are compared or copied.
+#[derive(Debug, Default)]
+struct Scratch {
+    tag: TagSpans,
+    text: String,
+    closed: Option<Open>,
+}
+
+impl Clone for Scratch {
+    fn clone(&self) -> Self {
+        Scratch::default()
+    }
+}
+
+impl PartialEq for Scratch {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// An event before it borrows from anything: how many bytes it takes, and what it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) length: usize,
+    pub(crate) what: What,
+}
+
+/// What was found; numbers are byte positions from its front.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What {
+    Declaration(prolog::DeclarationSpans),
+    Start,
+    End,
+    Text {
+        from: usize,
+        to: usize,
+        is_cdata: bool,
+    },
+    /// Character data whose value is in the scratch.
+    DecodedText {
+        is_cdata: bool,
+    },
+    Comment {
+        from: usize,
+        to: usize,
+    },
+    /// A comment whose value is in the scratch.
+    DecodedComment,
+    Instruction {
+        target: usize,
+        data: usize,
+        to: usize,
+    },
+    /// A processing instruction whose data are in the scratch.
+    DecodedInstruction {
+        target: usize,
+    },
+    /// Nothing to tell: white space outside the root element, a document type declaration, a reference.
+    Skipped,
+    EndOfDocument,
+}
+
+impl State {
+    /// Before the first byte of a document.
+    pub fn new(options: &Options) -> Self {
+        State {
+            phase: Phase::Start,
+            offset: 0,
+            open: OpenElements::default(),
+            partial: Partial::default(),
+            text_length: 0,
+            standalone: false,
+            options: *options,
+            doctype: None,
+            expansions: Vec::new(),
+            expanded: 0,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Back to before the first byte of a document; keeps its memory for the next.
+    pub fn restart(&mut self) {
+        let scratch = std::mem::take(&mut self.scratch);
+        *self = State {
+            scratch,
+            ..State::new(&self.options)
+        };
+    }
+
+    /// The next event of `input`, the unread text from [`offset`](State::offset) on; `last` says that no more follows. How
+    /// much of `input` was consumed is the difference of `offset`. `None` means that more text is needed, and never comes
+    /// if `last`.
+    ///
+    /// ```
+    /// use bsoap_xml::{Event, Options, Scopes, State, Vocabulary};
+    ///
+    /// let (vocabulary, mut scopes) = (Vocabulary::default(), Scopes::new());
+    /// let mut state = State::new(&Options::default());
+    /// let text = "<a>1</a>";
+    /// assert!(matches!(state.next(&vocabulary, &mut scopes, text, false), Ok(Some(Event::Start(_)))));
+    /// let checkpoint = state.clone();
+    /// let rest = &text[state.offset() as usize..];
+    /// assert!(matches!(state.next(&vocabulary, &mut scopes, rest, true), Ok(Some(Event::Text(_)))));
+    /// assert_ne!(state, checkpoint);
+    /// ```
+    #[inline]
+    pub fn next<'e>(
+        &'e mut self,
+        vocabulary: &'e Vocabulary,
+        scopes: &'e mut Scopes,
+        input: &'e str,
+        last: bool,
+    ) -> Result<Option<Event<'e>>> {
+        match self.advance(vocabulary, scopes, input, last) {
+            Ok((found, place)) => Ok(Some(self.event(found, place, vocabulary, scopes, input))),
+            Err(Stop::More) if !last => Ok(None),
+            Err(stop) => Err(self.error(stop, input)),
+        }
+    }
+
+    /// Bytes consumed: where in the document, as UTF-8, the unread text begins.
+    #[inline]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// How many elements are open.
+    #[inline]
+    pub fn depth(&self) -> usize {
+        self.open.depth()
+    }
+
+    /// The bindings inside the innermost open element.
+    #[inline]
+    pub fn scope(&self) -> ScopeId {
+        self.open.scope()
+    }
+
+    /// Whether the unread text begins between markup, inside the root element.
+    #[inline]
+    pub fn in_content(&self) -> bool {
+        self.phase == Phase::Content && self.expansions.is_empty()
+    }
+
+    /// Whether the document has come to its end.
+    pub fn is_finished(&self) -> bool {
+        self.phase == Phase::End
+    }
+
+    /// The names of the open elements as spelled, outermost first.
+    pub fn open_elements(&self) -> impl Iterator<Item = &str> {
+        self.open.names()
+    }
+
+    /// Goes past `n` bytes that the caller has read itself: markup and text which, as a whole, leave the open elements as
+    /// they are, such as `<a>1</a>`. Only in content.
+    #[inline]
+    pub fn skip(&mut self, n: usize) {
+        self.offset += n as u64;
+        self.text_length = 0;
+        self.partial = Partial::default();
+    }
+
+    /// Opens an element whose start tag, `n` bytes, the caller has recognised byte for byte as one that was read before in
+    /// the same scope. `inner` is the scope inside. Only in content.
+    #[inline]
+    pub fn open(
+        &mut self,
+        qname: &str,
+        name: Option<NameId>,
+        inner: ScopeId,
+        n: usize,
+    ) -> Result<()> {
+        if self.open.depth() >= self.options.limits.depth {
+            return Err(self.error(Stop::limit("depth", self.options.limits.depth), ""));
+        }
+        let prefix = qname.find(':').unwrap_or(0) as u32;
+        self.open.push(qname, prefix, name, UriId::NONE, inner);
+        self.skip(n);
+        Ok(())
+    }
+
+    /// Closes the innermost element, whose end tag, `n` bytes, the caller has recognised byte for byte. Only in content.
+    #[inline]
+    pub fn close(&mut self, n: usize) {
+        self.skip(n);
+        self.pop();
+    }
+
+    /// An error of the caller's at a byte of the document, with the path of the open elements.
+    #[cold]
+    pub fn error_at(&self, kind: ErrorKind, offset: u64) -> Error {
+        Error::new(kind, offset, self.path())
+    }
+
+    /// The open elements as `/order/item`.
+    pub fn path(&self) -> String {
+        let mut path = String::new();
+        for name in self.open.names() {
+            if path.len() > 1000 {
+                path.push_str("/…");
+                break;
+            }
+            path.push('/');
+            path.push_str(name);
+        }
+        path
+    }
+}
+
+/// Where an event was found: at this byte of the input, or of the text of an entity.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Input(usize),
+    Entity { entity: u32, from: usize },
+}
+
+/// The machine. Nothing here borrows beyond a step: events are made from what it found.
+impl State {
+    #[inline]
+    fn advance(
+        &mut self,
+        vocabulary: &Vocabulary,
+        scopes: &mut Scopes,
+        input: &str,
+        last: bool,
+    ) -> Result<(Found, Place), Stop> {
+        let mut from = 0;
+        loop {
+            if let Some(expansion) = self.expansions.last().copied() {
+                let found = self.step_in_entity(vocabulary, scopes, expansion)?;
+                if !matches!(found.what, What::Skipped) {
+                    return Ok((
+                        found,
+                        Place::Entity {
+                            entity: expansion.entity,
+                            from: expansion.at,
+                        },
+                    ));
+                }
+                continue;
+            }
+            let found = self.step(vocabulary, scopes, &input[from..], last)?;
+            self.offset += found.length as u64;
+            if self.offset > self.options.limits.total_size {
+                let limit = self.options.limits.total_size;
+                return Err(Stop::fault(
+                    ErrorKind::Limit {
+                        name: "total_size",
+                        limit,
+                    },
+                    0,
+                ));
+            }
+            if !matches!(found.what, What::Skipped) {
+                return Ok((found, Place::Input(from)));
+            }
+            from += found.length;
+        }
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        vocabulary: &Vocabulary,
+        scopes: &mut Scopes,
+        input: &str,
+        last: bool,
+    ) -> Result<Found, Stop> {
+        match self.phase {
+            Phase::Content => match input.as_bytes() {
+                [b'<', ..] => self.markup(vocabulary, scopes, input, last),
+                [] => Err(Stop::More),
+                _ => self.text(input, last),
+            },
+            Phase::EmptyEnd => {
+                self.pop();
+                Ok(Found {
+                    length: 0,
+                    what: What::End,
+                })
+            }
+            Phase::Cdata => self.cdata(input, 0, last),
+            Phase::Start => {
+                scopes.renew_if_full();
+                self.declaration(input, last)
+            }
+            Phase::Prolog | Phase::Epilog => self.misc(vocabulary, scopes, input, last),
+            Phase::End => Ok(Found {
+                length: 0,
+                what: What::EndOfDocument,
+            }),
+        }
+    }
+
+    /// What begins with `<`.
+    #[inline]
+    fn markup(
+        &mut self,
+        vocabulary: &Vocabulary,
+        scopes: &mut Scopes,
+        input: &str,
+        last: bool,
+    ) -> Result<Found, Stop> {
+        let bytes = input.as_bytes();
+        if !self.partial.may_end(bytes) && !last {
+            self.check_markup_length(bytes.len())?;
+            return Err(Stop::More);
+        }
+        let found = match bytes.get(1) {
+            Some(b'/') => self.end_tag(input),
+            Some(b'!') => self.declaration_markup(input, last),
+            Some(b'?') => prolog::scan_instruction(input, &mut self.scratch.text)
+                .and_then(|found| self.check_markup_length(found.length).map(|()| found)),
+            Some(_) => self.start_tag(vocabulary, scopes, input),
+            None => Err(Stop::More),
+        };
+        match found {
+            Err(Stop::More) if !last => {
+                self.partial.begin(bytes);
+                self.check_markup_length(bytes.len())?;
+                // What it has seen of the text at hand it need not see again.
+                self.partial.may_end(bytes);
+                Err(Stop::More)
+            }
+            found => found,
+        }
+    }
+
+    fn check_markup_length(&self, length: usize) -> Result<(), Stop> {
+        let limit = self.options.limits.markup_length;
+        if length > limit {
+            Err(Stop::limit("markup_length", limit))
+        } else {
+            Ok(())
+        }
+    }
+
+    #[inline]
+    fn start_tag(
+        &mut self,
+        vocabulary: &Vocabulary,
+        scopes: &mut Scopes,
+        input: &str,
+    ) -> Result<Found, Stop> {
+        let limits = &self.options.limits;
+        let scope = self.open.scope();
+        let context = Context {
+            vocabulary,
+            limits,
+            doctype: self.doctype.as_deref(),
+            scope,
+        };
+        let tag = &mut self.scratch.tag;
+        let length = tag.read(context, scopes, input)?;
+        if self.open.depth() >= limits.depth {
+            return Err(Stop::limit("depth", limits.depth));
+        }
+        let name = tag.name;
+        self.open.push(
+            name.qname(input),
+            name.colon - name.start,
+            tag.expanded,
+            tag.uri,
+            tag.scope,
+        );
+        self.phase = if tag.is_empty {
+            Phase::EmptyEnd
+        } else {
+            Phase::Content
+        };
+        self.text_length = 0;
+        Ok(Found {
+            length,
+            what: What::Start,
+        })
+    }
+
+    #[inline]
+    fn end_tag(&mut self, input: &str) -> Result<Found, Stop> {
+        let name = self.open.top().unwrap_or_default();
+        let rest = &input.as_bytes()[2..];
+        let length = match rest.get(..=name.len()) {
+            Some([spelled @ .., b'>']) if spelled == name.as_bytes() => name.len() + 3,
+            _ => scan_end_tag(input, name)?,
+        };
+        self.pop();
+        Ok(Found {
+            length,
+            what: What::End,
+        })
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        self.scratch.closed = self.open.pop();
+        self.phase = if self.open.depth() == 0 {
+            Phase::Epilog
+        } else {
+            Phase::Content
+        };
+        self.text_length = 0;
+    }
+
+    #[inline]
+    fn text(&mut self, input: &str, last: bool) -> Result<Found, Stop> {
+        let found = text::scan_text(input, last, &self.options.limits, &mut self.scratch.text)?;
+        match found {
+            text::Scanned::Text(found) => {
+                self.count_text(found.length)?;
+                Ok(found)
+            }
+            text::Scanned::Reference { length } => self.expand(input, length),
+        }
+    }
+
+    #[inline]
+    fn count_text(&mut self, length: usize) -> Result<(), Stop> {
+        self.text_length += length;
+        let limit = self.options.limits.text_length;
+        if self.text_length > limit {
+            Err(Stop::limit("text_length", limit))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn cdata(&mut self, input: &str, from: usize, last: bool) -> Result<Found, Stop> {
+        let (found, ends) = text::scan_cdata(input, from, last, &mut self.scratch.text)?;
+        self.count_text(found.length)?;
+        self.phase = if ends { Phase::Content } else { Phase::Cdata };
+        Ok(found)
+    }
+
+    /// What begins with `<!`.
+    fn declaration_markup(&mut self, input: &str, last: bool) -> Result<Found, Stop> {
+        let bytes = input.as_bytes();
+        let begins = |keyword: &[u8]| keyword.starts_with(bytes) && !last;
+        if bytes.starts_with(b"<!--") {
+            let found = prolog::scan_comment(input, &mut self.scratch.text)?;
+            self.check_markup_length(found.length)?;
+            Ok(found)
+        } else if self.phase == Phase::Content && bytes.starts_with(b"<![CDATA[") {
+            self.cdata(input, 9, last)
+        } else if self.phase == Phase::Prolog && bytes.starts_with(b"<!DOCTYPE") {
+            self.read_doctype(input)
+        } else if begins(b"<!--") || begins(b"<![CDATA[") || begins(b"<!DOCTYPE") {
+            Err(Stop::More)
+        } else {
+            Err(Stop::expected(
+                "a comment or a CDATA section after '<!'",
+                input,
+                2,
+            ))
+        }
+    }
+
+    fn declaration(&mut self, input: &str, last: bool) -> Result<Found, Stop> {
+        let keyword = "<?xml";
+        if input.len() <= keyword.len() && keyword.starts_with(input) && !last {
+            return Err(Stop::More);
+        }
+        if !input.starts_with(keyword)
+            || !input.as_bytes().get(5).is_some_and(|&byte| is_space(byte))
+        {
+            self.phase = Phase::Prolog;
+            return Ok(Found {
+                length: 0,
+                what: What::Skipped,
+            });
+        }
+        if !self.partial.may_end(input.as_bytes()) && !last {
+            self.check_markup_length(input.len())?;
+            return Err(Stop::More);
+        }
+        let (length, spans) = prolog::scan_declaration(input).inspect_err(|stop| {
+            if matches!(stop, Stop::More) {
+                self.partial.begin(input.as_bytes());
+            }
+        })?;
+        self.phase = Phase::Prolog;
+        self.standalone = spans.standalone == Some(true);
+        Ok(Found {
+            length,
+            what: What::Declaration(spans),
+        })
+    }
+
+    /// What may stand outside the root element.
+    fn misc(
+        &mut self,
+        vocabulary: &Vocabulary,
+        scopes: &mut Scopes,
+        input: &str,
+        last: bool,
+    ) -> Result<Found, Stop> {
+        let bytes = input.as_bytes();
+        match bytes {
+            [] if last && self.phase == Phase::Epilog => {
+                self.phase = Phase::End;
+                Ok(Found {
+                    length: 0,
+                    what: What::EndOfDocument,
+                })
+            }
+            [] => Err(Stop::More),
+            [first, ..] if is_space(*first) => Ok(Found {
+                length: space_length(bytes),
+                what: What::Skipped,
+            }),
+            [b'<'] => Err(Stop::More),
+            [b'<', b'!' | b'?', ..] => self.markup(vocabulary, scopes, input, last),
+            [b'<', ..] if self.phase == Phase::Prolog => {
+                self.markup(vocabulary, scopes, input, last)
+            }
+            _ if self.phase == Phase::Prolog => Err(Stop::expected("the root element", input, 0)),
+            _ => Err(Stop::expected("the end of the document", input, 0)),
+        }
+    }
+
+    #[cold]
+    fn error(&self, stop: Stop, input: &str) -> Error {
+        match stop {
+            Stop::Fault(fault) => {
+                // Inside an entity the place is that of the reference.
+                let at = if self.expansions.is_empty() {
+                    fault.at
+                } else {
+                    0
+                };
+                self.error_at(fault.kind, self.offset + at as u64)
+            }
+            Stop::More => {
+                let within = self.unfinished(input);
+                self.error_at(ErrorKind::UnexpectedEnd { within }, self.offset)
+            }
+        }
+    }
+
+    /// What the text at hand leaves unfinished.
+    fn unfinished(&self, input: &str) -> &'static str {
+        let rest = input.trim_start_matches([' ', '\t', '\r', '\n']);
+        match self.phase {
+            _ if !self.expansions.is_empty() => "an entity",
+            Phase::Cdata => "a CDATA section",
+            _ if rest.starts_with("<!--") => "a comment",
+            _ if rest.starts_with("<?") => "a processing instruction",
+            _ if rest.starts_with("<!") => "a declaration",
+            _ if rest.starts_with('<') => "a tag",
+            _ if rest.contains('&') => "a reference",
+            Phase::Start | Phase::Prolog => "the prolog, without a root element",
+            _ => "an element",
+        }
+    }
+}
+
+/// An end tag that is not spelled in the plainest way, or not the right one. Returns its length.
+#[cold]
+fn scan_end_tag(input: &str, name: &str) -> Result<usize, Stop> {
+    let rest = &input[2..];
+    if let Some(behind) = rest.strip_prefix(name) {
+        let space = space_length(behind.as_bytes());
+        let end = 2 + name.len() + space;
+        match behind.as_bytes().get(space) {
+            Some(b'>') => return Ok(end + 1),
+            None => return Err(Stop::More),
+            Some(_) if space > 0 => {
+                return Err(Stop::expected("'>' at the end of an end tag", input, end));
+            }
+            Some(_) => {}
+        }
+    } else if name.starts_with(rest) {
+        return Err(Stop::More);
+    }
+    let end = rest
+        .find(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '<' | '/'))
+        .unwrap_or(rest.len());
+    if end == 0 {
+        return Err(Stop::expected("a name after '</'", input, 2));
+    }
+    let found = rest[..end].chars().take(100).collect();
+    Err(Stop::fault(
+        ErrorKind::MismatchedEndTag {
+            expected: name.to_owned(),
+            found,
+        },
+        0,
+    ))
+}
+
+/// Entities of the document type.
+impl State {
+    /// Reads a document type declaration, or refuses it.
+    #[cold]
+    fn read_doctype(&mut self, input: &str) -> Result<Found, Stop> {
+        if self.options.doctype == DoctypePolicy::Refuse {
+            return Err(Stop::fault(ErrorKind::Doctype, 0));
+        }
+        Err(Stop::expected("the root element", input, 0))
+    }
+
+    /// Goes into the replacement text of the entity that the reference at the front of `input` names.
+    #[cold]
+    fn expand(&mut self, input: &str, length: usize) -> Result<Found, Stop> {
+        let name = &input[1..length - 1];
+        let found = Doctype::find_in_content(self.doctype.as_deref(), name)
+            .map_err(|kind| Stop::fault(kind, 0))?;
+        if let Some((entity, text)) = found {
+            let rule = match () {
+                () if self
+                    .expansions
+                    .iter()
+                    .any(|expansion| expansion.entity == entity) =>
+                {
+                    "it refers to itself"
+                }
+                () if self.expansions.len() >= super::reference::ENTITY_DEPTH => {
+                    "entities refer to entities too deep"
+                }
+                () => "",
+            };
+            if !rule.is_empty() {
+                return Err(Stop::fault(
+                    ErrorKind::Entity {
+                        name: name.to_owned(),
+                        rule,
+                    },
+                    0,
+                ));
+            }
+            self.expanded += text.len();
+            if self.expanded > self.options.limits.entity_expansion {
+                return Err(Stop::limit(
+                    "entity_expansion",
+                    self.options.limits.entity_expansion,
+                ));
+            }
+            self.expansions.push(Expansion {
+                entity,
+                at: 0,
+                depth: self.open.depth(),
+            });
+        }
+        Ok(Found {
+            length,
+            what: What::Skipped,
+        })
+    }
+
+    #[cold]
+    fn step_in_entity(
+        &mut self,
+        vocabulary: &Vocabulary,
+        scopes: &mut Scopes,
+        expansion: Expansion,
+    ) -> Result<Found, Stop> {
+        let Some(doctype) = self.doctype.clone() else {
+            self.expansions.clear();
+            return Ok(Found {
+                length: 0,
+                what: What::Skipped,
+            });
+        };
+        let text = &doctype.entity_text(expansion.entity)[expansion.at..];
+        let index = self.expansions.len() - 1;
+        let found = match self.phase {
+            Phase::Content if text.is_empty() => {
+                self.expansions.pop();
+                Found {
+                    length: 0,
+                    what: What::Skipped,
+                }
+            }
+            _ => self.step(vocabulary, scopes, text, true)?,
+        };
+        if self.open.depth() < expansion.depth
+            || (self.expansions.len() == index && self.open.depth() != expansion.depth)
+        {
+            let name = doctype.entity_name(expansion.entity).to_owned();
+            return Err(Stop::fault(
+                ErrorKind::Entity {
+                    name,
+                    rule: "it must hold whole elements",
+                },
+                0,
+            ));
+        }
+        if let Some(expansion) = self.expansions.get_mut(index) {
+            expansion.at += found.length;
+        }
+        Ok(found)
+    }
+}
+
+/// From what was found to what is told.
+impl State {
+    #[inline]
+    fn event<'e>(
+        &'e self,
+        found: Found,
+        place: Place,
+        vocabulary: &'e Vocabulary,
+        scopes: &'e Scopes,
+        input: &'e str,
+    ) -> Event<'e> {
+        let (raw, offset) = match place {
+            Place::Input(from) => (
+                &input[from..from + found.length],
+                self.offset - found.length as u64,
+            ),
+            Place::Entity { entity, from } => {
+                let text = self
+                    .doctype
+                    .as_deref()
+                    .map_or("", |doctype| doctype.entity_text(entity));
+                (&text[from..from + found.length], self.offset)
+            }
+        };
+        let scratch = &self.scratch;
+        let text = |value, is_cdata| {
+            Event::Text(Text {
+                value: Cow::Borrowed(value),
+                offset,
+                raw,
+                is_cdata,
+            })
+        };
+        match found.what {
+            What::Start => Event::Start(Tag {
+                name: scratch.tag.expanded,
+                scope: scratch.tag.scope,
+                is_empty: scratch.tag.is_empty,
+                offset,
+                raw,
+                spans: &scratch.tag,
+                vocabulary,
+                scopes,
+                doctype: self.doctype.as_deref(),
+            }),
+            What::End => self.end_event(offset, raw, scopes),
+            What::Text { from, to, is_cdata } => text(&raw[from..to], is_cdata),
+            What::DecodedText { is_cdata } => text(&scratch.text, is_cdata),
+            What::Declaration(spans) => Event::Declaration(Declaration {
+                version: &raw[spans.version.0..spans.version.1],
+                encoding: spans.encoding.map(|(from, to)| &raw[from..to]),
+                standalone: spans.standalone,
+            }),
+            What::Comment { from, to } => Event::Comment(&raw[from..to]),
+            What::DecodedComment => Event::Comment(&scratch.text),
+            What::Instruction { target, data, to } => Event::ProcessingInstruction {
+                target: &raw[2..target],
+                data: &raw[data..to],
+            },
+            What::DecodedInstruction { target } => Event::ProcessingInstruction {
+                target: &raw[2..target],
+                data: &scratch.text,
+            },
+            What::Skipped | What::EndOfDocument => Event::EndOfDocument,
+        }
+    }
+
+    #[inline]
+    fn end_event<'e>(&'e self, offset: u64, raw: &'e str, scopes: &'e Scopes) -> Event<'e> {
+        let Some(closed) = &self.scratch.closed else {
+            return Event::EndOfDocument;
+        };
+        Event::End(EndTag {
+            name: closed.name,
+            qname: self.open.closed_name(closed),
+            scope: closed.scope,
+            offset,
+            raw,
+            prefix: closed.prefix,
+            uri: closed.uri,
+            scopes,
+        })
+    }
+}

@@ -1,0 +1,584 @@
+//! Start tags: from `<` to `>`, with attributes, namespace declarations and all their rules.
+
+use super::doctype::Doctype;
+use super::reference::{
+    Normalisation, Reference, check_noncharacter, normalise_value, scan_reference,
+};
+use super::scopes::{Declared, ScopeId, Scopes, UriId};
+use crate::chars::{is_ncname, space_length};
+use crate::error::{ErrorKind, Stop};
+use crate::names::{LocalId, NameId, NamespaceId, Vocabulary, XML_NAMESPACE, XMLNS_NAMESPACE};
+use crate::options::Limits;
+use crate::scan;
+use std::borrow::Cow;
+
+/// A qualified name in a text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NameSpan {
+    pub(crate) start: u32,
+    /// Where the colon stands; `start` if there is none.
+    pub(crate) colon: u32,
+    pub(crate) end: u32,
+}
+
+impl NameSpan {
+    #[inline]
+    pub(crate) fn qname<'a>(&self, text: &'a str) -> &'a str {
+        &text[self.start as usize..self.end as usize]
+    }
+
+    #[inline]
+    pub(crate) fn prefix<'a>(&self, text: &'a str) -> &'a str {
+        &text[self.start as usize..self.colon as usize]
+    }
+
+    #[inline]
+    pub(crate) fn local<'a>(&self, text: &'a str) -> &'a str {
+        let start = if self.has_prefix() {
+            self.colon + 1
+        } else {
+            self.start
+        };
+        &text[start as usize..self.end as usize]
+    }
+
+    #[inline]
+    pub(crate) fn has_prefix(&self) -> bool {
+        self.colon != self.start
+    }
+}
+
+/// The text that spans point into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The tag.
+    Tag,
+    /// An attribute declaration of the document type.
+    Default(u32),
+}
+
+/// An attribute of a tag.
+#[derive(Clone, Debug)]
+pub(crate) struct AttributeSpan {
+    pub(crate) name: NameSpan,
+    pub(crate) value: (u32, u32),
+    pub(crate) source: Source,
+    /// What the value still needs; `None` if it is what stands there.
+    pub(crate) how: Option<Normalisation>,
+    pub(crate) local: Option<LocalId>,
+    pub(crate) uri: UriId,
+    pub(crate) expanded: Option<NameId>,
+}
+
+/// Where the parts of the tag read last are. Reused from tag to tag.
+#[derive(Debug, Default)]
+pub(crate) struct TagSpans {
+    pub(crate) name: NameSpan,
+    pub(crate) expanded: Option<NameId>,
+    pub(crate) uri: UriId,
+    pub(crate) scope: ScopeId,
+    pub(crate) is_empty: bool,
+    pub(crate) declares: bool,
+    pub(crate) attributes: Vec<AttributeSpan>,
+    declarations: Vec<AttributeSpan>,
+    /// For finding equal names among many.
+    order: Vec<u32>,
+}
+
+/// What a tag is read with.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) vocabulary: &'a Vocabulary,
+    pub(crate) limits: &'a Limits,
+    pub(crate) doctype: Option<&'a Doctype>,
+    /// The scope outside.
+    pub(crate) scope: ScopeId,
+}
+
+/// A namespace declaration, for [`Scopes::enter`].
+struct DeclarationValue<'a> {
+    prefix: &'a str,
+    uri: Cow<'a, str>,
+}
+
+impl Declared for DeclarationValue<'_> {
+    fn prefix(&self) -> &str {
+        self.prefix
+    }
+
+    fn uri(&self) -> &str {
+        &self.uri
+    }
+}
+
+/// Scans a qualified name from `start` to its delimiter, which must be there.
+#[inline]
+fn scan_qname(
+    context: &Context<'_>,
+    input: &str,
+    start: usize,
+) -> Result<(NameSpan, Option<LocalId>), Stop> {
+    let bytes = input.as_bytes();
+    let (length, mut local) = context.vocabulary.scan(&bytes[start..]);
+    let mut end = start + length;
+    let mut colon = start;
+    let mut local_start = start;
+    if bytes.get(end) == Some(&b':') {
+        colon = end;
+        local_start = end + 1;
+        let (length, id) = context.vocabulary.scan(&bytes[local_start..]);
+        local = id;
+        end = local_start + length;
+    }
+    if end == bytes.len() {
+        return Err(Stop::More);
+    }
+    // What the vocabulary has is a name; and a prefix need not be looked at here: only what was declared can be resolved.
+    let is_name = local.is_some() || is_ncname(&input[local_start..end]);
+    if !is_name || bytes[end] == b':' || (colon == start) != (local_start == start) {
+        return Err(invalid_name(input, start));
+    }
+    if end - start > context.limits.name_length {
+        return Err(Stop::limit("name_length", context.limits.name_length).shifted(start));
+    }
+    Ok((
+        NameSpan {
+            start: start as u32,
+            colon: colon as u32,
+            end: end as u32,
+        },
+        local,
+    ))
+}
+
+#[cold]
+fn invalid_name(input: &str, start: usize) -> Stop {
+    let rest = &input[start..];
+    let end = rest
+        .find(|c: char| c.is_whitespace() || matches!(c, '/' | '>' | '=' | '<'))
+        .unwrap_or(rest.len());
+    match end {
+        0 => Stop::expected("a name", input, start),
+        _ => Stop::fault(
+            ErrorKind::InvalidName(rest[..end].chars().take(100).collect()),
+            start,
+        ),
+    }
+}
+
+impl TagSpans {
+    /// Reads the start tag that begins with the `<` at the front of `input`, and returns its length.
+    #[inline]
+    pub(crate) fn read(
+        &mut self,
+        context: Context<'_>,
+        scopes: &mut Scopes,
+        input: &str,
+    ) -> Result<usize, Stop> {
+        let bytes = input.as_bytes();
+        self.attributes.clear();
+        self.declarations.clear();
+        let (name, local) = scan_qname(&context, input, 1)?;
+        self.name = name;
+        self.scope = context.scope;
+        self.declares = false;
+        let mut at = name.end as usize;
+        self.is_empty = loop {
+            let gap = space_length(&bytes[at..]);
+            at += gap;
+            match bytes.get(at) {
+                Some(b'>') => break false,
+                Some(b'/') if bytes.get(at + 1) == Some(&b'>') => break true,
+                Some(b'/') => return Err(Stop::expected("'>' after '/'", input, at + 1)),
+                None => return Err(Stop::More),
+                Some(_) if gap == 0 => {
+                    return Err(Stop::expected(
+                        "white space, '/' or '>' in a tag",
+                        input,
+                        at,
+                    ));
+                }
+                Some(_) => at = self.attribute(&context, input, at)?,
+            }
+        };
+        let length = at + 1 + usize::from(self.is_empty);
+        if length > context.limits.markup_length {
+            return Err(Stop::limit("markup_length", context.limits.markup_length));
+        }
+        if context.doctype.is_some() {
+            self.apply_doctype(&context, input);
+        }
+        if !self.declarations.is_empty() {
+            self.declare(&context, scopes, input)?;
+        }
+        self.uri = resolve(scopes, self.scope, &name, input)?;
+        self.expanded = expand(&context, scopes, self.uri, local);
+        if !self.attributes.is_empty() {
+            self.resolve_attributes(&context, scopes, input)?;
+        }
+        Ok(length)
+    }
+
+    /// Reads one attribute and returns where it ends.
+    #[inline]
+    fn attribute(
+        &mut self,
+        context: &Context<'_>,
+        input: &str,
+        start: usize,
+    ) -> Result<usize, Stop> {
+        let bytes = input.as_bytes();
+        let (name, local) = scan_qname(context, input, start)?;
+        let mut at = name.end as usize;
+        if bytes[at] != b'=' {
+            at += space_length(&bytes[at..]);
+            if bytes.get(at) != Some(&b'=') {
+                return Err(Stop::expected(
+                    "'=' after the name of an attribute",
+                    input,
+                    at,
+                ));
+            }
+        }
+        at += 1;
+        let quote = match bytes.get(at) {
+            Some(&quote @ (b'"' | b'\'')) => quote,
+            _ => {
+                at += space_length(&bytes[at..]);
+                match bytes.get(at) {
+                    Some(&quote @ (b'"' | b'\'')) => quote,
+                    _ => {
+                        return Err(Stop::expected(
+                            "a quote before the value of an attribute",
+                            input,
+                            at,
+                        ));
+                    }
+                }
+            }
+        };
+        let (end, how) = scan_value(context, input, at + 1, quote)?;
+        let value = (at as u32 + 1, end as u32);
+        let span = AttributeSpan {
+            name,
+            value,
+            source: Source::Tag,
+            how,
+            local,
+            uri: UriId::NONE,
+            expanded: None,
+        };
+        self.push(span, input);
+        if self.attributes.len() + self.declarations.len() > context.limits.attributes {
+            return Err(Stop::limit("attributes", context.limits.attributes).shifted(start));
+        }
+        Ok(end + 1)
+    }
+
+    /// Adds an attribute, or a namespace declaration if its name in `text` says so.
+    #[inline]
+    fn push(&mut self, span: AttributeSpan, text: &str) {
+        let first = if span.name.has_prefix() {
+            span.name.prefix(text)
+        } else {
+            span.name.qname(text)
+        };
+        if first == "xmlns" {
+            self.declarations.push(span);
+        } else {
+            self.attributes.push(span);
+        }
+    }
+
+    /// What the document type says about the attributes of this element: tokenised values, and those left out.
+    #[cold]
+    fn apply_doctype(&mut self, context: &Context<'_>, input: &str) {
+        let Some(doctype) = context.doctype else {
+            return;
+        };
+        for (declared, declaration) in doctype.attributes(self.name.qname(input)) {
+            let mut given = self.attributes.iter_mut().chain(&mut self.declarations);
+            let specified = given.find(|span| {
+                span.source == Source::Tag && span.name.qname(input) == declaration.qname()
+            });
+            if let Some(span) = specified {
+                if declaration.how == Normalisation::Tokens {
+                    span.how = Some(Normalisation::Tokens);
+                }
+            } else if let Some(value) = declaration.value {
+                let local = context
+                    .vocabulary
+                    .scan(declaration.name.local(&declaration.text).as_bytes())
+                    .1;
+                let span = AttributeSpan {
+                    name: declaration.name,
+                    value,
+                    source: Source::Default(declared),
+                    how: Some(declaration.how),
+                    local,
+                    uri: UriId::NONE,
+                    expanded: None,
+                };
+                self.push(span, &declaration.text);
+            }
+        }
+    }
+
+    /// Enters the scope that the declarations of this tag make (Namespaces in XML 1.0 §3).
+    fn declare(
+        &mut self,
+        context: &Context<'_>,
+        scopes: &mut Scopes,
+        input: &str,
+    ) -> Result<(), Stop> {
+        self.check_declarations(context, input)?;
+        if scopes.in_scope(context.scope) + self.declarations.len() > context.limits.namespaces {
+            return Err(Stop::limit("namespaces", context.limits.namespaces));
+        }
+        let declared = self
+            .declarations
+            .iter()
+            .map(|span| declaration(context, input, span));
+        self.scope = scopes.enter(context.vocabulary, context.scope, declared);
+        self.declares = true;
+        Ok(())
+    }
+
+    fn check_declarations(&self, context: &Context<'_>, input: &str) -> Result<(), Stop> {
+        for span in &self.declarations {
+            check_declaration(&declaration(context, input, span))
+                .map_err(|kind| Stop::fault(kind, start(span)))?;
+        }
+        let name =
+            |span: &AttributeSpan| (span.name.qname(text_of(context, input, span)), start(span));
+        let twice = if self.declarations.len() <= 8 {
+            let again = |&(at, span): &(usize, &AttributeSpan)| {
+                self.declarations[..at]
+                    .iter()
+                    .any(|other| name(other).0 == name(span).0)
+            };
+            self.declarations
+                .iter()
+                .enumerate()
+                .find(again)
+                .map(|(_, span)| name(span))
+        } else {
+            let mut names: Vec<_> = self.declarations.iter().map(name).collect();
+            names.sort_unstable();
+            names
+                .windows(2)
+                .find(|pair| pair[0].0 == pair[1].0)
+                .map(|pair| pair[1])
+        };
+        match twice {
+            Some((name, at)) => Err(Stop::fault(
+                ErrorKind::DuplicateAttribute(name.to_owned()),
+                at,
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn resolve_attributes(
+        &mut self,
+        context: &Context<'_>,
+        scopes: &Scopes,
+        input: &str,
+    ) -> Result<(), Stop> {
+        for span in &mut self.attributes {
+            if span.name.has_prefix() {
+                let text = match span.source {
+                    Source::Tag => input,
+                    Source::Default(declared) => context
+                        .doctype
+                        .map_or("", |doctype| doctype.default_text(declared)),
+                };
+                span.uri = resolve(scopes, self.scope, &span.name, text)?;
+                span.expanded = expand(context, scopes, span.uri, span.local);
+            } else if let Some(local) = span.local {
+                span.expanded = context.vocabulary.name_id(NamespaceId::NONE, local);
+            }
+        }
+        match self.duplicate(context, input) {
+            None => Ok(()),
+            Some(span) => {
+                let name = span.name.qname(text_of(context, input, span)).to_owned();
+                Err(Stop::fault(
+                    ErrorKind::DuplicateAttribute(name),
+                    start(span),
+                ))
+            }
+        }
+    }
+
+    /// An attribute whose expanded name an earlier one has.
+    ///
+    /// Two prefixes may be bound to one namespace, so `a:id` and `b:id` can be the same attribute: compare expanded names,
+    /// not spellings (Namespaces in XML 1.0 §6.3).
+    #[inline]
+    fn duplicate(&mut self, context: &Context<'_>, input: &str) -> Option<&AttributeSpan> {
+        let name =
+            |span: &AttributeSpan| (span.uri, span.name.local(text_of(context, input, span)));
+        if self.attributes.len() <= 8 {
+            return self
+                .attributes
+                .iter()
+                .enumerate()
+                .skip(1)
+                .find_map(|(at, span)| {
+                    self.attributes[..at]
+                        .iter()
+                        .any(|other| name(other) == name(span))
+                        .then_some(span)
+                });
+        }
+        let attributes = &self.attributes;
+        self.order.clear();
+        self.order.extend(0..attributes.len() as u32);
+        self.order
+            .sort_unstable_by_key(|&at| (name(&attributes[at as usize]), at));
+        let twice = self.order.windows(2).find(|pair| {
+            name(&attributes[pair[0] as usize]) == name(&attributes[pair[1] as usize])
+        })?;
+        Some(&attributes[twice[1] as usize])
+    }
+}
+
+/// The text that a span points into.
+#[inline]
+fn text_of<'a>(context: &Context<'a>, input: &'a str, span: &AttributeSpan) -> &'a str {
+    match span.source {
+        Source::Tag => input,
+        Source::Default(declared) => context
+            .doctype
+            .map_or("", |doctype| doctype.default_text(declared)),
+    }
+}
+
+/// Where in the tag an attribute stands, for errors.
+fn start(span: &AttributeSpan) -> usize {
+    match span.source {
+        Source::Tag => span.name.start as usize,
+        Source::Default(_) => 0,
+    }
+}
+
+fn declaration<'a>(
+    context: &Context<'a>,
+    input: &'a str,
+    span: &AttributeSpan,
+) -> DeclarationValue<'a> {
+    let text = text_of(context, input, span);
+    let prefix = if span.name.has_prefix() {
+        span.name.local(text)
+    } else {
+        ""
+    };
+    let raw = &text[span.value.0 as usize..span.value.1 as usize];
+    let uri = match span.how {
+        None => Cow::Borrowed(raw),
+        Some(how) => normalise_value(raw, how, context.doctype),
+    };
+    DeclarationValue { prefix, uri }
+}
+
+/// The namespace constraints on declarations: reserved prefixes and namespace names, no prefix undeclared (§3, §2.2).
+fn check_declaration(declaration: &DeclarationValue<'_>) -> Result<(), ErrorKind> {
+    let rule = match (declaration.prefix, &*declaration.uri) {
+        ("xml", XML_NAMESPACE) => return Ok(()),
+        ("xml", _) => "xml is bound to its own namespace for ever",
+        ("xmlns", _) => "xmlns cannot be declared",
+        (_, XML_NAMESPACE) => "the namespace of xml belongs to that prefix",
+        (_, XMLNS_NAMESPACE) => "the namespace of xmlns cannot be bound",
+        (prefix, "") if !prefix.is_empty() => "a prefix cannot be undeclared",
+        _ => return Ok(()),
+    };
+    Err(ErrorKind::Declaration {
+        prefix: declaration.prefix.to_owned(),
+        rule,
+    })
+}
+
+#[inline]
+fn resolve(scopes: &Scopes, scope: ScopeId, name: &NameSpan, text: &str) -> Result<UriId, Stop> {
+    let prefix = name.prefix(text);
+    scopes
+        .resolve_uri(scope, prefix)
+        .ok_or_else(|| unbound(prefix, name.start))
+}
+
+#[cold]
+fn unbound(prefix: &str, at: u32) -> Stop {
+    match is_ncname(prefix) {
+        true => Stop::fault(ErrorKind::UnboundPrefix(prefix.to_owned()), at as usize),
+        false => Stop::fault(
+            ErrorKind::InvalidName(prefix.chars().take(100).collect()),
+            at as usize,
+        ),
+    }
+}
+
+#[inline]
+fn expand(
+    context: &Context<'_>,
+    scopes: &Scopes,
+    uri: UriId,
+    local: Option<LocalId>,
+) -> Option<NameId> {
+    context
+        .vocabulary
+        .name_id(scopes.uri_namespace(uri)?, local?)
+}
+
+/// Scans an attribute value to its quote: where that stands, and whether the value needs normalisation.
+#[inline]
+fn scan_value(
+    context: &Context<'_>,
+    input: &str,
+    start: usize,
+    quote: u8,
+) -> Result<(usize, Option<Normalisation>), Stop> {
+    let bytes = input.as_bytes();
+    let mut at = start + scan::find_value_special(&bytes[start..], quote);
+    let mut how = None;
+    while bytes.get(at) != Some(&quote) {
+        at += value_special(context, input, at, &mut how)?;
+        at += scan::find_value_special(&bytes[at..], quote);
+    }
+    if at - start > context.limits.text_length {
+        return Err(Stop::limit("text_length", context.limits.text_length).shifted(start));
+    }
+    Ok((at, how))
+}
+
+/// A byte of an attribute value that is not simply copied: how long it and what belongs to it are.
+fn value_special(
+    context: &Context<'_>,
+    input: &str,
+    at: usize,
+    how: &mut Option<Normalisation>,
+) -> Result<usize, Stop> {
+    match input.as_bytes().get(at) {
+        None => Err(Stop::More),
+        Some(b'<') => Err(Stop::expected(
+            "'&lt;' for '<' in the value of an attribute",
+            input,
+            at,
+        )),
+        Some(b'&') => {
+            let (reference, length) = scan_reference(input, at)?;
+            if let Reference::Entity(name) = reference {
+                super::doctype::check_in_value(context.doctype, name, context.limits)
+                    .map_err(|kind| Stop::fault(kind, at))?;
+            }
+            *how = Some(Normalisation::Cdata);
+            Ok(length)
+        }
+        Some(b'\t' | b'\n' | b'\r') => {
+            *how = Some(Normalisation::Cdata);
+            Ok(1)
+        }
+        Some(0xEF) => check_noncharacter(input.as_bytes(), at).map(|()| 1),
+        Some(&byte) => Err(Stop::fault(ErrorKind::InvalidChar(u32::from(byte)), at)),
+    }
+}

@@ -1,0 +1,109 @@
+//! Finds the next byte that means something. The rest of the crate looks at those bytes only.
+//!
+//! Every function has a plain twin in `portable`; on x86-64 sixteen bytes are looked at together (SSE2, which every such
+//! machine has). A property test holds the two together.
+
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+#[cfg(not(target_arch = "x86_64"))]
+use portable as fastest;
+#[cfg(target_arch = "x86_64")]
+use x86 as fastest;
+
+/// The first `<` or `&`; the length if there is none.
+///
+/// ```
+/// assert_eq!(bsoap_xml::scan::find_markup(b"12.5</x>"), 4);
+/// ```
+#[inline]
+pub fn find_markup(bytes: &[u8]) -> usize {
+    fastest::find_markup(bytes)
+}
+
+/// The first byte of character data that is not simply copied: `<`, `&`, `]` (of `]]>`), a control character other than
+/// tab and line feed, or 0xEF (of U+FFFE and U+FFFF); the length if there is none.
+#[inline]
+pub fn find_text_special(bytes: &[u8]) -> usize {
+    fastest::find_text_special(bytes)
+}
+
+/// The first byte of an attribute value that is not simply copied: the quote that ends it, `<`, `&`, a control character
+/// (tab and line ends become spaces), or 0xEF; the length if there is none.
+#[inline]
+pub fn find_value_special(bytes: &[u8], quote: u8) -> usize {
+    fastest::find_value_special(bytes, quote)
+}
+
+/// The first byte that cannot or might not stand literally in any markup: a control character other than tab and line
+/// feed, or 0xEF; the length if there is none.
+#[inline]
+pub fn find_control(bytes: &[u8]) -> usize {
+    fastest::find_control(bytes)
+}
+
+/// The first byte that a writer of character data must look at: `<`, `>`, `&`, a control character other than tab and
+/// line feed, or 0xEF; the length if there is none.
+#[inline]
+pub fn find_text_escape(bytes: &[u8]) -> usize {
+    fastest::find_text_escape(bytes)
+}
+
+/// The first byte that a writer of attribute values must look at: `<`, `>`, `&`, `"`, any control character, or 0xEF; the
+/// length if there is none.
+#[inline]
+pub fn find_value_escape(bytes: &[u8]) -> usize {
+    fastest::find_value_escape(bytes)
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Bytes of which some are special, at all distances.
+    fn bytes() -> impl Strategy<Value = Vec<u8>> {
+        let byte = prop_oneof![20 => Just(b'a'), 2 => any::<u8>(), 1 => prop::sample::select(b"<>&]\"'\t\n\r\x00\x1f\x20\xef".to_vec())];
+        prop::collection::vec(byte, 0..80)
+    }
+
+    proptest! {
+        #[test]
+        fn sixteen_bytes_at_a_time_find_what_one_at_a_time_finds(bytes in bytes(), from in 0usize..20) {
+            let bytes = &bytes[from.min(bytes.len())..];
+            prop_assert_eq!(x86::find_markup(bytes), portable::find_markup(bytes));
+            prop_assert_eq!(x86::find_text_special(bytes), portable::find_text_special(bytes));
+            prop_assert_eq!(x86::find_value_special(bytes, b'"'), portable::find_value_special(bytes, b'"'));
+            prop_assert_eq!(x86::find_value_special(bytes, b'\''), portable::find_value_special(bytes, b'\''));
+            prop_assert_eq!(x86::find_control(bytes), portable::find_control(bytes));
+            prop_assert_eq!(x86::find_text_escape(bytes), portable::find_text_escape(bytes));
+            prop_assert_eq!(x86::find_value_escape(bytes), portable::find_value_escape(bytes));
+        }
+    }
+
+    #[test]
+    fn every_byte_is_judged_alike() {
+        for byte in 0..=255u8 {
+            for at in [0, 3, 15, 16, 20] {
+                let mut bytes = [b'a'; 40];
+                bytes[at] = byte;
+                assert_eq!(
+                    x86::find_text_special(&bytes),
+                    portable::find_text_special(&bytes),
+                    "{byte:#x}"
+                );
+                assert_eq!(
+                    x86::find_value_escape(&bytes),
+                    portable::find_value_escape(&bytes),
+                    "{byte:#x}"
+                );
+                assert_eq!(
+                    x86::find_text_escape(&bytes),
+                    portable::find_text_escape(&bytes),
+                    "{byte:#x}"
+                );
+            }
+        }
+    }
+}
