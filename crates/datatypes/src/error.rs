@@ -60,6 +60,12 @@ impl fmt::Display for LexicalError {
 
 impl std::error::Error for LexicalError {}
 
+/// The first characters of `text`, with `…` where some were left off: errors must not grow with
+/// what a peer sends.
+pub(crate) fn bounded(text: &str) -> Box<str> {
+    cut(text, false)
+}
+
 fn cut(text: &str, already_cut: bool) -> Box<str> {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
