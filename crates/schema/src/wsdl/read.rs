@@ -1,0 +1,276 @@
+//! One WSDL document → its components, added to those of the documents before it.
+
+use indexmap::map::Entry;
+use indexmap::IndexMap;
+use roxmltree::Node;
+
+use super::{Message, Operation, Part, PartContent, Port, PortType, Reference, Service, Use, Wsdl, soap};
+use crate::definitions::TransmissionKind;
+use crate::document::{Documents, Place, place_of, place_of_value};
+use crate::name::WSDL_NAMESPACE;
+use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
+
+/// Namespaces of the attributes that state a WS-Addressing action, newest first.
+const ACTION_NAMESPACES: [&str; 4] = [
+    "http://www.w3.org/2007/05/addressing/metadata",
+    "http://www.w3.org/2006/05/addressing/wsdl",
+    "http://www.w3.org/2005/02/addressing/wsdl",
+    "http://schemas.xmlsoap.org/ws/2004/08/addressing",
+];
+
+/// What a WSDL document refers to and contains besides WSDL components.
+#[derive(Debug, Default)]
+pub(crate) struct Imports<'a, 'input> {
+    /// `wsdl:import`: namespace, location, place.
+    pub(crate) documents: Vec<(Option<String>, String, Place)>,
+    /// The schemas of `wsdl:types`.
+    pub(crate) schemas: Vec<Node<'a, 'input>>,
+}
+
+/// What a document says of itself.
+#[derive(Debug, Default)]
+pub(crate) struct Head {
+    pub(crate) name: Option<String>,
+    pub(crate) target_namespace: String,
+    pub(crate) documentation: Option<String>,
+}
+
+/// Reads `root`, the `wsdl:definitions` of document number `document`, into `wsdl`.
+///
+/// # Errors
+/// When a name is missing or means nothing, or a component is defined twice.
+pub(crate) fn read<'a, 'input>(
+    wsdl: &mut Wsdl, document: u32, root: Node<'a, 'input>, documents: &Documents,
+) -> Result<(Head, Imports<'a, 'input>)> {
+    let target_namespace = root.attribute("targetNamespace").unwrap_or("").trim().to_owned();
+    let reader = Reader { document, documents, target_namespace: &target_namespace };
+    let mut imports = Imports::default();
+    for child in root.children().filter(Node::is_element) {
+        if child.tag_name().namespace() != Some(WSDL_NAMESPACE) {
+            reader.extension(wsdl, child);
+            continue;
+        }
+        match child.tag_name().name() {
+            "import" => reader.import(&mut imports, child),
+            "types" => imports.schemas.extend(child.children().filter(|node| node.has_tag_name_local("schema"))),
+            "message" => reader.message(wsdl, child)?,
+            "portType" => reader.port_type(wsdl, child)?,
+            "binding" => {
+                let binding = soap::read_binding(&reader, wsdl, child)?;
+                let (name, place) = (binding.name.clone(), binding.place);
+                reader.define(&mut wsdl.bindings, Sort::Binding, name, place, binding)?;
+            }
+            "service" => reader.service(wsdl, child)?,
+            "documentation" => {}
+            other => wsdl.note(Some(reader.place(child)), format!("wsdl:{other} is not part of WSDL 1.1; ignored")),
+        }
+    }
+    let name = root.attribute("name").map(str::to_owned);
+    Ok((Head { name, documentation: documentation(root), target_namespace }, imports))
+}
+
+/// What reading one document needs at hand.
+pub(super) struct Reader<'a> {
+    document: u32,
+    documents: &'a Documents,
+    target_namespace: &'a str,
+}
+
+impl Reader<'_> {
+    pub(super) fn place(&self, node: Node<'_, '_>) -> Place {
+        place_of(self.document, node)
+    }
+
+    /// A name of this WSDL.
+    pub(super) fn own_name(&self, local: String) -> ExpandedName {
+        ExpandedName::new(self.target_namespace, local)
+    }
+
+    /// An attribute that must be there.
+    pub(super) fn required(&self, node: Node<'_, '_>, attribute: &'static str) -> Result<String> {
+        match node.attribute(attribute) {
+            Some(value) => Ok(value.trim().to_owned()),
+            None => {
+                let problem = format!("wsdl:{} has no {attribute}", node.tag_name().name());
+                Err(self.error(ErrorKind::Rule { rule: attribute, problem }, self.place(node)))
+            }
+        }
+    }
+
+    /// An attribute that refers to a component.
+    pub(super) fn reference(&self, node: Node<'_, '_>, attribute: &'static str) -> Result<Reference> {
+        let value = self.required(node, attribute)?;
+        let place = place_of_value(self.document, node, attribute);
+        let (name, fallback) = match value.split_once(':') {
+            Some((prefix, local)) => match node.lookup_namespace_uri(Some(prefix)) {
+                Some(namespace) => (ExpandedName::new(namespace, local), None),
+                None => {
+                    let expected = format!("a name whose prefix is declared (\"{prefix}\" is not)");
+                    let kind = ErrorKind::Value { attribute: attribute.to_owned(), found: value, expected };
+                    return Err(self.error(kind, place));
+                }
+            },
+            None => {
+                let namespace = node.lookup_namespace_uri(None).unwrap_or("");
+                (ExpandedName::new(namespace, value.as_str()), Some(self.own_name(value)))
+            }
+        };
+        Ok(Reference { name, fallback, place })
+    }
+
+    pub(super) fn error(&self, kind: ErrorKind, place: Place) -> Error {
+        Error::new(kind).at(self.documents.spell(place))
+    }
+
+    fn define<T>(
+        &self, map: &mut IndexMap<ExpandedName, T>, sort: Sort, name: ExpandedName, place: Place, value: T,
+    ) -> Result<()> {
+        match map.entry(name) {
+            Entry::Vacant(entry) => {
+                entry.insert(value);
+                Ok(())
+            }
+            Entry::Occupied(entry) => {
+                Err(self.error(ErrorKind::Duplicate { sort, name: entry.key().clone() }, place))
+            }
+        }
+    }
+
+    fn import(&self, imports: &mut Imports<'_, '_>, node: Node<'_, '_>) {
+        // Without a location there is nothing to read; what is missing then shows as an undefined name.
+        if let Some(location) = node.attribute("location") {
+            let namespace = node.attribute("namespace").map(str::to_owned);
+            imports.documents.push((namespace, location.trim().to_owned(), place_of_value(self.document, node, "location")));
+        }
+    }
+
+    /// An element of another namespace: fine, but worth a note where the WSDL calls it required.
+    pub(super) fn extension(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) {
+        let required = node.attribute((WSDL_NAMESPACE, "required"));
+        if matches!(required.map(str::trim), Some("true" | "1")) {
+            let name = ExpandedName::new(node.tag_name().namespace().unwrap_or(""), node.tag_name().name());
+            wsdl.note(Some(self.place(node)), format!("extension \"{name}\" is required and not known; ignored"));
+        }
+    }
+
+    fn message(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
+        let name = self.own_name(self.required(node, "name")?);
+        let parts = wsdl_children(node, "part").map(|part| self.part(part)).collect::<Result<Vec<_>>>()?;
+        for (index, part) in parts.iter().enumerate() {
+            if parts[..index].iter().any(|other| other.name == part.name) {
+                let name = ExpandedName::new("", part.name.as_str());
+                return Err(self.error(ErrorKind::Duplicate { sort: Sort::Part, name }, part.place));
+            }
+        }
+        self.define(&mut wsdl.messages, Sort::Message, name, self.place(node), Message { parts })
+    }
+
+    fn part(&self, node: Node<'_, '_>) -> Result<Part> {
+        let content = match (node.attribute("element"), node.attribute("type")) {
+            (Some(_), _) => PartContent::Element(self.reference(node, "element")?),
+            (None, Some(_)) => PartContent::Type(self.reference(node, "type")?),
+            (None, None) => PartContent::Neither,
+        };
+        Ok(Part { name: self.required(node, "name")?, content, place: self.place(node) })
+    }
+
+    fn port_type(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
+        let name = self.own_name(self.required(node, "name")?);
+        let operations = wsdl_children(node, "operation").map(|one| self.operation(one)).collect::<Result<_>>()?;
+        self.define(&mut wsdl.port_types, Sort::PortType, name, self.place(node), PortType { operations })
+    }
+
+    fn operation(&self, node: Node<'_, '_>) -> Result<Operation> {
+        let uses = |local| wsdl_children(node, local).map(|one| self.message_use(one)).collect::<Result<Vec<_>>>();
+        let order: Vec<&str> = node.children().filter(|one| is_wsdl(*one)).map(|one| one.tag_name().name()).collect();
+        let (input, output) = (position(&order, "input"), position(&order, "output"));
+        let kind = match (input, output) {
+            (Some(input), Some(output)) if output < input => TransmissionKind::SolicitResponse,
+            (Some(_), Some(_)) => TransmissionKind::RequestResponse,
+            (None, Some(_)) => TransmissionKind::Notification,
+            _ => TransmissionKind::OneWay,
+        };
+        Ok(Operation {
+            name: self.required(node, "name")?,
+            documentation: documentation(node),
+            kind,
+            input: uses("input")?.into_iter().next(),
+            output: uses("output")?.into_iter().next(),
+            faults: uses("fault")?,
+            place: self.place(node),
+        })
+    }
+
+    fn message_use(&self, node: Node<'_, '_>) -> Result<Use> {
+        let action = ACTION_NAMESPACES.iter().find_map(|&namespace| node.attribute((namespace, "Action")));
+        Ok(Use {
+            name: node.attribute("name").map(str::to_owned),
+            message: self.reference(node, "message")?,
+            action: action.map(str::to_owned),
+            documentation: documentation(node),
+        })
+    }
+
+    fn service(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
+        let name = self.own_name(self.required(node, "name")?);
+        if wsdl.services.iter().any(|service| service.name == name) {
+            return Err(self.error(ErrorKind::Duplicate { sort: Sort::Service, name }, self.place(node)));
+        }
+        let mut ports = Vec::new();
+        for port in wsdl_children(node, "port") {
+            for child in port.children().filter(|child| child.is_element() && !is_wsdl(*child)) {
+                if !child.has_tag_name_local("address") {
+                    self.extension(wsdl, child);
+                }
+            }
+            ports.push(Port {
+                name: self.required(port, "name")?,
+                binding: self.reference(port, "binding")?,
+                address: soap::address(port),
+                documentation: documentation(port),
+            });
+        }
+        wsdl.services.push(Service { name, documentation: documentation(node), ports });
+        Ok(())
+    }
+}
+
+fn position(order: &[&str], name: &str) -> Option<usize> {
+    order.iter().position(|&one| one == name)
+}
+
+pub(super) fn is_wsdl(node: Node<'_, '_>) -> bool {
+    node.is_element() && node.tag_name().namespace() == Some(WSDL_NAMESPACE)
+}
+
+/// The children of a name of WSDL's own.
+pub(super) fn wsdl_children<'a, 'input>(node: Node<'a, 'input>, local: &'static str) -> impl Iterator<Item = Node<'a, 'input>> {
+    node.children().filter(move |child| is_wsdl(*child) && child.tag_name().name() == local)
+}
+
+/// The text of `wsdl:documentation`, its lines kept, their common indentation and outer blank lines not.
+pub(super) fn documentation(node: Node<'_, '_>) -> Option<String> {
+    let found = wsdl_children(node, "documentation").next()?;
+    let text: String = found.descendants().filter(Node::is_text).filter_map(|text| text.text()).collect();
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    let indent = lines.iter().skip(1).filter(|line| !line.trim().is_empty());
+    let indent = indent.map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    let strip = |(index, line): (usize, &&str)| match index {
+        0 => line.trim_start().to_owned(),
+        _ => line.get(indent..).unwrap_or("").to_owned(),
+    };
+    let text = lines.iter().enumerate().map(strip).collect::<Vec<_>>().join("\n");
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// `has_tag_name` without the namespace.
+pub(super) trait LocalName {
+    fn has_tag_name_local(&self, local: &str) -> bool;
+}
+
+impl LocalName for Node<'_, '_> {
+    fn has_tag_name_local(&self, local: &str) -> bool {
+        self.is_element() && self.tag_name().name() == local
+    }
+}
