@@ -1,1 +1,5 @@
-//! Front door.
+//! The waist of bsoap: what a message is ([`plan`]), and its values.
+
+#![forbid(unsafe_code)]
+
+pub mod plan;

@@ -12,7 +12,8 @@ use bsoap_datatypes::{Datatype, SimpleType, Variety};
 use bsoap_xml::{NameId, VocabularyBuilder};
 
 use super::{
-    Attribute, AttributeId, Content, Element, ElementId, FirstSet, Leaf, LeafId, LeafKind, Particle, ParticleId, Plan, Role, Term, Type, TypeId, Wildcard,
+    Attribute, Content, Element, ElementId, FirstSet, Leaf, LeafId, LeafKind, Particle, ParticleId,
+    Plan, Role, Term, Type, TypeId, Wildcard,
 };
 
 /// The widest row kept as a row. Types may contain one another, so without a bound a small schema
@@ -142,17 +143,25 @@ impl PlanBuilder {
     /// The number of an expanded name; the same name gives the same number.
     pub fn name(&mut self, namespace: &str, local: &str) -> NameId {
         let id = self.names.name(namespace, local);
-        self.spelled.entry(id).or_insert_with(|| (namespace.to_owned(), local.to_owned()));
+        self.spelled
+            .entry(id)
+            .or_insert_with(|| (namespace.to_owned(), local.to_owned()));
         id
     }
 
     /// Proposes the prefix to write for a namespace; the first proposal that is free is taken, otherwise `nsN`.
     pub fn prefix(&mut self, namespace: &str, prefix: &str) {
-        match self.namespaces.iter_mut().find(|known| known.0 == namespace) {
+        match self
+            .namespaces
+            .iter_mut()
+            .find(|known| known.0 == namespace)
+        {
             Some(known) => {
                 known.1.get_or_insert_with(|| prefix.to_owned());
             }
-            None => self.namespaces.push((namespace.to_owned(), Some(prefix.to_owned()))),
+            None => self
+                .namespaces
+                .push((namespace.to_owned(), Some(prefix.to_owned()))),
         }
     }
 
@@ -160,6 +169,11 @@ impl PlanBuilder {
     pub fn element(&mut self, def: ElementDef) -> ElementId {
         self.elements.push(def);
         ElementId(self.elements.len() as u32 - 1)
+    }
+
+    /// The definition given for an element.
+    pub fn element_def(&self, id: ElementId) -> &ElementDef {
+        &self.elements[id.index()]
     }
 
     /// Reserves a number for a type, so that others can refer to it before it is defined.
@@ -171,6 +185,11 @@ impl PlanBuilder {
     /// Defines a reserved type.
     pub fn define_type(&mut self, id: TypeId, def: TypeDef) {
         self.types[id.index()] = Some(def);
+    }
+
+    /// The definition given for a type, if it was given yet.
+    pub fn type_def(&self, id: TypeId) -> Option<&TypeDef> {
+        self.types[id.index()].as_ref()
     }
 
     /// The definition given for a type so far, to be amended (alternatives are known last).
@@ -191,12 +210,18 @@ impl PlanBuilder {
         }
         let (kind, is_union) = match simple.variety() {
             Variety::Atomic(datatype) => (kind_of(*datatype), false),
-            Variety::List(item) if matches!(item.variety(), Variety::List(_)) => (LeafKind::Text, true),
+            Variety::List(item) if matches!(item.variety(), Variety::List(_)) => {
+                (LeafKind::Text, true)
+            }
             Variety::List(item) => (LeafKind::List(self.leaf(&item.clone())), false),
             Variety::Union(_) => (LeafKind::Text, true),
         };
         let has_facets = is_union || simple.has_facets();
-        self.leaves.push(Leaf { kind, simple: simple.clone(), has_facets });
+        self.leaves.push(Leaf {
+            kind,
+            simple: simple.clone(),
+            has_facets,
+        });
         let id = LeafId(self.leaves.len() as u32 - 1);
         // The Leaf above keeps the type alive, so its address stays its own.
         self.leaf_of.insert(Arc::as_ptr(simple), id);
@@ -211,7 +236,9 @@ impl PlanBuilder {
         if let Some(missing) = self.types.iter().position(Option::is_none) {
             return Err(PlanError::UndefinedType(TypeId(missing as u32)));
         }
-        if self.particles.len() > u32::MAX as usize / 2 || self.elements.len() > u32::MAX as usize / 2 {
+        if self.particles.len() > u32::MAX as usize / 2
+            || self.elements.len() > u32::MAX as usize / 2
+        {
             return Err(PlanError::TooLarge);
         }
         let vocabulary = Arc::new(self.names.build());
@@ -243,14 +270,32 @@ impl PlanBuilder {
 fn kind_of(datatype: Datatype) -> LeafKind {
     match datatype {
         Datatype::Boolean => LeafKind::Boolean,
-        Datatype::Long => LeafKind::Signed { min: i64::MIN, max: i64::MAX },
-        Datatype::Int => LeafKind::Signed { min: i32::MIN.into(), max: i32::MAX.into() },
-        Datatype::Short => LeafKind::Signed { min: i16::MIN.into(), max: i16::MAX.into() },
-        Datatype::Byte => LeafKind::Signed { min: i8::MIN.into(), max: i8::MAX.into() },
+        Datatype::Long => LeafKind::Signed {
+            min: i64::MIN,
+            max: i64::MAX,
+        },
+        Datatype::Int => LeafKind::Signed {
+            min: i32::MIN.into(),
+            max: i32::MAX.into(),
+        },
+        Datatype::Short => LeafKind::Signed {
+            min: i16::MIN.into(),
+            max: i16::MAX.into(),
+        },
+        Datatype::Byte => LeafKind::Signed {
+            min: i8::MIN.into(),
+            max: i8::MAX.into(),
+        },
         Datatype::UnsignedLong => LeafKind::Unsigned { max: u64::MAX },
-        Datatype::UnsignedInt => LeafKind::Unsigned { max: u32::MAX.into() },
-        Datatype::UnsignedShort => LeafKind::Unsigned { max: u16::MAX.into() },
-        Datatype::UnsignedByte => LeafKind::Unsigned { max: u8::MAX.into() },
+        Datatype::UnsignedInt => LeafKind::Unsigned {
+            max: u32::MAX.into(),
+        },
+        Datatype::UnsignedShort => LeafKind::Unsigned {
+            max: u16::MAX.into(),
+        },
+        Datatype::UnsignedByte => LeafKind::Unsigned {
+            max: u8::MAX.into(),
+        },
         Datatype::Float => LeafKind::Float,
         Datatype::Double => LeafKind::Double,
         Datatype::Base64Binary => LeafKind::Base64,
@@ -261,17 +306,27 @@ fn kind_of(datatype: Datatype) -> LeafKind {
 }
 
 /// One prefix per namespace of the vocabulary, all different; none for no namespace.
-fn assign_prefixes(vocabulary: &bsoap_xml::Vocabulary, proposed: &[(String, Option<String>)]) -> Vec<String> {
+fn assign_prefixes(
+    vocabulary: &bsoap_xml::Vocabulary,
+    proposed: &[(String, Option<String>)],
+) -> Vec<String> {
     let mut prefixes: Vec<String> = Vec::new();
     for (id, namespace) in vocabulary.namespaces() {
         debug_assert_eq!(id.0 as usize, prefixes.len());
-        let wish = proposed.iter().find(|known| known.0 == namespace).and_then(|known| known.1.clone());
-        let free = |prefix: &String| !prefix.is_empty() && prefix != "xmlns" && !prefixes.contains(prefix);
+        let wish = proposed
+            .iter()
+            .find(|known| known.0 == namespace)
+            .and_then(|known| known.1.clone());
+        let free =
+            |prefix: &String| !prefix.is_empty() && prefix != "xmlns" && !prefixes.contains(prefix);
         let prefix = match namespace {
             "" => String::new(),
             "http://www.w3.org/XML/1998/namespace" => "xml".to_owned(),
             _ => wish.filter(free).unwrap_or_else(|| {
-                (1..).map(|n| format!("ns{n}")).find(free).expect("there are more numbers than namespaces")
+                (1..)
+                    .map(|n| format!("ns{n}"))
+                    .find(free)
+                    .expect("there are more numbers than namespaces")
             }),
         };
         prefixes.push(prefix);
@@ -283,13 +338,19 @@ impl Plan {
     fn spelled(&self, name: NameId) -> String {
         let prefix = self.prefix(self.vocabulary.namespace_of(name));
         let local = self.vocabulary.local(name);
-        if prefix.is_empty() { local.to_owned() } else { format!("{prefix}:{local}") }
+        if prefix.is_empty() {
+            local.to_owned()
+        } else {
+            format!("{prefix}:{local}")
+        }
     }
 
     fn add_type(&mut self, def: TypeDef) {
         let start = self.attributes.len() as u32;
         for attribute in def.attributes {
-            let open = format!(" {}=\"", self.spelled(attribute.name)).into_bytes().into();
+            let open = format!(" {}=\"", self.spelled(attribute.name))
+                .into_bytes()
+                .into();
             self.attributes.push(Attribute {
                 name: attribute.name,
                 leaf: attribute.leaf,
@@ -391,7 +452,9 @@ impl Plan {
     /// The children of a group particle; none for an element or a wildcard.
     pub fn children_of(&self, id: ParticleId) -> &[ParticleId] {
         match &self.particle(id).term {
-            Term::Sequence(children) | Term::Choice(children) | Term::All(children) => self.group(children),
+            Term::Sequence(children) | Term::Choice(children) | Term::All(children) => {
+                self.group(children)
+            }
             Term::Element(_) | Term::Any(_) => &[],
         }
     }
@@ -400,7 +463,12 @@ impl Plan {
         let (mut names, mut wildcards) = (Vec::new(), Vec::new());
         let mut add = |child: &Particle, index: u32| {
             names.extend(child.first.names().map(|(name, _)| (name, index)));
-            wildcards.extend(child.first.wildcards().map(|(admitted, _)| (admitted.clone(), index)));
+            wildcards.extend(
+                child
+                    .first
+                    .wildcards()
+                    .map(|(admitted, _)| (admitted.clone(), index)),
+            );
         };
         let particle = self.particle(id);
         let emptiable_term = match &particle.term {
@@ -430,8 +498,14 @@ impl Plan {
                 for (index, &child) in children.iter().enumerate() {
                     add(self.particle(child), index as u32);
                 }
-                let mut emptiable = children.iter().map(|&child| self.particle(child).is_emptiable);
-                if is_all { emptiable.all(|one| one) } else { children.is_empty() || emptiable.any(|one| one) }
+                let mut emptiable = children
+                    .iter()
+                    .map(|&child| self.particle(child).is_emptiable);
+                if is_all {
+                    emptiable.all(|one| one)
+                } else {
+                    children.is_empty() || emptiable.any(|one| one)
+                }
             }
         };
         let particle = &mut self.particles[id.index()];
@@ -442,7 +516,9 @@ impl Plan {
     /// Lists the elements and wildcards of each mixed content model, so that items can name them.
     fn derive_mixed(&mut self) {
         for index in 0..self.types.len() {
-            let Content::Mixed { particle, .. } = self.types[index].content else { continue };
+            let Content::Mixed { particle, .. } = self.types[index].content else {
+                continue;
+            };
             let mut stack = vec![particle];
             let mut leaves = Vec::new();
             while let Some(id) = stack.pop() {
@@ -473,7 +549,8 @@ impl Plan {
             }
             for &id in &order {
                 let stride = self.particle_stride(self.particle(id));
-                changed |= std::mem::replace(&mut self.particles[id.index()].stride, stride) != stride;
+                changed |=
+                    std::mem::replace(&mut self.particles[id.index()].stride, stride) != stride;
             }
             if !changed {
                 return;
@@ -495,12 +572,16 @@ impl Plan {
         }
         let content = match &ty.content {
             Content::Empty => 0,
-            Content::Simple(leaf) if matches!(self.leaf(*leaf).kind, LeafKind::List(_)) => return None,
+            Content::Simple(leaf) if matches!(self.leaf(*leaf).kind, LeafKind::List(_)) => {
+                return None;
+            }
             Content::Simple(_) | Content::Any => 1,
             Content::Particle(particle) => self.particle(*particle).stride?,
             Content::Mixed { .. } => return None,
         };
-        slots.checked_add(content).filter(|&slots| slots <= MAX_STRIDE)
+        slots
+            .checked_add(content)
+            .filter(|&slots| slots <= MAX_STRIDE)
     }
 
     fn element_stride(&self, element: &Element) -> Option<u32> {
@@ -528,8 +609,13 @@ impl Plan {
             }
             Term::Any(_) => Some(1 + u32::from(optional)),
             Term::Sequence(children) if !optional => {
-                let mut strides = self.group(children).iter().map(|&child| self.particle(child).stride);
-                strides.try_fold(0, |sum: u32, stride| sum.checked_add(stride?).filter(|&sum| sum <= MAX_STRIDE))
+                let mut strides = self
+                    .group(children)
+                    .iter()
+                    .map(|&child| self.particle(child).stride);
+                strides.try_fold(0, |sum: u32, stride| {
+                    sum.checked_add(stride?).filter(|&sum| sum <= MAX_STRIDE)
+                })
             }
             Term::Sequence(_) | Term::Choice(_) | Term::All(_) => None,
         }

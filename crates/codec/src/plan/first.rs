@@ -39,11 +39,18 @@ impl Step {
 }
 
 impl FirstSet {
-    pub(super) fn new(mut names: Vec<(NameId, u32)>, wildcards: Vec<(NamespaceConstraint, u32)>) -> Self {
+    pub(super) fn new(
+        mut names: Vec<(NameId, u32)>,
+        wildcards: Vec<(NamespaceConstraint, u32)>,
+    ) -> Self {
         names.sort();
         names.dedup_by_key(|entry| entry.0);
         let map = (names.len() > 16).then(|| names.iter().copied().collect());
-        Self { names: names.into(), map, wildcards: wildcards.into() }
+        Self {
+            names: names.into(),
+            map,
+            wildcards: wildcards.into(),
+        }
     }
 
     /// The way a name of the vocabulary takes, or `None` if the particle cannot start with it.
@@ -63,13 +70,20 @@ impl FirstSet {
     pub fn named(&self, name: NameId) -> Option<u32> {
         match &self.map {
             Some(map) => map.get(&name).copied(),
-            None => self.names.iter().find(|entry| entry.0 == name).map(|entry| entry.1),
+            None => self
+                .names
+                .iter()
+                .find(|entry| entry.0 == name)
+                .map(|entry| entry.1),
         }
     }
 
     /// The way of a name that the vocabulary does not have: only a wildcard can take it.
     pub fn wild(&self, namespace: &str) -> Option<Step> {
-        self.wildcards.iter().find(|(admitted, _)| admitted.admits(namespace)).map(|entry| Step::Wild(entry.1))
+        self.wildcards
+            .iter()
+            .find(|(admitted, _)| admitted.admits(namespace))
+            .map(|entry| Step::Wild(entry.1))
     }
 
     /// The names, sorted by number, with the index of the child each leads to.
@@ -79,12 +93,16 @@ impl FirstSet {
 
     /// The wildcards, with the index of the child each leads to.
     pub fn wildcards(&self) -> impl Iterator<Item = (&NamespaceConstraint, u32)> + '_ {
-        self.wildcards.iter().map(|(admitted, child)| (admitted, *child))
+        self.wildcards
+            .iter()
+            .map(|(admitted, child)| (admitted, *child))
     }
 
     /// Names in no particular namespace id are compared by id; this says whether any name of
     /// `namespace` is in the set.
     pub fn has_namespace(&self, namespace: NamespaceId, vocabulary: &Vocabulary) -> bool {
-        self.names.iter().any(|entry| vocabulary.namespace_of(entry.0) == namespace)
+        self.names
+            .iter()
+            .any(|entry| vocabulary.namespace_of(entry.0) == namespace)
     }
 }
