@@ -119,6 +119,14 @@ impl Vocabulary {
         &self.namespaces[namespace.0 as usize]
     }
 
+    /// The namespaces, by id.
+    pub fn namespaces(&self) -> impl ExactSizeIterator<Item = (NamespaceId, &str)> {
+        self.namespaces
+            .iter()
+            .enumerate()
+            .map(|(id, uri)| (NamespaceId(id as u32), uri.as_str()))
+    }
+
     /// How many expanded names there are; their ids are `0..len`.
     pub fn len(&self) -> usize {
         self.names.len()

@@ -251,6 +251,11 @@ impl<'e> EndTag<'e> {
         }
     }
 
+    /// What a prefix is bound to inside the element; the empty prefix is the default namespace. For QNames in content.
+    pub fn resolve(&self, prefix: &str) -> Option<Namespace<'e>> {
+        self.scopes.resolve(self.scope, prefix)
+    }
+
     /// The namespace name; empty for no namespace.
     pub fn namespace(&self) -> &'e str {
         self.scopes.uri(self.uri)

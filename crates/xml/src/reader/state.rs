@@ -221,6 +221,12 @@ impl State {
         self.phase == Phase::End
     }
 
+    /// The name of the innermost open element, as spelled; empty outside the root element.
+    #[inline]
+    pub fn qname(&self) -> &str {
+        self.open.top().unwrap_or_default()
+    }
+
     /// The names of the open elements as spelled, outermost first.
     pub fn open_elements(&self) -> impl Iterator<Item = &str> {
         self.open.names()
