@@ -231,6 +231,8 @@ pub struct Particle {
     pub term: Term,
     /// Whether nothing at all satisfies it.
     pub is_emptiable: bool,
+    /// Slots of the particle when nothing of it is there (all of them zero); meaningful if it is emptiable.
+    pub absent: u32,
     /// Which names an occurrence can start with, and through which child.
     pub first: FirstSet,
     /// Slots of the particle with its markers, if that number never varies.

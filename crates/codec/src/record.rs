@@ -54,7 +54,12 @@ pub struct Record {
 impl Record {
     /// A Record with no slots yet, to be filled in document order.
     pub fn new(plan: Arc<Plan>, root: ElementId) -> Self {
-        Self { plan, root, slots: Vec::new(), heap: Vec::new() }
+        Self {
+            plan,
+            root,
+            slots: Vec::new(),
+            heap: Vec::new(),
+        }
     }
 
     /// The Plan that says what the slots are.
@@ -122,17 +127,13 @@ impl Record {
     }
 }
 
-/// Two Records are equal if the same Plan and root gave them the same values: where strings stand in
-/// the heap does not matter.
+/// Two Records are equal if the same Plan and root gave them the same slots and strings.
 impl PartialEq for Record {
     fn eq(&self, other: &Self) -> bool {
-        if !Arc::ptr_eq(&self.plan, &other.plan) || self.root != other.root || self.slots.len() != other.slots.len() {
-            return false;
-        }
-        if self.slots == other.slots && self.heap == other.heap {
-            return true;
-        }
-        crate::walk::same_values(self, other)
+        Arc::ptr_eq(&self.plan, &other.plan)
+            && self.root == other.root
+            && self.slots == other.slots
+            && self.heap == other.heap
     }
 }
 

@@ -171,11 +171,6 @@ impl PlanBuilder {
         ElementId(self.elements.len() as u32 - 1)
     }
 
-    /// The definition given for an element.
-    pub fn element_def(&self, id: ElementId) -> &ElementDef {
-        &self.elements[id.index()]
-    }
-
     /// Reserves a number for a type, so that others can refer to it before it is defined.
     pub fn reserve_type(&mut self) -> TypeId {
         self.types.push(None);
@@ -185,11 +180,6 @@ impl PlanBuilder {
     /// Defines a reserved type.
     pub fn define_type(&mut self, id: TypeId, def: TypeDef) {
         self.types[id.index()] = Some(def);
-    }
-
-    /// The definition given for a type, if it was given yet.
-    pub fn type_def(&self, id: TypeId) -> Option<&TypeDef> {
-        self.types[id.index()].as_ref()
     }
 
     /// The definition given for a type so far, to be amended (alternatives are known last).
@@ -415,6 +405,7 @@ impl Plan {
             max: def.max,
             term,
             is_emptiable: def.min == 0,
+            absent: 0,
             first: FirstSet::default(),
             stride: None,
         });
@@ -508,9 +499,30 @@ impl Plan {
                 }
             }
         };
+        let absent = self.absent_slots(id);
         let particle = &mut self.particles[id.index()];
+        particle.absent = absent;
         particle.is_emptiable = particle.min == 0 || emptiable_term;
         particle.first = FirstSet::new(names, wildcards);
+    }
+
+    /// What stands in a Record for a particle of which nothing is there; its children are derived already.
+    fn absent_slots(&self, id: ParticleId) -> u32 {
+        let particle = self.particle(id);
+        if particle.repeats() {
+            return 1;
+        }
+        match &particle.term {
+            Term::Element(element) => 1 + u32::from(self.element(*element).is_scalar),
+            Term::Any(_) => 2,
+            Term::Sequence(children) if particle.min > 0 => {
+                let children = self.group(children).iter();
+                children.fold(0, |sum: u32, &child| {
+                    sum.saturating_add(self.particle(child).absent)
+                })
+            }
+            Term::Sequence(_) | Term::Choice(_) | Term::All(_) => 1,
+        }
     }
 
     /// Lists the elements and wildcards of each mixed content model, so that items can name them.

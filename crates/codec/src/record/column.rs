@@ -50,7 +50,11 @@ pub struct Column<'r, T> {
 impl<'r, T: Scalar> Column<'r, T> {
     /// The first slot of every `stride` of `slots`. The last row may be cut short after its first slot.
     pub(crate) fn new(slots: &'r [u64], stride: usize) -> Self {
-        Self { slots, stride: stride.max(1), number: PhantomData }
+        Self {
+            slots,
+            stride: stride.max(1),
+            number: PhantomData,
+        }
     }
 
     /// How many rows.
@@ -70,12 +74,17 @@ impl<'r, T: Scalar> Column<'r, T> {
 
     /// The number in row `row`.
     pub fn get(&self, row: usize) -> Option<T> {
-        self.slots.get(row.checked_mul(self.stride)?).map(|&slot| T::from_slot(slot))
+        self.slots
+            .get(row.checked_mul(self.stride)?)
+            .map(|&slot| T::from_slot(slot))
     }
 
     /// The numbers in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + use<'r, T> {
-        self.slots.iter().step_by(self.stride).map(|&slot| T::from_slot(slot))
+        self.slots
+            .iter()
+            .step_by(self.stride)
+            .map(|&slot| T::from_slot(slot))
     }
 
     /// The numbers, copied.
