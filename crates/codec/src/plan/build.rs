@@ -171,6 +171,11 @@ impl PlanBuilder {
         ElementId(self.elements.len() as u32 - 1)
     }
 
+    /// The definition given for an element.
+    pub fn element_def(&self, id: ElementId) -> &ElementDef {
+        &self.elements[id.index()]
+    }
+
     /// Reserves a number for a type, so that others can refer to it before it is defined.
     pub fn reserve_type(&mut self) -> TypeId {
         self.types.push(None);
@@ -180,6 +185,11 @@ impl PlanBuilder {
     /// Defines a reserved type.
     pub fn define_type(&mut self, id: TypeId, def: TypeDef) {
         self.types[id.index()] = Some(def);
+    }
+
+    /// The definition given for a type, if it was given yet.
+    pub fn type_def(&self, id: TypeId) -> Option<&TypeDef> {
+        self.types[id.index()].as_ref()
     }
 
     /// The definition given for a type so far, to be amended (alternatives are known last).
