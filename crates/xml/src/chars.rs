@@ -97,6 +97,13 @@ fn wide_ncname_length(text: &str) -> usize {
         .map_or(text.len(), |(at, _)| at)
 }
 
+/// How many bytes of `text` are name characters, colons among them (production Nmtoken).
+pub(crate) fn nmtoken_length(text: &str) -> usize {
+    text.char_indices()
+        .find(|&(_, c)| !is_name_char(c))
+        .map_or(text.len(), |(at, _)| at)
+}
+
 /// Production NameStartChar.
 fn is_name_start(c: char) -> bool {
     matches!(c, ':' | '_' | 'A'..='Z' | 'a'..='z'

@@ -33,6 +33,9 @@ pub enum DoctypePolicy {
     /// It is an error, as SOAP demands (SOAP 1.1 §3, SOAP 1.2 part 1 §5).
     #[default]
     Refuse,
+    /// Its internal subset is checked, and internal entities and attribute defaults declared there are applied. Nothing
+    /// external is ever read: an external entity stands for nothing.
+    Skip,
 }
 
 /// Bounds of a document. Passing one is an [`ErrorKind::Limit`](crate::ErrorKind::Limit) that says which.
@@ -55,7 +58,8 @@ pub struct Limits {
     pub total_size: u64,
     /// Namespace declarations in scope at once, hidden ones among them. Default 1024.
     pub namespaces: usize,
-    /// Bytes that entities declared in the document may expand to. Default 1 MiB.
+    /// Bytes that entities declared in the document may expand to. Default 1 MiB; matters only with
+    /// [`DoctypePolicy::Skip`].
     pub entity_expansion: usize,
 }
 

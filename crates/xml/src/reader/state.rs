@@ -432,7 +432,9 @@ impl State {
             scope,
         };
         let tag = &mut self.scratch.tag;
+        tag.budget = limits.entity_expansion - self.expanded;
         let length = tag.read(context, scopes, input)?;
+        self.expanded = limits.entity_expansion - tag.budget;
         if self.open.depth() >= limits.depth {
             return Err(Stop::limit("depth", limits.depth));
         }
@@ -484,7 +486,12 @@ impl State {
 
     #[inline]
     fn text(&mut self, input: &str, last: bool) -> Result<Found, Stop> {
-        let found = text::scan_text(input, last, &self.options.limits, &mut self.scratch.text)?;
+        let ending = match last {
+            false => text::Ending::Open,
+            true if self.expansions.is_empty() => text::Ending::Document,
+            true => text::Ending::Entity,
+        };
+        let found = text::scan_text(input, ending, &self.options.limits, &mut self.scratch.text)?;
         match found {
             text::Scanned::Text(found) => {
                 self.count_text(found.length)?;
@@ -676,7 +683,20 @@ impl State {
         if self.options.doctype == DoctypePolicy::Refuse {
             return Err(Stop::fault(ErrorKind::Doctype, 0));
         }
-        Err(Stop::expected("the root element", input, 0))
+        if self.doctype.is_some() {
+            return Err(Stop::expected(
+                "the root element behind the document type declaration",
+                input,
+                0,
+            ));
+        }
+        let (doctype, length) = Doctype::read(input, self.standalone, &self.options.limits)?;
+        self.check_markup_length(length)?;
+        self.doctype = Some(Arc::new(doctype));
+        Ok(Found {
+            length,
+            what: What::Skipped,
+        })
     }
 
     /// Goes into the replacement text of the entity that the reference at the front of `input` names.

@@ -1,6 +1,6 @@
 //! Start tags: from `<` to `>`, with attributes, namespace declarations and all their rules.
 
-use super::doctype::Doctype;
+use super::doctype::{Doctype, check_in_value};
 use super::reference::{
     Normalisation, Reference, check_noncharacter, normalise_value, scan_reference,
 };
@@ -13,7 +13,7 @@ use crate::scan;
 use std::borrow::Cow;
 
 /// A qualified name in a text.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NameSpan {
     pub(crate) start: u32,
     /// Where the colon stands; `start` if there is none.
@@ -81,6 +81,8 @@ pub(crate) struct TagSpans {
     pub(crate) declares: bool,
     pub(crate) attributes: Vec<AttributeSpan>,
     declarations: Vec<AttributeSpan>,
+    /// Bytes that entities may still expand to.
+    pub(crate) budget: usize,
     /// For finding equal names among many.
     order: Vec<u32>,
 }
@@ -206,7 +208,7 @@ impl TagSpans {
             return Err(Stop::limit("markup_length", context.limits.markup_length));
         }
         if context.doctype.is_some() {
-            self.apply_doctype(&context, input);
+            self.apply_doctype(&context, input)?;
         }
         if !self.declarations.is_empty() {
             self.declare(&context, scopes, input)?;
@@ -257,7 +259,7 @@ impl TagSpans {
                 }
             }
         };
-        let (end, how) = scan_value(context, input, at + 1, quote)?;
+        let (end, how) = scan_value(context, &mut self.budget, input, at + 1, quote)?;
         let value = (at as u32 + 1, end as u32);
         let span = AttributeSpan {
             name,
@@ -292,9 +294,9 @@ impl TagSpans {
 
     /// What the document type says about the attributes of this element: tokenised values, and those left out.
     #[cold]
-    fn apply_doctype(&mut self, context: &Context<'_>, input: &str) {
+    fn apply_doctype(&mut self, context: &Context<'_>, input: &str) -> Result<(), Stop> {
         let Some(doctype) = context.doctype else {
-            return;
+            return Ok(());
         };
         for (declared, declaration) in doctype.attributes(self.name.qname(input)) {
             let mut given = self.attributes.iter_mut().chain(&mut self.declarations);
@@ -319,9 +321,12 @@ impl TagSpans {
                     uri: UriId::NONE,
                     expanded: None,
                 };
+                let left = self.budget.checked_sub(declaration.cost());
+                self.budget = left.ok_or_else(|| entity_limit(context.limits))?;
                 self.push(span, &declaration.text);
             }
         }
+        Ok(())
     }
 
     /// Enters the scope that the declarations of this tag make (Namespaces in XML 1.0 §3).
@@ -534,6 +539,7 @@ fn expand(
 #[inline]
 fn scan_value(
     context: &Context<'_>,
+    budget: &mut usize,
     input: &str,
     start: usize,
     quote: u8,
@@ -542,7 +548,7 @@ fn scan_value(
     let mut at = start + scan::find_value_special(&bytes[start..], quote);
     let mut how = None;
     while bytes.get(at) != Some(&quote) {
-        at += value_special(context, input, at, &mut how)?;
+        at += value_special(context, budget, input, at, &mut how)?;
         at += scan::find_value_special(&bytes[at..], quote);
     }
     if at - start > context.limits.text_length {
@@ -554,6 +560,7 @@ fn scan_value(
 /// A byte of an attribute value that is not simply copied: how long it and what belongs to it are.
 fn value_special(
     context: &Context<'_>,
+    budget: &mut usize,
     input: &str,
     at: usize,
     how: &mut Option<Normalisation>,
@@ -568,8 +575,10 @@ fn value_special(
         Some(b'&') => {
             let (reference, length) = scan_reference(input, at)?;
             if let Reference::Entity(name) = reference {
-                super::doctype::check_in_value(context.doctype, name, context.limits)
-                    .map_err(|kind| Stop::fault(kind, at))?;
+                let checked = check_in_value(context.doctype, name, budget, 0);
+                checked
+                    .map_err(|kind| Stop::fault(kind, at))?
+                    .ok_or_else(|| entity_limit(context.limits))?;
             }
             *how = Some(Normalisation::Cdata);
             Ok(length)
@@ -581,4 +590,9 @@ fn value_special(
         Some(0xEF) => check_noncharacter(input.as_bytes(), at).map(|()| 1),
         Some(&byte) => Err(Stop::fault(ErrorKind::InvalidChar(u32::from(byte)), at)),
     }
+}
+
+#[cold]
+fn entity_limit(limits: &Limits) -> Stop {
+    Stop::limit("entity_expansion", limits.entity_expansion)
 }

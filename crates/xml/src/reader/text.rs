@@ -9,6 +9,17 @@ use crate::options::Limits;
 use crate::scan;
 use memchr::memmem;
 
+/// What the end of the text at hand means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// More may follow.
+    Open,
+    /// The document ends.
+    Document,
+    /// The replacement text of an entity ends.
+    Entity,
+}
+
 /// What stood at the front of a text.
 pub(crate) enum Scanned {
     Text(Found),
@@ -22,7 +33,7 @@ pub(crate) enum Scanned {
 #[inline]
 pub(crate) fn scan_text(
     input: &str,
-    last: bool,
+    ending: Ending,
     limits: &Limits,
     scratch: &mut String,
 ) -> Result<Scanned, Stop> {
@@ -38,7 +49,7 @@ pub(crate) fn scan_text(
             },
         }));
     }
-    scan_special_text(input, at, last, limits, scratch)
+    scan_special_text(input, at, ending, limits, scratch)
 }
 
 /// Goes on at the first byte that needs a look; what is not copied as it stands goes to the scratch.
@@ -46,7 +57,7 @@ pub(crate) fn scan_text(
 fn scan_special_text(
     input: &str,
     first: usize,
-    last: bool,
+    ending: Ending,
     limits: &Limits,
     scratch: &mut String,
 ) -> Result<Scanned, Stop> {
@@ -73,7 +84,7 @@ fn scan_special_text(
                 Err(Stop::More) if input.len() - at > limits.name_length + 2 => {
                     return Err(name_limit(limits, at));
                 }
-                Err(Stop::More) if !last => break,
+                Err(Stop::More) if ending == Ending::Open => break,
                 Err(stop) => return Err(stop),
             },
             Some(b']') => match &bytes[at..] {
@@ -84,11 +95,13 @@ fn scan_special_text(
                         at,
                     ));
                 }
-                [_] | [_, b']'] if !last => break,
+                [_] | [_, b']'] if ending == Ending::Open => break,
                 _ => at += 1,
             },
+            // In the text of an entity it can only come from a reference, and stays.
+            Some(b'\r') if ending == Ending::Entity => at += 1,
             Some(b'\r') => {
-                if at + 1 == bytes.len() && !last {
+                if at + 1 == bytes.len() && ending == Ending::Open {
                     break;
                 }
                 scratch.push_str(&input[copied..at]);
