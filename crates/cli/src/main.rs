@@ -1,3 +1,64 @@
-//! The `bsoap` command.
+//! The `bsoap` command: a thin face over the crates. It reads arguments and files, calls one
+//! function, and prints what came of it.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod bench;
+mod error;
+mod output;
+mod progress;
+mod style;
+
+use error::{EXIT_CODES, Failure};
+use output::Output;
+
+/// SOAP at the speed of the machine: describe, call, serve and measure services
+#[derive(Debug, Parser)]
+#[command(name = "bsoap", version, after_help = EXIT_CODES, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Tell more of what happens; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Bench(bench::Arguments),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    trace(cli.verbose);
+    let output = Output::default();
+    match run(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            output.note(&failure.report());
+            failure.code()
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Result<(), Failure> {
+    match &cli.command {
+        Command::Bench(arguments) => bench::run(arguments),
+    }
+}
+
+/// Sends traces to standard error: warnings, with -v what happens, with -vv everything.
+fn trace(verbose: u8) {
+    let default =
+        ["bsoap=warn", "bsoap=info,bsoap_http=debug", "trace"][usize::from(verbose.min(2))];
+    let filter =
+        tracing_subscriber::EnvFilter::try_from_env("BSOAP_LOG").unwrap_or_else(|_| default.into());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .init();
+}

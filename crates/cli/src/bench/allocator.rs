@@ -1,0 +1,95 @@
+//! The system's allocator, counting while a benchmark asks it to. Not counting, it costs one relaxed
+//! load for each allocation.
+//!
+//! Unsafe, because [`GlobalAlloc`] is: every call is passed on to [`System`] as it came.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::Relaxed};
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+static IS_COUNTING: AtomicBool = AtomicBool::new(false);
+static LIVE: AtomicIsize = AtomicIsize::new(0);
+static PEAK: AtomicIsize = AtomicIsize::new(0);
+
+struct Counting;
+
+// SAFETY: all methods pass their arguments to `System` unchanged and return what it returned; counting
+// touches atomics only and does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller's promises are those `System` asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: as above.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size as isize - layout.size() as isize);
+        // SAFETY: as above.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[inline]
+fn count(change: isize) {
+    if IS_COUNTING.load(Relaxed) {
+        let live = LIVE.fetch_add(change, Relaxed) + change;
+        PEAK.fetch_max(live, Relaxed);
+    }
+}
+
+/// Bytes that a piece of work allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// The most at one time, above the start.
+    pub(crate) peak: u64,
+    /// What was still held at the end.
+    pub(crate) kept: u64,
+}
+
+/// Does a piece of work and counts what this process allocates meanwhile. What it returns counts as kept.
+pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, Memory) {
+    LIVE.store(0, Relaxed);
+    PEAK.store(0, Relaxed);
+    IS_COUNTING.store(true, Relaxed);
+    let result = work();
+    IS_COUNTING.store(false, Relaxed);
+    let bytes = |count: &AtomicIsize| u64::try_from(count.load(Relaxed)).unwrap_or(0);
+    (
+        result,
+        Memory {
+            peak: bytes(&PEAK),
+            kept: bytes(&LIVE),
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peak_and_kept_bytes_are_counted() {
+        // Other tests allocate meanwhile, so only lower bounds hold.
+        let (kept, memory) = measure(|| {
+            drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 28)));
+            std::hint::black_box(vec![1u8; 1 << 16])
+        });
+        assert_eq!(kept.len(), 1 << 16);
+        assert!(memory.peak >= 1 << 27, "{memory:?}");
+    }
+}

@@ -1,0 +1,304 @@
+//! A workload: the values of a case, the text that says them, and the check of an engine's answer.
+
+use super::definition::{Case, Task};
+use super::leaves::{self, Leaf};
+use super::order::{HEAD, TAIL};
+use super::shape::{Mesh, Shape, Values, seventeen_digits};
+
+/// What every engine is given.
+#[derive(Debug)]
+pub(crate) struct Workload {
+    pub(crate) task: Task,
+    pub(crate) case: Case,
+    pub(crate) values: Values,
+    /// The messages as text: one with all values of an array, or one for each document.
+    pub(crate) messages: Vec<Vec<u8>>,
+    /// In an array's message: where the first value starts, its tags read.
+    pub(crate) first: usize,
+}
+
+/// What an engine made of a workload, to be compared before any time is taken.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The numbers, as slots: doubles as bits, integers sign-extended; structures row by row.
+    Slots(Vec<u64>),
+    /// The strings.
+    Strings(Vec<String>),
+    /// Names and lexical forms of leaf elements and attributes, in document order, of all messages.
+    Leaves(Vec<Leaf>),
+    /// Whole messages.
+    Messages(Vec<Vec<u8>>),
+}
+
+impl Workload {
+    pub(crate) fn new(task: Task, case: Case) -> Self {
+        let values = case.shape.generate(case.values);
+        if task == Task::Numbers {
+            let text = lexical_forms(&values)
+                .iter()
+                .flat_map(|form| [form.as_bytes(), b"\n"].concat())
+                .collect();
+            return Self {
+                task,
+                case,
+                values,
+                messages: vec![text],
+                first: 0,
+            };
+        }
+        let (messages, first) = messages(case.shape, &values);
+        Self {
+            task,
+            case,
+            values,
+            messages,
+            first,
+        }
+    }
+
+    /// Bytes of text of all messages.
+    pub(crate) fn bytes(&self) -> usize {
+        self.messages.iter().map(Vec::len).sum()
+    }
+
+    /// The text of an array's one message.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.messages[0]
+    }
+
+    /// The local name of the element in the body.
+    pub(crate) fn body_element(&self) -> &'static str {
+        body_element(self.case.shape)
+    }
+
+    /// Whether an answer is right.
+    ///
+    /// # Errors
+    /// What is wrong, as a sentence.
+    pub(crate) fn check(&self, answer: &Answer) -> Result<(), String> {
+        match answer {
+            Answer::Slots(slots) => same(slots, &self.slots(), "values"),
+            Answer::Strings(strings) => match &self.values {
+                Values::Strings(expected) => same(strings, expected, "strings"),
+                _ => Err("strings where the workload has none".into()),
+            },
+            Answer::Leaves(found) => leaves::compare(found, &self.leaves()?),
+            Answer::Messages(messages) => {
+                if messages.len() != self.messages.len() {
+                    return Err(format!(
+                        "{} messages instead of {}",
+                        messages.len(),
+                        self.messages.len()
+                    ));
+                }
+                leaves::compare(&leaves_of_all(messages)?, &self.leaves()?)
+            }
+        }
+    }
+
+    /// The numbers as slots; empty where there are none.
+    pub(crate) fn slots(&self) -> Vec<u64> {
+        match &self.values {
+            Values::Doubles(values) => values.iter().map(|value| value.to_bits()).collect(),
+            Values::Ints(values) => values
+                .iter()
+                .map(|&value| i64::from(value) as u64)
+                .collect(),
+            Values::Mesh(values) => values
+                .iter()
+                .flat_map(|one| {
+                    [
+                        i64::from(one.x) as u64,
+                        i64::from(one.y) as u64,
+                        one.value.to_bits(),
+                    ]
+                })
+                .collect(),
+            Values::Strings(_) | Values::Readings(_) | Values::Orders(_) => Vec::new(),
+        }
+    }
+
+    fn leaves(&self) -> Result<Vec<Leaf>, String> {
+        leaves_of_all(&self.messages)
+    }
+}
+
+fn leaves_of_all(messages: &[Vec<u8>]) -> Result<Vec<Leaf>, String> {
+    let mut all = Vec::new();
+    for message in messages {
+        leaves::collect(message, &mut all)?;
+    }
+    Ok(all)
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(
+    found: &[T],
+    expected: &[T],
+    what: &str,
+) -> Result<(), String> {
+    if found.len() != expected.len() {
+        return Err(format!(
+            "{} {what} instead of {}",
+            found.len(),
+            expected.len()
+        ));
+    }
+    match found
+        .iter()
+        .zip(expected)
+        .position(|(found, expected)| found != expected)
+    {
+        None => Ok(()),
+        Some(at) => Err(format!(
+            "{:?} instead of {:?} at place {at} of the {what}",
+            found[at], expected[at]
+        )),
+    }
+}
+
+/// The local name of the element in the body.
+fn body_element(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Dhard | Shape::Dunit | Shape::Dsmall => "doubles",
+        Shape::Int => "ints",
+        Shape::Mio => "mesh",
+        Shape::String => "strings",
+        Shape::Small => "reading",
+        Shape::Order => "order",
+    }
+}
+
+/// The messages, and where the first value of an array starts.
+fn messages(shape: Shape, values: &Values) -> (Vec<Vec<u8>>, usize) {
+    let write = |one: &dyn Fn(&mut Vec<u8>)| {
+        let mut message = Vec::new();
+        one(&mut message);
+        message
+    };
+    match values {
+        Values::Readings(all) => (
+            all.iter().map(|one| write(&|out| one.write(out))).collect(),
+            0,
+        ),
+        Values::Orders(all) => (
+            all.iter().map(|one| write(&|out| one.write(out))).collect(),
+            0,
+        ),
+        _ => {
+            let name = body_element(shape);
+            let open = if shape == Shape::Mio {
+                "<item><x>"
+            } else {
+                "<item>"
+            };
+            let first = HEAD.len() + format!("<b:{name}>").len() + open.len();
+            let items: String = lexical_forms(values)
+                .iter()
+                .map(|form| format!("<item>{form}</item>"))
+                .collect();
+            (
+                vec![format!("{HEAD}<b:{name}>{items}</b:{name}>{TAIL}").into_bytes()],
+                first,
+            )
+        }
+    }
+}
+
+/// What stands between the `item` tags of an array's elements.
+fn lexical_forms(values: &Values) -> Vec<String> {
+    match values {
+        Values::Doubles(values) => values.iter().map(|&value| lexical_double(value)).collect(),
+        Values::Ints(values) => values.iter().map(i32::to_string).collect(),
+        Values::Mesh(values) => values
+            .iter()
+            .map(|Mesh { x, y, value }| {
+                format!(
+                    "<x>{x}</x><y>{y}</y><value>{}</value>",
+                    lexical_double(*value)
+                )
+            })
+            .collect(),
+        Values::Strings(values) => values
+            .iter()
+            .map(|value| value.replace('&', "&amp;").replace('<', "&lt;"))
+            .collect(),
+        Values::Readings(_) | Values::Orders(_) => Vec::new(),
+    }
+}
+
+/// Short decimals are written with two places, all others with 17 digits.
+fn lexical_double(value: f64) -> String {
+    let short = format!("{value:.2}");
+    if (10.0..1000.0).contains(&value) && short.parse() == Ok(value) {
+        short
+    } else {
+        seventeen_digits(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(shape: Shape, values: usize) -> Workload {
+        Workload::new(
+            Task::Decode,
+            Case {
+                shape,
+                values,
+                scenario: None,
+            },
+        )
+    }
+
+    #[test]
+    fn each_shape_has_about_the_bytes_per_element_that_its_description_says() {
+        let sizes = [
+            (Shape::Dhard, 36.0),
+            (Shape::Dunit, 32.0),
+            (Shape::Dsmall, 19.0),
+            (Shape::Int, 23.0),
+            (Shape::Mio, 77.0),
+        ];
+        for (shape, expected) in sizes {
+            let size = workload(shape, 10_000).bytes() as f64 / 10_000.0;
+            assert!(
+                (size - expected).abs() < 1.0,
+                "{}: {size} bytes",
+                shape.name()
+            );
+        }
+    }
+
+    #[test]
+    fn the_text_of_every_shape_is_its_own_right_answer() {
+        for shape in [
+            Shape::Dhard,
+            Shape::Mio,
+            Shape::String,
+            Shape::Small,
+            Shape::Order,
+        ] {
+            let work = workload(shape, 20);
+            work.check(&Answer::Messages(work.messages.clone()))
+                .unwrap();
+        }
+    }
+
+    #[test]
+    fn a_wrong_answer_is_found() {
+        let work = workload(Shape::Int, 3);
+        let mut slots = work.slots();
+        slots[1] ^= 1;
+        assert!(
+            work.check(&Answer::Slots(slots))
+                .unwrap_err()
+                .contains("at place 1")
+        );
+        assert!(work.check(&Answer::Slots(Vec::new())).is_err());
+        assert!(
+            work.check(&Answer::Messages(vec![work.text().to_vec(), Vec::new()]))
+                .is_err()
+        );
+    }
+}

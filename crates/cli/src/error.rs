@@ -1,0 +1,129 @@
+//! How a command fails: whose fault it is decides the exit code, and the message is a sentence with a place.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use crate::style::{BAD, DIM, paint};
+
+/// The exit codes, as `--help` tells them.
+pub(crate) const EXIT_CODES: &str = "Exit codes:
+  0  all went well
+  1  the peer answered with a fault, or validation or a check found violations
+  2  the command line makes no sense
+  3  a WSDL, message or other input is wrong or cannot be read
+  4  the transport failed: no connection, no answer in time, a status that is not SOAP's";
+
+/// Whose fault it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// A fault from the peer, or violations found: an answer, if not the one hoped for.
+    Violation = 1,
+    /// The command line.
+    Usage = 2,
+    /// What was read.
+    Input = 3,
+    /// The network.
+    Transport = 4,
+}
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    exit: Exit,
+    message: String,
+    source: Option<Box<dyn Error>>,
+}
+
+impl Failure {
+    /// A fault or violations.
+    pub(crate) fn violation(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Violation,
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// A command line that makes no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// Bad input.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Input,
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// The network.
+    pub(crate) fn transport(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Transport,
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// With what caused it.
+    pub(crate) fn because(self, source: impl Error + 'static) -> Self {
+        Self {
+            source: Some(Box::new(source)),
+            ..self
+        }
+    }
+
+    /// Whether nobody reads our output any more, which is no failure of ours.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        let io = self
+            .source
+            .as_ref()
+            .and_then(|source| source.downcast_ref::<std::io::Error>());
+        io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    }
+
+    /// What the process returns.
+    pub(crate) fn code(&self) -> ExitCode {
+        ExitCode::from(self.exit as u8)
+    }
+
+    /// The message and all that caused it, a line each.
+    pub(crate) fn report(&self) -> String {
+        let mut text = format!("{}: {}", paint(BAD.bold(), "error"), self.message);
+        let mut cause: Option<&dyn Error> = self.source.as_deref();
+        while let Some(error) = cause {
+            text.push_str(&format!("\n  {} {error}", paint(DIM, "because")));
+            cause = error.source();
+        }
+        text
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::input("output cannot be written").because(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_tells_the_whole_chain() {
+        let cause = std::io::Error::other("no such file");
+        let report = Failure::input("a.wsdl cannot be read")
+            .because(cause)
+            .report();
+        assert!(
+            report.contains("a.wsdl cannot be read") && report.ends_with("no such file"),
+            "{report}"
+        );
+    }
+}
