@@ -99,7 +99,7 @@ impl Reading {
                 random.below(1000),
                 random.pick(CITIES)
             ),
-            sensor: format!("urn:sensor:{:016x}", random.bits()),
+            sensor: format!("urn:sensor:{:016x}-{:016x}", random.bits(), random.bits()),
             time: date_time(random),
             sequence: random.below(1 << 40) as i64,
             latitude: decimals(random, 180.0, 6) - 90.0,
@@ -304,7 +304,7 @@ impl Line {
                 random.pick(&["AX", "BR", "CQ", "DV"]),
                 random.below(100_000)
             ),
-            description: sentence(random, 8),
+            description: sentence(random, 12),
             quantity: random.below(500) as i32 + 1,
             price: money(random),
             weight: decimals(random, 30.0, 3),
