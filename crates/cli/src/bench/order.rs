@@ -89,7 +89,8 @@ pub(crate) const TAIL: &str = "</soap:Body></soap:Envelope>";
 /// A reading comes with the namespace declarations that many toolkits always send.
 const READING_HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" \
     xmlns:soapenc=\"http://schemas.xmlsoap.org/soap/encoding/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
-    xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" xmlns:b=\"urn:bsoap:bench\"><soap:Body>";
+    xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" \
+    xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\" xmlns:b=\"urn:bsoap:bench\"><soap:Body>";
 
 impl Reading {
     pub(crate) fn generate(random: &mut Random) -> Self {
