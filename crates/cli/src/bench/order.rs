@@ -305,7 +305,7 @@ impl Line {
                 random.pick(&["AX", "BR", "CQ", "DV"]),
                 random.below(100_000)
             ),
-            description: sentence(random, 12),
+            description: sentence(random, 14),
             quantity: random.below(500) as i32 + 1,
             price: money(random),
             weight: decimals(random, 30.0, 3),
@@ -474,7 +474,7 @@ mod tests {
             Reading::generate(&mut random).write(&mut small);
             Order::generate(&mut random).write(&mut order);
             assert!((700..900).contains(&small.len()), "{}", small.len());
-            assert!((3700..6000).contains(&order.len()), "{}", order.len());
+            assert!((3500..6500).contains(&order.len()), "{}", order.len());
             assert_eq!(
                 small
                     .windows(2)
