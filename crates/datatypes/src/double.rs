@@ -65,6 +65,7 @@ fn parse_special(text: &[u8]) -> Result<f64, LexicalError> {
 }
 
 /// Writes the shortest text that reads back as the same bits into `out` and returns its length.
+/// What stands behind it in `out` is unspecified afterwards.
 ///
 /// ```
 /// use bsoap_datatypes::double;
@@ -84,14 +85,18 @@ pub fn format(value: f64, out: &mut [u8; 32]) -> usize {
     text.len() - 2 * usize::from(text.ends_with(b".0"))
 }
 
-/// Appends the shortest text that reads back as the same bits.
+/// Appends the shortest text that reads back as the same bits. Where room has been made already,
+/// [`format()`] into it is faster.
 #[inline]
 pub fn write(value: f64, out: &mut Vec<u8>) {
-    // A copy of fixed size and a new length cost less than a copy of varying size.
-    let mut text = [0; 32];
-    let end = out.len() + format(value, &mut text);
-    out.extend_from_slice(&text);
-    out.truncate(end);
+    if !value.is_finite() {
+        let mut text = [0; 32];
+        let length = format_special(value, &mut text);
+        return out.extend_from_slice(&text[..length]);
+    }
+    let mut buffer = zmij::Buffer::new();
+    let text = buffer.format_finite(value).as_bytes();
+    out.extend_from_slice(text.strip_suffix(b".0").unwrap_or(text));
 }
 
 #[cold]

@@ -86,9 +86,8 @@ pub fn format(value: f32, out: &mut [u8; 32]) -> usize {
 #[inline]
 pub fn write(value: f32, out: &mut Vec<u8>) {
     let mut text = [0; 32];
-    let end = out.len() + format(value, &mut text);
-    out.extend_from_slice(&text);
-    out.truncate(end);
+    let length = format(value, &mut text);
+    out.extend_from_slice(&text[..length]);
 }
 
 #[cold]

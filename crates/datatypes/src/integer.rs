@@ -5,9 +5,9 @@
 //! to the end of the word, where leading zero bytes do no harm:
 //!
 //! ```text
-//! load     '1' '2' '5' '<' '/' 'i' 't' 'e'      first byte lowest
-//! ^ 0x30    1   2   5   12  ...                 3 digits, found by a carry into bit 7
-//! << 5*8    0   0   0   0   0   1   2   5       00000125
+//! load     '-' '2' '5' '<' '/' 'i' 't' 'e'      first byte lowest
+//! ^ 0x30    .   2   5   12  ...                 a sign and 2 digits; 12 is seen by a carry into bit 7
+//! << 5*8    0   0   0   0   0   0   2   5       00000025
 //! ```
 //!
 //! No branch depends on the number of digits below eight, which is what mispredicts in real data.
@@ -101,17 +101,13 @@ pub fn parse_u64(text: &[u8], datatype: Datatype) -> Result<u64, LexicalError> {
 /// ```
 #[inline]
 pub fn parse_prefix_i64(text: &[u8]) -> Option<(i64, usize)> {
-    let (negative, start) = sign(text);
-    let (magnitude, digits) = leading_digits(text.get(start..)?)?;
+    let (negative, magnitude, length) = sign_and_digits(text)?;
     // The magnitude of the least i64 is one more than that of the greatest.
     if magnitude > i64::MAX as u64 + u64::from(negative) {
         return None;
     }
     let flip = -i64::from(negative);
-    Some((
-        ((magnitude as i64) ^ flip).wrapping_sub(flip),
-        start + digits,
-    ))
+    Some((((magnitude as i64) ^ flip).wrapping_sub(flip), length))
 }
 
 /// The integer that `text` starts with, if it is not negative, and how many bytes it takes.
@@ -123,20 +119,11 @@ pub fn parse_prefix_i64(text: &[u8]) -> Option<(i64, usize)> {
 /// ```
 #[inline]
 pub fn parse_prefix_u64(text: &[u8]) -> Option<(u64, usize)> {
-    let (negative, start) = sign(text);
-    let (magnitude, digits) = leading_digits(text.get(start..)?)?;
+    let (negative, magnitude, length) = sign_and_digits(text)?;
     if negative && magnitude != 0 {
         return None;
     }
-    Some((magnitude, start + digits))
-}
-
-/// Is it negative, and where do the digits start?
-#[inline]
-fn sign(text: &[u8]) -> (bool, usize) {
-    let first = text.first().copied().unwrap_or(0);
-    let negative = first == b'-';
-    (negative, usize::from(negative | (first == b'+')))
+    Some((magnitude, length))
 }
 
 const POWERS_OF_TEN: [u64; 9] = [
@@ -151,61 +138,92 @@ const POWERS_OF_TEN: [u64; 9] = [
     100_000_000,
 ];
 
-/// The value of the digits `text` starts with, and their number; `None` if none or too great.
+/// Is it negative, its magnitude, and how many bytes sign and digits take; `None` if there are no
+/// digits or too many.
 #[inline]
-fn leading_digits(text: &[u8]) -> Option<(u64, usize)> {
+fn sign_and_digits(text: &[u8]) -> Option<(bool, u64, usize)> {
     let Some((low, rest)) = text.split_first_chunk::<8>() else {
-        return leading_digits_slowly(text);
+        return sign_and_digits_slowly(text);
     };
-    let (value, digits) = eight_digits(*low)?;
-    if digits < 8 {
-        return Some((value, digits));
+    let word = u64::from_le_bytes(*low) ^ ZEROS;
+    // A sign counts as a digit, whose value is 0. No branch: signs are hard to predict. (The first
+    // byte is taken from the word: taken from `low`, LLVM loads the other seven one by one.)
+    let first = word & 0xff;
+    let negative = first == u64::from(b'-' ^ b'0');
+    let signed = u64::from(negative) | u64::from(first == u64::from(b'+' ^ b'0'));
+    // The length is what the next value waits for, so it does not wait for the sign: it is at
+    // least 1, and whether the first byte may stand there is seen aside.
+    let length = ((other_bytes(word) & !0x80).trailing_zeros() / 8) as usize;
+    let word = word & !(signed * 0xff);
+    if word & 0xff > 9 || length as u64 <= signed {
+        return None;
+    }
+    let value = first_digits(word, length);
+    if length < 8 {
+        return Some((negative, value, length));
     }
     let Some(high) = rest.first_chunk::<8>() else {
-        return leading_digits_slowly(text);
+        return sign_and_digits_slowly(text);
     };
-    match eight_digits(*high) {
-        None => Some((value, 8)),
-        Some((more, digits)) if digits < 8 => {
-            Some((value * POWERS_OF_TEN[digits] + more, 8 + digits))
-        }
-        Some(_) => leading_digits_slowly(text),
+    let word = u64::from_le_bytes(*high) ^ ZEROS;
+    match (other_bytes(word).trailing_zeros() / 8) as usize {
+        0 => Some((negative, value, 8)),
+        8 => sign_and_digits_slowly(text),
+        more => Some((
+            negative,
+            value * POWERS_OF_TEN[more] + first_digits(word, more),
+            8 + more,
+        )),
     }
 }
 
-/// The value of the one to eight digits that these bytes start with.
+const ZEROS: u64 = 0x3030_3030_3030_3030;
+
+/// Bit 7 of each byte that is above 9. A carry can set bits of bytes behind the first such byte,
+/// but not before it. (`word` has had `ZEROS` taken away.)
 #[inline]
-fn eight_digits(bytes: [u8; 8]) -> Option<(u64, usize)> {
-    let word = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
-    // A byte above 9 carries into its own bit 7 or has it set. Carries beyond it only reach bytes
-    // behind the first such byte, and those are not looked at.
-    let others = (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080;
-    let digits = (others.trailing_zeros() / 8) as usize;
-    if digits == 0 {
-        return None;
-    }
-    let word = word << (64 - 8 * digits);
-    // Pairs, then fours, then all eight: a + 10·b in lanes twice as wide each time.
+fn other_bytes(word: u64) -> u64 {
+    (word.wrapping_add(0x7676_7676_7676_7676) | word) & 0x8080_8080_8080_8080
+}
+
+/// The number that the first `length` bytes of `word` make, 1 to 8 of them, each 0 to 9.
+#[inline]
+fn first_digits(word: u64, length: usize) -> u64 {
+    let word = word << (64 - 8 * length);
+    // Pairs, then fours, then all eight: 10·a + b in lanes twice as wide each time.
     let word = word.wrapping_mul(10).wrapping_add(word >> 8);
     let pairs = word & 0x0000_00ff_0000_00ff;
     let others = (word >> 16) & 0x0000_00ff_0000_00ff;
     let value = pairs
         .wrapping_mul(0x000f_4240_0000_0064)
         .wrapping_add(others.wrapping_mul(0x0000_2710_0000_0001));
-    Some((value >> 32, digits))
+    value >> 32
 }
 
 /// Digit by digit: near the end of a text, and for more than 15 digits.
 #[cold]
 #[inline(never)]
-fn leading_digits_slowly(text: &[u8]) -> Option<(u64, usize)> {
+fn sign_and_digits_slowly(text: &[u8]) -> Option<(bool, u64, usize)> {
+    let (negative, start) = sign(text);
     let mut value = 0_u64;
-    let mut digits = 0;
-    for byte in text.iter().copied().take_while(u8::is_ascii_digit) {
+    let mut length = start;
+    for byte in text
+        .get(start..)?
+        .iter()
+        .copied()
+        .take_while(u8::is_ascii_digit)
+    {
         value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
-        digits += 1;
+        length += 1;
     }
-    (digits > 0).then_some((value, digits))
+    (length > start).then_some((negative, value, length))
+}
+
+/// Is it negative, and where do the digits start?
+fn sign(text: &[u8]) -> (bool, usize) {
+    let first = text.first().copied().unwrap_or(0);
+    let negative = first == b'-';
+    (negative, usize::from(negative | (first == b'+')))
 }
 
 /// Writes the canonical form into `out` and returns its length.
@@ -237,19 +255,13 @@ pub fn format_u64(value: u64, out: &mut [u8; 32]) -> usize {
 /// Appends the canonical form.
 #[inline]
 pub fn write_i64(value: i64, out: &mut Vec<u8>) {
-    let mut text = [0; 32];
-    let end = out.len() + format_i64(value, &mut text);
-    out.extend_from_slice(&text);
-    out.truncate(end);
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Appends the canonical form.
 #[inline]
 pub fn write_u64(value: u64, out: &mut Vec<u8>) {
-    let mut text = [0; 32];
-    let end = out.len() + format_u64(value, &mut text);
-    out.extend_from_slice(&text);
-    out.truncate(end);
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// Is this an optional sign and at least one digit, and is its value one of `datatype`'s?

@@ -1,13 +1,22 @@
 //! `xs:anyURI` (XSD 1.0 Part 2 §3.2.17).
 //!
 //! Nearly any text is one: characters that a URI may not have stand for their escapes. What no
-//! escaping mends is looked for here: an escape that is broken, and a second `#`. Whether the
-//! scheme, host and path are sensible is for whoever follows the URI.
+//! escaping mends is looked for here: an escape that is broken, a second `#`, a scheme without a
+//! name or with nothing behind it. Whether host and path are sensible is for whoever follows the
+//! URI; peers send `10.0.0.1:8080` where RFC 2396 wants a scheme, and XSD 1.1 allows it.
 
 /// Is this a lexical form of `xs:anyURI`?
 pub(crate) fn is_valid(text: &str) -> bool {
     let hashes = text.bytes().filter(|byte| *byte == b'#').take(2).count();
-    hashes < 2 && text.split('%').skip(1).all(starts_with_two_hex_digits)
+    hashes < 2 && has_good_scheme(text) && text.split('%').skip(1).all(starts_with_two_hex_digits)
+}
+
+/// A colon before any other delimiter ends a scheme.
+fn has_good_scheme(text: &str) -> bool {
+    match text.find([':', '/', '?', '#']) {
+        Some(at) if text[at..].starts_with(':') => at > 0 && at + 1 < text.len(),
+        _ => true,
+    }
 }
 
 fn starts_with_two_hex_digits(text: &str) -> bool {
@@ -19,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_broken_escapes_and_a_second_fragment_are_refused() {
+    fn only_what_no_escaping_mends_is_refused() {
         for text in [
             "",
             "urn:a b",
@@ -30,7 +39,7 @@ mod tests {
         ] {
             assert!(is_valid(text), "{text}");
         }
-        for text in ["100%", "%2", "%zz", "a%2", "a#b#c"] {
+        for text in ["100%", "%2", "%zz", "a%2", "a#b#c", ":a", "b:", ":"] {
             assert!(!is_valid(text), "{text}");
         }
     }
