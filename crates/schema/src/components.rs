@@ -39,6 +39,8 @@ pub struct SchemaSet {
     pub(crate) substitutes: HashMap<ExpandedName, Vec<ElementNumber>>,
     /// The prefix that documents use for a namespace: the first one seen.
     pub(crate) prefixes: Vec<(Arc<str>, String)>,
+    /// Why documents of a namespace could not be loaded.
+    pub(crate) unloaded: HashMap<Arc<str>, String>,
     pub(crate) documents: Documents,
     pub(crate) strictness: Strictness,
     pub(crate) limits: crate::LoadLimits,
@@ -399,13 +401,23 @@ impl DerivationSet {
             "union" => Self::UNION,
             _ => Self::NONE,
         };
-        Self(text.split_ascii_whitespace().fold(0, |all, token| all | one(token).0) & allowed.0)
+        Self(
+            text.split_ascii_whitespace()
+                .fold(0, |all, token| all | one(token).0)
+                & allowed.0,
+        )
     }
 
     /// Both sets together.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Only `extension` and `restriction`.
+    #[must_use]
+    pub const fn derivations(self) -> Self {
+        Self(self.0 & 3)
     }
 
     /// Do the sets have a member in common?
@@ -456,12 +468,14 @@ impl SchemaSet {
 
     /// A global element declaration.
     pub fn element(&self, name: &ExpandedName) -> Option<&ElementDeclaration> {
-        self.named_element(name).map(|number| self.element_declaration(number))
+        self.named_element(name)
+            .map(|number| self.element_declaration(number))
     }
 
     /// A named type definition.
     pub fn ty(&self, name: &ExpandedName) -> Option<&TypeDefinition> {
-        self.named_type(name).map(|number| self.type_definition(number))
+        self.named_type(name)
+            .map(|number| self.type_definition(number))
     }
 
     /// The global elements, in the order in which they were read.
@@ -471,7 +485,9 @@ impl SchemaSet {
 
     /// The named types, in the order in which they were read.
     pub fn named_type_definitions(&self) -> impl Iterator<Item = (&ExpandedName, &TypeDefinition)> {
-        self.types.iter().filter_map(|ty| Some((ty.name.as_ref()?, ty)))
+        self.types
+            .iter()
+            .filter_map(|ty| Some((ty.name.as_ref()?, ty)))
     }
 
     /// The documentation of a named type.
@@ -487,33 +503,60 @@ impl SchemaSet {
     /// The error that a reference refers to nothing.
     #[cold]
     pub(crate) fn undefined(&self, sort: Sort, reference: &Reference) -> Error {
-        let spelled = spelled_at(self.documents.text_at(reference.place), &reference.name.local);
-        let kind = ErrorKind::Undefined { sort, name: reference.name.clone(), spelled };
+        let spelled = spelled_at(
+            self.documents.text_at(reference.place),
+            &reference.name.local,
+        );
+        let cause = self.unloaded.get(&reference.name.namespace).cloned();
+        let kind = ErrorKind::Undefined {
+            sort,
+            name: reference.name.clone(),
+            spelled,
+            cause,
+        };
         Error::new(kind).at(self.documents.spell(reference.place))
     }
 
     /// The error that a rule is broken at a place.
     #[cold]
-    pub(crate) fn broken(&self, rule: &'static str, problem: impl Into<String>, place: Place) -> Error {
-        Error::new(ErrorKind::Rule { rule, problem: problem.into() }).at(self.documents.spell(place))
+    pub(crate) fn broken(
+        &self,
+        rule: &'static str,
+        problem: impl Into<String>,
+        place: Place,
+    ) -> Error {
+        Error::new(ErrorKind::Rule {
+            rule,
+            problem: problem.into(),
+        })
+        .at(self.documents.spell(place))
     }
 
     /// The error that something is defined by itself.
     #[cold]
     pub(crate) fn circular(&self, sort: Sort, name: impl ToString, place: Place) -> Error {
-        Error::new(ErrorKind::Circular { sort, name: name.to_string() }).at(self.documents.spell(place))
+        Error::new(ErrorKind::Circular {
+            sort,
+            name: name.to_string(),
+        })
+        .at(self.documents.spell(place))
     }
 
     /// The error that a limit is passed.
     #[cold]
     pub(crate) fn too_many(&self, name: &'static str, limit: usize, place: Place) -> Error {
-        Error::new(ErrorKind::Limit { name, limit: limit as u64 }).at(self.documents.spell(place))
+        Error::new(ErrorKind::Limit {
+            name,
+            limit: limit as u64,
+        })
+        .at(self.documents.spell(place))
     }
 }
 
 /// The qualified name at the front of a text, if it is one for this local name.
 fn spelled_at(text: &str, local: &str) -> Option<String> {
-    let end = text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '[' | '&'))?;
+    let end =
+        text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '[' | '&'))?;
     let spelled = &text[..end];
     let (_, found) = spelled.rsplit_once(':').unwrap_or(("", spelled));
     (found == local).then(|| spelled.to_owned())

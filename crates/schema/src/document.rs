@@ -20,6 +20,10 @@ pub struct LoadLimits {
     pub depth: usize,
     /// Particles of one content model, named groups spelled out.
     pub particles: usize,
+    /// Types that may stand in for others, of all types together.
+    pub alternatives: usize,
+    /// Particles of all content models together.
+    pub total_particles: usize,
 }
 
 impl Default for LoadLimits {
@@ -30,6 +34,8 @@ impl Default for LoadLimits {
             nodes: 16_000_000,
             depth: 200,
             particles: 100_000,
+            alternatives: 5_000_000,
+            total_particles: 10_000_000,
         }
     }
 }

@@ -98,6 +98,8 @@ pub enum ErrorKind {
         name: ExpandedName,
         /// The name as the document spells it, where that is known.
         spelled: Option<String>,
+        /// The document that may define it and could not be had.
+        cause: Option<String>,
     },
     /// Two components of one sort have one name.
     Duplicate {
@@ -181,7 +183,12 @@ impl fmt::Display for Error {
         write!(f, "{}", self.0.kind)?;
         match (&self.0.place, &self.0.kind) {
             (None, _) => Ok(()),
-            (Some(place), ErrorKind::Undefined { .. }) => write!(f, ", referenced at {place}"),
+            (Some(place), ErrorKind::Undefined { cause, .. }) => {
+                write!(f, ", referenced at {place}")?;
+                cause
+                    .as_ref()
+                    .map_or(Ok(()), |cause| write!(f, " ({cause})"))
+            }
             (Some(place), _) => write!(f, " at {place}"),
         }
     }
@@ -226,6 +233,7 @@ impl fmt::Display for ErrorKind {
                 sort,
                 name,
                 spelled,
+                ..
             } => match spelled {
                 Some(spelled) => write!(f, "{sort} \"{spelled}\" is not defined"),
                 None => write!(f, "{sort} \"{name}\" is not defined"),

@@ -1,0 +1,117 @@
+//! Which types `xsi:type` may name in place of another: those derived from it. (XML Schema Part 1 §3.4.6)
+//!
+//! They are known last, when all types that can occur are compiled; compiling the derived ones may bring
+//! in more, so this goes on until nothing is new. The list for `anyType` has every named type there is,
+//! but it stands in one type of the Plan, which all elements of that type share.
+
+use std::collections::{HashMap, HashSet};
+
+use bsoap_codec::plan::TypeId;
+use bsoap_datatypes::Datatype;
+
+use crate::components::{Derivation, DerivationSet, TypeKind, TypeNumber};
+use crate::xsd::resolve::TypeKey;
+use crate::{ErrorKind, Result};
+
+use super::{Compiler, Offers};
+
+/// Types by the type they are derived from.
+type Children = HashMap<TypeKey, Vec<(TypeKey, Derivation)>>;
+
+impl Compiler<'_> {
+    pub(super) fn offer_alternatives(&mut self) -> Result<()> {
+        let children = self.children_of_types();
+        let (mut next, mut total) = (0, 0);
+        let limit = self.set.limits.alternatives;
+        while let Some(&(key, blocked, id)) = self.reserved.get(next) {
+            next += 1;
+            if !self.has_offers(key) {
+                continue;
+            }
+            let alternatives = self.alternatives((key, blocked, id), &children);
+            total += alternatives.len();
+            if total > limit {
+                return Err(ErrorKind::Limit {
+                    name: "alternatives",
+                    limit: limit as u64,
+                }
+                .into());
+            }
+            self.define_reserved()?;
+            if let Some(def) = self.builder.type_mut(id) {
+                def.alternatives = alternatives;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_offers(&self, key: TypeKey) -> bool {
+        match key {
+            TypeKey::AnyType | TypeKey::BuiltIn(Datatype::AnySimpleType) => true,
+            _ => self.offers == Offers::All || !self.set.is_simple(key),
+        }
+    }
+
+    /// The type itself, unless abstract, and all named types derived from it; none if that is only itself.
+    fn alternatives(
+        &mut self,
+        (key, blocked, id): (TypeKey, DerivationSet, TypeId),
+        children: &Children,
+    ) -> Vec<TypeId> {
+        let blocked = blocked.with(self.set.block_of(key));
+        let mut found = vec![key];
+        let mut seen = HashSet::from([key]);
+        let mut waiting = vec![key];
+        while let Some(parent) = waiting.pop() {
+            for &(child, derivation) in children.get(&parent).into_iter().flatten() {
+                if !blocked.meets(derivation.into()) && seen.insert(child) {
+                    found.push(child);
+                    waiting.push(child);
+                }
+            }
+        }
+        let can_be_named = |child: &&TypeKey| {
+            **child == key
+                || self
+                    .set
+                    .definition(**child)
+                    .is_none_or(|definition| definition.name.is_some())
+        };
+        let found: Vec<TypeKey> = found
+            .iter()
+            .filter(can_be_named)
+            .copied()
+            .filter(|&child| !self.is_abstract(child))
+            .collect();
+        if found.iter().all(|&only| only == key) {
+            return Vec::new();
+        }
+        found
+            .into_iter()
+            .map(|child| {
+                if child == key {
+                    id
+                } else {
+                    self.reserve(child, DerivationSet::NONE)
+                }
+            })
+            .collect()
+    }
+
+    fn is_abstract(&self, key: TypeKey) -> bool {
+        matches!(self.set.definition(key).map(|definition| &definition.kind), Some(TypeKind::Complex(complex)) if complex.is_abstract)
+    }
+
+    fn children_of_types(&self) -> Children {
+        let mut children = Children::new();
+        let built_in = Datatype::ALL.into_iter().map(TypeKey::BuiltIn);
+        let defined =
+            (0..self.set.types.len() as u32).map(|number| TypeKey::Defined(TypeNumber(number)));
+        for key in built_in.chain(defined) {
+            if let Some((base, derivation)) = self.set.base_of(key) {
+                children.entry(base).or_default().push((key, derivation));
+            }
+        }
+        children
+    }
+}

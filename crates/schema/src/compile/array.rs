@@ -1,0 +1,111 @@
+//! Arrays of the SOAP encodings, read as literal content: items of any name. (SOAP 1.1 §5.4.2)
+//!
+//! `<restriction base="soapenc:Array"><attribute ref="soapenc:arrayType" wsdl:arrayType="xsd:int[]"/></restriction>`
+//! says nothing about the names of items; most peers write `<item>`. So the content is a repeated choice of an
+//! `item` of the item type and, kept as XML, any other element.
+
+use bsoap_codec::plan::{NamespaceConstraint, ProcessContents, Role, TypeId, UNBOUNDED, Wildcard};
+
+use crate::components::{
+    ArrayType, AttributeItem, ComplexDefinition, DerivationSet, ParticleDeclaration,
+    TermDeclaration, TypeNumber,
+};
+use crate::name::ENCODING_NAMESPACE;
+use crate::xsd::resolve::TypeKey;
+use crate::{ExpandedName, Result};
+
+use super::Compiler;
+use super::types::Body;
+
+impl Compiler<'_> {
+    /// The content of a type that restricts `soapenc:Array` and does not say itself what is in it.
+    pub(super) fn array_body(
+        &mut self,
+        number: TypeNumber,
+        complex: &ComplexDefinition,
+        particle: Option<&ParticleDeclaration>,
+    ) -> Result<Option<Body>> {
+        if particle.is_some_and(declares_elements) {
+            return Ok(None);
+        }
+        let Some(array) = array_type(complex) else {
+            return Ok(None);
+        };
+        if !self.is_array(number) {
+            return Ok(None);
+        }
+        let place = self.set.type_definition(number).place;
+        let item = self.item_type(array)?;
+        let item = self.element_of_type(
+            &ExpandedName::new("", "item"),
+            item,
+            true,
+            Role::Application,
+        );
+        let item = self.element_particle(1, 1, item, place)?;
+        let other = self.any(
+            1,
+            1,
+            Wildcard {
+                namespaces: NamespaceConstraint::Any,
+                process: ProcessContents::Skip,
+            },
+            place,
+        )?;
+        let items = self.choice(0, UNBOUNDED, &[item, other], place)?;
+        Ok(Some(Body::Elements {
+            particle: Some(items),
+            mixed: false,
+        }))
+    }
+
+    /// Does the type restrict `soapenc:Array`, in any number of steps?
+    fn is_array(&self, number: TypeNumber) -> bool {
+        let mut key = TypeKey::Defined(number);
+        for _ in 0..=self.set.types.len() {
+            let name = self
+                .set
+                .definition(key)
+                .and_then(|definition| definition.name.as_ref());
+            if name.is_some_and(|name| name.is(ENCODING_NAMESPACE, "Array")) {
+                return true;
+            }
+            match self.set.base_of(key) {
+                Some((base, _)) => key = base,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// The type of items. Those of an array of arrays are arrays of what nobody told us: anything.
+    fn item_type(&mut self, array: &ArrayType) -> Result<TypeId> {
+        let dimensions = array.dimensions.matches('[').count();
+        let key = if dimensions > 1 {
+            TypeKey::AnyType
+        } else {
+            self.set.resolve_type(&array.item)?
+        };
+        Ok(self.reserve(key, DerivationSet::NONE))
+    }
+}
+
+fn array_type(complex: &ComplexDefinition) -> Option<&ArrayType> {
+    complex.attributes.items.iter().find_map(|item| match item {
+        AttributeItem::Use(attribute) => attribute.array_type.as_ref(),
+        _ => None,
+    })
+}
+
+/// Does the particle name an element, rather than refer to the group of `soapenc:Array` or admit anything?
+fn declares_elements(particle: &ParticleDeclaration) -> bool {
+    match &particle.term {
+        TermDeclaration::Element(_) | TermDeclaration::ElementRef(_) => true,
+        TermDeclaration::Group(reference) => &*reference.name.namespace != ENCODING_NAMESPACE,
+        TermDeclaration::Resolved(_) => true,
+        TermDeclaration::Any(_) => false,
+        TermDeclaration::Sequence(children)
+        | TermDeclaration::Choice(children)
+        | TermDeclaration::All(children) => children.iter().any(declares_elements),
+    }
+}

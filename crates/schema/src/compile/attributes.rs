@@ -1,0 +1,155 @@
+//! Attribute uses and attribute wildcards, with those of groups and bases.
+
+use std::collections::HashMap;
+
+use bsoap_codec::plan::{AttributeDef, NamespaceConstraint, Wildcard};
+use bsoap_datatypes::Datatype;
+
+use crate::components::{
+    AttributeDeclaration, AttributeItem, AttributeTerm, AttributeUse, AttributeUses,
+    ComplexDefinition, Derivation, GroupNumber, Usage, WildcardDeclaration,
+};
+use crate::wildcard::{intersection, union};
+use crate::xsd::resolve::TypeKey;
+use crate::{Result, Sort};
+
+use super::Compiler;
+use super::types::{Body, Shape};
+
+/// The attributes of a type or group, with those of the groups it refers to.
+#[derive(Default)]
+struct Own<'s> {
+    uses: Vec<&'s AttributeUse>,
+    wildcards: Vec<&'s WildcardDeclaration>,
+}
+
+impl<'s> Compiler<'s> {
+    /// The shape of a type: its body, its attributes and those of its base.
+    pub(super) fn with_attributes(
+        &mut self,
+        complex: &'s ComplexDefinition,
+        body: Body,
+        derivation: Derivation,
+        base: &Shape,
+    ) -> Result<Shape> {
+        let mut own = Own::default();
+        self.collect(&complex.attributes, &mut own)?;
+        let mut attributes = base.attributes.clone();
+        let mut index: HashMap<_, _> = attributes
+            .iter()
+            .enumerate()
+            .map(|(at, attribute)| (attribute.name, at))
+            .collect();
+        let mut prohibited = Vec::new();
+        for attribute_use in own.uses {
+            let attribute = self.attribute(attribute_use)?;
+            if attribute_use.usage == Usage::Prohibited {
+                prohibited.push(attribute.name);
+                continue;
+            }
+            match index.get(&attribute.name) {
+                Some(&at) => attributes[at] = attribute,
+                None => {
+                    index.insert(attribute.name, attributes.len());
+                    attributes.push(attribute);
+                }
+            }
+        }
+        if derivation == Derivation::Restriction && !prohibited.is_empty() {
+            attributes.retain(|attribute| !prohibited.contains(&attribute.name));
+        }
+        let own = complete(&complex.attributes, &own.wildcards);
+        let any_attribute = match (derivation, &base.any_attribute, own) {
+            (Derivation::Restriction, _, own) => own,
+            (Derivation::Extension, base, None) => base.clone(),
+            (Derivation::Extension, None, own) => own,
+            (Derivation::Extension, Some(base), Some(own)) => {
+                let namespaces =
+                    union(&own.namespaces, &base.namespaces).unwrap_or(NamespaceConstraint::Any);
+                Some(Wildcard {
+                    namespaces,
+                    process: own.process,
+                })
+            }
+        };
+        Ok(Shape {
+            body,
+            attributes,
+            any_attribute,
+        })
+    }
+
+    /// Uses and wildcards, also of groups; a group counts once, so circles end.
+    fn collect(&self, uses: &'s AttributeUses, own: &mut Own<'s>) -> Result<()> {
+        let set = self.set;
+        let mut seen: Vec<GroupNumber> = Vec::new();
+        let mut waiting = vec![uses];
+        while let Some(uses) = waiting.pop() {
+            let mut groups = Vec::new();
+            for item in &uses.items {
+                let number = match item {
+                    AttributeItem::Use(attribute) => {
+                        own.uses.push(attribute);
+                        continue;
+                    }
+                    AttributeItem::Group(reference) => set.resolve_attribute_group(reference)?,
+                    AttributeItem::Resolved(number) => *number,
+                };
+                if !seen.contains(&number) {
+                    seen.push(number);
+                    groups.push(&set.attribute_groups[number.0 as usize].attributes);
+                }
+            }
+            own.wildcards.extend(&uses.wildcard);
+            waiting.extend(groups.into_iter().rev());
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self, attribute_use: &'s AttributeUse) -> Result<AttributeDef> {
+        let set = self.set;
+        let declaration: &AttributeDeclaration = match &attribute_use.attribute {
+            AttributeTerm::Local(declaration) => declaration,
+            AttributeTerm::Global(reference) => set
+                .attributes
+                .get(&reference.name)
+                .ok_or_else(|| set.undefined(Sort::Attribute, reference))?,
+        };
+        let key = match &declaration.ty {
+            Some(ty) => set.resolve_use(ty)?,
+            None => TypeKey::BuiltIn(Datatype::AnySimpleType),
+        };
+        let simple = self.simple.simple(set, key)?;
+        let text = |own: &Option<Box<str>>, declared: &Option<Box<str>>| {
+            own.as_deref().or(declared.as_deref()).map(str::to_owned)
+        };
+        let fixed = text(&attribute_use.fixed, &declaration.fixed);
+        let default = if fixed.is_some() {
+            None
+        } else {
+            text(&attribute_use.default, &declaration.default)
+        };
+        Ok(AttributeDef {
+            name: self
+                .builder
+                .name(&declaration.name.namespace, &declaration.name.local),
+            leaf: self.builder.leaf(&simple),
+            required: attribute_use.usage == Usage::Required,
+            default,
+            fixed,
+        })
+    }
+}
+
+/// The wildcard that a type's own one and those of its groups make together. (§3.4.2, complete wildcard)
+fn complete(uses: &AttributeUses, wildcards: &[&WildcardDeclaration]) -> Option<Wildcard> {
+    let first = uses.wildcard.as_ref().or(wildcards.first().copied())?;
+    let mut namespaces = first.namespaces.clone();
+    for other in wildcards {
+        namespaces = intersection(&namespaces, &other.namespaces).unwrap_or(namespaces);
+    }
+    Some(Wildcard {
+        namespaces,
+        process: first.process,
+    })
+}

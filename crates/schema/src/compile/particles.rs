@@ -1,0 +1,355 @@
+//! Particles: groups spelled out, substitution groups as choices, and needless nesting taken away.
+//!
+//! A named group is compiled once and its children are shared by all who refer to it. What a Record
+//! looks like shall not depend on nesting that means nothing, so `(a, (b, c))` becomes `(a, b, c)`
+//! and `((a))*` the repeated element it is: an array.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use bsoap_codec::plan::{ElementId, ParticleDef, ParticleId, TermDef, UNBOUNDED, Wildcard};
+
+use crate::components::{
+    DerivationSet, ElementNumber, GroupNumber, ParticleDeclaration, TermDeclaration,
+};
+use crate::document::Place;
+use crate::{Result, Sort};
+
+use super::Compiler;
+
+/// A particle of the Plan, with what is needed to put it into another.
+#[derive(Clone, Debug)]
+pub(super) struct Compiled {
+    pub(super) id: ParticleId,
+    min: u32,
+    max: u32,
+    term: Term,
+    /// Particles in it; those of a group count each time it occurs.
+    size: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Term {
+    Element(ElementId),
+    Any(Arc<Wildcard>),
+    Sequence(Arc<[Compiled]>),
+    Choice(Arc<[Compiled]>),
+    All(Arc<[Compiled]>),
+}
+
+/// Particles made before, and how many there are.
+#[derive(Debug, Default)]
+pub(super) struct ParticleMemo {
+    elements: HashMap<(ElementId, u32, u32), ParticleId>,
+    /// The branches that stand for the head of a substitution group; none if nothing can replace it.
+    substitutes: HashMap<ElementNumber, Option<Arc<[Compiled]>>>,
+    total: usize,
+}
+
+impl Compiled {
+    fn is_once(&self) -> bool {
+        (self.min, self.max) == (1, 1)
+    }
+
+    fn is_empty_sequence(&self) -> bool {
+        matches!(&self.term, Term::Sequence(children) if children.is_empty())
+    }
+}
+
+impl Compiler<'_> {
+    /// The particle of a type's content; none if nothing can stand there.
+    pub(super) fn content_particle(
+        &mut self,
+        declaration: &ParticleDeclaration,
+    ) -> Result<Option<Compiled>> {
+        let compiled = self.particle(declaration)?;
+        Ok(Some(compiled).filter(|compiled| !compiled.is_empty_sequence()))
+    }
+
+    fn particle(&mut self, declaration: &ParticleDeclaration) -> Result<Compiled> {
+        if self.depth >= self.set.limits.depth {
+            return Err(self
+                .set
+                .too_many("depth", self.set.limits.depth, declaration.place));
+        }
+        self.depth += 1;
+        let compiled = self.particle_in(declaration);
+        self.depth -= 1;
+        compiled
+    }
+
+    fn particle_in(&mut self, declaration: &ParticleDeclaration) -> Result<Compiled> {
+        let (min, max, place) = (declaration.min, declaration.max, declaration.place);
+        match &declaration.term {
+            TermDeclaration::Element(number) => {
+                let element = self.element(*number)?;
+                self.add(min, max, Term::Element(element), place)
+            }
+            TermDeclaration::ElementRef(reference) => {
+                let number = self.set.resolve_element(reference)?;
+                match self.substitutes(number, place)? {
+                    Some(branches) => self.choice(min, max, &branches, place),
+                    None => {
+                        let element = self.element(number)?;
+                        self.add(min, max, Term::Element(element), place)
+                    }
+                }
+            }
+            TermDeclaration::Group(reference) => {
+                let number = self.set.resolve_group(reference)?;
+                let group = self.group(number, place)?;
+                self.repeat(group, min, max, place)
+            }
+            TermDeclaration::Resolved(number) => {
+                let group = self.group(*number, place)?;
+                self.repeat(group, min, max, place)
+            }
+            TermDeclaration::Sequence(children) => {
+                let children = self.children(children)?;
+                self.sequence(min, max, &children, place)
+            }
+            TermDeclaration::Choice(children) => {
+                let children = self.children(children)?;
+                self.choice(min, max, &children, place)
+            }
+            TermDeclaration::All(children) => {
+                let children = self.children(children)?;
+                self.add(min, max, Term::All(children.into()), place)
+            }
+            TermDeclaration::Any(wildcard) => {
+                let wildcard = Wildcard {
+                    namespaces: wildcard.namespaces.clone(),
+                    process: wildcard.process,
+                };
+                self.any(min, max, wildcard, place)
+            }
+        }
+    }
+
+    fn children(&mut self, declarations: &[ParticleDeclaration]) -> Result<Vec<Compiled>> {
+        declarations
+            .iter()
+            .map(|child| self.particle(child))
+            .collect()
+    }
+
+    /// A named group, to occur once.
+    fn group(&mut self, number: GroupNumber, place: Place) -> Result<Compiled> {
+        if let Some(group) = self.groups.get(&number) {
+            return Ok(group.clone());
+        }
+        let definition = self.set.group(number);
+        if self.open_groups.contains(&number) {
+            return Err(self.set.circular(Sort::Group, &definition.name, place));
+        }
+        self.open_groups.push(number);
+        let group = match &definition.particle {
+            Some(particle) => self.particle(particle),
+            None => self.empty(place),
+        };
+        self.open_groups.pop();
+        let group = group?;
+        self.groups.insert(number, group.clone());
+        Ok(group)
+    }
+
+    /// What may stand where an element is referred to: itself and all that substitute it. `None` if only itself.
+    fn substitutes(
+        &mut self,
+        head: ElementNumber,
+        place: Place,
+    ) -> Result<Option<Arc<[Compiled]>>> {
+        if let Some(known) = self.particles.substitutes.get(&head) {
+            return Ok(known.clone());
+        }
+        let mut branches = Vec::new();
+        for number in self.members_of(head) {
+            let element = self.element(number)?;
+            branches.push(self.add(1, 1, Term::Element(element), place)?);
+        }
+        let is_alone = matches!(&branches[..], [Compiled { term: Term::Element(one), .. }] if Some(one) == self.elements.get(&head));
+        let branches: Option<Arc<[Compiled]>> =
+            (!branches.is_empty() && !is_alone).then(|| branches.into());
+        self.particles.substitutes.insert(head, branches.clone());
+        Ok(branches)
+    }
+
+    /// The head itself, unless abstract, and its substitutes in document order, those of substitutes included.
+    /// (XML Schema Part 1 §3.3.6, Substitution Group)
+    fn members_of(&self, head: ElementNumber) -> Vec<ElementNumber> {
+        let declaration = self.set.element_declaration(head);
+        let head_type = self.set.type_of(declaration).ok();
+        let blocked = head_type.map_or(declaration.block, |key| {
+            declaration.block.with(self.set.block_of(key))
+        });
+        let mut members = Vec::new();
+        let mut seen = HashSet::from([head]);
+        let mut waiting = vec![head];
+        while let Some(number) = waiting.pop() {
+            let member = self.set.element_declaration(number);
+            let is_allowed = number == head
+                || head_type.is_none_or(|head_type| {
+                    let path = self
+                        .set
+                        .type_of(member)
+                        .ok()
+                        .and_then(|key| self.set.derivation_path(key, head_type));
+                    path.is_none_or(|path| !path.meets(blocked))
+                });
+            if is_allowed && !member.is_abstract {
+                members.push(number);
+            }
+            if !declaration.block.meets(DerivationSet::SUBSTITUTION) {
+                let more = self
+                    .set
+                    .substitutes
+                    .get(&member.name)
+                    .map_or(&[][..], Vec::as_slice);
+                waiting.extend(more.iter().rev().filter(|&&number| seen.insert(number)));
+            }
+        }
+        members
+    }
+
+    /// Children one after the other.
+    pub(super) fn sequence(
+        &mut self,
+        min: u32,
+        max: u32,
+        children: &[Compiled],
+        place: Place,
+    ) -> Result<Compiled> {
+        let mut flat = Vec::with_capacity(children.len());
+        for child in children {
+            match &child.term {
+                Term::Sequence(inner) if child.is_once() || inner.is_empty() => {
+                    flat.extend(inner.iter().cloned());
+                }
+                _ => flat.push(child.clone()),
+            }
+        }
+        match <[Compiled; 1]>::try_from(flat) {
+            Ok([single]) => self.repeat(single, min, max, place),
+            Err(flat) => self.add(min, max, Term::Sequence(flat.into()), place),
+        }
+    }
+
+    /// One of the children.
+    pub(super) fn choice(
+        &mut self,
+        min: u32,
+        max: u32,
+        children: &[Compiled],
+        place: Place,
+    ) -> Result<Compiled> {
+        let mut flat = Vec::with_capacity(children.len());
+        for child in children {
+            match &child.term {
+                Term::Choice(inner) if child.is_once() => flat.extend(inner.iter().cloned()),
+                _ => flat.push(child.clone()),
+            }
+        }
+        match <[Compiled; 1]>::try_from(flat) {
+            Ok([single]) => self.repeat(single, min, max, place),
+            Err(flat) => self.add(min, max, Term::Choice(flat.into()), place),
+        }
+    }
+
+    /// An element of the Plan as a particle.
+    pub(super) fn element_particle(
+        &mut self,
+        min: u32,
+        max: u32,
+        element: ElementId,
+        place: Place,
+    ) -> Result<Compiled> {
+        self.add(min, max, Term::Element(element), place)
+    }
+
+    /// A wildcard as a particle.
+    pub(super) fn any(
+        &mut self,
+        min: u32,
+        max: u32,
+        wildcard: Wildcard,
+        place: Place,
+    ) -> Result<Compiled> {
+        self.add(min, max, Term::Any(Arc::new(wildcard)), place)
+    }
+
+    /// A sequence of nothing.
+    pub(super) fn empty(&mut self, place: Place) -> Result<Compiled> {
+        self.add(1, 1, Term::Sequence(Arc::new([])), place)
+    }
+
+    /// A particle that itself occurs from `min` to `max` times.
+    fn repeat(&mut self, inner: Compiled, min: u32, max: u32, place: Place) -> Result<Compiled> {
+        if (min, max) == (1, 1) || inner.is_empty_sequence() {
+            return Ok(inner);
+        }
+        let merged = match (inner.min, inner.max) {
+            (1, 1) => Some((min, max)),
+            (0 | 1, UNBOUNDED) if min <= 1 => Some((min * inner.min, UNBOUNDED)),
+            (0, 1) => Some((0, max)),
+            _ => None,
+        };
+        match merged {
+            Some((min, max)) => self.add(min, max, inner.term, place),
+            None => self.add(min, max, Term::Sequence(Arc::new([inner])), place),
+        }
+    }
+
+    fn add(&mut self, min: u32, max: u32, term: Term, place: Place) -> Result<Compiled> {
+        let children: &[Compiled] = match &term {
+            Term::Sequence(children) | Term::Choice(children) | Term::All(children) => children,
+            Term::Element(_) | Term::Any(_) => &[],
+        };
+        let size = children
+            .iter()
+            .fold(1, |sum: usize, child| sum.saturating_add(child.size));
+        let limits = &self.set.limits;
+        if size > limits.particles {
+            return Err(self.set.too_many("particles", limits.particles, place));
+        }
+        let ids = || children.iter().map(|child| child.id).collect();
+        let def = match &term {
+            Term::Element(element) => {
+                if let Some(&id) = self.particles.elements.get(&(*element, min, max)) {
+                    return Ok(Compiled {
+                        id,
+                        min,
+                        max,
+                        term,
+                        size,
+                    });
+                }
+                TermDef::Element(*element)
+            }
+            Term::Any(wildcard) => TermDef::Any((**wildcard).clone()),
+            Term::Sequence(_) => TermDef::Sequence(ids()),
+            Term::Choice(_) => TermDef::Choice(ids()),
+            Term::All(_) => TermDef::All(ids()),
+        };
+        self.particles.total += 1 + children.len();
+        if self.particles.total > limits.total_particles {
+            return Err(self
+                .set
+                .too_many("total_particles", limits.total_particles, place));
+        }
+        let id = self.builder.particle(ParticleDef {
+            min,
+            max,
+            term: def,
+        });
+        if let Term::Element(element) = term {
+            self.particles.elements.insert((element, min, max), id);
+        }
+        Ok(Compiled {
+            id,
+            min,
+            max,
+            term,
+            size,
+        })
+    }
+}

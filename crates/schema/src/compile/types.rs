@@ -1,0 +1,232 @@
+//! Complex types: content and attributes, those of their bases included.
+
+use std::sync::Arc;
+
+use bsoap_codec::plan::{AttributeDef, Content, TypeDef, Wildcard};
+use bsoap_datatypes::SimpleType;
+
+use crate::components::{
+    ComplexContent, ComplexDefinition, Derivation, DerivationSet, ParticleDeclaration, TypeKind,
+    TypeNumber,
+};
+use crate::document::Place;
+use crate::xsd::resolve::TypeKey;
+use crate::{Result, Sort};
+
+use super::Compiler;
+use super::particles::Compiled;
+
+/// A complex type worked out: what derived types build on.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) body: Body,
+    pub(super) attributes: Vec<AttributeDef>,
+    pub(super) any_attribute: Option<Wildcard>,
+}
+
+/// What stands between the tags.
+#[derive(Clone, Debug)]
+pub(super) enum Body {
+    /// A simple value.
+    Simple(Arc<SimpleType>),
+    /// Elements, maybe none, maybe with text between them.
+    Elements {
+        particle: Option<Compiled>,
+        mixed: bool,
+    },
+    /// Anything.
+    Any,
+}
+
+impl Shape {
+    /// What a type without a definition gives to those derived from it.
+    fn of_any_type() -> Self {
+        Self {
+            body: Body::Any,
+            attributes: Vec::new(),
+            any_attribute: None,
+        }
+    }
+}
+
+impl Compiler<'_> {
+    pub(super) fn complex_type(&mut self, number: TypeNumber) -> Result<TypeDef> {
+        let shape = self.shape(number)?;
+        let definition = self.set.type_definition(number);
+        let is_abstract =
+            matches!(&definition.kind, TypeKind::Complex(complex) if complex.is_abstract);
+        let base = match self.set.base_of(TypeKey::Defined(number)) {
+            Some((base @ TypeKey::Defined(_), _)) if !self.set.is_simple(base) => {
+                Some(self.reserve(base, DerivationSet::NONE))
+            }
+            _ => None,
+        };
+        let content = match &shape.body {
+            Body::Simple(simple) => Content::Simple(self.builder.leaf(simple)),
+            Body::Any => Content::Any,
+            Body::Elements {
+                particle: None,
+                mixed: false,
+            } => Content::Empty,
+            Body::Elements {
+                particle: Some(particle),
+                mixed: false,
+            } => Content::Particle(particle.id),
+            Body::Elements {
+                particle,
+                mixed: true,
+            } => {
+                let particle = match particle {
+                    Some(particle) => particle.id,
+                    None => self.empty(definition.place)?.id,
+                };
+                Content::Mixed {
+                    particle,
+                    elements: 0..0,
+                }
+            }
+        };
+        Ok(TypeDef {
+            name: self.name_of(number),
+            attributes: shape.attributes.clone(),
+            any_attribute: shape.any_attribute.clone(),
+            content,
+            alternatives: Vec::new(),
+            base,
+            is_abstract,
+        })
+    }
+
+    /// Works out a type after its bases, the first of them first: a chain of any length costs no stack.
+    pub(super) fn shape(&mut self, number: TypeNumber) -> Result<Arc<Shape>> {
+        let mut chain = vec![number];
+        while let Some(&last) = chain.last() {
+            let base = match self.set.base_of(TypeKey::Defined(last)) {
+                Some((TypeKey::Defined(base), _))
+                    if !self.set.is_simple(TypeKey::Defined(base)) =>
+                {
+                    base
+                }
+                _ => break,
+            };
+            if self.shapes.contains_key(&base) {
+                break;
+            }
+            if chain.len() > self.set.types.len() {
+                let definition = self.set.type_definition(number);
+                return Err(self.set.circular(
+                    Sort::Type,
+                    self.set.type_name(TypeKey::Defined(number)),
+                    definition.place,
+                ));
+            }
+            chain.push(base);
+        }
+        while let Some(next) = chain.pop() {
+            if !self.shapes.contains_key(&next) {
+                let shape = self.derive(next)?;
+                self.shapes.insert(next, Arc::new(shape));
+            }
+        }
+        Ok(self.shapes[&number].clone())
+    }
+
+    /// Works out one step: its base is worked out already.
+    fn derive(&mut self, number: TypeNumber) -> Result<Shape> {
+        let definition = self.set.type_definition(number);
+        let TypeKind::Complex(complex) = &definition.kind else {
+            return Ok(Shape::of_any_type());
+        };
+        let base_shape = |compiler: &mut Self, key: TypeKey| match key {
+            TypeKey::Defined(base) if !compiler.set.is_simple(key) => compiler.shape(base),
+            _ => Ok(Arc::new(Shape::of_any_type())),
+        };
+        let (body, derivation, base) = match &complex.content {
+            ComplexContent::Simple {
+                base, derivation, ..
+            } => {
+                let key = self.set.resolve_use(base)?;
+                let base = base_shape(self, key)?;
+                (
+                    Body::Simple(self.simple.simple(self.set, TypeKey::Defined(number))?),
+                    *derivation,
+                    base,
+                )
+            }
+            ComplexContent::Complex {
+                base: None,
+                derivation,
+                particle,
+            } => {
+                let body = self.own_body(complex, particle.as_ref())?;
+                return self.with_attributes(complex, body, *derivation, &Shape::of_any_type());
+            }
+            ComplexContent::Complex {
+                base: Some(base),
+                derivation,
+                particle,
+            } => {
+                let key = self.set.resolve_use(base)?;
+                let base = base_shape(self, key)?;
+                if let Some(items) = self.array_body(number, complex, particle.as_ref())? {
+                    let shape = self.with_attributes(complex, items, *derivation, &base)?;
+                    // What restricts `soapenc:Array` never says `anyAttribute`, and does not mean to lose it.
+                    return Ok(Shape {
+                        any_attribute: base.any_attribute.clone(),
+                        ..shape
+                    });
+                }
+                let own = self.own_body(complex, particle.as_ref())?;
+                let body = match derivation {
+                    Derivation::Extension => {
+                        self.extended(&base.body, own, complex.mixed, definition.place)?
+                    }
+                    Derivation::Restriction => own,
+                };
+                (body, *derivation, base)
+            }
+        };
+        self.with_attributes(complex, body, derivation, &base)
+    }
+
+    fn own_body(
+        &mut self,
+        complex: &ComplexDefinition,
+        particle: Option<&ParticleDeclaration>,
+    ) -> Result<Body> {
+        let particle = match particle {
+            Some(particle) => self.content_particle(particle)?,
+            None => None,
+        };
+        Ok(Body::Elements {
+            particle,
+            mixed: complex.mixed,
+        })
+    }
+
+    /// The content of the base, then one's own.
+    fn extended(&mut self, base: &Body, own: Body, mixed: bool, place: Place) -> Result<Body> {
+        Ok(match (base, own) {
+            (Body::Simple(simple), _) => Body::Simple(simple.clone()),
+            (Body::Any, Body::Elements { particle: None, .. }) => Body::Any,
+            (Body::Any, own) => own,
+            (
+                Body::Elements {
+                    particle: base,
+                    mixed: base_mixed,
+                },
+                Body::Elements { particle: own, .. },
+            ) => {
+                let particle = match (base.clone(), own) {
+                    (Some(base), Some(own)) => Some(self.sequence(1, 1, &[base, own], place)?),
+                    (one, None) | (None, one) => one,
+                };
+                Body::Elements {
+                    particle,
+                    mixed: mixed || *base_mixed,
+                }
+            }
+            (_, own) => own,
+        })
+    }
+}

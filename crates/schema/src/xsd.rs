@@ -1,0 +1,17 @@
+//! XML Schema 1.0, read: documents to components.
+//!
+//! ```text
+//! load.rs     which documents: include, import, redefine; each is read once
+//! read.rs     one schema element to components (read/ has a file for each sort)
+//! grammar.rs  strict only: may this attribute, this child stand here?
+//! resolve.rs  names to components
+//! simple.rs   simple type definitions to the datatypes they are
+//! check.rs    strict only: the rules between components
+//! ```
+
+mod load;
+mod read;
+pub(crate) mod resolve;
+pub(crate) mod simple;
+
+pub use load::SchemaSetBuilder;

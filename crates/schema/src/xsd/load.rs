@@ -1,0 +1,446 @@
+//! Which documents make up a set of schemas: what was asked for and all that it includes, imports or
+//! redefines. (XML Schema Part 1 §4.2)
+//!
+//! Requests wait in a queue, so circles end and no document makes us recurse. A document without a
+//! target namespace takes that of whoever includes it, so it may be read once for each such namespace.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use roxmltree::Node;
+
+use crate::components::{SchemaSet, Strictness};
+use crate::document::{Document, Documents, LoadLimits, Place, place_of, place_of_value};
+use crate::loader::{LoadError, Loader, Source, may_refer, resolve_location};
+use crate::name::{WSDL_NAMESPACE, XML_NAMESPACE, XSD_NAMESPACE};
+use crate::{Error, ErrorKind, ExpandedName, Result};
+
+use super::read::{Reader, Redefinition};
+
+/// Reads schema documents and what they refer to; [`finish`](Self::finish) makes the [`SchemaSet`].
+///
+/// ```
+/// use bsoap_schema::{LoadLimits, MemoryLoader, SchemaSetBuilder, Strictness};
+///
+/// let mut loader = MemoryLoader::default();
+/// loader.add("a.xsd", r#"<schema xmlns="http://www.w3.org/2001/XMLSchema"><element name="n" type="int"/></schema>"#);
+/// let mut builder = SchemaSetBuilder::new(&loader, LoadLimits::default(), Strictness::Lenient);
+/// builder.add_location("a.xsd")?;
+/// let schemas = builder.finish()?;
+/// assert_eq!(schemas.global_elements().count(), 1);
+/// # Ok::<(), bsoap_schema::Error>(())
+/// ```
+pub struct SchemaSetBuilder<'l> {
+    loader: &'l dyn Loader,
+    pub(super) set: SchemaSet,
+    pub(super) names: Names,
+    queue: VecDeque<Request>,
+    /// Documents by location, as asked for and as answered.
+    loaded: HashMap<String, u32>,
+    /// Schema elements read: document, byte, and the target namespace they were read for.
+    read: HashSet<(u32, usize, Arc<str>)>,
+    bytes: usize,
+    pub(super) redefinitions: Vec<Redefinition>,
+    /// Namespaces that a schema was read for.
+    targets: HashSet<Arc<str>>,
+    /// Namespaces that references name.
+    pub(super) mentioned: HashSet<Arc<str>>,
+    pub(super) errors: Vec<Error>,
+}
+
+/// Strings that occur again and again, kept once.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    all: HashSet<Arc<str>>,
+}
+
+impl Names {
+    pub(super) fn intern(&mut self, text: &str) -> Arc<str> {
+        match self.all.get(text) {
+            Some(known) => known.clone(),
+            None => {
+                let new: Arc<str> = text.into();
+                self.all.insert(new.clone());
+                new
+            }
+        }
+    }
+
+    pub(super) fn expanded(&mut self, namespace: &str, local: &str) -> ExpandedName {
+        ExpandedName {
+            namespace: self.intern(namespace),
+            local: self.intern(local),
+        }
+    }
+}
+
+/// A document somebody referred to.
+struct Request {
+    location: String,
+    relation: Relation,
+    place: Place,
+}
+
+/// How a document refers to another.
+#[derive(Clone)]
+enum Relation {
+    /// Same namespace, or none: then it takes the namespace given.
+    Include(Arc<str>),
+    /// Another namespace.
+    Import(Arc<str>),
+}
+
+impl<'l> SchemaSetBuilder<'l> {
+    /// A builder without schemas.
+    pub fn new(loader: &'l dyn Loader, limits: LoadLimits, strictness: Strictness) -> Self {
+        Self {
+            loader,
+            set: SchemaSet {
+                limits,
+                strictness,
+                ..SchemaSet::default()
+            },
+            names: Names::default(),
+            queue: VecDeque::new(),
+            loaded: HashMap::new(),
+            read: HashSet::new(),
+            bytes: 0,
+            redefinitions: Vec::new(),
+            targets: HashSet::new(),
+            mentioned: HashSet::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// The documents loaded so far.
+    pub fn documents(&self) -> &Documents {
+        &self.set.documents
+    }
+
+    /// The limits of this load.
+    pub fn limits(&self) -> &LoadLimits {
+        &self.set.limits
+    }
+
+    /// Loads the document at a location (already resolved), or finds it if it was loaded before;
+    /// answers with its number. It is not read as a schema: WSDL documents come this way too.
+    ///
+    /// # Errors
+    /// When it cannot be had, or a limit is passed.
+    pub fn load_document(&mut self, location: &str) -> Result<u32> {
+        if let Some(&number) = self.loaded.get(location) {
+            return Ok(number);
+        }
+        let source = self
+            .loader
+            .load(location)
+            .map_err(|error| load_error(location, &error))?;
+        self.adopt(location, source)
+    }
+
+    /// Reads the schema document at a location, and all it refers to.
+    ///
+    /// # Errors
+    /// When it cannot be had or read.
+    pub fn add_location(&mut self, location: &str) -> Result<()> {
+        let number = self.load_document(location)?;
+        self.read_document(number, None)?;
+        self.drain()
+    }
+
+    /// Reads a schema element that stands in a document already loaded (a WSDL), and all it refers to.
+    ///
+    /// # Errors
+    /// When a limit is passed or, if strict, a rule broken.
+    pub fn add_schema(&mut self, document: u32, schema: Node<'_, '_>) -> Result<()> {
+        self.read_schema(document, schema, None)?;
+        self.drain()
+    }
+
+    /// All that was read, with the redefinitions carried out.
+    ///
+    /// # Errors
+    /// If strict: the first rule broken.
+    pub fn finish(mut self) -> Result<SchemaSet> {
+        self.load_mentioned()?;
+        self.redefine();
+        if self.set.strictness == Strictness::Strict && !self.errors.is_empty() {
+            return Err(self.errors.swap_remove(0));
+        }
+        self.set.warnings.append(&mut self.errors);
+        Ok(self.set)
+    }
+
+    fn adopt(&mut self, location: &str, source: Source) -> Result<u32> {
+        let limits = &self.set.limits;
+        if let Some(&number) = self.loaded.get(&source.location) {
+            self.loaded.insert(location.to_owned(), number);
+            return Ok(number);
+        }
+        self.bytes = self.bytes.saturating_add(source.bytes.len());
+        if self.bytes > limits.bytes {
+            return Err(ErrorKind::Limit {
+                name: "bytes",
+                limit: limits.bytes as u64,
+            }
+            .into());
+        }
+        if self.set.documents.iter().len() >= limits.documents {
+            return Err(ErrorKind::Limit {
+                name: "documents",
+                limit: limits.documents as u64,
+            }
+            .into());
+        }
+        let document = Document::new(source.location.clone(), &source.bytes)?;
+        let number = self.set.documents.add(Arc::new(document));
+        self.loaded.insert(location.to_owned(), number);
+        self.loaded.insert(source.location, number);
+        Ok(number)
+    }
+
+    fn drain(&mut self) -> Result<()> {
+        while let Some(request) = self.queue.pop_front() {
+            self.follow(request)?;
+        }
+        Ok(())
+    }
+
+    /// A document that cannot be had is no error here, only what is then missing.
+    fn follow(&mut self, request: Request) -> Result<()> {
+        let place = self.set.documents.spell(request.place);
+        match self.obtain(&request) {
+            Ok(number) => self.read_document(number, Some((&request.relation, request.place))),
+            Err(error) if matches!(error.kind(), ErrorKind::Limit { .. }) => Err(error.at(place)),
+            Err(error) => {
+                if let (
+                    ErrorKind::Load { .. },
+                    Relation::Import(namespace) | Relation::Include(namespace),
+                ) = (error.kind(), &request.relation)
+                {
+                    self.set
+                        .unloaded
+                        .entry(namespace.clone())
+                        .or_insert_with(|| error.kind().to_string());
+                }
+                self.set.warnings.push(error.at(place));
+                Ok(())
+            }
+        }
+    }
+
+    fn obtain(&mut self, request: &Request) -> Result<u32> {
+        let error = match self.load_document(&request.location) {
+            Err(error) if !matches!(error.kind(), ErrorKind::Limit { .. }) => error,
+            done => return done,
+        };
+        let Relation::Import(namespace) = &request.relation else {
+            return Err(error);
+        };
+        match self.loader.load_namespace(namespace) {
+            Some(source) => self.adopt(&request.location, source),
+            None => Err(error),
+        }
+    }
+
+    fn read_document(&mut self, number: u32, relation: Option<(&Relation, Place)>) -> Result<()> {
+        let Some(document) = self.set.documents.document(number).cloned() else {
+            return Ok(());
+        };
+        let tree = match document.parse(&self.set.limits) {
+            Ok(tree) => tree,
+            Err(error) if relation.is_none() || self.is_strict() => return Err(error),
+            Err(error) => {
+                self.set.warnings.push(error);
+                return Ok(());
+            }
+        };
+        let root = tree.root_element();
+        if root.has_tag_name((XSD_NAMESPACE, "schema")) {
+            return self.read_schema(number, root, relation);
+        }
+        if root.has_tag_name((WSDL_NAMESPACE, "definitions"))
+            && relation.is_some()
+            && !self.is_strict()
+        {
+            for schema in root
+                .descendants()
+                .filter(|node| node.has_tag_name((XSD_NAMESPACE, "schema")))
+            {
+                self.read_schema(number, schema, None)?;
+            }
+            return Ok(());
+        }
+        let found = format!("<{}>", root.tag_name().name());
+        let error = Error::new(ErrorKind::Root {
+            expected: "<schema> of XML Schema",
+            found,
+        })
+        .at(self.set.documents.spell(place_of(number, root)));
+        if relation.is_none() || self.is_strict() {
+            return Err(error);
+        }
+        self.set.warnings.push(error);
+        Ok(())
+    }
+
+    fn is_strict(&self) -> bool {
+        self.set.strictness == Strictness::Strict
+    }
+
+    fn read_schema(
+        &mut self,
+        document: u32,
+        schema: Node<'_, '_>,
+        relation: Option<(&Relation, Place)>,
+    ) -> Result<()> {
+        let own = schema.attribute("targetNamespace").map(str::trim);
+        let target = match relation {
+            Some((Relation::Include(namespace), _)) if own.is_none() => namespace.clone(),
+            _ => self.names.intern(own.unwrap_or("")),
+        };
+        if let Some((relation, place)) = relation {
+            self.check_target(relation, own, place);
+        }
+        if !self
+            .read
+            .insert((document, schema.range().start, target.clone()))
+        {
+            return Ok(());
+        }
+        self.targets.insert(target.clone());
+        let is_chameleon = own.is_none() && !target.is_empty();
+        self.follow_references(document, schema, &target);
+        if self.is_strict() {
+            // (grammar)
+        }
+        Reader::new(self, document, schema, target, is_chameleon).read(schema)
+    }
+
+    /// An included document has our namespace or none, an imported one that which was asked for.
+    /// (src-include.2, src-import.3)
+    fn check_target(&mut self, relation: &Relation, own: Option<&str>, place: Place) {
+        let (rule, problem) = match relation {
+            Relation::Include(namespace) if own.is_some_and(|own| own != &**namespace) => (
+                "src-include.2",
+                format!(
+                    "the document included is of namespace {:?}, not {namespace:?}",
+                    own.unwrap_or("")
+                ),
+            ),
+            Relation::Import(namespace) if own.unwrap_or("") != &**namespace => (
+                "src-import.3",
+                format!(
+                    "the document imported is of namespace {:?}, not {namespace:?}",
+                    own.unwrap_or("")
+                ),
+            ),
+            _ => return,
+        };
+        let error = self.set.broken(rule, problem, place);
+        self.errors.push(error);
+    }
+
+    /// Queues what the schema includes, imports and redefines.
+    fn follow_references(&mut self, document: u32, schema: Node<'_, '_>, target: &Arc<str>) {
+        let base = self
+            .set
+            .documents
+            .document(document)
+            .map(|document| document.location().to_owned())
+            .unwrap_or_default();
+        for node in schema.children().filter(Node::is_element) {
+            if node.tag_name().namespace() != Some(XSD_NAMESPACE) {
+                continue;
+            }
+            let place = place_of_value(document, node, "schemaLocation");
+            let relation = match node.tag_name().name() {
+                "include" | "redefine" => Relation::Include(target.clone()),
+                "import" => Relation::Import(
+                    self.names
+                        .intern(node.attribute("namespace").unwrap_or("").trim()),
+                ),
+                _ => continue,
+            };
+            let Some(location) = node.attribute("schemaLocation") else {
+                if let Relation::Import(namespace) = relation {
+                    self.mentioned.insert(namespace);
+                }
+                continue;
+            };
+            if matches!(&relation, Relation::Import(namespace) if &**namespace == XSD_NAMESPACE) {
+                self.mentioned.insert(XSD_NAMESPACE.into());
+                continue;
+            }
+            let location = resolve_location(&base, location);
+            if !may_refer(&base, &location) {
+                let reason = "a document from the network may not refer to a local file".to_owned();
+                let error = Error::new(ErrorKind::Load { location, reason })
+                    .at(self.set.documents.spell(place));
+                self.set.warnings.push(error);
+                continue;
+            }
+            self.queue.push_back(Request {
+                location,
+                relation,
+                place,
+            });
+        }
+    }
+
+    /// What is used or imported without a location may be well known.
+    fn load_mentioned(&mut self) -> Result<()> {
+        loop {
+            let mut missing: Vec<Arc<str>> =
+                self.mentioned.difference(&self.targets).cloned().collect();
+            missing.retain(|namespace| !namespace.is_empty());
+            if missing.is_empty() {
+                return Ok(());
+            }
+            missing.sort();
+            for namespace in missing {
+                self.targets.insert(namespace.clone());
+                let Some(source) = self.loader.load_namespace(&namespace) else {
+                    continue;
+                };
+                let location = source.location.clone();
+                let number = self.adopt(&location, source)?;
+                self.read_document(number, None)?;
+                self.drain()?;
+            }
+        }
+    }
+
+    /// Does a reference to a name of this namespace need a schema? Not so for what is built in.
+    pub(super) fn mention(&mut self, namespace: &Arc<str>) {
+        if &**namespace != XSD_NAMESPACE && !self.mentioned.contains(namespace) {
+            self.mentioned.insert(namespace.clone());
+        }
+    }
+
+    /// The same for names of elements, of which XML Schema's own namespace has one.
+    pub(super) fn mention_component(&mut self, namespace: &Arc<str>) {
+        self.mentioned.insert(namespace.clone());
+    }
+
+    /// Whether a document may refer to a namespace without importing it.
+    pub(super) fn needs_no_import(namespace: &str) -> bool {
+        matches!(namespace, XSD_NAMESPACE | XML_NAMESPACE)
+    }
+}
+
+impl std::fmt::Debug for SchemaSetBuilder<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SchemaSetBuilder")
+            .field("documents", &self.loaded.len())
+            .finish_non_exhaustive()
+    }
+}
+
+fn load_error(location: &str, error: &LoadError) -> Error {
+    ErrorKind::Load {
+        location: location.to_owned(),
+        reason: error.to_string(),
+    }
+    .into()
+}

@@ -1,0 +1,104 @@
+//! Attribute uses and attribute wildcards.
+
+use bsoap_codec::plan::{NamespaceConstraint, ProcessContents};
+use roxmltree::Node;
+
+use crate::Result;
+use crate::components::{
+    ArrayType, AttributeItem, AttributeTerm, AttributeUse, AttributeUses, Usage,
+    WildcardDeclaration,
+};
+use crate::document::{Place, place_of};
+use crate::name::WSDL_NAMESPACE;
+
+use super::{Reader, elements, text};
+
+impl Reader<'_, '_> {
+    /// The attributes declared among the children of a node.
+    pub(super) fn attribute_uses(&mut self, node: Node<'_, '_>) -> Result<AttributeUses> {
+        let mut uses = AttributeUses::default();
+        for child in elements(node) {
+            match child.tag_name().name() {
+                "attribute" => uses
+                    .items
+                    .push(AttributeItem::Use(self.attribute_use(child)?)),
+                "attributeGroup" => uses
+                    .items
+                    .extend(self.reference(child, "ref").map(AttributeItem::Group)),
+                "anyAttribute" => uses.wildcard = Some(self.wildcard(child)),
+                _ => {}
+            }
+        }
+        Ok(uses)
+    }
+
+    fn attribute_use(&mut self, node: Node<'_, '_>) -> Result<AttributeUse> {
+        let attribute = match self.reference(node, "ref") {
+            Some(reference) => AttributeTerm::Global(reference),
+            None => AttributeTerm::Local(self.local_attribute(node)?),
+        };
+        let usage = match node.attribute("use").map(str::trim) {
+            None | Some("optional") => Usage::Optional,
+            Some("required") => Usage::Required,
+            Some("prohibited") => Usage::Prohibited,
+            Some(_) => {
+                self.bad_value(node, "use", "optional, required or prohibited");
+                Usage::Optional
+            }
+        };
+        Ok(AttributeUse {
+            attribute,
+            usage,
+            default: text(node, "default"),
+            fixed: text(node, "fixed"),
+            array_type: self.array_type(node),
+            place: place_of(self.document, node),
+        })
+    }
+
+    /// `wsdl:arrayType="tns:Item[]"`. (WSDL 1.1 §2.2)
+    fn array_type(&mut self, node: Node<'_, '_>) -> Option<ArrayType> {
+        let found = node.attribute_node((WSDL_NAMESPACE, "arrayType"))?;
+        let value = found.value().trim();
+        let (item, dimensions) = value.split_at(value.find('[').unwrap_or(value.len()));
+        let place = Place {
+            document: self.document,
+            offset: found.range_value().start as u32,
+        };
+        Some(ArrayType {
+            item: self.reference_to(node, item, place),
+            dimensions: dimensions.into(),
+        })
+    }
+
+    /// `any` or `anyAttribute`.
+    pub(super) fn wildcard(&mut self, node: Node<'_, '_>) -> WildcardDeclaration {
+        let target = self.target.to_string();
+        let namespaces = match node.attribute("namespace").map(str::trim) {
+            None | Some("##any") => NamespaceConstraint::Any,
+            Some("##other") => NamespaceConstraint::Not(target),
+            Some(list) => {
+                let one = |token: &str| match token {
+                    "##targetNamespace" => target.clone(),
+                    "##local" => String::new(),
+                    uri => uri.to_owned(),
+                };
+                NamespaceConstraint::OneOf(list.split_ascii_whitespace().map(one).collect())
+            }
+        };
+        let process = match node.attribute("processContents").map(str::trim) {
+            Some("lax") => ProcessContents::Lax,
+            Some("skip") => ProcessContents::Skip,
+            None | Some("strict") => ProcessContents::Strict,
+            Some(_) => {
+                self.bad_value(node, "processContents", "strict, lax or skip");
+                ProcessContents::Lax
+            }
+        };
+        WildcardDeclaration {
+            namespaces,
+            process,
+            place: place_of(self.document, node),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Simple and complex type definitions.
+
+use roxmltree::Node;
+
+use crate::Result;
+use crate::components::{
+    ComplexContent, ComplexDefinition, Derivation, DerivationSet, FacetDefinition,
+    SimpleDefinition, TypeDefinition, TypeKind, TypeUse,
+};
+use crate::document::{Place, place_of, place_of_value};
+use crate::name::XSD_NAMESPACE;
+
+use super::{EXTENSION_RESTRICTION, Reader, children, documentation, elements};
+
+const SIMPLE_FINALS: DerivationSet = DerivationSet::RESTRICTION
+    .with(DerivationSet::LIST)
+    .with(DerivationSet::UNION)
+    .with(DerivationSet::EXTENSION);
+
+impl Reader<'_, '_> {
+    pub(super) fn simple_type(&mut self, node: Node<'_, '_>) -> Result<TypeDefinition> {
+        let kind = self.deeper(node, |reader| reader.simple_definition(node))?;
+        Ok(TypeDefinition {
+            name: None,
+            place: place_of(self.document, node),
+            documentation: documentation(node),
+            kind: TypeKind::Simple(kind),
+            is_final: self.derivation_set(node, "final", &self.final_default, SIMPLE_FINALS),
+        })
+    }
+
+    fn simple_definition(&mut self, node: Node<'_, '_>) -> Result<SimpleDefinition> {
+        let derivation = elements(node)
+            .find(|child| matches!(child.tag_name().name(), "restriction" | "list" | "union"));
+        let Some(derivation) = derivation else {
+            return Ok(SimpleDefinition::Restriction {
+                base: self.any_simple_type(node),
+                facets: Vec::new(),
+            });
+        };
+        match derivation.tag_name().name() {
+            "list" => {
+                let item = self.type_use(derivation, "itemType")?;
+                Ok(SimpleDefinition::List(
+                    item.unwrap_or_else(|| self.any_simple_type(derivation)),
+                ))
+            }
+            "union" => Ok(SimpleDefinition::Union(self.union_members(derivation)?)),
+            _ => {
+                let base = self
+                    .type_use(derivation, "base")?
+                    .unwrap_or_else(|| self.any_simple_type(derivation));
+                Ok(SimpleDefinition::Restriction {
+                    base,
+                    facets: self.facets(derivation),
+                })
+            }
+        }
+    }
+
+    fn union_members(&mut self, node: Node<'_, '_>) -> Result<Vec<TypeUse>> {
+        let mut members = Vec::new();
+        if let Some(list) = node.attribute("memberTypes") {
+            let place = place_of_value(self.document, node, "memberTypes");
+            for name in list.split_ascii_whitespace() {
+                // Where the attribute has no references, text and value are the same bytes.
+                let into = name.as_ptr() as usize - list.as_ptr() as usize;
+                let place = Place {
+                    offset: place.offset + into as u32,
+                    ..place
+                };
+                members.push(TypeUse::Named(self.reference_to(node, name, place)));
+            }
+        }
+        for child in children(node, "simpleType") {
+            let definition = self.simple_type(child)?;
+            members.push(TypeUse::Defined(self.add_type(definition)));
+        }
+        Ok(members)
+    }
+
+    fn any_simple_type(&mut self, node: Node<'_, '_>) -> TypeUse {
+        let name = self.builder.names.expanded(XSD_NAMESPACE, "anySimpleType");
+        TypeUse::Named(crate::components::Reference {
+            name,
+            place: place_of(self.document, node),
+        })
+    }
+
+    fn facets(&mut self, node: Node<'_, '_>) -> Vec<FacetDefinition> {
+        let mut facets = Vec::new();
+        for facet in elements(node) {
+            let name = facet.tag_name().name();
+            if matches!(
+                name,
+                "simpleType" | "attribute" | "attributeGroup" | "anyAttribute" | "annotation"
+            ) {
+                continue;
+            }
+            let value = facet.attribute("value").unwrap_or("");
+            facets.push(FacetDefinition {
+                name: name.into(),
+                value: value.into(),
+                fixed: self.flag(facet, "fixed"),
+                place: place_of_value(self.document, facet, "value"),
+                expanded: if name == "enumeration" {
+                    self.expanded_value(facet, value)
+                } else {
+                    None
+                },
+            });
+        }
+        facets
+    }
+
+    /// An enumerated value as a QName, should it be one.
+    fn expanded_value(&mut self, node: Node<'_, '_>, value: &str) -> Option<crate::ExpandedName> {
+        let (prefix, local) = match value.trim().split_once(':') {
+            Some((prefix, local)) => (Some(prefix), local),
+            None => (None, value.trim()),
+        };
+        let namespace = match node.lookup_namespace_uri(prefix) {
+            Some(namespace) => namespace,
+            None if prefix.is_some() => return None,
+            None if self.is_chameleon => &*self.target.clone(),
+            None => "",
+        };
+        crate::name::is_ncname(local).then(|| self.builder.names.expanded(namespace, local))
+    }
+
+    pub(super) fn complex_type(&mut self, node: Node<'_, '_>) -> Result<TypeDefinition> {
+        let definition = self.deeper(node, |reader| reader.complex_definition(node))?;
+        Ok(TypeDefinition {
+            name: None,
+            place: place_of(self.document, node),
+            documentation: documentation(node),
+            kind: TypeKind::Complex(definition),
+            is_final: self.derivation_set(
+                node,
+                "final",
+                &self.final_default,
+                EXTENSION_RESTRICTION,
+            ),
+        })
+    }
+
+    fn complex_definition(&mut self, node: Node<'_, '_>) -> Result<ComplexDefinition> {
+        let mut mixed = self.flag(node, "mixed");
+        let is_abstract = self.flag(node, "abstract");
+        let block = self.derivation_set(node, "block", &self.block_default, EXTENSION_RESTRICTION);
+        let wrapper = elements(node)
+            .find(|child| matches!(child.tag_name().name(), "simpleContent" | "complexContent"));
+        let Some(wrapper) = wrapper else {
+            let content = ComplexContent::Complex {
+                base: None,
+                derivation: Derivation::Restriction,
+                particle: self.content_particle(node)?,
+            };
+            return Ok(ComplexDefinition {
+                is_abstract,
+                mixed,
+                block,
+                content,
+                attributes: self.attribute_uses(node)?,
+            });
+        };
+        if wrapper.has_attribute("mixed") {
+            mixed = self.flag(wrapper, "mixed");
+        }
+        let derivation_node = elements(wrapper)
+            .find(|child| matches!(child.tag_name().name(), "extension" | "restriction"))
+            .unwrap_or(wrapper);
+        let derivation = match derivation_node.tag_name().name() {
+            "extension" => Derivation::Extension,
+            _ => Derivation::Restriction,
+        };
+        let base = self.reference(derivation_node, "base").map(TypeUse::Named);
+        let content = if wrapper.tag_name().name() == "simpleContent" {
+            ComplexContent::Simple {
+                base: base.unwrap_or_else(|| self.any_simple_type(derivation_node)),
+                derivation,
+                simple: self.anonymous_type(derivation_node)?,
+                facets: self.facets(derivation_node),
+            }
+        } else {
+            ComplexContent::Complex {
+                base,
+                derivation,
+                particle: self.content_particle(derivation_node)?,
+            }
+        };
+        Ok(ComplexDefinition {
+            is_abstract,
+            mixed,
+            block,
+            content,
+            attributes: self.attribute_uses(derivation_node)?,
+        })
+    }
+
+    fn content_particle(
+        &mut self,
+        node: Node<'_, '_>,
+    ) -> Result<Option<crate::components::ParticleDeclaration>> {
+        match elements(node).find(|child| {
+            matches!(
+                child.tag_name().name(),
+                "sequence" | "choice" | "all" | "group"
+            )
+        }) {
+            Some(child) => self.particle(child),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Names to components, and what follows from one component alone.
+
+use bsoap_datatypes::Datatype;
+
+use crate::components::{
+    ComplexContent, Derivation, DerivationSet, ElementDeclaration, ElementNumber, GroupDefinition,
+    GroupNumber, Reference, SchemaSet, SimpleDefinition, TypeDefinition, TypeKind, TypeNumber,
+    TypeUse,
+};
+use crate::name::XSD_NAMESPACE;
+use crate::{Result, Sort};
+
+/// A type that a name or a definition stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum TypeKey {
+    /// `xs:anyType`
+    AnyType,
+    /// A built-in simple type.
+    BuiltIn(Datatype),
+    /// One that a schema defines.
+    Defined(TypeNumber),
+}
+
+impl TypeKey {
+    pub(crate) fn number(self) -> Option<TypeNumber> {
+        match self {
+            Self::Defined(number) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+impl SchemaSet {
+    pub(crate) fn resolve_type(&self, reference: &Reference) -> Result<TypeKey> {
+        let name = &reference.name;
+        if let Some(number) = self.named_type(name) {
+            return Ok(TypeKey::Defined(number));
+        }
+        if &*name.namespace == XSD_NAMESPACE {
+            if &*name.local == "anyType" {
+                return Ok(TypeKey::AnyType);
+            }
+            if let Some(datatype) = Datatype::from_name(&name.local) {
+                return Ok(TypeKey::BuiltIn(datatype));
+            }
+        }
+        Err(self.undefined(Sort::Type, reference))
+    }
+
+    pub(crate) fn resolve_use(&self, ty: &TypeUse) -> Result<TypeKey> {
+        match ty {
+            TypeUse::Named(reference) => self.resolve_type(reference),
+            TypeUse::Defined(number) => Ok(TypeKey::Defined(*number)),
+        }
+    }
+
+    pub(crate) fn resolve_element(&self, reference: &Reference) -> Result<ElementNumber> {
+        self.named_element(&reference.name)
+            .ok_or_else(|| self.undefined(Sort::Element, reference))
+    }
+
+    pub(crate) fn resolve_group(&self, reference: &Reference) -> Result<GroupNumber> {
+        self.named_groups
+            .get(&reference.name)
+            .copied()
+            .ok_or_else(|| self.undefined(Sort::Group, reference))
+    }
+
+    pub(crate) fn resolve_attribute_group(&self, reference: &Reference) -> Result<GroupNumber> {
+        let found = self.named_attribute_groups.get(&reference.name).copied();
+        found.ok_or_else(|| self.undefined(Sort::AttributeGroup, reference))
+    }
+
+    pub(crate) fn definition(&self, key: TypeKey) -> Option<&TypeDefinition> {
+        key.number().map(|number| self.type_definition(number))
+    }
+
+    pub(crate) fn group(&self, number: GroupNumber) -> &GroupDefinition {
+        &self.groups[number.0 as usize]
+    }
+
+    /// The type of an element; one without takes that of the head of its substitution group.
+    pub(crate) fn type_of(&self, element: &ElementDeclaration) -> Result<TypeKey> {
+        let mut element = element;
+        for _ in 0..=self.elements.len() {
+            match (&element.ty, &element.substitutes) {
+                (Some(ty), _) => return self.resolve_use(ty),
+                (None, None) => return Ok(TypeKey::AnyType),
+                (None, Some(head)) => {
+                    element = self.element_declaration(self.resolve_element(head)?)
+                }
+            }
+        }
+        Err(self.circular(Sort::Element, &element.name, element.place))
+    }
+
+    /// The base of a type and the way it is derived from it; lists and unions restrict `anySimpleType`.
+    /// None for `anyType`, and for a base that does not exist.
+    pub(crate) fn base_of(&self, key: TypeKey) -> Option<(TypeKey, Derivation)> {
+        let any_simple = TypeKey::BuiltIn(Datatype::AnySimpleType);
+        let (base, derivation) = match key {
+            TypeKey::AnyType => return None,
+            TypeKey::BuiltIn(datatype) => {
+                return Some((
+                    datatype.base().map_or(TypeKey::AnyType, TypeKey::BuiltIn),
+                    Derivation::Restriction,
+                ));
+            }
+            TypeKey::Defined(number) => match &self.type_definition(number).kind {
+                TypeKind::Simple(SimpleDefinition::Restriction { base, .. }) => {
+                    (base, Derivation::Restriction)
+                }
+                TypeKind::Simple(_) => return Some((any_simple, Derivation::Restriction)),
+                TypeKind::Complex(complex) => match &complex.content {
+                    ComplexContent::Simple {
+                        base, derivation, ..
+                    } => (base, *derivation),
+                    ComplexContent::Complex { base: None, .. } => {
+                        return Some((TypeKey::AnyType, Derivation::Restriction));
+                    }
+                    ComplexContent::Complex {
+                        base: Some(base),
+                        derivation,
+                        ..
+                    } => (base, *derivation),
+                },
+            },
+        };
+        Some((self.resolve_use(base).ok()?, derivation))
+    }
+
+    /// The derivations by which one type comes from another; none if it does not.
+    pub(crate) fn derivation_path(&self, key: TypeKey, ancestor: TypeKey) -> Option<DerivationSet> {
+        let mut path = DerivationSet::NONE;
+        let mut key = key;
+        for _ in 0..=self.types.len() + Datatype::ALL.len() {
+            if key == ancestor {
+                return Some(path);
+            }
+            let (base, derivation) = self.base_of(key)?;
+            path = path.with(derivation.into());
+            key = base;
+        }
+        None
+    }
+
+    /// What a type blocks from standing in for it.
+    pub(crate) fn block_of(&self, key: TypeKey) -> DerivationSet {
+        match self.definition(key).map(|definition| &definition.kind) {
+            Some(TypeKind::Complex(complex)) => complex.block,
+            _ => DerivationSet::NONE,
+        }
+    }
+
+    pub(crate) fn is_simple(&self, key: TypeKey) -> bool {
+        match key {
+            TypeKey::AnyType => false,
+            TypeKey::BuiltIn(_) => true,
+            TypeKey::Defined(number) => {
+                matches!(self.type_definition(number).kind, TypeKind::Simple(_))
+            }
+        }
+    }
+
+    /// A type's name for a message.
+    pub(crate) fn type_name(&self, key: TypeKey) -> String {
+        match key {
+            TypeKey::AnyType => "xs:anyType".to_owned(),
+            TypeKey::BuiltIn(datatype) => format!("xs:{}", datatype.name()),
+            TypeKey::Defined(number) => match &self.type_definition(number).name {
+                Some(name) => name.to_string(),
+                None => "an anonymous type".to_owned(),
+            },
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Simple type definitions to the datatypes they are, made when first asked for: patterns are costly,
+//! and most types of a large schema are never used.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bsoap_datatypes::{Datatype, Facet, FacetName, NamespaceContext, SimpleType};
+
+use crate::components::{
+    ComplexContent, FacetDefinition, SchemaSet, SimpleDefinition, Strictness, TypeKind, TypeNumber,
+    TypeUse,
+};
+use crate::document::Place;
+use crate::{Error, Result, Sort};
+
+use super::resolve::TypeKey;
+
+/// The simple types of a set that were needed so far.
+#[derive(Debug, Default)]
+pub(crate) struct SimpleTypes {
+    made: HashMap<TypeNumber, Arc<SimpleType>>,
+    /// Those being made, outermost first.
+    open: Vec<TypeNumber>,
+    pub(crate) warnings: Vec<Error>,
+}
+
+impl SimpleTypes {
+    /// The datatype of a simple type.
+    pub(crate) fn simple(&mut self, set: &SchemaSet, key: TypeKey) -> Result<Arc<SimpleType>> {
+        match key {
+            TypeKey::AnyType => Ok(SimpleType::builtin(Datatype::AnySimpleType)),
+            TypeKey::BuiltIn(datatype) => Ok(SimpleType::builtin(datatype)),
+            TypeKey::Defined(number) => self.defined(set, number),
+        }
+    }
+
+    /// The same for a complex type with simple content: the datatype of its content.
+    fn defined(&mut self, set: &SchemaSet, number: TypeNumber) -> Result<Arc<SimpleType>> {
+        if let Some(made) = self.made.get(&number) {
+            return Ok(made.clone());
+        }
+        let definition = set.type_definition(number);
+        if self.open.contains(&number) {
+            return Err(set.circular(
+                Sort::Type,
+                set.type_name(TypeKey::Defined(number)),
+                definition.place,
+            ));
+        }
+        if self.open.len() >= set.limits.depth {
+            return Err(set.too_many("depth", set.limits.depth, definition.place));
+        }
+        self.open.push(number);
+        let made = self.make(set, &definition.kind, definition.place);
+        self.open.pop();
+        let mut made = made?;
+        if let (Some(name), TypeKind::Simple(_)) = (&definition.name, &definition.kind) {
+            made = made.named(bsoap_datatypes::ExpandedName::new(
+                Some(&name.namespace),
+                &name.local,
+            ));
+        }
+        self.made.insert(number, made.clone());
+        Ok(made)
+    }
+
+    fn make(&mut self, set: &SchemaSet, kind: &TypeKind, place: Place) -> Result<Arc<SimpleType>> {
+        match kind {
+            TypeKind::Simple(SimpleDefinition::Restriction { base, facets }) => {
+                let base = self.used(set, base)?;
+                self.restrict(set, &base, facets)
+            }
+            TypeKind::Simple(SimpleDefinition::List(item)) => {
+                let item = self.used(set, item)?;
+                SimpleType::list_of(&item)
+                    .map_err(|error| set.broken("cos-st-restricts.2", error.to_string(), place))
+            }
+            TypeKind::Simple(SimpleDefinition::Union(members)) => {
+                let members = members
+                    .iter()
+                    .map(|member| self.used(set, member))
+                    .collect::<Result<Vec<_>>>()?;
+                SimpleType::union_of(&members)
+                    .map_err(|error| set.broken("cos-st-restricts.3", error.to_string(), place))
+            }
+            TypeKind::Complex(complex) => match &complex.content {
+                ComplexContent::Simple {
+                    base,
+                    simple,
+                    facets,
+                    ..
+                } => {
+                    let base = match simple {
+                        Some(simple) => self.used(set, simple)?,
+                        None => self.content(set, base, place)?,
+                    };
+                    self.restrict(set, &base, facets)
+                }
+                ComplexContent::Complex { .. } => Err(set.broken(
+                    "src-resolve",
+                    "a complex type stands where a simple one must",
+                    place,
+                )),
+            },
+        }
+    }
+
+    /// A type used where it must be simple.
+    fn used(&mut self, set: &SchemaSet, ty: &TypeUse) -> Result<Arc<SimpleType>> {
+        let key = set.resolve_use(ty)?;
+        if !set.is_simple(key) {
+            let place = use_place(set, ty);
+            return Err(set.broken(
+                "src-resolve",
+                format!("{} is not a simple type", set.type_name(key)),
+                place,
+            ));
+        }
+        self.simple(set, key)
+    }
+
+    /// The simple content of a base, which may be complex.
+    fn content(
+        &mut self,
+        set: &SchemaSet,
+        base: &TypeUse,
+        place: Place,
+    ) -> Result<Arc<SimpleType>> {
+        match set.resolve_use(base)? {
+            TypeKey::AnyType => {
+                Err(set.broken("src-ct.2", "xs:anyType has no simple content", place))
+            }
+            key => self.simple(set, key),
+        }
+    }
+
+    fn restrict(
+        &mut self,
+        set: &SchemaSet,
+        base: &Arc<SimpleType>,
+        definitions: &[FacetDefinition],
+    ) -> Result<Arc<SimpleType>> {
+        if definitions.is_empty() {
+            // A step of its own, also without facets: it has a name of its own.
+            return SimpleType::restrict(base, &[], &EnumeratedNames(&[]))
+                .map_err(|error| Error::new(crate::ErrorKind::Unsupported(error.to_string())));
+        }
+        let names = EnumeratedNames(definitions);
+        let facets: Vec<(Facet<'_>, &FacetDefinition)> = definitions
+            .iter()
+            .filter_map(|one| Some((facet(one)?, one)))
+            .collect();
+        let all: Vec<Facet<'_>> = facets.iter().map(|one| one.0).collect();
+        let error = match SimpleType::restrict(base, &all, &names) {
+            Ok(made) => return Ok(made),
+            Err(error) => error,
+        };
+        let culprit = facets
+            .iter()
+            .find(|one| SimpleType::restrict(base, &[one.0], &names).is_err());
+        let place = culprit.map_or(definitions[0].place, |one| one.1.place);
+        let error = set.broken("facet", error.to_string(), place);
+        if set.strictness == Strictness::Strict {
+            return Err(error);
+        }
+        // Better a type that takes too much than a service nobody can call.
+        self.warnings.push(error);
+        let sound: Vec<Facet<'_>> = all
+            .iter()
+            .copied()
+            .filter(|&one| SimpleType::restrict(base, &[one], &names).is_ok())
+            .collect();
+        Ok(SimpleType::restrict(base, &sound, &names).unwrap_or_else(|_| base.clone()))
+    }
+}
+
+fn facet(definition: &FacetDefinition) -> Option<Facet<'_>> {
+    Some(Facet {
+        name: FacetName::from_name(&definition.name)?,
+        value: &definition.value,
+        fixed: definition.fixed,
+    })
+}
+
+fn use_place(set: &SchemaSet, ty: &TypeUse) -> Place {
+    match ty {
+        TypeUse::Named(reference) => reference.place,
+        TypeUse::Defined(number) => set.type_definition(*number).place,
+    }
+}
+
+/// The prefixes that enumerated QNames use.
+struct EnumeratedNames<'a>(&'a [FacetDefinition]);
+
+impl NamespaceContext for EnumeratedNames<'_> {
+    fn resolve(&self, prefix: &str) -> Option<&str> {
+        let has_prefix = |facet: &&FacetDefinition| {
+            facet
+                .value
+                .trim()
+                .split_once(':')
+                .map_or("", |split| split.0)
+                == prefix
+        };
+        let facet = self
+            .0
+            .iter()
+            .filter(|facet| facet.expanded.is_some())
+            .find(has_prefix)?;
+        facet
+            .expanded
+            .as_ref()
+            .map(|name| &*name.namespace)
+            .filter(|namespace| !namespace.is_empty())
+    }
+}
