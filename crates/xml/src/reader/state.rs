@@ -530,7 +530,7 @@ impl State {
         } else if self.phase == Phase::Content && bytes.starts_with(b"<![CDATA[") {
             self.cdata(input, 9, last)
         } else if self.phase == Phase::Prolog && bytes.starts_with(b"<!DOCTYPE") {
-            self.read_doctype(input)
+            self.read_doctype(input, last)
         } else if begins(b"<!--") || begins(b"<![CDATA[") || begins(b"<!DOCTYPE") {
             Err(Stop::More)
         } else {
@@ -656,12 +656,9 @@ fn scan_end_tag(input: &str, name: &str) -> Result<usize, Stop> {
             }
             Some(_) => {}
         }
-    } else if name.starts_with(rest) {
-        return Err(Stop::More);
     }
-    let end = rest
-        .find(|c: char| c.is_ascii_whitespace() || matches!(c, '>' | '<' | '/'))
-        .unwrap_or(rest.len());
+    let delimiter = |c: char| c.is_ascii_whitespace() || matches!(c, '>' | '<' | '/');
+    let end = rest.find(delimiter).ok_or(Stop::More)?;
     if end == 0 {
         return Err(Stop::expected("a name after '</'", input, 2));
     }
@@ -679,7 +676,7 @@ fn scan_end_tag(input: &str, name: &str) -> Result<usize, Stop> {
 impl State {
     /// Reads a document type declaration, or refuses it.
     #[cold]
-    fn read_doctype(&mut self, input: &str) -> Result<Found, Stop> {
+    fn read_doctype(&mut self, input: &str, last: bool) -> Result<Found, Stop> {
         if self.options.doctype == DoctypePolicy::Refuse {
             return Err(Stop::fault(ErrorKind::Doctype, 0));
         }
@@ -689,6 +686,11 @@ impl State {
                 input,
                 0,
             ));
+        }
+        // Its tokens are told apart only when all of it is there.
+        self.partial.begin(input.as_bytes());
+        if !self.partial.may_end(input.as_bytes()) && !last {
+            return Err(Stop::More);
         }
         let (doctype, length) = Doctype::read(input, self.standalone, &self.options.limits)?;
         self.check_markup_length(length)?;

@@ -62,10 +62,9 @@ pub(crate) fn show(event: Option<Event<'_>>) -> String {
                 line += &format!(" xmlns:{prefix}={uri}");
             }
             for attribute in tag.attributes() {
-                assert_eq!(
-                    &tag.raw[(attribute.offset - tag.offset) as usize..][..attribute.raw.len()],
-                    attribute.raw
-                );
+                let at = (attribute.offset - tag.offset) as usize;
+                // One that the document type adds does not stand in the tag.
+                assert!(at == 0 || tag.raw[at..].starts_with(attribute.raw));
                 line += &format!(
                     " {{{}}}{}={:?}",
                     attribute.namespace(),

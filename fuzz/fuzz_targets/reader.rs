@@ -1,0 +1,71 @@
+//! Any bytes, in any chunks: the reader tells the same or refuses the same, and does not panic.
+#![no_main]
+
+use bsoap_xml::{DoctypePolicy, Error, Event, Limits, Options, Reader, Vocabulary};
+use libfuzzer_sys::fuzz_target;
+use std::sync::Arc;
+
+fuzz_target!(|data: &[u8]| {
+    // The first byte chooses: the policy, and how large the chunks are.
+    let Some((&choice, document)) = data.split_first() else {
+        return;
+    };
+    let policy = if choice & 1 == 0 {
+        DoctypePolicy::Refuse
+    } else {
+        DoctypePolicy::Skip
+    };
+    let whole = read(policy, document, document.len().max(1));
+    let chunked = read(policy, document, usize::from(choice >> 1).max(1));
+    match (whole, chunked) {
+        (Ok(whole), Ok(chunked)) => assert_eq!(whole, chunked),
+        (whole, chunked) => assert_eq!(whole.is_ok(), chunked.is_ok(), "{whole:?} {chunked:?}"),
+    }
+});
+
+/// All that is told, with the pieces of a text run together.
+fn read(policy: DoctypePolicy, document: &[u8], chunk: usize) -> Result<String, Error> {
+    let mut limits = Limits::default();
+    limits.depth = 64;
+    limits.entity_expansion = 1 << 16;
+    let mut reader = Reader::new(
+        Options::with_limits(limits).doctype(policy),
+        Arc::new(Vocabulary::default()),
+    );
+    let mut told = String::new();
+    for bytes in document.chunks(chunk) {
+        reader.feed(bytes)?;
+        while let Some(event) = reader.next()? {
+            tell(&event, &mut told);
+        }
+    }
+    reader.finish()?;
+    while !reader.state().is_finished() {
+        if let Some(event) = reader.next()? {
+            tell(&event, &mut told);
+        }
+    }
+    Ok(told)
+}
+
+fn tell(event: &Event<'_>, told: &mut String) {
+    match event {
+        Event::Start(tag) => {
+            *told += &format!("<{{{}}}{}", tag.namespace(), tag.local());
+            for attribute in tag.attributes() {
+                *told += &format!(
+                    " {{{}}}{}={:?}",
+                    attribute.namespace(),
+                    attribute.local,
+                    attribute.value()
+                );
+            }
+            told.push('>');
+        }
+        Event::End(tag) => *told += &format!("</{{{}}}{}>", tag.namespace(), tag.local()),
+        Event::Text(text) => *told += &text.value,
+        Event::Comment(comment) => *told += &format!("<!--{comment}-->"),
+        Event::ProcessingInstruction { target, data } => *told += &format!("<?{target} {data}?>"),
+        _ => {}
+    }
+}
