@@ -69,10 +69,6 @@ pub(crate) struct Moment<T> {
 /// A year of 29 February in which fields that a type lacks are set; 31 days for `gDay`.
 const REFERENCE_YEAR: i64 = 1972;
 
-/// The years of this engine end here either way: 18 digits, and one year left over, into which a
-/// change of zone may lead.
-const MAX_YEAR: i64 = 999_999_999_999_999_998;
-
 impl Moment<&'static str> {
     /// The start of the reference year.
     pub(crate) const REFERENCE: Self = Self {
@@ -141,20 +137,10 @@ pub(crate) fn parse(datatype: Datatype, text: &str) -> Option<Moment<&str>> {
         if has.day {
             text.skip("T")?;
         }
-        let day = text.time(&mut moment)?;
-        if has.day && day == Day::Next {
-            moment.shift_days(1);
-        }
+        text.time(&mut moment)?;
     }
     moment.zone = text.zone()?;
     text.rest.is_empty().then_some(moment)
-}
-
-/// The day of a time that was read: 24:00:00 is the start of the next.
-#[derive(PartialEq, Eq)]
-enum Day {
-    Same,
-    Next,
 }
 
 /// Takes one field after the other from the front of a text.
@@ -192,7 +178,8 @@ impl<'a> Scanner<'a> {
         (least..=most).contains(&value).then_some(value)
     }
 
-    /// Four digits or more; more only if needed; no year zero (XSD 1.0 Part 2 §3.2.7.1).
+    /// Four digits or more; more only if needed; no year zero (XSD 1.0 Part 2 §3.2.7.1). Years
+    /// beyond 18 digits are more than the time line of this engine has.
     fn year(&mut self) -> Option<i64> {
         let negative = self.skip("-").is_some();
         let digits = self.digits();
@@ -200,13 +187,11 @@ impl<'a> Scanner<'a> {
             return None;
         }
         let year: i64 = digits.parse().ok()?;
-        (1..=MAX_YEAR)
-            .contains(&year)
-            .then_some(if negative { -year } else { year })
+        (year != 0).then_some(if negative { -year } else { year })
     }
 
     /// `hh:mm:ss` with a fraction; 24:00:00 is the start of the next day.
-    fn time(&mut self, moment: &mut Moment<&'a str>) -> Option<Day> {
+    fn time(&mut self, moment: &mut Moment<&'a str>) -> Option<()> {
         moment.hour = self.two_digits(0, 24)?;
         self.skip(":")?;
         moment.minute = self.two_digits(0, 59)?;
@@ -221,11 +206,9 @@ impl<'a> Scanner<'a> {
         }
         if moment.hour == 24 {
             let exact = moment.minute == 0 && moment.second == 0 && moment.fraction.is_empty();
-            exact.then_some(())?;
-            moment.hour = 0;
-            return Some(Day::Next);
+            exact.then(|| moment.start_next_day())?;
         }
-        Some(Day::Same)
+        Some(())
     }
 
     fn zone(&mut self) -> Option<Option<Zone>> {
@@ -272,7 +255,7 @@ impl<T: AsRef<str>> Moment<T> {
     pub(crate) fn is_valid(&self) -> bool {
         let fraction = self.fraction.as_ref();
         self.year != 0
-            && self.year.unsigned_abs() <= MAX_YEAR as u64
+            && self.year.unsigned_abs() < 1_000_000_000_000_000_000
             && (1..=12).contains(&self.month)
             && (1..=days_in_month(self.year, self.month)).contains(&self.day)
             && self.hour < 24
@@ -280,6 +263,11 @@ impl<T: AsRef<str>> Moment<T> {
             && self.second < 60
             && fraction.bytes().all(|byte| byte.is_ascii_digit())
             && !fraction.ends_with('0')
+    }
+
+    fn start_next_day(&mut self) {
+        self.hour = 0;
+        self.shift_days(1);
     }
 
     fn shift_days(&mut self, days: i128) {

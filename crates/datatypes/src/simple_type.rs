@@ -11,8 +11,6 @@
 //! A type is immutable and shared by `Arc`. Its facets are those of the whole derivation, merged
 //! when the type was made (`restrict.rs`), so that checking does not climb to its base types.
 
-use std::cmp::Ordering;
-use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use crate::decimal::Parts;
@@ -45,7 +43,7 @@ const MAX_MEMBERS: usize = 10_000;
 /// let error = die.check("six", &NoNamespaces).unwrap_err();
 /// assert_eq!(error.to_string(), r#""six" is not an xs:int"#);
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct SimpleType {
     name: Option<ExpandedName>,
     base: Option<Arc<SimpleType>>,
@@ -349,49 +347,6 @@ impl SimpleType {
         }
     }
 
-    /// The canonical form of a value of this type: that of all equal values. See
-    /// [`AtomicValue::canonical`].
-    pub fn canonical(&self, value: &Value) -> String {
-        match value {
-            Value::Atomic(value) => self.canonical_atomic(value),
-            Value::List(items) => {
-                let item = self.item();
-                let forms: Vec<String> = items
-                    .iter()
-                    .map(|value| item.canonical_atomic(value))
-                    .collect();
-                forms.join(" ")
-            }
-        }
-    }
-
-    /// The item type, if its values, or those of a member, are lists.
-    fn item(&self) -> &Self {
-        match &self.variety {
-            Variety::Atomic(_) => self,
-            Variety::List(item) => item,
-            Variety::Union(members) => members
-                .iter()
-                .find(|member| member.may_be_list())
-                .map_or(self, |list| list.item()),
-        }
-    }
-
-    fn canonical_atomic(&self, value: &AtomicValue) -> String {
-        let as_integer = match &self.variety {
-            Variety::Atomic(datatype) => datatype.is_derived_from(Datatype::Integer),
-            // The member that has it may be an integer type; then the form of integers will do.
-            _ => self
-                .check(&value.canonical(Datatype::Decimal), &qname::NoNamespaces)
-                .is_err(),
-        };
-        value.canonical(if as_integer {
-            Datatype::Integer
-        } else {
-            Datatype::Decimal
-        })
-    }
-
     fn check_patterns(&self, text: &str) -> Result<(), ValidityError> {
         for step in &self.facets.patterns {
             if !step.iter().any(|pattern| pattern.is_match(text)) {
@@ -484,7 +439,7 @@ impl SimpleType {
         let order = Comparable::new(datatype, text, namespaces)?;
         if let Some(min) = min
             .as_ref()
-            .filter(|min| !min.allows(order.compare(min), Ordering::Greater))
+            .filter(|min| !min.allows(order.compare(min), std::cmp::Ordering::Greater))
         {
             let facet = if min.inclusive {
                 FacetName::MinInclusive
@@ -495,7 +450,7 @@ impl SimpleType {
         }
         if let Some(max) = max
             .as_ref()
-            .filter(|max| !max.allows(order.compare(max), Ordering::Less))
+            .filter(|max| !max.allows(order.compare(max), std::cmp::Ordering::Less))
         {
             let facet = if max.inclusive {
                 FacetName::MaxInclusive
@@ -524,25 +479,6 @@ impl SimpleType {
         } else {
             Err(not_listed(enumeration, text))
         }
-    }
-}
-
-/// Without the base types, whose facets it has.
-impl fmt::Debug for SimpleType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            name,
-            variety,
-            white_space,
-            facets,
-            ..
-        } = self;
-        f.debug_struct("SimpleType")
-            .field("name", &name.as_ref().map(ToString::to_string))
-            .field("variety", variety)
-            .field("white_space", white_space)
-            .field("facets", facets)
-            .finish()
     }
 }
 
@@ -590,8 +526,8 @@ fn length(datatype: Datatype, text: &str) -> u64 {
 impl Bound {
     /// Is a value in the range that compares so with the bound? Values in no order with it are
     /// not, as XSD 1.0 Part 2 §4.3.7 demands.
-    fn allows(&self, found: Option<Ordering>, inside: Ordering) -> bool {
-        found == Some(inside) || self.inclusive && found == Some(Ordering::Equal)
+    fn allows(&self, found: Option<std::cmp::Ordering>, inside: std::cmp::Ordering) -> bool {
+        found == Some(inside) || self.inclusive && found == Some(std::cmp::Ordering::Equal)
     }
 }
 
@@ -614,7 +550,7 @@ impl<'a> Comparable<'a> {
         Ok(Self::Other(AtomicValue::parse(datatype, text, namespaces)?))
     }
 
-    fn compare(&self, bound: &Bound) -> Option<Ordering> {
+    fn compare(&self, bound: &Bound) -> Option<std::cmp::Ordering> {
         match (self, &bound.value) {
             (Self::Decimal(left), AtomicValue::Decimal(right)) => left.partial_cmp(&right.parts()),
             (Self::Decimal(_), _) => None,

@@ -30,6 +30,8 @@ use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 mod alternatives;
 mod array;
 mod attributes;
+pub(crate) mod binding;
+mod envelope;
 mod particles;
 mod types;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan, TypeId};
 
-use crate::document::Document;
+use crate::{Document, Error};
 
 /// A WSDL, loaded with all it imports and compiled. Immutable; share it by `Arc`.
 #[derive(Clone, Debug)]
@@ -19,7 +19,8 @@ pub struct Definitions {
     pub(crate) target_namespace: String,
     pub(crate) documentation: Option<String>,
     pub(crate) services: Vec<Service>,
-    pub(crate) documents: Vec<Document>,
+    pub(crate) bindings: Vec<Arc<Binding>>,
+    pub(crate) documents: Vec<Arc<Document>>,
     pub(crate) elements: HashMap<(String, String), ElementId>,
     pub(crate) element_documentation: HashMap<ElementId, String>,
     pub(crate) type_documentation: HashMap<TypeId, String>,
@@ -37,8 +38,13 @@ impl Definitions {
         &self.services
     }
 
+    /// The SOAP bindings, also those that no port uses.
+    pub fn bindings(&self) -> &[Arc<Binding>] {
+        &self.bindings
+    }
+
     /// Location and text of every document, the WSDL itself first.
-    pub fn documents(&self) -> &[Document] {
+    pub fn documents(&self) -> &[Arc<Document>] {
         &self.documents
     }
 
@@ -59,12 +65,16 @@ impl Definitions {
 
     /// A global element of the schemas, by expanded name (empty namespace: none).
     pub fn element(&self, namespace: &str, local: &str) -> Option<ElementId> {
-        self.elements.get(&(namespace.to_owned(), local.to_owned())).copied()
+        self.elements
+            .get(&(namespace.to_owned(), local.to_owned()))
+            .copied()
     }
 
     /// All global elements, in no particular order.
     pub fn elements(&self) -> impl Iterator<Item = (&str, &str, ElementId)> {
-        self.elements.iter().map(|((namespace, local), &id)| (namespace.as_str(), local.as_str(), id))
+        self.elements
+            .iter()
+            .map(|((namespace, local), &id)| (namespace.as_str(), local.as_str(), id))
     }
 
     /// The documentation of an element declaration.
@@ -89,7 +99,9 @@ impl Definitions {
 
     /// Every port of every service, with its service.
     pub fn ports(&self) -> impl Iterator<Item = (&Service, &Port)> {
-        self.services.iter().flat_map(|service| service.ports.iter().map(move |port| (service, port)))
+        self.services
+            .iter()
+            .flat_map(|service| service.ports.iter().map(move |port| (service, port)))
     }
 }
 
@@ -162,13 +174,17 @@ impl Binding {
 
     /// Every operation of a name.
     pub fn operations_named(&self, name: &str) -> impl Iterator<Item = &Operation> {
-        self.operations.iter().filter(move |operation| operation.name == name)
+        self.operations
+            .iter()
+            .filter(move |operation| operation.name == name)
     }
 
     /// The operations whose request takes `branch` of the Body (`None`: an empty Body); more than one only where
     /// several operations share a first body element.
     pub fn requested_by(&self, branch: Option<u32>) -> impl Iterator<Item = &Operation> {
-        self.operations.iter().filter(move |operation| operation.input.branch == branch)
+        self.operations
+            .iter()
+            .filter(move |operation| operation.input.branch == branch)
     }
 }
 
@@ -360,14 +376,28 @@ impl fmt::Display for SoapVersion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
-    /// Where: `location:line:column`.
+    /// Where: `location:line:column`; empty if it is nowhere in particular.
     pub place: String,
     /// What was found and what was done about it.
     pub message: String,
 }
 
+impl Note {
+    /// What was wrong but could be passed over.
+    pub(crate) fn of_error(error: &Error) -> Self {
+        let place = error.place().map(ToString::to_string).unwrap_or_default();
+        Self {
+            place,
+            message: error.kind().to_string(),
+        }
+    }
+}
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)
+        match self.place.as_str() {
+            "" => f.write_str(&self.message),
+            place => write!(f, "{place}: {}", self.message),
+        }
     }
 }

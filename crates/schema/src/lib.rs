@@ -1,27 +1,47 @@
-//! WSDL 1.1 and XSD 1.0 documents → components → [`Plan`](bsoap_codec::Plan)s.
+//! WSDL 1.1 and XSD 1.0 documents → components → [`Plan`](bsoap_codec::plan::Plan)s.
 //!
-//! Documents come from a [`Loader`], which decides what may be read: nothing is fetched from the
-//! network unless a loader does it.
+//! [`load`] reads a WSDL with all it imports and answers with [`Definitions`]: services, ports, bindings, operations, and
+//! one Plan for all their messages. Documents come from a [`Loader`], which decides what may be read: nothing is fetched
+//! from the network unless a loader does it.
 //!
-//! ```text
-//! Loader ─► SchemaSetBuilder ─► SchemaSet ─► Compiler ─► PlanBuilder ─► Plan
+//! ```
+//! use bsoap_schema::{Definitions, MemoryLoader};
+//!
+//! let mut loader = MemoryLoader::default();
+//! loader.add("calculator.wsdl", include_str!("../tests/testdata/calculator.wsdl"));
+//! let definitions = Definitions::load("calculator.wsdl", &loader)?;
+//! for (service, port) in definitions.ports() {
+//!     for operation in &port.binding.operations {
+//!         println!("{}.{}: {}", service.name, port.name, definitions.signature(operation));
+//!     }
+//! }
+//! # Ok::<(), bsoap_schema::Error>(())
 //! ```
 
 #![forbid(unsafe_code)]
 
 mod compile;
-pub mod components;
+mod components;
+mod definitions;
 mod document;
 mod error;
+mod load;
 mod loader;
 mod name;
+mod signature;
 mod wildcard;
+mod wsdl;
 mod xsd;
 
 pub use compile::{Compiled, Compiler, Offers};
 pub use components::{SchemaSet, Strictness};
+pub use definitions::{
+    Binding, Body, Definitions, FaultMessage, HeaderPart, Message, Note, Operation, Part, Port,
+    Service, SoapVersion, Style, TransmissionKind, Uncallable,
+};
 pub use document::{Document, Documents, LoadLimits, Place};
 pub use error::{Error, ErrorKind, Result, Sort, TextPlace};
+pub use load::{LoadOptions, load};
 pub use loader::{
     CatalogueLoader, Chain, FileLoader, LoadError, Loader, MemoryLoader, Source, WellKnown,
     resolve_location,

@@ -12,6 +12,9 @@
 //! Reading is lenient about what does not matter to a SOAP message (policies, unknown extensions, bindings that are not
 //! SOAP) and notes what it left out. `compile/envelope.rs` resolves the names.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 
 use crate::definitions::{Note, SoapVersion, Style, TransmissionKind};
@@ -21,7 +24,7 @@ use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 mod read;
 mod soap;
 
-pub(crate) use read::{Imports, read};
+pub(crate) use read::{Head, Imports, read};
 
 /// The WSDL components of all documents of a load.
 #[derive(Debug, Default)]
@@ -30,6 +33,10 @@ pub(crate) struct Wsdl {
     pub(crate) port_types: IndexMap<ExpandedName, PortType>,
     pub(crate) bindings: IndexMap<ExpandedName, Binding>,
     pub(crate) services: Vec<Service>,
+    /// The target namespaces of the documents read.
+    pub(crate) namespaces: HashSet<String>,
+    /// Whether a second definition of a name is an error, and not only passed over.
+    pub(crate) is_strict: bool,
     pub(crate) notes: Vec<(Option<Place>, String)>,
 }
 
@@ -40,6 +47,13 @@ pub(crate) struct Reference {
     /// What an unprefixed name means where no default namespace helps: a name of the WSDL itself.
     pub(crate) fallback: Option<ExpandedName>,
     pub(crate) place: Place,
+}
+
+impl Reference {
+    /// What it may mean, the likeliest first.
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = &ExpandedName> {
+        std::iter::once(&self.name).chain(&self.fallback)
+    }
 }
 
 #[derive(Debug)]
@@ -159,6 +173,8 @@ pub(crate) struct BindingFault {
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) name: ExpandedName,
+    /// The document that defines it.
+    pub(crate) document: u32,
     pub(crate) documentation: Option<String>,
     pub(crate) ports: Vec<Port>,
 }
@@ -177,26 +193,66 @@ impl Wsdl {
         self.notes.push((place, message.into()));
     }
 
+    /// Who loads a WSDL asks for its services; those of imported documents count only if it has none itself.
+    pub(crate) fn prefer_services_of_the_first_document(&mut self) {
+        if self.services.iter().any(|service| service.document == 0) {
+            self.services.retain(|service| service.document == 0);
+        }
+    }
+
+    /// The namespaces of the elements and types that parts refer to.
+    pub(crate) fn type_namespaces(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.messages
+            .values()
+            .flat_map(|message| &message.parts)
+            .filter_map(|part| match &part.content {
+                PartContent::Element(reference) | PartContent::Type(reference) => {
+                    Some(&reference.name.namespace)
+                }
+                PartContent::Neither => None,
+            })
+    }
+
     /// The notes as a reader wants them.
     pub(crate) fn spell_notes(&self, documents: &Documents) -> Vec<Note> {
         let spell = |(place, message): &(Option<Place>, String)| Note {
-            place: place.and_then(|place| documents.spell(place)).map(|place| place.to_string()).unwrap_or_default(),
+            place: place
+                .and_then(|place| documents.spell(place))
+                .map(|place| place.to_string())
+                .unwrap_or_default(),
             message: message.clone(),
         };
         self.notes.iter().map(spell).collect()
     }
 }
 
-/// Finds what a reference refers to.
-pub(crate) fn resolve<'a, T>(
-    map: &'a IndexMap<ExpandedName, T>, reference: &Reference, sort: Sort, documents: &Documents,
-) -> Result<(&'a ExpandedName, &'a T)> {
-    let fallback = reference.fallback.as_ref().and_then(|name| map.get_key_value(name));
-    map.get_key_value(&reference.name).or(fallback).ok_or_else(|| undefined(sort, reference, documents))
+/// Finds what a reference refers to, if anything.
+pub(crate) fn find<'a, T>(
+    map: &'a IndexMap<ExpandedName, T>,
+    reference: &Reference,
+) -> Option<(&'a ExpandedName, &'a T)> {
+    reference
+        .candidates()
+        .find_map(|name| map.get_key_value(name))
 }
 
-/// The error of a reference to nothing.
-pub(crate) fn undefined(sort: Sort, reference: &Reference, documents: &Documents) -> Error {
-    let kind = ErrorKind::Undefined { sort, name: reference.name.clone(), spelled: None };
-    Error::new(kind).at(documents.spell(reference.place))
+/// Finds what a reference refers to.
+///
+/// # Errors
+/// When that is nothing.
+pub(crate) fn resolve<'a, T>(
+    map: &'a IndexMap<ExpandedName, T>,
+    reference: &Reference,
+    sort: Sort,
+    documents: &Documents,
+) -> Result<(&'a ExpandedName, &'a T)> {
+    find(map, reference).ok_or_else(|| {
+        let kind = ErrorKind::Undefined {
+            sort,
+            name: reference.name.clone(),
+            spelled: None,
+            cause: None,
+        };
+        Error::new(kind).at(documents.spell(reference.place))
+    })
 }

@@ -1,13 +1,15 @@
 //! One WSDL document → its components, added to those of the documents before it.
 
-use indexmap::map::Entry;
 use indexmap::IndexMap;
+use indexmap::map::Entry;
 use roxmltree::Node;
 
-use super::{Message, Operation, Part, PartContent, Port, PortType, Reference, Service, Use, Wsdl, soap};
+use super::{
+    Message, Operation, Part, PartContent, Port, PortType, Reference, Service, Use, Wsdl, soap,
+};
 use crate::definitions::TransmissionKind;
 use crate::document::{Documents, Place, place_of, place_of_value};
-use crate::name::WSDL_NAMESPACE;
+use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 /// Namespaces of the attributes that state a WS-Addressing action, newest first.
@@ -16,6 +18,12 @@ const ACTION_NAMESPACES: [&str; 4] = [
     "http://www.w3.org/2006/05/addressing/wsdl",
     "http://www.w3.org/2005/02/addressing/wsdl",
     "http://schemas.xmlsoap.org/ws/2004/08/addressing",
+];
+
+/// Drafts of XML Schema, whose built-in types have kept their names.
+const OLD_XSD_NAMESPACES: [&str; 2] = [
+    "http://www.w3.org/1999/XMLSchema",
+    "http://www.w3.org/2000/10/XMLSchema",
 ];
 
 /// What a WSDL document refers to and contains besides WSDL components.
@@ -40,10 +48,22 @@ pub(crate) struct Head {
 /// # Errors
 /// When a name is missing or means nothing, or a component is defined twice.
 pub(crate) fn read<'a, 'input>(
-    wsdl: &mut Wsdl, document: u32, root: Node<'a, 'input>, documents: &Documents,
+    wsdl: &mut Wsdl,
+    document: u32,
+    root: Node<'a, 'input>,
+    documents: &Documents,
 ) -> Result<(Head, Imports<'a, 'input>)> {
-    let target_namespace = root.attribute("targetNamespace").unwrap_or("").trim().to_owned();
-    let reader = Reader { document, documents, target_namespace: &target_namespace };
+    let target_namespace = root
+        .attribute("targetNamespace")
+        .unwrap_or("")
+        .trim()
+        .to_owned();
+    wsdl.namespaces.insert(target_namespace.clone());
+    let reader = Reader {
+        document,
+        documents,
+        target_namespace: &target_namespace,
+    };
     let mut imports = Imports::default();
     for child in root.children().filter(Node::is_element) {
         if child.tag_name().namespace() != Some(WSDL_NAMESPACE) {
@@ -52,21 +72,61 @@ pub(crate) fn read<'a, 'input>(
         }
         match child.tag_name().name() {
             "import" => reader.import(&mut imports, child),
-            "types" => imports.schemas.extend(child.children().filter(|node| node.has_tag_name_local("schema"))),
-            "message" => reader.message(wsdl, child)?,
-            "portType" => reader.port_type(wsdl, child)?,
+            "types" => imports.schemas.extend(
+                child
+                    .children()
+                    .filter(|node| node.has_tag_name_local("schema")),
+            ),
+            "message" => {
+                let (name, message) = reader.message(child)?;
+                reader.define(
+                    wsdl,
+                    |wsdl| &mut wsdl.messages,
+                    Sort::Message,
+                    name,
+                    child,
+                    message,
+                )?;
+            }
+            "portType" => {
+                let (name, port_type) = reader.port_type(child)?;
+                reader.define(
+                    wsdl,
+                    |wsdl| &mut wsdl.port_types,
+                    Sort::PortType,
+                    name,
+                    child,
+                    port_type,
+                )?;
+            }
             "binding" => {
                 let binding = soap::read_binding(&reader, wsdl, child)?;
-                let (name, place) = (binding.name.clone(), binding.place);
-                reader.define(&mut wsdl.bindings, Sort::Binding, name, place, binding)?;
+                reader.define(
+                    wsdl,
+                    |wsdl| &mut wsdl.bindings,
+                    Sort::Binding,
+                    binding.name.clone(),
+                    child,
+                    binding,
+                )?;
             }
             "service" => reader.service(wsdl, child)?,
             "documentation" => {}
-            other => wsdl.note(Some(reader.place(child)), format!("wsdl:{other} is not part of WSDL 1.1; ignored")),
+            other => wsdl.note(
+                Some(reader.place(child)),
+                format!("wsdl:{other} is not part of WSDL 1.1; ignored"),
+            ),
         }
     }
     let name = root.attribute("name").map(str::to_owned);
-    Ok((Head { name, documentation: documentation(root), target_namespace }, imports))
+    Ok((
+        Head {
+            name,
+            documentation: documentation(root),
+            target_namespace,
+        },
+        imports,
+    ))
 }
 
 /// What reading one document needs at hand.
@@ -92,13 +152,23 @@ impl Reader<'_> {
             Some(value) => Ok(value.trim().to_owned()),
             None => {
                 let problem = format!("wsdl:{} has no {attribute}", node.tag_name().name());
-                Err(self.error(ErrorKind::Rule { rule: attribute, problem }, self.place(node)))
+                Err(self.error(
+                    ErrorKind::Rule {
+                        rule: attribute,
+                        problem,
+                    },
+                    self.place(node),
+                ))
             }
         }
     }
 
     /// An attribute that refers to a component.
-    pub(super) fn reference(&self, node: Node<'_, '_>, attribute: &'static str) -> Result<Reference> {
+    pub(super) fn reference(
+        &self,
+        node: Node<'_, '_>,
+        attribute: &'static str,
+    ) -> Result<Reference> {
         let value = self.required(node, attribute)?;
         let place = place_of_value(self.document, node, attribute);
         let (name, fallback) = match value.split_once(':') {
@@ -106,41 +176,81 @@ impl Reader<'_> {
                 Some(namespace) => (ExpandedName::new(namespace, local), None),
                 None => {
                     let expected = format!("a name whose prefix is declared (\"{prefix}\" is not)");
-                    let kind = ErrorKind::Value { attribute: attribute.to_owned(), found: value, expected };
+                    let kind = ErrorKind::Value {
+                        attribute: attribute.to_owned(),
+                        found: value,
+                        expected,
+                    };
                     return Err(self.error(kind, place));
                 }
             },
             None => {
                 let namespace = node.lookup_namespace_uri(None).unwrap_or("");
-                (ExpandedName::new(namespace, value.as_str()), Some(self.own_name(value)))
+                (
+                    ExpandedName::new(namespace, value.as_str()),
+                    Some(self.own_name(value)),
+                )
             }
         };
-        Ok(Reference { name, fallback, place })
+        Ok(Reference {
+            name,
+            fallback,
+            place,
+        })
     }
 
     pub(super) fn error(&self, kind: ErrorKind, place: Place) -> Error {
         Error::new(kind).at(self.documents.spell(place))
     }
 
+    /// Adds a component. Where one of its name is there, the first counts.
     fn define<T>(
-        &self, map: &mut IndexMap<ExpandedName, T>, sort: Sort, name: ExpandedName, place: Place, value: T,
+        &self,
+        wsdl: &mut Wsdl,
+        map: impl Fn(&mut Wsdl) -> &mut IndexMap<ExpandedName, T>,
+        sort: Sort,
+        name: ExpandedName,
+        node: Node<'_, '_>,
+        value: T,
     ) -> Result<()> {
-        match map.entry(name) {
+        match map(wsdl).entry(name) {
             Entry::Vacant(entry) => {
                 entry.insert(value);
                 Ok(())
             }
             Entry::Occupied(entry) => {
-                Err(self.error(ErrorKind::Duplicate { sort, name: entry.key().clone() }, place))
+                let name = entry.key().clone();
+                self.duplicate(wsdl, sort, name, node)
             }
         }
+    }
+
+    fn duplicate(
+        &self,
+        wsdl: &mut Wsdl,
+        sort: Sort,
+        name: ExpandedName,
+        node: Node<'_, '_>,
+    ) -> Result<()> {
+        if wsdl.is_strict {
+            return Err(self.error(ErrorKind::Duplicate { sort, name }, self.place(node)));
+        }
+        wsdl.note(
+            Some(self.place(node)),
+            format!("{sort} \"{name}\" is defined twice; the first counts"),
+        );
+        Ok(())
     }
 
     fn import(&self, imports: &mut Imports<'_, '_>, node: Node<'_, '_>) {
         // Without a location there is nothing to read; what is missing then shows as an undefined name.
         if let Some(location) = node.attribute("location") {
             let namespace = node.attribute("namespace").map(str::to_owned);
-            imports.documents.push((namespace, location.trim().to_owned(), place_of_value(self.document, node, "location")));
+            imports.documents.push((
+                namespace,
+                location.trim().to_owned(),
+                place_of_value(self.document, node, "location"),
+            ));
         }
     }
 
@@ -148,41 +258,75 @@ impl Reader<'_> {
     pub(super) fn extension(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) {
         let required = node.attribute((WSDL_NAMESPACE, "required"));
         if matches!(required.map(str::trim), Some("true" | "1")) {
-            let name = ExpandedName::new(node.tag_name().namespace().unwrap_or(""), node.tag_name().name());
-            wsdl.note(Some(self.place(node)), format!("extension \"{name}\" is required and not known; ignored"));
+            let name = ExpandedName::new(
+                node.tag_name().namespace().unwrap_or(""),
+                node.tag_name().name(),
+            );
+            wsdl.note(
+                Some(self.place(node)),
+                format!("extension \"{name}\" is required and not known; ignored"),
+            );
         }
     }
 
-    fn message(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
+    fn message(&self, node: Node<'_, '_>) -> Result<(ExpandedName, Message)> {
         let name = self.own_name(self.required(node, "name")?);
-        let parts = wsdl_children(node, "part").map(|part| self.part(part)).collect::<Result<Vec<_>>>()?;
+        let parts = wsdl_children(node, "part")
+            .map(|part| self.part(part))
+            .collect::<Result<Vec<_>>>()?;
         for (index, part) in parts.iter().enumerate() {
             if parts[..index].iter().any(|other| other.name == part.name) {
                 let name = ExpandedName::new("", part.name.as_str());
-                return Err(self.error(ErrorKind::Duplicate { sort: Sort::Part, name }, part.place));
+                return Err(self.error(
+                    ErrorKind::Duplicate {
+                        sort: Sort::Part,
+                        name,
+                    },
+                    part.place,
+                ));
             }
         }
-        self.define(&mut wsdl.messages, Sort::Message, name, self.place(node), Message { parts })
+        Ok((name, Message { parts }))
     }
 
     fn part(&self, node: Node<'_, '_>) -> Result<Part> {
         let content = match (node.attribute("element"), node.attribute("type")) {
             (Some(_), _) => PartContent::Element(self.reference(node, "element")?),
-            (None, Some(_)) => PartContent::Type(self.reference(node, "type")?),
+            (None, Some(_)) => {
+                let mut reference = self.reference(node, "type")?;
+                if OLD_XSD_NAMESPACES.contains(&&*reference.name.namespace) {
+                    reference.name.namespace = XSD_NAMESPACE.into();
+                }
+                PartContent::Type(reference)
+            }
             (None, None) => PartContent::Neither,
         };
-        Ok(Part { name: self.required(node, "name")?, content, place: self.place(node) })
+        Ok(Part {
+            name: self.required(node, "name")?,
+            content,
+            place: self.place(node),
+        })
     }
 
-    fn port_type(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
+    fn port_type(&self, node: Node<'_, '_>) -> Result<(ExpandedName, PortType)> {
         let name = self.own_name(self.required(node, "name")?);
-        let operations = wsdl_children(node, "operation").map(|one| self.operation(one)).collect::<Result<_>>()?;
-        self.define(&mut wsdl.port_types, Sort::PortType, name, self.place(node), PortType { operations })
+        let operations = wsdl_children(node, "operation")
+            .map(|one| self.operation(one))
+            .collect::<Result<_>>()?;
+        Ok((name, PortType { operations }))
     }
 
     fn operation(&self, node: Node<'_, '_>) -> Result<Operation> {
-        let uses = |local| wsdl_children(node, local).map(|one| self.message_use(one)).collect::<Result<Vec<_>>>();
-        let order: Vec<&str> = node.children().filter(|one| is_wsdl(*one)).map(|one| one.tag_name().name()).collect();
+        let uses = |local| {
+            wsdl_children(node, local)
+                .map(|one| self.message_use(one))
+                .collect::<Result<Vec<_>>>()
+        };
+        let order: Vec<&str> = node
+            .children()
+            .filter(|one| is_wsdl(*one))
+            .map(|one| one.tag_name().name())
+            .collect();
         let (input, output) = (position(&order, "input"), position(&order, "output"));
         let kind = match (input, output) {
             (Some(input), Some(output)) if output < input => TransmissionKind::SolicitResponse,
@@ -202,7 +346,9 @@ impl Reader<'_> {
     }
 
     fn message_use(&self, node: Node<'_, '_>) -> Result<Use> {
-        let action = ACTION_NAMESPACES.iter().find_map(|&namespace| node.attribute((namespace, "Action")));
+        let action = ACTION_NAMESPACES
+            .iter()
+            .find_map(|&namespace| node.attribute((namespace, "Action")));
         Ok(Use {
             name: node.attribute("name").map(str::to_owned),
             message: self.reference(node, "message")?,
@@ -214,11 +360,14 @@ impl Reader<'_> {
     fn service(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<()> {
         let name = self.own_name(self.required(node, "name")?);
         if wsdl.services.iter().any(|service| service.name == name) {
-            return Err(self.error(ErrorKind::Duplicate { sort: Sort::Service, name }, self.place(node)));
+            return self.duplicate(wsdl, Sort::Service, name, node);
         }
         let mut ports = Vec::new();
         for port in wsdl_children(node, "port") {
-            for child in port.children().filter(|child| child.is_element() && !is_wsdl(*child)) {
+            for child in port
+                .children()
+                .filter(|child| child.is_element() && !is_wsdl(*child))
+            {
                 if !child.has_tag_name_local("address") {
                     self.extension(wsdl, child);
                 }
@@ -230,7 +379,12 @@ impl Reader<'_> {
                 documentation: documentation(port),
             });
         }
-        wsdl.services.push(Service { name, documentation: documentation(node), ports });
+        wsdl.services.push(Service {
+            name,
+            document: self.document,
+            documentation: documentation(node),
+            ports,
+        });
         Ok(())
     }
 }
@@ -244,22 +398,38 @@ pub(super) fn is_wsdl(node: Node<'_, '_>) -> bool {
 }
 
 /// The children of a name of WSDL's own.
-pub(super) fn wsdl_children<'a, 'input>(node: Node<'a, 'input>, local: &'static str) -> impl Iterator<Item = Node<'a, 'input>> {
-    node.children().filter(move |child| is_wsdl(*child) && child.tag_name().name() == local)
+pub(super) fn wsdl_children<'a, 'input>(
+    node: Node<'a, 'input>,
+    local: &'static str,
+) -> impl Iterator<Item = Node<'a, 'input>> {
+    node.children()
+        .filter(move |child| is_wsdl(*child) && child.tag_name().name() == local)
 }
 
 /// The text of `wsdl:documentation`, its lines kept, their common indentation and outer blank lines not.
 pub(super) fn documentation(node: Node<'_, '_>) -> Option<String> {
     let found = wsdl_children(node, "documentation").next()?;
-    let text: String = found.descendants().filter(Node::is_text).filter_map(|text| text.text()).collect();
+    let text: String = found
+        .descendants()
+        .filter(Node::is_text)
+        .filter_map(|text| text.text())
+        .collect();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let indent = lines.iter().skip(1).filter(|line| !line.trim().is_empty());
-    let indent = indent.map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    let indent = indent
+        .map(|line| line.len() - line.trim_start().len())
+        .min()
+        .unwrap_or(0);
     let strip = |(index, line): (usize, &&str)| match index {
         0 => line.trim_start().to_owned(),
         _ => line.get(indent..).unwrap_or("").to_owned(),
     };
-    let text = lines.iter().enumerate().map(strip).collect::<Vec<_>>().join("\n");
+    let text = lines
+        .iter()
+        .enumerate()
+        .map(strip)
+        .collect::<Vec<_>>()
+        .join("\n");
     let text = text.trim();
     (!text.is_empty()).then(|| text.to_owned())
 }

@@ -4,9 +4,12 @@
 use roxmltree::Node;
 
 use super::read::{Reader, documentation, is_wsdl, wsdl_children};
-use super::{Binding, BindingFault, BindingKind, BindingMessage, BindingOperation, SoapBody, SoapHeader, Wsdl};
-use crate::definitions::{SoapVersion, Style};
+use super::{
+    Binding, BindingFault, BindingKind, BindingMessage, BindingOperation, SoapBody, SoapHeader,
+    Wsdl,
+};
 use crate::Result;
+use crate::definitions::{SoapVersion, Style};
 
 const MIME_NAMESPACE: &str = "http://schemas.xmlsoap.org/wsdl/mime/";
 
@@ -14,11 +17,18 @@ const MIME_NAMESPACE: &str = "http://schemas.xmlsoap.org/wsdl/mime/";
 ///
 /// # Errors
 /// When a name is missing or means nothing.
-pub(super) fn read_binding(reader: &Reader<'_>, wsdl: &mut Wsdl, node: Node<'_, '_>) -> Result<Binding> {
+pub(super) fn read_binding(
+    reader: &Reader<'_>,
+    wsdl: &mut Wsdl,
+    node: Node<'_, '_>,
+) -> Result<Binding> {
     let name = reader.own_name(reader.required(node, "name")?);
     let (kind, style) = binding_kind(node);
     let is_soap = matches!(kind, BindingKind::Soap { .. });
-    for child in node.children().filter(|child| child.is_element() && !is_wsdl(*child) && !is_soap_element(*child)) {
+    for child in node
+        .children()
+        .filter(|child| child.is_element() && !is_wsdl(*child) && !is_soap_element(*child))
+    {
         reader.extension(wsdl, child);
     }
     let mut operations = Vec::new();
@@ -39,19 +49,32 @@ pub(super) fn read_binding(reader: &Reader<'_>, wsdl: &mut Wsdl, node: Node<'_, 
 
 /// The address of a port, of whichever SOAP.
 pub(super) fn address(port: Node<'_, '_>) -> Option<String> {
-    let found = port.children().find(|child| child.is_element() && child.tag_name().name() == "address")?;
-    found.attribute("location").map(|location| location.trim().to_owned())
+    let found = port
+        .children()
+        .find(|child| child.is_element() && child.tag_name().name() == "address")?;
+    found
+        .attribute("location")
+        .map(|location| location.trim().to_owned())
 }
 
 fn binding_kind(node: Node<'_, '_>) -> (BindingKind, Style) {
-    let soap = node.children().find_map(|child| Some((child, soap_version(child)?)).filter(|_| child.tag_name().name() == "binding"));
+    let soap = node.children().find_map(|child| {
+        Some((child, soap_version(child)?)).filter(|_| child.tag_name().name() == "binding")
+    });
     let Some((soap, version)) = soap else {
-        let other = node.children().find(|child| child.is_element() && !is_wsdl(*child));
-        let namespace = other.and_then(|other| other.tag_name().namespace()).unwrap_or("");
+        let other = node
+            .children()
+            .find(|child| child.is_element() && !is_wsdl(*child));
+        let namespace = other
+            .and_then(|other| other.tag_name().namespace())
+            .unwrap_or("");
         return (BindingKind::Other(namespace.to_owned()), Style::Document);
     };
     let transport = soap.attribute("transport").unwrap_or("").trim().to_owned();
-    (BindingKind::Soap { version, transport }, style_of(soap).unwrap_or(Style::Document))
+    (
+        BindingKind::Soap { version, transport },
+        style_of(soap).unwrap_or(Style::Document),
+    )
 }
 
 fn style_of(node: Node<'_, '_>) -> Option<Style> {
@@ -64,7 +87,9 @@ fn style_of(node: Node<'_, '_>) -> Option<Style> {
 /// Which SOAP an extension element belongs to.
 fn soap_version(node: Node<'_, '_>) -> Option<SoapVersion> {
     let namespace = node.tag_name().namespace()?;
-    [SoapVersion::Soap11, SoapVersion::Soap12].into_iter().find(|version| version.binding_namespace() == namespace)
+    [SoapVersion::Soap11, SoapVersion::Soap12]
+        .into_iter()
+        .find(|version| version.binding_namespace() == namespace)
 }
 
 /// Of either SOAP: some WSDLs bind 1.2 with the operations of 1.1, and no one has ever meant both.
@@ -73,10 +98,15 @@ fn is_soap_element(node: Node<'_, '_>) -> bool {
 }
 
 fn soap_child<'a, 'input>(node: Node<'a, 'input>, local: &str) -> Option<Node<'a, 'input>> {
-    node.children().find(|child| is_soap_element(*child) && child.tag_name().name() == local)
+    node.children()
+        .find(|child| is_soap_element(*child) && child.tag_name().name() == local)
 }
 
-fn read_operation(reader: &Reader<'_>, node: Node<'_, '_>, default_style: Style) -> Result<BindingOperation> {
+fn read_operation(
+    reader: &Reader<'_>,
+    node: Node<'_, '_>,
+    default_style: Style,
+) -> Result<BindingOperation> {
     let soap = soap_child(node, "operation");
     let message = |local| match wsdl_children(node, local).next() {
         Some(message) => read_message(reader, message),
@@ -84,7 +114,9 @@ fn read_operation(reader: &Reader<'_>, node: Node<'_, '_>, default_style: Style)
     };
     Ok(BindingOperation {
         name: reader.required(node, "name")?,
-        soap_action: soap.and_then(|soap| soap.attribute("soapAction")).map(|action| action.trim().to_owned()),
+        soap_action: soap
+            .and_then(|soap| soap.attribute("soapAction"))
+            .map(|action| action.trim().to_owned()),
         style: soap.and_then(style_of).unwrap_or(default_style),
         documentation: documentation(node),
         input: message("input")?,
@@ -95,15 +127,22 @@ fn read_operation(reader: &Reader<'_>, node: Node<'_, '_>, default_style: Style)
 }
 
 fn read_message(reader: &Reader<'_>, node: Node<'_, '_>) -> Result<BindingMessage> {
-    let mut message = BindingMessage { name: node.attribute("name").map(str::to_owned), ..BindingMessage::default() };
+    let mut message = BindingMessage {
+        name: node.attribute("name").map(str::to_owned),
+        ..BindingMessage::default()
+    };
     // The Body may sit in a `mime:part` of a `mime:multipartRelated`; its siblings are attachments.
     for child in node.descendants().filter(Node::is_element) {
         match child.tag_name().name() {
             "body" if is_soap_element(child) => message.body = read_body(child),
             "header" if is_soap_element(child) => message.headers.push(read_header(reader, child)?),
-            "headerfault" if is_soap_element(child) => message.header_faults.push(read_header(reader, child)?),
+            "headerfault" if is_soap_element(child) => {
+                message.header_faults.push(read_header(reader, child)?)
+            }
             "content" if child.tag_name().namespace() == Some(MIME_NAMESPACE) => {
-                message.attachments.extend(child.attribute("part").map(str::to_owned));
+                message
+                    .attachments
+                    .extend(child.attribute("part").map(str::to_owned));
             }
             _ => {}
         }
@@ -113,8 +152,12 @@ fn read_message(reader: &Reader<'_>, node: Node<'_, '_>) -> Result<BindingMessag
 
 fn read_body(node: Node<'_, '_>) -> SoapBody {
     SoapBody {
-        parts: node.attribute("parts").map(|parts| parts.split_whitespace().map(str::to_owned).collect()),
-        namespace: node.attribute("namespace").map(|namespace| namespace.trim().to_owned()),
+        parts: node
+            .attribute("parts")
+            .map(|parts| parts.split_whitespace().map(str::to_owned).collect()),
+        namespace: node
+            .attribute("namespace")
+            .map(|namespace| namespace.trim().to_owned()),
         encoded: is_encoded(node),
     }
 }
@@ -127,13 +170,18 @@ fn read_header(reader: &Reader<'_>, node: Node<'_, '_>) -> Result<SoapHeader> {
     Ok(SoapHeader {
         message: reader.reference(node, "message")?,
         part: reader.required(node, "part")?,
-        namespace: node.attribute("namespace").map(|namespace| namespace.trim().to_owned()),
+        namespace: node
+            .attribute("namespace")
+            .map(|namespace| namespace.trim().to_owned()),
     })
 }
 
 fn read_fault(node: Node<'_, '_>) -> BindingFault {
     let soap = soap_child(node, "fault");
-    let name = node.attribute("name").or_else(|| soap?.attribute("name")).unwrap_or("");
+    let name = node
+        .attribute("name")
+        .or_else(|| soap?.attribute("name"))
+        .unwrap_or("");
     BindingFault {
         name: name.trim().to_owned(),
         encoded: soap.is_some_and(is_encoded),

@@ -412,7 +412,7 @@ impl<'l> SchemaSetBuilder<'l> {
     }
 
     /// Does a reference to a name of this namespace need a schema? Not so for what is built in.
-    pub(super) fn mention(&mut self, namespace: &Arc<str>) {
+    pub(crate) fn mention(&mut self, namespace: &Arc<str>) {
         if &**namespace != XSD_NAMESPACE && !self.mentioned.contains(namespace) {
             self.mentioned.insert(namespace.clone());
         }

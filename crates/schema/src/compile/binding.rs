@@ -1,0 +1,856 @@
+//! Bindings, resolved: each operation of a binding is matched with that of its port type, its messages with their parts,
+//! and both Envelopes of the binding become elements of the Plan.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use bsoap_codec::plan::{Content, ElementId, PlanBuilder, TypeId};
+use indexmap::IndexMap;
+
+use super::envelope::{BuiltIns, Envelopes, Faults, Traffic, merge, part_element, rpc_wrapper};
+use super::{Compiled, Compiler};
+use crate::components::{self, SchemaSet, Strictness};
+use crate::definitions::{
+    Binding, Body, FaultMessage, HeaderPart, Message, Operation, Part, SoapVersion, Style,
+    TransmissionKind, Uncallable,
+};
+use crate::document::Place;
+use crate::name::XSD_NAMESPACE;
+use crate::wsdl::{
+    self, BindingKind, BindingMessage, BindingOperation, PartContent, SoapHeader, Wsdl,
+};
+use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
+
+/// The bindings of a WSDL with the Plan they belong to.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) compiled: Compiled,
+    pub(crate) bindings: IndexMap<ExpandedName, Arc<Binding>>,
+    pub(crate) notes: Vec<(Option<Place>, String)>,
+}
+
+/// Compiles what messages carry, then every SOAP binding. A binding that no port uses may be broken; and unless strict,
+/// an operation that refers to nothing is left out.
+///
+/// # Errors
+/// When what an operation of a used binding carries cannot be compiled; if strict, when a name means nothing.
+pub(crate) fn bind_all(wsdl: &Wsdl, mut compiler: Compiler<'_>) -> Result<Bound> {
+    let schemas = compiler.schemas();
+    let ports = wsdl.services.iter().flat_map(|service| &service.ports);
+    let used: HashSet<&ExpandedName> = ports
+        .filter_map(|port| wsdl::find(&wsdl.bindings, &port.binding))
+        .map(|(name, _)| name)
+        .collect();
+    let built_ins = BuiltIns {
+        boolean: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "boolean"))?,
+        name: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "QName"))?,
+        string: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "string"))?,
+        uri: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "anyURI"))?,
+    };
+    let mut notes = Vec::new();
+    request_parts(wsdl, &used, &mut compiler, &mut notes)?;
+    for version in [SoapVersion::Soap11, SoapVersion::Soap12] {
+        compiler
+            .builder()
+            .prefix(version.envelope_namespace(), "soap");
+    }
+    let is_strict = compiler.is_strict();
+    let mut compiled = compiler.finish()?;
+    let mut bindings = IndexMap::new();
+    let mut binder = Binder {
+        wsdl,
+        schemas,
+        elements: &compiled.elements,
+        types: &compiled.types,
+        builder: &mut compiled.builder,
+        is_strict,
+        envelopes: Envelopes::new(built_ins),
+        parts: HashMap::new(),
+        wrappers: HashMap::new(),
+        notes,
+    };
+    for (name, raw) in &wsdl.bindings {
+        match binder.bind(raw) {
+            Ok(bound) => bindings.extend(bound.map(|bound| (name.clone(), Arc::new(bound)))),
+            Err(error) if used.contains(name) => return Err(error),
+            Err(error) => binder.notes.push((
+                Some(raw.place),
+                format!("binding \"{name}\" is not used and left out: {error}"),
+            )),
+        }
+    }
+    let notes = binder.notes;
+    Ok(Bound {
+        compiled,
+        bindings,
+        notes,
+    })
+}
+
+/// Asks the compiler for the elements and types of messages: first those that ports lead to, then, as far as they make
+/// sense, all others and all global elements.
+fn request_parts(
+    wsdl: &Wsdl,
+    used: &HashSet<&ExpandedName>,
+    compiler: &mut Compiler<'_>,
+    notes: &mut Vec<(Option<Place>, String)>,
+) -> Result<()> {
+    let needed = needed_messages(wsdl, used);
+    let request = |compiler: &mut Compiler<'_>, part: &wsdl::Part| match &part.content {
+        PartContent::Element(reference) => request_element(compiler, reference),
+        PartContent::Type(reference) => request_type(compiler, reference),
+        PartContent::Neither => Ok(()),
+    };
+    let (needed, others): (Vec<_>, Vec<_>) = wsdl
+        .messages
+        .iter()
+        .partition(|(name, _)| needed.contains(name));
+    for part in needed.iter().flat_map(|(_, message)| &message.parts) {
+        match request(compiler, part) {
+            // The operation will be left out, and noted. But if a document could not be had, say so.
+            Err(error) if is_loose_end(&error) && !compiler.is_strict() => {}
+            done => done?,
+        }
+    }
+    compiler.tolerate();
+    for part in others.iter().flat_map(|(_, message)| &message.parts) {
+        if let Err(error) = request(compiler, part) {
+            notes.push((None, error.to_string()));
+        }
+    }
+    let globals: Vec<ExpandedName> = compiler
+        .schemas()
+        .global_elements()
+        .map(|element| element.name.clone())
+        .collect();
+    for name in globals {
+        if let Err(error) = compiler.global_element(&name) {
+            notes.push((None, error.to_string()));
+        }
+    }
+    Ok(())
+}
+
+fn request_element(compiler: &mut Compiler<'_>, reference: &wsdl::Reference) -> Result<()> {
+    let schemas = compiler.schemas();
+    let is_known = |name: &&ExpandedName| schemas.named_element(name).is_some();
+    let name = reference
+        .candidates()
+        .find(is_known)
+        .ok_or_else(|| undefined(schemas, Sort::Element, reference))?;
+    compiler
+        .global_element(name)
+        .map(|_| ())
+        .map_err(|error| error.at(schemas.documents().spell(reference.place)))
+}
+
+fn request_type(compiler: &mut Compiler<'_>, reference: &wsdl::Reference) -> Result<()> {
+    let schemas = compiler.schemas();
+    let is_known = |name: &&ExpandedName| {
+        schemas.named_type(name).is_some() || *name.namespace == *XSD_NAMESPACE
+    };
+    let name = reference
+        .candidates()
+        .find(is_known)
+        .ok_or_else(|| undefined(schemas, Sort::Type, reference))?;
+    compiler
+        .type_named(name)
+        .map(|_| ())
+        .map_err(|error| error.at(schemas.documents().spell(reference.place)))
+}
+
+/// A reference of the WSDL itself to something that no document defines, while all documents could be had.
+fn is_loose_end(error: &Error) -> bool {
+    match error.kind() {
+        ErrorKind::Undefined { cause, sort, .. } => {
+            cause.is_none() && !matches!(sort, Sort::Attribute | Sort::Group | Sort::AttributeGroup)
+        }
+        ErrorKind::Rule { rule, .. } => matches!(*rule, "binding" | "part"),
+        _ => false,
+    }
+}
+
+fn undefined(schemas: &SchemaSet, sort: Sort, reference: &wsdl::Reference) -> Error {
+    schemas.undefined(
+        sort,
+        &components::Reference {
+            name: reference.name.clone(),
+            place: reference.place,
+        },
+    )
+}
+
+/// The messages that the bindings in use lead to.
+fn needed_messages<'a>(wsdl: &'a Wsdl, used: &HashSet<&ExpandedName>) -> HashSet<&'a ExpandedName> {
+    let mut needed = HashSet::new();
+    let mut need = |reference: &wsdl::Reference| {
+        needed.extend(
+            reference
+                .candidates()
+                .find_map(|name| wsdl.messages.get_key_value(name))
+                .map(|(name, _)| name),
+        );
+    };
+    let is_used = |(name, binding): &(&ExpandedName, &wsdl::Binding)| {
+        used.contains(name) && matches!(binding.kind, BindingKind::Soap { .. })
+    };
+    for (_, binding) in wsdl.bindings.iter().filter(is_used) {
+        for side in binding
+            .operations
+            .iter()
+            .flat_map(|operation| [&operation.input, &operation.output])
+        {
+            side.headers
+                .iter()
+                .chain(&side.header_faults)
+                .for_each(|header| need(&header.message));
+        }
+        let port_type = binding
+            .port_type
+            .candidates()
+            .find_map(|name| wsdl.port_types.get(name));
+        for operation in port_type
+            .into_iter()
+            .flat_map(|port_type| &port_type.operations)
+        {
+            let is_bound = binding
+                .operations
+                .iter()
+                .any(|bound| bound.name == operation.name);
+            if is_bound
+                && matches!(
+                    operation.kind,
+                    TransmissionKind::OneWay | TransmissionKind::RequestResponse
+                )
+            {
+                operation
+                    .input
+                    .iter()
+                    .chain(&operation.output)
+                    .chain(&operation.faults)
+                    .for_each(|used| need(&used.message));
+            }
+        }
+    }
+    needed
+}
+
+/// Turns bindings as written into bindings resolved. All types are defined by now.
+#[derive(Debug)]
+struct Binder<'a> {
+    wsdl: &'a Wsdl,
+    schemas: &'a SchemaSet,
+    elements: &'a HashMap<ExpandedName, ElementId>,
+    types: &'a HashMap<ExpandedName, TypeId>,
+    builder: &'a mut PlanBuilder,
+    is_strict: bool,
+    envelopes: Envelopes,
+    /// Elements made for parts that have a type, so that two bindings of a port type share them.
+    parts: HashMap<(String, String, TypeId, bool), ElementId>,
+    /// Elements made for rpc messages, likewise.
+    wrappers: HashMap<(String, String, Vec<(ElementId, bool)>), ElementId>,
+    notes: Vec<(Option<Place>, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Direction {
+    Request,
+    Response,
+}
+
+/// An operation as the binding and as the port type has it.
+type Matched<'a> = (&'a BindingOperation, &'a wsdl::Operation);
+
+/// A part and the element it appears as.
+type Placed<'a> = (&'a wsdl::Part, ElementId);
+
+/// The binding at work.
+struct Work {
+    namespace: Arc<str>,
+    version: SoapVersion,
+    request: Traffic,
+    response: Traffic,
+    details: Vec<ElementId>,
+    /// The children of each rpc wrapper, of all operations that share its name.
+    shapes: IndexMap<(Direction, String, String), Vec<(ElementId, bool)>>,
+}
+
+impl Work {
+    fn traffic(&mut self, direction: Direction) -> &mut Traffic {
+        match direction {
+            Direction::Request => &mut self.request,
+            Direction::Response => &mut self.response,
+        }
+    }
+}
+
+impl<'a> Binder<'a> {
+    /// A binding by its raw form; `None` if it is not SOAP.
+    ///
+    /// # Errors
+    /// When a name it uses means nothing.
+    fn bind(&mut self, raw: &'a wsdl::Binding) -> Result<Option<Binding>> {
+        let BindingKind::Soap { version, transport } = &raw.kind else {
+            return Ok(None);
+        };
+        let documents = self.schemas.documents();
+        let (port_type_name, port_type) = wsdl::resolve(
+            &self.wsdl.port_types,
+            &raw.port_type,
+            Sort::PortType,
+            documents,
+        )?;
+        let mut uncallable = Vec::new();
+        let mut callable: Vec<Matched<'a>> = Vec::new();
+        for (index, operation) in raw.operations.iter().enumerate() {
+            let matched = self
+                .matching(port_type, raw, index)
+                .ok_or_else(|| self.no_operation(operation, port_type_name));
+            let Some(matched) = self.unless_loose(operation, matched)? else {
+                continue;
+            };
+            match matched.kind {
+                TransmissionKind::OneWay | TransmissionKind::RequestResponse => {
+                    callable.push((operation, matched))
+                }
+                kind => uncallable.push(Uncallable {
+                    name: operation.name.clone(),
+                    kind,
+                }),
+            }
+        }
+        let mut work = Work {
+            namespace: raw.name.namespace.clone(),
+            version: *version,
+            request: Traffic::default(),
+            response: Traffic::default(),
+            details: Vec::new(),
+            shapes: IndexMap::new(),
+        };
+        let mut shaped = Vec::with_capacity(callable.len());
+        for matched in callable {
+            let done = self.shape(&mut work, matched);
+            shaped.extend(self.unless_loose(matched.0, done)?.map(|()| matched));
+        }
+        let mut operations = Vec::with_capacity(shaped.len());
+        for matched in shaped {
+            let operation = self.operation(&mut work, matched);
+            operations.extend(self.unless_loose(matched.0, operation)?);
+        }
+        Ok(Some(Binding {
+            name: raw.name.local.to_string(),
+            namespace: raw.name.namespace.to_string(),
+            port_type: port_type_name.local.to_string(),
+            version: *version,
+            transport: transport.clone(),
+            operations,
+            uncallable,
+            request: self
+                .envelopes
+                .envelope(self.builder, *version, &work.request, Faults::None),
+            response: self.envelopes.envelope(
+                self.builder,
+                *version,
+                &work.response,
+                Faults::Declared(&work.details),
+            ),
+            documentation: raw.documentation.clone(),
+        }))
+    }
+
+    /// What was made of an operation; `None` and a note if it refers to nothing and that may be passed over.
+    fn unless_loose<T>(
+        &mut self,
+        operation: &BindingOperation,
+        made: Result<T>,
+    ) -> Result<Option<T>> {
+        match made {
+            Ok(made) => Ok(Some(made)),
+            Err(error) if is_loose_end(&error) && !self.is_strict => {
+                self.notes.push((
+                    Some(operation.place),
+                    format!("operation \"{}\" is left out: {error}", operation.name),
+                ));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The port type's operation for the binding's operation number `index`: by name; overloaded ones by the names of
+    /// their input and output, and where these do not tell, by order. (WSDL 1.1 §2.5)
+    fn matching(
+        &self,
+        port_type: &'a wsdl::PortType,
+        raw: &wsdl::Binding,
+        index: usize,
+    ) -> Option<&'a wsdl::Operation> {
+        let operation = &raw.operations[index];
+        let candidates: Vec<_> = port_type
+            .operations
+            .iter()
+            .filter(|one| one.name == operation.name)
+            .collect();
+        if candidates.len() < 2 {
+            return candidates.first().copied();
+        }
+        let named = |one: &wsdl::Operation| {
+            let fits = |stated: &Option<String>, used: &Option<wsdl::Use>, default: String| {
+                let name = used
+                    .as_ref()
+                    .map(|used| used.name.clone().unwrap_or(default));
+                stated.is_none() || *stated == name
+            };
+            let input = match one.kind {
+                TransmissionKind::OneWay => one.name.clone(),
+                _ => format!("{}Request", one.name),
+            };
+            fits(&operation.input.name, &one.input, input)
+                && fits(
+                    &operation.output.name,
+                    &one.output,
+                    format!("{}Response", one.name),
+                )
+        };
+        let by_name: Vec<_> = candidates.iter().filter(|one| named(one)).collect();
+        if let [only] = by_name[..] {
+            return Some(only);
+        }
+        let ordinal = raw.operations[..index]
+            .iter()
+            .filter(|one| one.name == operation.name)
+            .count();
+        candidates.get(ordinal).copied()
+    }
+
+    fn no_operation(&self, operation: &BindingOperation, port_type: &ExpandedName) -> Error {
+        let problem = format!(
+            "operation \"{}\" is not one of port type \"{port_type}\"",
+            operation.name
+        );
+        self.broken("binding", problem, operation.place)
+    }
+
+    fn broken(&self, rule: &'static str, problem: String, place: Place) -> Error {
+        Error::new(ErrorKind::Rule { rule, problem }).at(self.schemas.documents().spell(place))
+    }
+
+    /// Notes what children the rpc wrappers of an operation have.
+    fn shape(&mut self, work: &mut Work, (bound, declared): Matched<'a>) -> Result<()> {
+        if bound.style != Style::Rpc {
+            return Ok(());
+        }
+        for (direction, side, used) in sides(bound, declared) {
+            let key = self.wrapper_name(work, bound, direction);
+            let parts = self.body_parts(side, used, Style::Rpc)?;
+            let elements: Vec<ElementId> = parts.iter().map(|&(_, element)| element).collect();
+            match work
+                .shapes
+                .get_mut(&(direction, key.0.clone(), key.1.clone()))
+            {
+                Some(known) => merge(self.builder, known, &elements),
+                None => {
+                    work.shapes.insert(
+                        (direction, key.0, key.1),
+                        elements
+                            .into_iter()
+                            .map(|element| (element, true))
+                            .collect(),
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The wrapper of an rpc message: named after the operation, in the namespace of `soap:body`. (WSDL 1.1 §3.5)
+    fn wrapper_name(
+        &self,
+        work: &Work,
+        bound: &BindingOperation,
+        direction: Direction,
+    ) -> (String, String) {
+        let (side, local) = match direction {
+            Direction::Request => (&bound.input, bound.name.clone()),
+            Direction::Response => (&bound.output, format!("{}Response", bound.name)),
+        };
+        (
+            side.body
+                .namespace
+                .clone()
+                .unwrap_or_else(|| work.namespace.to_string()),
+            local,
+        )
+    }
+
+    fn operation(&mut self, work: &mut Work, matched: Matched<'a>) -> Result<Operation> {
+        let (bound, declared) = matched;
+        let mut input = None;
+        let mut output = None;
+        for (direction, side, used) in sides(bound, declared) {
+            let message = self.message(work, bound, direction, side, used)?;
+            match direction {
+                Direction::Request => input = Some(message),
+                Direction::Response => output = Some(message),
+            }
+        }
+        let faults = self.faults(work, matched)?;
+        let Some(input) = input else {
+            return Err(self.broken(
+                "operation",
+                format!("operation \"{}\" has no input", bound.name),
+                declared.place,
+            ));
+        };
+        let encoded = bound.input.body.encoded
+            || bound.output.body.encoded
+            || bound.faults.iter().any(|fault| fault.encoded);
+        Ok(Operation {
+            name: bound.name.clone(),
+            soap_action: bound.soap_action.clone(),
+            style: bound.style,
+            encoded,
+            documentation: declared
+                .documentation
+                .clone()
+                .or_else(|| bound.documentation.clone()),
+            input,
+            output,
+            faults,
+        })
+    }
+
+    fn message(
+        &mut self,
+        work: &mut Work,
+        bound: &'a BindingOperation,
+        direction: Direction,
+        side: &'a BindingMessage,
+        used: &'a wsdl::Use,
+    ) -> Result<Message> {
+        let (name, _) = self.abstract_message(&used.message)?;
+        let mut headers = Vec::new();
+        for header in &side.headers {
+            let block = self.header_block(work.version, header);
+            let Some(block) = self.unless_loose_header(header, block)? else {
+                continue;
+            };
+            let branch = work.traffic(direction).header(block);
+            headers.push(HeaderPart {
+                name: header.part.clone(),
+                element: block,
+                branch,
+            });
+        }
+        for header in &side.header_faults {
+            let block = self.header_block(work.version, header);
+            if let Some(block) = self.unless_loose_header(header, block)? {
+                work.response.header(block);
+            }
+        }
+        let parts = self.body_parts(side, used, bound.style)?;
+        let named = |parts: &[Placed<'_>]| -> Vec<Part> {
+            parts
+                .iter()
+                .map(|&(part, element)| Part {
+                    name: part.name.clone(),
+                    element,
+                })
+                .collect()
+        };
+        let (body, elements) = match (bound.style, &parts[..]) {
+            (Style::Rpc, _) => {
+                let (namespace, local) = self.wrapper_name(work, bound, direction);
+                let children = &work.shapes[&(direction, namespace.clone(), local.clone())];
+                let wrapper = self.rpc_wrapper(namespace, local, children.clone());
+                (
+                    Body::Rpc {
+                        wrapper,
+                        parts: named(&parts),
+                    },
+                    vec![wrapper],
+                )
+            }
+            (Style::Document, []) => (Body::Empty, Vec::new()),
+            (Style::Document, [(part, element)])
+                if matches!(part.content, PartContent::Element(_)) && self.is_wrapper(*element) =>
+            {
+                (Body::Wrapped { wrapper: *element }, vec![*element])
+            }
+            (Style::Document, parts) => (
+                Body::Bare {
+                    parts: named(parts),
+                },
+                parts.iter().map(|&(_, element)| element).collect(),
+            ),
+        };
+        let branch = work.traffic(direction).branch(self.builder, &elements);
+        Ok(Message {
+            name: name.local.to_string(),
+            body,
+            headers,
+            branch,
+            action: used.action.clone(),
+        })
+    }
+
+    /// Are the arguments this element's children? So wherever they have names: an element of complex type without text.
+    /// (Stricter definitions also ask for the operation's name; with or without it the message is the same.)
+    fn is_wrapper(&self, element: ElementId) -> bool {
+        let def = self.builder.element_def(element);
+        let Some(ty) = self.builder.type_def(def.ty) else {
+            return false;
+        };
+        !def.is_abstract
+            && !ty.is_abstract
+            && matches!(ty.content, Content::Particle(_) | Content::Empty)
+    }
+
+    fn rpc_wrapper(
+        &mut self,
+        namespace: String,
+        local: String,
+        parts: Vec<(ElementId, bool)>,
+    ) -> ElementId {
+        let builder = &mut *self.builder;
+        *self
+            .wrappers
+            .entry((namespace, local, parts))
+            .or_insert_with_key(|(namespace, local, parts)| {
+                rpc_wrapper(builder, namespace, local, parts)
+            })
+    }
+
+    fn abstract_message(
+        &self,
+        reference: &wsdl::Reference,
+    ) -> Result<(&'a ExpandedName, &'a wsdl::Message)> {
+        wsdl::resolve(
+            &self.wsdl.messages,
+            reference,
+            Sort::Message,
+            self.schemas.documents(),
+        )
+    }
+
+    /// The parts in the Body: those named, or all but attachments and header blocks.
+    fn body_parts(
+        &mut self,
+        side: &'a BindingMessage,
+        used: &'a wsdl::Use,
+        style: Style,
+    ) -> Result<Vec<Placed<'a>>> {
+        let (name, message) = self.abstract_message(&used.message)?;
+        let mut parts = Vec::new();
+        for part in self.select_parts(side, name, message, used)? {
+            let element = match (&part.content, style) {
+                (PartContent::Neither, _) => {
+                    self.notes.push((
+                        Some(part.place),
+                        format!(
+                            "part \"{}\" has neither element nor type; ignored",
+                            part.name
+                        ),
+                    ));
+                    continue;
+                }
+                (PartContent::Element(reference), _) => self.element(reference)?,
+                (PartContent::Type(reference), style) => {
+                    let ty = self.ty(reference)?;
+                    // What is encoded may leave out any value. (SOAP 1.1 §5.1)
+                    let nillable = style == Style::Rpc && side.body.encoded;
+                    self.part_element("", &part.name, ty, nillable)
+                }
+            };
+            parts.push((part, element));
+        }
+        Ok(parts)
+    }
+
+    fn select_parts(
+        &mut self,
+        side: &'a BindingMessage,
+        name: &ExpandedName,
+        message: &'a wsdl::Message,
+        used: &wsdl::Use,
+    ) -> Result<Vec<&'a wsdl::Part>> {
+        if let Some(names) = &side.body.parts {
+            let mut parts = Vec::with_capacity(names.len());
+            for part in names {
+                let found = message.parts.iter().find(|one| one.name == *part);
+                let found = found.ok_or_else(|| self.no_part(name, part, used.message.place));
+                match found {
+                    Err(error) if !self.is_strict => self.notes.push((
+                        Some(used.message.place),
+                        format!("a part is left out: {}", error.kind()),
+                    )),
+                    found => parts.push(found?),
+                }
+            }
+            return Ok(parts);
+        }
+        let in_header = |part: &wsdl::Part| {
+            let same = |header: &SoapHeader| {
+                header.message.name == *name || header.message.fallback.as_ref() == Some(name)
+            };
+            side.headers
+                .iter()
+                .any(|header| header.part == part.name && same(header))
+        };
+        let is_body =
+            |part: &&wsdl::Part| !side.attachments.contains(&part.name) && !in_header(part);
+        Ok(message.parts.iter().filter(is_body).collect())
+    }
+
+    fn no_part(&self, message: &ExpandedName, part: &str, place: Place) -> Error {
+        self.broken(
+            "part",
+            format!("part \"{part}\" is not one of message \"{message}\""),
+            place,
+        )
+    }
+
+    fn part_element(
+        &mut self,
+        namespace: &str,
+        local: &str,
+        ty: TypeId,
+        nillable: bool,
+    ) -> ElementId {
+        let builder = &mut *self.builder;
+        let key = (namespace.to_owned(), local.to_owned(), ty, nillable);
+        *self
+            .parts
+            .entry(key)
+            .or_insert_with(|| part_element(builder, namespace, local, ty, nillable))
+    }
+
+    fn header_block(&mut self, version: SoapVersion, header: &'a SoapHeader) -> Result<ElementId> {
+        let (name, message) = self.abstract_message(&header.message)?;
+        let part = message.parts.iter().find(|part| part.name == header.part);
+        let part = part.ok_or_else(|| self.no_part(name, &header.part, header.message.place))?;
+        let element = self.part_as_element(part, header.namespace.as_deref().unwrap_or(""))?;
+        let element = element.ok_or_else(|| self.no_part(name, &header.part, part.place))?;
+        Ok(self.envelopes.header_block(self.builder, version, element))
+    }
+
+    /// A header block that refers to nothing is left out, its operation is not.
+    fn unless_loose_header(
+        &mut self,
+        header: &SoapHeader,
+        made: Result<ElementId>,
+    ) -> Result<Option<ElementId>> {
+        match made {
+            Err(error) if is_loose_end(&error) && !self.is_strict => {
+                self.notes.push((
+                    Some(header.message.place),
+                    format!("header block \"{}\" is left out: {error}", header.part),
+                ));
+                Ok(None)
+            }
+            made => made.map(Some),
+        }
+    }
+
+    /// The element of a part on its own; `None` if it has neither element nor type.
+    fn part_as_element(
+        &mut self,
+        part: &'a wsdl::Part,
+        namespace: &str,
+    ) -> Result<Option<ElementId>> {
+        Ok(match &part.content {
+            PartContent::Element(reference) => Some(self.element(reference)?),
+            PartContent::Type(reference) => {
+                let ty = self.ty(reference)?;
+                Some(self.part_element(namespace, &part.name, ty, false))
+            }
+            PartContent::Neither => None,
+        })
+    }
+
+    fn faults(
+        &mut self,
+        work: &mut Work,
+        (bound, declared): Matched<'a>,
+    ) -> Result<Vec<FaultMessage>> {
+        for fault in &bound.faults {
+            if !declared
+                .faults
+                .iter()
+                .any(|one| one.name.as_deref() == Some(&fault.name))
+            {
+                let message = format!(
+                    "fault \"{}\" is not one of operation \"{}\"; ignored",
+                    fault.name, declared.name
+                );
+                self.notes.push((Some(bound.place), message));
+            }
+        }
+        let mut faults = Vec::new();
+        for fault in &declared.faults {
+            let (name, message) = self.abstract_message(&fault.message)?;
+            let detail = match message.parts.first() {
+                Some(part) => self.part_as_element(part, "")?,
+                None => None,
+            };
+            if let Some(detail) = detail.filter(|detail| !work.details.contains(detail)) {
+                work.details.push(detail);
+            }
+            let name = fault.name.clone().unwrap_or_else(|| name.local.to_string());
+            faults.push(FaultMessage {
+                name,
+                detail,
+                documentation: fault.documentation.clone(),
+            });
+        }
+        Ok(faults)
+    }
+
+    fn element(&self, reference: &wsdl::Reference) -> Result<ElementId> {
+        self.lookup(self.elements, reference, Sort::Element)
+    }
+
+    fn ty(&self, reference: &wsdl::Reference) -> Result<TypeId> {
+        self.lookup(self.types, reference, Sort::Type)
+    }
+
+    fn lookup<T: Copy>(
+        &self,
+        map: &HashMap<ExpandedName, T>,
+        reference: &wsdl::Reference,
+        sort: Sort,
+    ) -> Result<T> {
+        reference
+            .candidates()
+            .find_map(|name| map.get(name))
+            .copied()
+            .ok_or_else(|| undefined(self.schemas, sort, reference))
+    }
+}
+
+/// The directions of an operation that have a message.
+fn sides<'a>(
+    bound: &'a BindingOperation,
+    declared: &'a wsdl::Operation,
+) -> Vec<(Direction, &'a BindingMessage, &'a wsdl::Use)> {
+    let input = declared
+        .input
+        .as_ref()
+        .map(|used| (Direction::Request, &bound.input, used));
+    let output = declared
+        .output
+        .as_ref()
+        .map(|used| (Direction::Response, &bound.output, used));
+    input.into_iter().chain(output).collect()
+}
+
+impl Compiler<'_> {
+    fn is_strict(&self) -> bool {
+        self.set.strictness == Strictness::Strict
+    }
+
+    /// From now on, what is broken is passed over.
+    fn tolerate(&mut self) {
+        self.is_tentative = true;
+    }
+}

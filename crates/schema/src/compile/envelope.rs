@@ -1,0 +1,523 @@
+//! The Envelopes of a binding: how messages, parts, headers and faults of a WSDL become elements of the Plan.
+//!
+//! ```text
+//! Envelope ─┬─ Header? ── (block₁ | block₂ | … | any)*      block: the declared element + mustUnderstand, actor …
+//!           └─ Body ───── (branch₁ | branch₂ | … | Fault)?  branch: the first body element of one or more operations
+//! ```
+//!
+//! A binding has two of them, one for requests and one for responses. What goes into a branch follows from the style:
+//! the part's own element (document), the parts one after the other (document with several parts), or an element named
+//! after the operation with the parts as children (rpc).
+
+use std::collections::HashMap;
+
+use bsoap_codec::plan::{
+    AttributeDef, Content, ElementDef, ElementId, LeafId, NamespaceConstraint, ParticleDef,
+    ParticleId, PlanBuilder, ProcessContents, Role, TermDef, TypeDef, TypeId, UNBOUNDED, Wildcard,
+};
+
+use crate::definitions::SoapVersion;
+use crate::name::XML_NAMESPACE;
+
+/// The built-in types that SOAP itself needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BuiltIns {
+    pub(crate) boolean: TypeId,
+    pub(crate) name: TypeId,
+    pub(crate) string: TypeId,
+    pub(crate) uri: TypeId,
+}
+
+/// Makes the parts of SOAP itself, and variants of declared elements for use as header blocks.
+#[derive(Debug)]
+pub(crate) struct Envelopes {
+    built_ins: BuiltIns,
+    /// Types with the attributes of a header block, by the type as declared.
+    block_types: HashMap<(SoapVersion, TypeId), TypeId>,
+    blocks: HashMap<(SoapVersion, ElementId), ElementId>,
+}
+
+/// What one direction of a binding may carry.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    /// Each branch: the elements of the Body, one after the other, and whether each is always there.
+    branches: Vec<Vec<(ElementId, bool)>>,
+    /// The header blocks, as variants.
+    headers: Vec<ElementId>,
+}
+
+/// What a Body may hold besides its branches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Faults<'a> {
+    /// Nothing: it is a request's.
+    None,
+    /// A Fault, with these elements declared for its detail.
+    Declared(&'a [ElementId]),
+}
+
+impl Traffic {
+    /// The branch for a Body of these elements, in this order; `None` if there are none.
+    ///
+    /// Bodies that begin with the same element cannot be told apart by it, so they share a branch, in which
+    /// what only some of them have may be missing.
+    pub(crate) fn branch(&mut self, builder: &PlanBuilder, elements: &[ElementId]) -> Option<u32> {
+        let &first = elements.first()?;
+        let begins = |branch: &Vec<(ElementId, bool)>| {
+            branch
+                .first()
+                .is_some_and(|&(known, _)| same_name(builder, known, first))
+        };
+        let Some(index) = self.branches.iter().position(begins) else {
+            self.branches
+                .push(elements.iter().map(|&element| (element, true)).collect());
+            return Some(self.branches.len() as u32 - 1);
+        };
+        merge(builder, &mut self.branches[index], elements);
+        Some(index as u32)
+    }
+
+    /// The branch for a header block.
+    pub(crate) fn header(&mut self, block: ElementId) -> u32 {
+        let known = self.headers.iter().position(|&known| known == block);
+        known.unwrap_or_else(|| {
+            self.headers.push(block);
+            self.headers.len() - 1
+        }) as u32
+    }
+}
+
+/// Makes room in a sequence for another: what only one of them has may be missing.
+pub(crate) fn merge(
+    builder: &PlanBuilder,
+    sequence: &mut Vec<(ElementId, bool)>,
+    other: &[ElementId],
+) {
+    for (known, always) in &mut *sequence {
+        *always &= other
+            .iter()
+            .any(|&element| same_name(builder, element, *known));
+    }
+    for &element in other {
+        if !sequence
+            .iter()
+            .any(|&(known, _)| same_name(builder, known, element))
+        {
+            sequence.push((element, false));
+        }
+    }
+}
+
+fn same_name(builder: &PlanBuilder, a: ElementId, b: ElementId) -> bool {
+    builder.element_def(a).name == builder.element_def(b).name
+}
+
+impl Envelopes {
+    pub(crate) fn new(built_ins: BuiltIns) -> Self {
+        Self {
+            built_ins,
+            block_types: HashMap::new(),
+            blocks: HashMap::new(),
+        }
+    }
+
+    /// The variant of a declared element for use as a header block: it may also have the attributes of one.
+    /// All types must be defined by now.
+    pub(crate) fn header_block(
+        &mut self,
+        builder: &mut PlanBuilder,
+        version: SoapVersion,
+        element: ElementId,
+    ) -> ElementId {
+        if let Some(&block) = self.blocks.get(&(version, element)) {
+            return block;
+        }
+        let mut def = builder.element_def(element).clone();
+        def.ty = self.block_type(builder, version, def.ty);
+        def.role = Role::HeaderBlock;
+        let block = builder.element(def);
+        self.blocks.insert((version, element), block);
+        block
+    }
+
+    /// A type with the attributes of a header block added, and the same for all that may stand in for it.
+    fn block_type(
+        &mut self,
+        builder: &mut PlanBuilder,
+        version: SoapVersion,
+        ty: TypeId,
+    ) -> TypeId {
+        let mut waiting = vec![ty];
+        while let Some(original) = waiting.pop() {
+            if self.block_types.contains_key(&(version, original)) {
+                continue;
+            }
+            let variant = builder.reserve_type();
+            self.block_types.insert((version, original), variant);
+            waiting.extend(
+                builder
+                    .type_mut(original)
+                    .into_iter()
+                    .flat_map(|def| def.alternatives.iter()),
+            );
+        }
+        // Every alternative has its variant now, so that definitions can refer to one another.
+        let mut waiting = vec![ty];
+        while let Some(original) = waiting.pop() {
+            let variant = self.block_types[&(version, original)];
+            let Some(mut def) = builder.type_mut(original).cloned() else {
+                continue;
+            };
+            if builder.type_mut(variant).is_some() {
+                continue;
+            }
+            for attribute in self.block_attributes(builder, version) {
+                if !def
+                    .attributes
+                    .iter()
+                    .any(|known| known.name == attribute.name)
+                {
+                    def.attributes.push(attribute);
+                }
+            }
+            waiting.extend(&def.alternatives);
+            for alternative in &mut def.alternatives {
+                *alternative = self.block_types[&(version, *alternative)];
+            }
+            builder.define_type(variant, def);
+        }
+        self.block_types[&(version, ty)]
+    }
+
+    /// The attributes of a header block. (SOAP 1.1 §4.2.2, §4.2.3; SOAP 1.2 Part 1 §5.2)
+    fn block_attributes(
+        &self,
+        builder: &mut PlanBuilder,
+        version: SoapVersion,
+    ) -> Vec<AttributeDef> {
+        // 1.1 writes `mustUnderstand` as "1" or "0" and nothing else, so it is kept as it is written.
+        let names = match version {
+            SoapVersion::Soap11 => [
+                ("mustUnderstand", self.built_ins.string),
+                ("actor", self.built_ins.uri),
+                ("encodingStyle", self.built_ins.uri),
+            ]
+            .to_vec(),
+            SoapVersion::Soap12 => [
+                ("mustUnderstand", self.built_ins.boolean),
+                ("role", self.built_ins.uri),
+                ("relay", self.built_ins.boolean),
+                ("encodingStyle", self.built_ins.uri),
+            ]
+            .to_vec(),
+        };
+        let mut attributes = Vec::new();
+        for (local, ty) in names {
+            if let Some(leaf) = leaf_of(builder, ty) {
+                attributes.push(optional_attribute(
+                    builder.name(version.envelope_namespace(), local),
+                    leaf,
+                ));
+            }
+        }
+        attributes
+    }
+
+    /// The Envelope of one direction of a binding.
+    pub(crate) fn envelope(
+        &self,
+        builder: &mut PlanBuilder,
+        version: SoapVersion,
+        traffic: &Traffic,
+        faults: Faults<'_>,
+    ) -> ElementId {
+        let namespace = version.envelope_namespace();
+        let blocks: Vec<ParticleId> = traffic
+            .headers
+            .iter()
+            .map(|&block| once(builder, block))
+            .collect();
+        let content = open_choice(builder, blocks);
+        let ty = complex_type(builder, content, Attributes::Any);
+        let header = element(builder, namespace, "Header", ty);
+
+        let mut branches: Vec<ParticleId> = traffic
+            .branches
+            .iter()
+            .map(|branch| branch_particle(builder, branch))
+            .collect();
+        if let Faults::Declared(details) = faults {
+            let fault = match version {
+                SoapVersion::Soap11 => self.fault_11(builder, details),
+                SoapVersion::Soap12 => self.fault_12(builder, details),
+            };
+            branches.push(once(builder, fault));
+        }
+        let content = builder.particle(ParticleDef {
+            min: 0,
+            max: 1,
+            term: TermDef::Choice(branches),
+        });
+        let ty = complex_type(builder, content, Attributes::Any);
+        let body = element(builder, namespace, "Body", ty);
+
+        let children = vec![optional(builder, header), once(builder, body)];
+        let content = sequence(builder, children);
+        let ty = complex_type(builder, content, Attributes::Any);
+        element(builder, namespace, "Envelope", ty)
+    }
+
+    /// `Fault` of SOAP 1.1: unqualified children, in any order. (SOAP 1.1 §4.4)
+    fn fault_11(&self, builder: &mut PlanBuilder, details: &[ElementId]) -> ElementId {
+        let namespace = SoapVersion::Soap11.envelope_namespace();
+        let code = element(builder, "", "faultcode", self.built_ins.name);
+        let string = element(builder, "", "faultstring", self.built_ins.string);
+        let actor = element(builder, "", "faultactor", self.built_ins.uri);
+        let content = detail_content(builder, details);
+        let ty = complex_type(builder, content, Attributes::Any);
+        let detail = element(builder, "", "detail", ty);
+        let children = vec![
+            once(builder, code),
+            once(builder, string),
+            optional(builder, actor),
+            optional(builder, detail),
+        ];
+        let content = builder.particle(ParticleDef {
+            min: 1,
+            max: 1,
+            term: TermDef::All(children),
+        });
+        let ty = complex_type(builder, content, Attributes::None);
+        element(builder, namespace, "Fault", ty)
+    }
+
+    /// `Fault` of SOAP 1.2. (SOAP 1.2 Part 1 §5.4)
+    fn fault_12(&self, builder: &mut PlanBuilder, details: &[ElementId]) -> ElementId {
+        let namespace = SoapVersion::Soap12.envelope_namespace();
+        let value = element(builder, namespace, "Value", self.built_ins.name);
+        // A subcode may have a subcode.
+        let subcode_type = builder.reserve_type();
+        let subcode = element(builder, namespace, "Subcode", subcode_type);
+        let children = vec![once(builder, value), optional(builder, subcode)];
+        let content = sequence(builder, children);
+        builder.define_type(
+            subcode_type,
+            complex(Content::Particle(content), Attributes::None),
+        );
+        let code = element(builder, namespace, "Code", subcode_type);
+
+        let text = self.reason_text(builder);
+        let texts = builder.particle(ParticleDef {
+            min: 1,
+            max: UNBOUNDED,
+            term: TermDef::Element(text),
+        });
+        let ty = complex_type(builder, texts, Attributes::None);
+        let reason = element(builder, namespace, "Reason", ty);
+
+        let node = element(builder, namespace, "Node", self.built_ins.uri);
+        let role = element(builder, namespace, "Role", self.built_ins.uri);
+        let content = detail_content(builder, details);
+        let ty = complex_type(builder, content, Attributes::Any);
+        let detail = element(builder, namespace, "Detail", ty);
+        let children = vec![
+            once(builder, code),
+            once(builder, reason),
+            optional(builder, node),
+            optional(builder, role),
+            optional(builder, detail),
+        ];
+        let content = sequence(builder, children);
+        let ty = complex_type(builder, content, Attributes::None);
+        element(builder, namespace, "Fault", ty)
+    }
+
+    /// `Text` of a reason: a string in a language.
+    fn reason_text(&self, builder: &mut PlanBuilder) -> ElementId {
+        let namespace = SoapVersion::Soap12.envelope_namespace();
+        let Some(leaf) = leaf_of(builder, self.built_ins.string) else {
+            return element(builder, namespace, "Text", self.built_ins.string);
+        };
+        let language = optional_attribute(builder.name(XML_NAMESPACE, "lang"), leaf);
+        let mut def = complex(Content::Simple(leaf), Attributes::None);
+        def.attributes.push(language);
+        let ty = builder.reserve_type();
+        builder.define_type(ty, def);
+        element(builder, namespace, "Text", ty)
+    }
+}
+
+/// Which attributes a type of SOAP's own admits.
+enum Attributes {
+    None,
+    Any,
+}
+
+/// The children of a fault's detail: those declared, and whatever else comes.
+fn detail_content(builder: &mut PlanBuilder, details: &[ElementId]) -> ParticleId {
+    let declared = details
+        .iter()
+        .map(|&detail| once(builder, detail))
+        .collect();
+    open_choice(builder, declared)
+}
+
+/// A repeated choice that anything may extend.
+fn open_choice(builder: &mut PlanBuilder, mut branches: Vec<ParticleId>) -> ParticleId {
+    branches.push(builder.particle(ParticleDef {
+        min: 1,
+        max: 1,
+        term: TermDef::Any(anything()),
+    }));
+    builder.particle(ParticleDef {
+        min: 0,
+        max: UNBOUNDED,
+        term: TermDef::Choice(branches),
+    })
+}
+
+fn anything() -> Wildcard {
+    Wildcard {
+        namespaces: NamespaceConstraint::Any,
+        process: ProcessContents::Skip,
+    }
+}
+
+/// The elements of a branch; a single one needs no group around it.
+fn branch_particle(builder: &mut PlanBuilder, branch: &[(ElementId, bool)]) -> ParticleId {
+    let mut children: Vec<ParticleId> = Vec::with_capacity(branch.len());
+    for &(element, always) in branch {
+        children.push(if always {
+            once(builder, element)
+        } else {
+            optional(builder, element)
+        });
+    }
+    match children[..] {
+        [single] => single,
+        _ => sequence(builder, children),
+    }
+}
+
+fn once(builder: &mut PlanBuilder, element: ElementId) -> ParticleId {
+    builder.particle(ParticleDef {
+        min: 1,
+        max: 1,
+        term: TermDef::Element(element),
+    })
+}
+
+fn optional(builder: &mut PlanBuilder, element: ElementId) -> ParticleId {
+    builder.particle(ParticleDef {
+        min: 0,
+        max: 1,
+        term: TermDef::Element(element),
+    })
+}
+
+fn sequence(builder: &mut PlanBuilder, children: Vec<ParticleId>) -> ParticleId {
+    builder.particle(ParticleDef {
+        min: 1,
+        max: 1,
+        term: TermDef::Sequence(children),
+    })
+}
+
+fn complex(content: Content, attributes: Attributes) -> TypeDef {
+    TypeDef {
+        name: None,
+        attributes: Vec::new(),
+        any_attribute: matches!(attributes, Attributes::Any).then(anything),
+        content,
+        alternatives: Vec::new(),
+        base: None,
+        is_abstract: false,
+    }
+}
+
+fn complex_type(builder: &mut PlanBuilder, content: ParticleId, attributes: Attributes) -> TypeId {
+    let ty = builder.reserve_type();
+    builder.define_type(ty, complex(Content::Particle(content), attributes));
+    ty
+}
+
+/// An element of SOAP's own.
+fn element(builder: &mut PlanBuilder, namespace: &str, local: &str, ty: TypeId) -> ElementId {
+    element_of_role(builder, namespace, local, ty, Role::Soap)
+}
+
+fn element_of_role(
+    builder: &mut PlanBuilder,
+    namespace: &str,
+    local: &str,
+    ty: TypeId,
+    role: Role,
+) -> ElementId {
+    let name = builder.name(namespace, local);
+    builder.element(ElementDef {
+        name,
+        ty,
+        nillable: false,
+        is_abstract: false,
+        default: None,
+        fixed: None,
+        role,
+    })
+}
+
+/// An element whose children are parts: the wrapper of an rpc message. A part is `(element, always there)`.
+pub(crate) fn rpc_wrapper(
+    builder: &mut PlanBuilder,
+    namespace: &str,
+    local: &str,
+    parts: &[(ElementId, bool)],
+) -> ElementId {
+    let mut children = Vec::with_capacity(parts.len());
+    for &(part, always) in parts {
+        children.push(if always {
+            once(builder, part)
+        } else {
+            optional(builder, part)
+        });
+    }
+    let content = sequence(builder, children);
+    let ty = complex_type(builder, content, Attributes::None);
+    element_of_role(builder, namespace, local, ty, Role::Application)
+}
+
+/// An element for a part that has a type: its name is the part's.
+pub(crate) fn part_element(
+    builder: &mut PlanBuilder,
+    namespace: &str,
+    local: &str,
+    ty: TypeId,
+    nillable: bool,
+) -> ElementId {
+    let name = builder.name(namespace, local);
+    builder.element(ElementDef {
+        name,
+        ty,
+        nillable,
+        is_abstract: false,
+        default: None,
+        fixed: None,
+        role: Role::Application,
+    })
+}
+
+fn optional_attribute(name: bsoap_xml::NameId, leaf: LeafId) -> AttributeDef {
+    AttributeDef {
+        name,
+        leaf,
+        required: false,
+        default: None,
+        fixed: None,
+    }
+}
+
+/// The leaf of a simple type.
+fn leaf_of(builder: &mut PlanBuilder, ty: TypeId) -> Option<LeafId> {
+    match builder.type_mut(ty)?.content {
+        Content::Simple(leaf) => Some(leaf),
+        _ => None,
+    }
+}

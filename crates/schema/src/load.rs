@@ -1,0 +1,259 @@
+//! Loading: a WSDL and all it imports, read, compiled and bound.
+//!
+//! ```text
+//! documents to read ─► WSDL components ──┐
+//!   (a queue: circles end)               ├─► types, then bindings ─► Plan + Definitions
+//!   └► schemas ─► schema components ─────┘
+//! ```
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use bsoap_codec::plan::ElementId;
+use indexmap::IndexMap;
+
+use crate::compile::Compiler;
+use crate::compile::binding::{Bound, bind_all};
+use crate::components::{SchemaSet, Strictness};
+use crate::definitions::{Binding, Definitions, Note, Port, Service};
+use crate::document::{LoadLimits, Place};
+use crate::loader::{Loader, may_refer, resolve_location};
+use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE};
+use crate::wsdl::{self, BindingKind, Head, Imports, Wsdl};
+use crate::xsd::SchemaSetBuilder;
+use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
+
+/// How a WSDL is loaded.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct LoadOptions {
+    /// What loading may use at most.
+    pub limits: LoadLimits,
+    /// How much of the schema language's rules is enforced.
+    pub strictness: Strictness,
+}
+
+/// Loads a WSDL, or a schema document (then there are no services), with all it imports, and compiles it.
+///
+/// ```
+/// use bsoap_schema::{LoadOptions, MemoryLoader, load};
+///
+/// let mut loader = MemoryLoader::default();
+/// loader.add("calculator.wsdl", include_str!("../tests/testdata/calculator.wsdl"));
+/// let definitions = load("calculator.wsdl", &loader, &LoadOptions::default())?;
+/// let port = &definitions.services()[0].ports[0];
+/// let add = port.binding.operation("Add").unwrap();
+/// assert_eq!(definitions.signature(add), "Add(a: xsd:int, b: xsd:int) -> result: xsd:int");
+/// # Ok::<(), bsoap_schema::Error>(())
+/// ```
+///
+/// # Errors
+/// When a document cannot be had or read, or what it says of its messages makes no sense; the error names the place.
+pub fn load(location: &str, loader: &dyn Loader, options: &LoadOptions) -> Result<Definitions> {
+    let mut reading = Reading {
+        schemas: SchemaSetBuilder::new(loader, options.limits.clone(), options.strictness),
+        wsdl: Wsdl {
+            is_strict: options.strictness == Strictness::Strict,
+            ..Wsdl::default()
+        },
+        queue: VecDeque::new(),
+        seen: HashSet::new(),
+    };
+    let head = reading.run(location)?;
+    let Reading {
+        schemas, mut wsdl, ..
+    } = reading;
+    wsdl.prefer_services_of_the_first_document();
+    let schemas = schemas.finish()?;
+    compile(head, &mut wsdl, &schemas)
+}
+
+impl Definitions {
+    /// Loads a WSDL with default options; see [`load`].
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub fn load(location: &str, loader: &dyn Loader) -> Result<Self> {
+        load(location, loader, &LoadOptions::default())
+    }
+}
+
+/// Documents being read.
+struct Reading<'l> {
+    schemas: SchemaSetBuilder<'l>,
+    wsdl: Wsdl,
+    /// WSDL documents still to read: location and where it was asked for.
+    queue: VecDeque<(String, Option<Place>)>,
+    seen: HashSet<u32>,
+}
+
+impl Reading<'_> {
+    /// Reads the document at `location` and all it imports; what the first says of itself.
+    fn run(&mut self, location: &str) -> Result<Head> {
+        self.queue.push_back((location.to_owned(), None));
+        let mut first = None;
+        while let Some((location, place)) = self.queue.pop_front() {
+            let text_place = place.and_then(|place| self.schemas.documents().spell(place));
+            let head = self
+                .document(&location)
+                .map_err(|error| error.at(text_place))?;
+            first = first.or(head);
+        }
+        for namespace in self.wsdl.type_namespaces() {
+            self.schemas.mention(namespace);
+        }
+        Ok(first.unwrap_or_default())
+    }
+
+    /// Reads one document; `None` if it was read before.
+    fn document(&mut self, location: &str) -> Result<Option<Head>> {
+        let number = self.schemas.load_document(location)?;
+        if !self.seen.insert(number) {
+            return Ok(None);
+        }
+        let Some(document) = self.schemas.documents().document(number).cloned() else {
+            return Ok(None);
+        };
+        let tree = document.parse(self.schemas.limits())?;
+        let root = tree.root_element();
+        if root.has_tag_name((XSD_NAMESPACE, "schema")) {
+            self.schemas.add_location(location)?;
+            let target_namespace = root.attribute("targetNamespace").unwrap_or("").to_owned();
+            return Ok(Some(Head {
+                target_namespace,
+                ..Head::default()
+            }));
+        }
+        if !root.has_tag_name((WSDL_NAMESPACE, "definitions")) {
+            let name = root.tag_name();
+            let found = format!(
+                "<{}> of namespace {:?}",
+                name.name(),
+                name.namespace().unwrap_or("")
+            );
+            let kind = ErrorKind::Root {
+                expected: "<definitions> of WSDL 1.1",
+                found,
+            };
+            return Err(Error::new(kind).at(Some(document.place(root.range().start))));
+        }
+        let (head, Imports { documents, schemas }) =
+            wsdl::read(&mut self.wsdl, number, root, self.schemas.documents())?;
+        for schema in schemas {
+            self.schemas.add_schema(number, schema)?;
+        }
+        for (_, imported, place) in documents {
+            let resolved = resolve_location(document.location(), &imported);
+            if !may_refer(document.location(), &resolved) {
+                let reason = "a document from the network may not refer to a local file".to_owned();
+                let error = Error::new(ErrorKind::Load {
+                    location: resolved,
+                    reason,
+                });
+                return Err(error.at(self.schemas.documents().spell(place)));
+            }
+            self.queue.push_back((resolved, Some(place)));
+        }
+        Ok(Some(head))
+    }
+}
+
+/// Components → Plan and Definitions.
+fn compile(head: Head, wsdl: &mut Wsdl, schemas: &SchemaSet) -> Result<Definitions> {
+    let Bound {
+        compiled,
+        bindings,
+        notes,
+    } = bind_all(wsdl, Compiler::new(schemas))?;
+    wsdl.notes.extend(notes);
+    let services = services(wsdl, schemas, &bindings)?;
+    let mut notes = wsdl.spell_notes(schemas.documents());
+    for warning in schemas.warnings().iter().chain(&compiled.warnings) {
+        notes.push(Note::of_error(warning));
+    }
+    let elements: HashMap<(String, String), ElementId> = compiled
+        .elements
+        .iter()
+        .map(|(name, &id)| ((name.namespace.to_string(), name.local.to_string()), id))
+        .collect();
+    let plan = compiled
+        .builder
+        .finish()
+        .map_err(|error| Error::new(ErrorKind::Unsupported(error.to_string())))?;
+    Ok(Definitions {
+        plan: Arc::new(plan),
+        name: head.name,
+        target_namespace: head.target_namespace,
+        documentation: head.documentation,
+        services,
+        bindings: bindings.into_values().collect(),
+        documents: schemas.documents().iter().cloned().collect(),
+        elements,
+        element_documentation: compiled.element_documentation,
+        type_documentation: compiled.type_documentation,
+        notes,
+    })
+}
+
+fn services(
+    wsdl: &mut Wsdl,
+    schemas: &SchemaSet,
+    bindings: &IndexMap<ExpandedName, Arc<Binding>>,
+) -> Result<Vec<Service>> {
+    let mut notes = Vec::new();
+    let mut services = Vec::new();
+    for raw in &wsdl.services {
+        let mut ports = Vec::new();
+        for port in &raw.ports {
+            let (name, binding) = match wsdl::resolve(
+                &wsdl.bindings,
+                &port.binding,
+                Sort::Binding,
+                schemas.documents(),
+            ) {
+                Ok(found) => found,
+                // A namespace that no document has is a slip of the pen; a name not (yet) in one may be left out.
+                Err(error)
+                    if wsdl.is_strict
+                        || !wsdl.namespaces.contains(&*port.binding.name.namespace) =>
+                {
+                    return Err(error);
+                }
+                Err(error) => {
+                    notes.push((
+                        Some(port.binding.place),
+                        format!("port \"{}\" is left out: {}", port.name, error.kind()),
+                    ));
+                    continue;
+                }
+            };
+            let Some(bound) = bindings.get(name) else {
+                let why = match &binding.kind {
+                    BindingKind::Other(namespace) => format!(
+                        "port \"{}\" is not SOAP but {namespace:?}; left out",
+                        port.name
+                    ),
+                    BindingKind::Soap { .. } => {
+                        format!("port \"{}\" is left out with its binding", port.name)
+                    }
+                };
+                notes.push((Some(port.binding.place), why));
+                continue;
+            };
+            ports.push(Port {
+                name: port.name.clone(),
+                address: port.address.clone(),
+                binding: bound.clone(),
+                documentation: port.documentation.clone(),
+            });
+        }
+        services.push(Service {
+            name: raw.name.local.to_string(),
+            namespace: raw.name.namespace.to_string(),
+            documentation: raw.documentation.clone(),
+            ports,
+        });
+    }
+    wsdl.notes.extend(notes);
+    Ok(services)
+}
