@@ -9,8 +9,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod decode;
+mod index;
 pub mod plan;
 mod record;
 
+pub use decode::{DecodeOptions, Decoder};
+pub use index::{Index, Place};
 pub use plan::Plan;
 pub use record::{Column, HeapFull, Record, Scalar, marker};

@@ -1,0 +1,265 @@
+//! Text into a Record: running a Plan over a message.
+//!
+//! ```text
+//!             ┌─ fast road: tags known by their bytes, values read in place ─┐
+//! text ──────►┤                     ▲ same state │                           ├──► Record, Index
+//!             └─ general road: events of the reader, content models ─────────┘
+//! ```
+//!
+//! A [`Decoder`] serves a stream of messages. What it learns of the spelling of tags in one message it uses in the next.
+//! Whether a message comes in one piece or byte by byte, and whichever road it takes, the Record is the same.
+
+use std::sync::Arc;
+
+use bsoap_xml::{Input, Options, Scopes, State};
+
+use crate::index::{Index, Sink};
+use crate::plan::{ElementId, Plan};
+use crate::record::Record;
+
+mod attributes;
+mod builder;
+mod content;
+mod error;
+mod fast;
+mod fragment;
+mod frame;
+mod leaf;
+mod learned;
+mod options;
+mod rows;
+mod run;
+mod spelling;
+
+pub use error::{Error, ErrorKind, Expected, Name};
+pub use options::{DecodeOptions, Fast, Unknown, Validation};
+
+use builder::Builder;
+use frame::Machine;
+use learned::Learned;
+use run::{Run, Window};
+
+/// The namespace of `xsi:type` and `xsi:nil`.
+const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
+/// The namespace of the built-in datatypes.
+const XSD: &str = bsoap_datatypes::NAMESPACE;
+
+/// What [`Decoder::validate`] finds: the errors that decoding would have ended at.
+pub type Violation = Error;
+
+/// Reads messages of a stream into Records.
+///
+/// A message is decoded [in one piece](Self::decode) or as its bytes arrive: [`begin`](Self::begin),
+/// [`feed`](Self::feed), [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct Decoder {
+    plan: Arc<Plan>,
+    options: DecodeOptions,
+    scopes: Scopes,
+    learned: Learned,
+    reader: State,
+    machine: Machine,
+    arriving: Arriving,
+    /// Slots and heap bytes of the message before: the next one may need as much.
+    last: (usize, usize),
+}
+
+/// A message that is being fed.
+#[derive(Debug, Default)]
+struct Arriving {
+    input: Input,
+    record: Option<Record>,
+    failed: Option<Error>,
+}
+
+impl Decoder {
+    /// A decoder for a stream of messages.
+    pub fn new(plan: Arc<Plan>, options: DecodeOptions) -> Self {
+        Self {
+            plan,
+            options,
+            scopes: Scopes::new(),
+            learned: Learned::default(),
+            reader: State::new(&Options::with_limits(options.limits)),
+            machine: Machine::new(ElementId(0)),
+            arriving: Arriving::default(),
+            last: (0, 0),
+        }
+    }
+
+    /// The Plan that messages are read by.
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// How messages are read.
+    pub fn options(&self) -> &DecodeOptions {
+        &self.options
+    }
+
+    /// Reads a whole message, whose root element must be `root`. UTF-8 text is read in place.
+    ///
+    /// # Errors
+    /// If it is not well-formed, or not what the Plan says.
+    pub fn decode(&mut self, root: ElementId, message: &[u8]) -> Result<Record, Error> {
+        let mut record = Record::new(self.plan.clone(), root);
+        self.decode_into(root, message, &mut record, None)?;
+        Ok(record)
+    }
+
+    /// Reads a whole message into a Record of the same Plan, whose memory is used again, and notes in an Index where its
+    /// values stand in the text.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode); and [`ErrorKind::Limit`] if an Index is asked for of a message of 4 GiB or more. The
+    /// Record and the Index are then of no use.
+    pub fn decode_into(
+        &mut self,
+        root: ElementId,
+        message: &[u8],
+        record: &mut Record,
+        index: Option<&mut Index>,
+    ) -> Result<(), Error> {
+        self.restart(root);
+        record.clear(root);
+        record.plan = self.plan.clone();
+        // As much as last time, but not much more than such a message can need.
+        record.slots.reserve_exact(self.last.0.min(message.len() / 4 + 16));
+        record.heap.reserve_exact(self.last.1.min(message.len()));
+        match index {
+            None => self.decode_with(message, record, ())?,
+            Some(index) => {
+                index.clear();
+                if message.len() >= u32::MAX as usize {
+                    let kind = ErrorKind::Limit { name: "index", limit: u64::from(u32::MAX) };
+                    return Err(Error::new(kind, String::new(), 0));
+                }
+                self.decode_with(message, record, index)?;
+            }
+        }
+        self.finished(record);
+        Ok(())
+    }
+
+    fn decode_with<S: Sink>(&mut self, message: &[u8], record: &mut Record, sink: S) -> Result<(), Error> {
+        match bsoap_xml::decode_str(message) {
+            Ok(text) => self.run(Window { text: &text, base: 0, last: true }, record, sink, None),
+            Err(error) => {
+                // What is wrong before the bytes that are no text is to be told first, as if they arrived in order.
+                let mut input = Input::new();
+                let _ = input.feed(message);
+                self.run(Window { text: input.unread(), base: 0, last: false }, record, sink, None)?;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Begins a message that arrives in pieces. One that was begun before and not finished is given up.
+    pub fn begin(&mut self, root: ElementId) {
+        self.restart(root);
+        self.arriving.input.restart();
+        self.arriving.failed = None;
+        self.arriving.record = Some(Record::new(self.plan.clone(), root));
+    }
+
+    /// Reads on with more bytes of the message begun.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode), as soon as it is known; then every further call says the same.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.advance(|input| input.feed(bytes))
+    }
+
+    /// The message begun has come to its end.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode); also if no message was begun.
+    pub fn finish(&mut self) -> Result<Record, Error> {
+        self.advance(Input::finish)?;
+        let mut record = self.arriving.record.take().ok_or_else(not_begun)?;
+        self.finished(&mut record);
+        Ok(record)
+    }
+
+    fn advance(&mut self, step: impl FnOnce(&mut Input) -> bsoap_xml::Result<()>) -> Result<(), Error> {
+        if let Some(error) = &self.arriving.failed {
+            return Err(error.clone());
+        }
+        let mut arriving = std::mem::take(&mut self.arriving);
+        let stepped = step(&mut arriving.input);
+        let result = match &mut arriving.record {
+            None => Err(not_begun()),
+            Some(record) => {
+                let input = &arriving.input;
+                let last = input.is_finished() && stepped.is_ok();
+                let window = Window { text: input.unread(), base: input.offset(), last };
+                self.run(window, record, (), None).and(stepped.map_err(Error::from))
+            }
+        };
+        match &result {
+            Ok(()) => {
+                let consumed = self.reader.offset() - arriving.input.offset();
+                arriving.input.consume(consumed as usize);
+            }
+            Err(error) => arriving.failed = Some(error.clone()),
+        }
+        self.arriving = arriving;
+        result
+    }
+
+    /// Every violation of a message, as many as the [options](DecodeOptions::violations) say. Behind each it goes on; an
+    /// element that may not stand where it stands is passed over, with all it contains. Only what is not well-formed ends
+    /// it early.
+    pub fn validate(&mut self, root: ElementId, message: &[u8]) -> Vec<Violation> {
+        self.restart(root);
+        let mut record = Record::new(self.plan.clone(), root);
+        let mut violations = Vec::new();
+        let result = match bsoap_xml::decode_str(message) {
+            Ok(text) => {
+                let window = Window { text: &text, base: 0, last: true };
+                self.run(window, &mut record, (), Some(&mut violations))
+            }
+            Err(error) => Err(error.into()),
+        };
+        violations.extend(result.err());
+        violations
+    }
+
+    fn restart(&mut self, root: ElementId) {
+        self.learned.tidy();
+        self.reader.restart();
+        self.machine.restart(root);
+    }
+
+    fn run<S: Sink>(
+        &mut self,
+        window: Window<'_>,
+        record: &mut Record,
+        sink: S,
+        violations: Option<&mut Vec<Violation>>,
+    ) -> Result<(), Error> {
+        let (plan, options, machine) = (&*self.plan, &self.options, &mut self.machine);
+        let builder = Builder { plan, options, machine, record, sink, violations };
+        let mut run = Run { reader: &mut self.reader, scopes: &mut self.scopes, learned: &mut self.learned, builder };
+        run.run(window)
+    }
+
+    /// Gives back memory that was reserved for more than came.
+    fn finished(&mut self, record: &mut Record) {
+        self.last = (record.slots.len(), record.heap.len());
+        fit(&mut record.slots, 32);
+        fit(&mut record.heap, 256);
+    }
+}
+
+/// A twentieth of slack is left alone, and what is too little to be worth a copy.
+fn fit<T>(values: &mut Vec<T>, little: usize) {
+    if values.capacity() > values.len() + values.len() / 20 + little {
+        values.shrink_to_fit();
+    }
+}
+
+#[cold]
+fn not_begun() -> Error {
+    Error::new(ErrorKind::UnexpectedEnd, String::new(), 0)
+}

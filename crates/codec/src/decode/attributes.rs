@@ -1,0 +1,192 @@
+//! The attributes of a start tag: those of the type, in schema order; `xsi:nil` and `xsi:type`; and what is left over.
+
+use bsoap_datatypes::{Datatype, Variety, boolean, qname, trim};
+use bsoap_xml::{Attribute as Found, Tag};
+
+use crate::index::Sink;
+use crate::plan::{Attribute, Content, Element, LeafKind, Plan, Type, TypeId};
+use crate::record::marker;
+
+use super::builder::{Builder, InTag, Lexical};
+use super::error::{Error, ErrorKind, Name, bounded};
+use super::options::{Unknown, Validation};
+use super::{XSD, XSI, fragment, leaf};
+
+impl<S: Sink> Builder<'_, S> {
+    /// `xsi:nil` and `xsi:type`: whether the element is nil, and its actual type.
+    pub(super) fn instance_attributes(&mut self, element: &Element, tag: &Tag<'_>) -> Result<(bool, TypeId), Error> {
+        let (mut nil, mut ty) = (false, element.ty);
+        for attribute in tag.attributes().filter(is_instance) {
+            match attribute.local {
+                "nil" => {
+                    let value = attribute.value();
+                    nil = match boolean::parse(trim(&value).as_bytes()) {
+                        Ok(nil) => nil,
+                        Err(error) => {
+                            self.report_attribute(error.into(), &attribute)?;
+                            false
+                        }
+                    };
+                    if nil && !element.nillable {
+                        self.report_attribute(ErrorKind::NotNillable, &attribute)?;
+                    }
+                }
+                "type" => match actual_type(self.plan, element, tag, &attribute.value()) {
+                    Ok(actual) => ty = actual,
+                    Err(kind) => self.report_attribute(kind, &attribute)?,
+                },
+                _ => {}
+            }
+        }
+        Ok((nil, ty))
+    }
+
+    #[cold]
+    fn report_attribute(&mut self, kind: ErrorKind, attribute: &Found<'_>) -> Result<(), Error> {
+        let path = format!("{}/@{}", self.path(), attribute.local);
+        self.report_at(kind, path, attribute.offset)
+    }
+
+    /// The attributes of an element's type, in schema order, and what the type says about others.
+    pub(super) fn attributes(&mut self, ty: &Type, tag: &Tag<'_>, any: bool) -> Result<(), Error> {
+        let plan = self.plan;
+        for id in ty.attribute_ids() {
+            let declared = plan.attribute(id);
+            match if any { tag.attribute(declared.name) } else { None } {
+                Some(attribute) => self.attribute(declared, &attribute, tag)?,
+                None => self.missing_attribute(declared, tag)?,
+            }
+        }
+        if any {
+            self.other_attributes(ty, tag)?;
+        }
+        if ty.any_attribute.is_some() {
+            self.keep_attributes(ty, tag)?;
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self, declared: &Attribute, attribute: &Found<'_>, tag: &Tag<'_>) -> Result<(), Error> {
+        let leaf = self.plan.leaf(declared.leaf);
+        if !declared.required {
+            self.record.push(marker::PRESENT);
+        }
+        let value = attribute.value();
+        if let (Validation::Full, Some(fixed)) = (self.options.validation, declared.fixed.as_deref())
+            && let Err(kind) = leaf::check_fixed(leaf, fixed, &value)
+        {
+            self.report_attribute(kind, attribute)?;
+        }
+        let to = attribute.offset + attribute.raw.len() as u64;
+        let lexical = Lexical { text: &value, from: attribute.offset, to, is_there: true };
+        match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
+            Ok(()) => Ok(()),
+            Err(kind) => self.report_attribute(kind, attribute),
+        }
+    }
+
+    fn missing_attribute(&mut self, declared: &Attribute, tag: &Tag<'_>) -> Result<(), Error> {
+        if declared.required {
+            let vocabulary = &self.plan.vocabulary;
+            let name = Name::new(vocabulary.namespace(declared.name), vocabulary.local(declared.name));
+            self.report(ErrorKind::MissingAttribute(name), tag.offset)?;
+            self.record.push(0);
+            return Ok(());
+        }
+        let Some(value) = declared.default.as_deref().or(declared.fixed.as_deref()) else {
+            self.record.push(marker::ABSENT);
+            self.record.push(0);
+            return Ok(());
+        };
+        self.record.push(marker::DEFAULTED);
+        let lexical = Lexical { text: value, from: tag.offset, to: tag.offset, is_there: false };
+        match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
+            Ok(()) => Ok(()),
+            Err(kind) => self.report(kind, tag.offset),
+        }
+    }
+
+    /// Attributes that no declaration takes: an error, unless a wildcard or the options let them pass.
+    fn other_attributes(&mut self, ty: &Type, tag: &Tag<'_>) -> Result<(), Error> {
+        for attribute in tag.attributes() {
+            if is_declared(self.plan, ty, &attribute) || is_instance(&attribute) {
+                continue;
+            }
+            let namespace = attribute.namespace();
+            let admitted = ty.any_attribute.as_ref().is_some_and(|wildcard| wildcard.namespaces.admits(namespace));
+            let passes = admitted
+                || self.options.unknown_elements == Unknown::Skip
+                || (!namespace.is_empty() && self.options.validation != Validation::Full);
+            if !passes {
+                let name = Name::new(namespace, attribute.local);
+                self.report_attribute(ErrorKind::UnknownAttribute(name), &attribute)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The leaf of `anyAttribute`: what no declaration took, as XML.
+    fn keep_attributes(&mut self, ty: &Type, tag: &Tag<'_>) -> Result<(), Error> {
+        let Some(wildcard) = &ty.any_attribute else { return Ok(()) };
+        // An `anyType` has no alternatives to choose from; what it was said to be is kept with it.
+        let keeps_type = ty.content == Content::Any;
+        let mut kept = Vec::new();
+        for attribute in tag.attributes() {
+            let keeps = match is_instance(&attribute) {
+                true => keeps_type && attribute.local == "type",
+                false => !is_declared(self.plan, ty, &attribute) && wildcard.namespaces.admits(attribute.namespace()),
+            };
+            kept.push(keeps);
+        }
+        let text = match kept.contains(&true) {
+            true => fragment::attributes(tag, |index| kept.get(index) == Some(&true)),
+            false => String::new(),
+        };
+        let lexical = Lexical { text: &text, from: tag.offset, to: tag.offset, is_there: false };
+        self.push_text(lexical, tag.offset)
+    }
+}
+
+/// An attribute of the namespace of `xsi:`.
+fn is_instance(attribute: &Found<'_>) -> bool {
+    !attribute.prefix.is_empty() && attribute.namespace() == XSI
+}
+
+fn is_declared(plan: &Plan, ty: &Type, attribute: &Found<'_>) -> bool {
+    attribute.name.is_some_and(|name| ty.attribute_ids().any(|id| plan.attribute(id).name == name))
+}
+
+/// The type that an `xsi:type` names, if it may stand in for the declared one.
+fn actual_type(plan: &Plan, element: &Element, tag: &Tag<'_>, value: &str) -> Result<TypeId, ErrorKind> {
+    let value = trim(value);
+    let Some((prefix, local)) = qname::split(value) else {
+        return Err(ErrorKind::Lexical { datatype: Datatype::QName, found: bounded(value, 100) });
+    };
+    let Some(namespace) = tag.resolve(prefix) else { return Err(ErrorKind::UnboundPrefix(bounded(prefix, 100))) };
+    let declared = plan.ty(element.ty);
+    let name = plan.vocabulary.lookup(namespace.uri, local);
+    if name.is_some() {
+        if declared.name == name {
+            return Ok(element.ty);
+        }
+        if let Some(&ty) = declared.alternatives.iter().find(|&&ty| plan.ty(ty).name == name) {
+            return Ok(ty);
+        }
+    }
+    if declared.content == Content::Any || (namespace.uri == XSD && is_derived_builtin(plan, declared, local)) {
+        return Ok(element.ty);
+    }
+    Err(ErrorKind::UnknownType(Name::new(namespace.uri, local)))
+}
+
+/// Whether a built-in datatype may stand in for a simple type: it is, or is derived from, the built-in at its root.
+fn is_derived_builtin(plan: &Plan, declared: &Type, local: &str) -> bool {
+    let (Content::Simple(leaf), Some(found)) = (&declared.content, Datatype::from_name(local)) else { return false };
+    let leaf = plan.leaf(*leaf);
+    match (leaf.kind, leaf.simple.variety()) {
+        // A list of itself only, which its own name has said.
+        (LeafKind::List(_), _) => false,
+        (_, Variety::Atomic(datatype)) => found.is_derived_from(*datatype) || datatype.is_derived_from(found),
+        _ => true,
+    }
+}

@@ -1,0 +1,489 @@
+//! Tags and text into slots: the general road, one event at a time.
+
+use bsoap_datatypes::NamespaceContext;
+use bsoap_xml::{EndTag, Tag, Text};
+
+use crate::index::Sink;
+use crate::plan::{Content, Element, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, Type, TypeId};
+use crate::record::{Record, heap_slot, marker};
+
+use super::content::{Sought, Target};
+use super::error::{Error, ErrorKind, Name, bounded};
+use super::fragment::Fragment;
+use super::frame::{ElementFrame, Frame, Inside, Last, Machine, NO_PARTICLE};
+use super::options::{DecodeOptions, Unknown, Validation};
+use super::{Violation, leaf};
+
+/// Fills a Record from events.
+pub(super) struct Builder<'r, S> {
+    pub(super) plan: &'r Plan,
+    pub(super) options: &'r DecodeOptions,
+    pub(super) machine: &'r mut Machine,
+    pub(super) record: &'r mut Record,
+    pub(super) sink: S,
+    /// Where errors are collected instead of ending the decoding.
+    pub(super) violations: Option<&'r mut Vec<Violation>>,
+}
+
+/// A text with its place: a lexical form as it came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lexical<'a> {
+    pub(super) text: &'a str,
+    /// Where it stands in the message.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// Whether it stands in the message at all, and is not a default.
+    pub(super) is_there: bool,
+}
+
+impl<'a> Lexical<'a> {
+    /// A value that comes from the schema.
+    fn of_schema(text: &'a str, at: u64) -> Self {
+        Self { text, from: at, to: at, is_there: false }
+    }
+}
+
+/// The bindings inside a tag.
+pub(super) struct InTag<'a, 'e>(pub(super) &'a Tag<'e>);
+
+impl NamespaceContext for InTag<'_, '_> {
+    fn resolve(&self, prefix: &str) -> Option<&str> {
+        self.0.resolve(prefix).map(|namespace| namespace.uri)
+    }
+}
+
+/// The bindings inside the element that ends.
+struct InEnd<'a, 'e>(&'a EndTag<'e>);
+
+impl NamespaceContext for InEnd<'_, '_> {
+    fn resolve(&self, prefix: &str) -> Option<&str> {
+        self.0.resolve(prefix).map(|namespace| namespace.uri)
+    }
+}
+
+impl<S: Sink> Builder<'_, S> {
+    /// A violation: the end of decoding, unless they are collected.
+    #[cold]
+    pub(super) fn report(&mut self, kind: ErrorKind, offset: u64) -> Result<(), Error> {
+        let path = self.path();
+        self.report_at(kind, path, offset)
+    }
+
+    #[cold]
+    pub(super) fn report_at(&mut self, kind: ErrorKind, path: String, offset: u64) -> Result<(), Error> {
+        let error = Error::new(kind, path, offset);
+        match &mut self.violations {
+            Some(violations) if violations.len() < self.options.violations => {
+                violations.push(error);
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// The elements open, as `/Envelope/Body/order/item[3]`.
+    #[cold]
+    pub(super) fn path(&self) -> String {
+        let mut path = String::new();
+        for (index, frame) in self.machine.frames.iter().enumerate() {
+            let Frame::Element(frame) = frame else { continue };
+            path.push('/');
+            path.push_str(self.plan.vocabulary.local(self.plan.element(frame.element).name));
+            let before = index.checked_sub(1).and_then(|before| self.machine.frames.get(before));
+            if let Some(Frame::Group(group)) = before
+                && group.particle == frame.particle
+            {
+                path.push_str(&format!("[{}]", group.count));
+            }
+        }
+        path
+    }
+
+    /// An element begins.
+    pub(super) fn start_tag(&mut self, tag: &Tag<'_>) -> Result<(), Error> {
+        let machine = &mut *self.machine;
+        if machine.skipping > 0 {
+            machine.skipping += 1;
+            return Ok(());
+        }
+        if let Some(fragment) = &mut machine.fragment {
+            fragment.start(tag);
+            return Ok(());
+        }
+        // The text of a leaf goes on behind an element that is passed over.
+        let is_leaf = matches!(machine.frames.last(), Some(Frame::Element(ElementFrame { inside: Inside::Leaf(_), .. })));
+        if machine.text.begun && !is_leaf {
+            self.end_text(tag.offset)?;
+        }
+        self.check_room(tag.offset)?;
+        if self.machine.frames.is_empty() {
+            return self.start_root(tag);
+        }
+        let found = match self.machine.pending.take() {
+            Some(target) => Some(target),
+            None => self.seek(tag),
+        };
+        let Some(target) = found else { return self.unexpected(tag) };
+        self.mark_item(target);
+        match target {
+            Target::Element { element, particle, optional } => self.open(element, particle, optional, tag),
+            Target::Any { .. } => {
+                let mut fragment = Fragment::new(tag.offset);
+                fragment.start(tag);
+                self.machine.fragment = Some(Box::new(fragment));
+                Ok(())
+            }
+        }
+    }
+
+    /// Where the element of this tag belongs.
+    fn seek(&mut self, tag: &Tag<'_>) -> Option<Target> {
+        let sought = match tag.name {
+            Some(name) => Sought::Known(name),
+            None => Sought::Unknown(tag.namespace()),
+        };
+        if self.machine.accepts(self.plan, sought) { self.enter(sought) } else { None }
+    }
+
+    fn start_root(&mut self, tag: &Tag<'_>) -> Result<(), Error> {
+        let root = self.machine.root;
+        let expected = self.plan.element(root).name;
+        if tag.name != Some(expected) {
+            let vocabulary = &self.plan.vocabulary;
+            let kind = ErrorKind::RootMismatch {
+                found: Name::new(tag.namespace(), tag.local()),
+                expected: Name::new(vocabulary.namespace(expected), vocabulary.local(expected)),
+            };
+            return Err(Error::new(kind, String::new(), tag.offset));
+        }
+        self.open(root, NO_PARTICLE, false, tag)
+    }
+
+    #[cold]
+    fn unexpected(&mut self, tag: &Tag<'_>) -> Result<(), Error> {
+        if self.options.unknown_elements == Unknown::Refuse {
+            let expected = self.machine.expected(self.plan);
+            let found = Name::new(tag.namespace(), tag.local());
+            self.report(ErrorKind::Unexpected { found, expected }, tag.offset)?;
+        }
+        self.machine.skipping = 1;
+        Ok(())
+    }
+
+    /// In mixed content an element is an item: its marker says which.
+    #[inline]
+    fn mark_item(&mut self, target: Target) {
+        let is_item = match self.machine.frames.last() {
+            Some(Frame::Element(frame)) => matches!(frame.inside, Inside::Mixed { .. }),
+            Some(Frame::Group(group)) => group.silent,
+            None => false,
+        };
+        if !is_item {
+            return;
+        }
+        let (Target::Element { particle, .. } | Target::Any { particle }) = target;
+        let plan = self.plan;
+        let Some(frame) = self.innermost() else { return };
+        let Inside::Mixed { items, .. } = &mut frame.inside else { return };
+        *items += 1;
+        let ty = frame.ty;
+        let Content::Mixed { elements, .. } = &plan.ty(ty).content else { return };
+        let index = plan.group(elements).iter().position(|&known| known == particle).unwrap_or_default();
+        self.record.push(1 + index as u64);
+    }
+
+    /// The innermost element open.
+    fn innermost(&mut self) -> Option<&mut ElementFrame> {
+        self.machine.frames.iter_mut().rev().find_map(|frame| match frame {
+            Frame::Element(frame) => Some(frame),
+            Frame::Group(_) => None,
+        })
+    }
+
+    /// Opens an element of the Plan: its markers, its attributes, its frame.
+    fn open(&mut self, id: ElementId, particle: ParticleId, optional: bool, tag: &Tag<'_>) -> Result<(), Error> {
+        let plan = self.plan;
+        let element = plan.element(id);
+        self.machine.last = Last::opened(particle);
+        // Errors in the tag are errors in the element.
+        let frame = ElementFrame { element: id, particle, ty: element.ty, inside: Inside::Empty };
+        self.machine.frames.push(Frame::Element(frame));
+        let has_attributes = tag.attributes().len() > 0;
+        let (nil, ty) = if has_attributes { self.instance_attributes(element, tag)? } else { (false, element.ty) };
+        if element.is_abstract {
+            let name = Name::new(plan.vocabulary.namespace(element.name), plan.vocabulary.local(element.name));
+            self.report(ErrorKind::AbstractElement(name), tag.offset)?;
+        }
+        if plan.ty(ty).is_abstract {
+            self.report(ErrorKind::AbstractType(type_name(plan, ty)), tag.offset)?;
+        }
+        self.mark_element(element, ty, optional, nil);
+        let mut inside = Inside::Empty;
+        if !nil {
+            self.attributes(plan.ty(ty), tag, has_attributes)?;
+            inside = self.open_content(plan.ty(ty), tag.offset + tag.raw.len() as u64);
+        }
+        if let Some(Frame::Element(frame)) = self.machine.frames.last_mut() {
+            (frame.ty, frame.inside) = (ty, inside);
+        }
+        Ok(())
+    }
+
+    /// What precedes the value of an element that is there.
+    #[inline]
+    pub(super) fn mark_element(&mut self, element: &Element, ty: TypeId, optional: bool, nil: bool) {
+        if element.has_state {
+            self.record.push(marker::state(if nil { marker::NIL } else { marker::PRESENT }, ty));
+        } else if optional {
+            self.record.push(marker::PRESENT);
+        }
+        if nil && element.is_scalar {
+            self.record.push(0);
+        }
+    }
+
+    /// Begins the content of an element.
+    #[inline]
+    pub(super) fn open_content(&mut self, ty: &Type, at: u64) -> Inside {
+        match ty.content {
+            Content::Empty => Inside::Empty,
+            Content::Simple(leaf) => Inside::Leaf(leaf),
+            Content::Particle(particle) => Inside::Model { particle, entered: false },
+            Content::Mixed { particle, .. } => {
+                let marker = self.record.slots.len() as u32;
+                self.record.push(0);
+                Inside::Mixed { particle, entered: false, marker, items: 0 }
+            }
+            Content::Any => {
+                self.machine.fragment = Some(Box::new(Fragment::new(at)));
+                Inside::Any
+            }
+        }
+    }
+
+    /// Character data. `ends`: what follows it is an end tag.
+    pub(super) fn text(&mut self, text: &Text<'_>, ends: bool) -> Result<(), Error> {
+        if self.machine.skipping > 0 {
+            return Ok(());
+        }
+        if let Some(fragment) = &mut self.machine.fragment {
+            fragment.text(text.raw, &text.value, text.offset);
+            return Ok(());
+        }
+        let to = text.offset + text.raw.len() as u64;
+        let inside = match self.machine.frames.last() {
+            Some(Frame::Element(frame)) => Some(frame.inside),
+            Some(Frame::Group(group)) if group.silent => None,
+            _ => Some(Inside::Empty),
+        };
+        match inside {
+            // The usual case: all of the text in one piece. Then it need not be copied first.
+            Some(Inside::Leaf(leaf)) if ends && !self.machine.text.begun && !self.needs_bindings(leaf) => {
+                let lexical = Lexical { text: &text.value, from: text.offset, to, is_there: true };
+                self.leaf_content(leaf, lexical, &bsoap_datatypes::qname::NoNamespaces)?;
+                if let Some(Frame::Element(frame)) = self.machine.frames.last_mut() {
+                    frame.inside = Inside::Read;
+                }
+            }
+            None | Some(Inside::Leaf(_) | Inside::Mixed { .. }) => self.machine.text.add(&text.value, text.offset, to),
+            // Nothing but white space may stand here. That is said when the whole text is known.
+            Some(_) if !self.machine.text.begun && is_blank(&text.value) => {}
+            Some(_) => self.machine.text.add(&text.value, text.offset, to),
+        }
+        Ok(())
+    }
+
+    /// Whether prefixes in the text of this leaf have to be resolved.
+    fn needs_bindings(&self, leaf: LeafId) -> bool {
+        match self.plan.leaf(leaf).kind {
+            LeafKind::Name => true,
+            LeafKind::List(item) => self.plan.leaf(item).kind == LeafKind::Name,
+            _ => self.plan.leaf(leaf).has_facets && self.options.validation == Validation::Full,
+        }
+    }
+
+    /// Character data ends at a tag, and was not the content of a leaf.
+    fn end_text(&mut self, at: u64) -> Result<(), Error> {
+        let text = std::mem::take(&mut self.machine.text);
+        let is_mixed = matches!(self.innermost().map(|frame| frame.inside), Some(Inside::Mixed { .. }));
+        if is_mixed {
+            if !text.value.is_empty() {
+                self.record.push(0);
+                let lexical = Lexical { text: &text.value, from: text.from, to: text.to, is_there: true };
+                self.push_text(lexical, at)?;
+                if let Some(ElementFrame { inside: Inside::Mixed { items, .. }, .. }) = self.innermost() {
+                    *items += 1;
+                }
+            }
+        } else {
+            let found = bounded(text.value.trim_start(), 60);
+            self.report(ErrorKind::Text { found }, text.from)?;
+        }
+        self.machine.text = text;
+        self.machine.text.clear();
+        Ok(())
+    }
+
+    /// Appends a text slot.
+    pub(super) fn push_text(&mut self, lexical: Lexical<'_>, at: u64) -> Result<(), Error> {
+        let slot = self.record.slots.len();
+        if self.record.push_octets(lexical.text.as_bytes()).is_err() {
+            return Err(self.heap_full(at));
+        }
+        if S::LISTENS && lexical.is_there {
+            self.sink.place(slot, lexical.from, (lexical.to - lexical.from) as usize);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    pub(super) fn heap_full(&self, at: u64) -> Error {
+        let kind = ErrorKind::Limit { name: "record_heap", limit: u64::from(u32::MAX) };
+        Error::new(kind, self.path(), at)
+    }
+
+    /// No message makes the Record larger than the options allow.
+    #[inline]
+    pub(super) fn check_room(&self, at: u64) -> Result<(), Error> {
+        let slots = self.record.slots.len() <= self.options.record_slots;
+        if slots && self.record.heap.len() <= self.options.record_heap { Ok(()) } else { Err(self.no_room(slots, at)) }
+    }
+
+    #[cold]
+    fn no_room(&self, slots: bool, at: u64) -> Error {
+        let (name, limit) = match slots {
+            false => ("record_slots", self.options.record_slots),
+            true => ("record_heap", self.options.record_heap),
+        };
+        Error::new(ErrorKind::Limit { name, limit: limit as u64 }, self.path(), at)
+    }
+
+    /// An element ends.
+    pub(super) fn end_tag(&mut self, tag: &EndTag<'_>) -> Result<(), Error> {
+        if self.machine.skipping > 0 {
+            self.machine.skipping -= 1;
+            self.machine.last = Last::NOTHING;
+            return Ok(());
+        }
+        if self.machine.fragment.is_some() && self.end_in_fragment(tag)? {
+            return Ok(());
+        }
+        match self.machine.frames.last() {
+            Some(Frame::Element(frame)) if matches!(frame.inside, Inside::Leaf(_)) => self.end_leaf(*frame, tag)?,
+            Some(Frame::Element(ElementFrame { inside: Inside::Read, .. })) => {}
+            _ => {
+                if self.machine.text.begun {
+                    self.end_text(tag.offset)?;
+                }
+                if let Some(kind) = self.machine.unfinished(self.plan) {
+                    self.report(kind, tag.offset)?;
+                }
+                self.close_content();
+            }
+        }
+        self.close_frame();
+        self.check_room(tag.offset)
+    }
+
+    /// The end of content that is not simple.
+    pub(super) fn close_content(&mut self) {
+        self.leave_all();
+        let Some(Frame::Element(frame)) = self.machine.frames.last().copied() else { return };
+        match frame.inside {
+            Inside::Model { particle, entered: false } => self.absent(u64::from(self.plan.particle(particle).absent), false),
+            Inside::Mixed { marker, items, .. } => self.fill(marker, u64::from(items)),
+            _ => {}
+        }
+    }
+
+    #[inline]
+    pub(super) fn close_frame(&mut self) {
+        if let Some(Frame::Element(frame)) = self.machine.frames.pop() {
+            self.machine.last = Last::closed(frame.particle);
+        }
+        self.machine.done = self.machine.frames.is_empty();
+    }
+
+    /// An end tag while XML is copied; whether that is all there is to it.
+    fn end_in_fragment(&mut self, tag: &EndTag<'_>) -> Result<bool, Error> {
+        let Some(mut fragment) = self.machine.fragment.take() else { return Ok(false) };
+        let is_inner = matches!(self.machine.frames.last(), Some(Frame::Element(ElementFrame { inside: Inside::Any, .. })));
+        let ends_outside = fragment.is_between();
+        if !ends_outside {
+            fragment.end(tag);
+            if is_inner || !fragment.is_between() {
+                self.machine.fragment = Some(fragment);
+                return Ok(true);
+            }
+        }
+        let to = fragment.to.max(fragment.from);
+        let lexical = Lexical { text: &fragment.text, from: fragment.from, to, is_there: true };
+        self.push_text(lexical, tag.offset)?;
+        self.machine.last = Last::NOTHING;
+        self.check_room(tag.offset)?;
+        Ok(!ends_outside)
+    }
+
+    /// The end of an element with a simple value.
+    fn end_leaf(&mut self, frame: ElementFrame, tag: &EndTag<'_>) -> Result<(), Error> {
+        let Inside::Leaf(leaf) = frame.inside else { return Ok(()) };
+        let text = std::mem::take(&mut self.machine.text);
+        let (from, to) = if text.begun { (text.from, text.to) } else { (tag.offset, tag.offset) };
+        let is_there = text.begun || !tag.raw.is_empty();
+        self.leaf_content(leaf, Lexical { text: &text.value, from, to, is_there }, &InEnd(tag))?;
+        self.machine.text = text;
+        self.machine.text.clear();
+        Ok(())
+    }
+
+    /// The simple value of the innermost element.
+    fn leaf_content(&mut self, leaf: LeafId, given: Lexical<'_>, bindings: &dyn NamespaceContext) -> Result<(), Error> {
+        let plan = self.plan;
+        let mut lexical = given;
+        if let Some(Frame::Element(frame)) = self.machine.frames.last() {
+            let element = plan.element(frame.element);
+            if let (true, Some(value)) = (lexical.text.is_empty(), element.default.as_deref().or(element.fixed.as_deref())) {
+                lexical = Lexical::of_schema(value, lexical.from);
+            }
+            if let (Validation::Full, Some(fixed)) = (self.options.validation, element.fixed.as_deref())
+                && let Err(kind) = leaf::check_fixed(plan.leaf(leaf), fixed, lexical.text)
+            {
+                self.report(kind, lexical.from)?;
+            }
+        }
+        match self.push_leaf(leaf, lexical, bindings) {
+            Ok(()) => Ok(()),
+            Err(kind) => self.report(kind, lexical.from),
+        }
+    }
+}
+
+impl<S: Sink> Builder<'_, S> {
+    /// Appends the slot of a text whose octets are on the heap from `start` on.
+    pub(super) fn push_heap_slot(&mut self, start: usize) -> Result<(), ErrorKind> {
+        let length = self.record.heap.len() - start;
+        let full = ErrorKind::Limit { name: "record_heap", limit: u64::from(u32::MAX) };
+        let slot = heap_slot(start, length).ok_or(full)?;
+        self.record.push(slot);
+        Ok(())
+    }
+}
+
+/// Nothing but white space.
+pub(super) fn is_blank(text: &str) -> bool {
+    text.bytes().all(bsoap_datatypes::is_white_space)
+}
+
+/// The name of a type, for errors.
+#[cold]
+pub(super) fn type_name(plan: &Plan, ty: TypeId) -> Name {
+    match plan.ty(ty).name {
+        Some(name) => Name::new(plan.vocabulary.namespace(name), plan.vocabulary.local(name)),
+        None => Name::new("", "(without a name)"),
+    }
+}
+
+/// Whether a particle is that of an element which repeats.
+pub(super) fn is_array(plan: &Plan, particle: ParticleId) -> bool {
+    plan.particle(particle).repeats() && matches!(plan.particle(particle).term, Term::Element(_))
+}

@@ -1,0 +1,410 @@
+//! Content models: where among its siblings an element belongs, and what was left out before it.
+//!
+//! Models are deterministic, so one name leads to one place, and reading is greedy: a name that continues the innermost
+//! group does so. First [`Builder::accepts`] looks, without changing anything, whether a name may come next; only then
+//! [`Builder::enter`] goes there, and need not be able to fail.
+
+use std::ops::ControlFlow;
+
+use bsoap_xml::NameId;
+
+use crate::index::Sink;
+use crate::plan::{ElementId, FirstSet, Particle, ParticleId, Plan, Step, Term, UNBOUNDED};
+use crate::record::marker;
+
+use super::builder::Builder;
+use super::error::{ErrorKind, Expected};
+use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Machine};
+
+/// The name of a start tag, as content models see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sought<'a> {
+    /// A name of the vocabulary.
+    Known(NameId),
+    /// Any other: only its namespace can matter.
+    Unknown(&'a str),
+}
+
+impl Sought<'_> {
+    #[inline]
+    fn step(self, first: &FirstSet, plan: &Plan) -> Option<Step> {
+        match self {
+            Self::Known(name) => first.step(name, &plan.vocabulary),
+            Self::Unknown(namespace) => first.wild(namespace),
+        }
+    }
+}
+
+/// Where an element belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// It is that of an element particle. If `optional`, its presence has to be marked.
+    Element { element: ElementId, particle: ParticleId, optional: bool },
+    /// It is taken by a wildcard, whose markers have been written.
+    Any { particle: ParticleId },
+}
+
+/// How far one can look ahead.
+enum Ahead {
+    /// To the end of the element: nothing more has to come.
+    End,
+    /// To something that has to come: so many of it are there, so many must be.
+    Blocked { found: u32, min: u32 },
+    /// Whoever looked had seen enough.
+    Stopped,
+}
+
+impl Machine {
+    /// Shows each particle that may come next, the nearest first.
+    fn ahead(&self, plan: &Plan, mut see: impl FnMut(&Particle) -> ControlFlow<()>) -> Ahead {
+        let mut show = |particle: &Particle| see(particle).is_break();
+        for frame in self.frames.iter().rev() {
+            let group = match frame {
+                Frame::Group(group) => group,
+                Frame::Element(element) => return ahead_of_element(plan, element, show),
+            };
+            let particle = plan.particle(group.particle);
+            let children = plan.children_of(group.particle);
+            let ahead = match particle.term {
+                Term::Sequence(_) => children.get(group.at as usize..).unwrap_or_default(),
+                Term::All(_) => children,
+                _ => &[],
+            };
+            let is_all = matches!(particle.term, Term::All(_));
+            let mut blocked = false;
+            for (index, &child) in ahead.iter().enumerate() {
+                if is_all && self.has_seen(group, index) {
+                    continue;
+                }
+                let child = plan.particle(child);
+                if show(child) {
+                    return Ahead::Stopped;
+                }
+                blocked |= !child.is_emptiable;
+                if blocked && !is_all {
+                    break;
+                }
+            }
+            if blocked {
+                return Ahead::Blocked { found: 0, min: 1 };
+            }
+            if group.count < particle.max && show(particle) {
+                return Ahead::Stopped;
+            }
+            if group.count < particle.min && !particle.is_emptiable {
+                return Ahead::Blocked { found: group.count, min: particle.min };
+            }
+        }
+        Ahead::End
+    }
+
+    fn has_seen(&self, group: &GroupFrame, index: usize) -> bool {
+        self.seen.get(group.seen as usize + index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+    }
+
+    /// Whether an element of this name may come next.
+    pub(super) fn accepts(&self, plan: &Plan, name: Sought<'_>) -> bool {
+        let ahead = self.ahead(plan, |particle| match name.step(&particle.first, plan) {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        });
+        matches!(ahead, Ahead::Stopped)
+    }
+
+    /// What may come next.
+    #[cold]
+    pub(super) fn expected(&self, plan: &Plan) -> Expected {
+        let mut expected = Expected::default();
+        let ahead = self.ahead(plan, |particle| {
+            for (name, _) in particle.first.names() {
+                expected.add(plan.vocabulary.namespace(name), plan.vocabulary.local(name));
+            }
+            expected.any |= particle.first.wildcards().next().is_some();
+            ControlFlow::Continue(())
+        });
+        expected.end = matches!(ahead, Ahead::End);
+        expected
+    }
+
+    /// Whether the innermost element may end here.
+    #[inline]
+    pub(super) fn may_end(&self, plan: &Plan) -> bool {
+        matches!(self.ahead(plan, |_| ControlFlow::Continue(())), Ahead::End)
+    }
+
+    /// What is wrong if the innermost element ends here.
+    #[inline]
+    pub(super) fn unfinished(&self, plan: &Plan) -> Option<ErrorKind> {
+        match self.ahead(plan, |_| ControlFlow::Continue(())) {
+            Ahead::Blocked { found, min } => Some(self.missing(plan, found, min)),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn missing(&self, plan: &Plan, found: u32, min: u32) -> ErrorKind {
+        let expected = self.expected(plan);
+        match found {
+            0 => ErrorKind::Missing { expected },
+            found => ErrorKind::Occurrence { found, min, expected },
+        }
+    }
+}
+
+fn ahead_of_element(plan: &Plan, frame: &ElementFrame, mut show: impl FnMut(&Particle) -> bool) -> Ahead {
+    match frame.inside {
+        Inside::Model { particle, entered: false } | Inside::Mixed { particle, entered: false, .. } => {
+            let particle = plan.particle(particle);
+            if show(particle) {
+                return Ahead::Stopped;
+            }
+            if particle.is_emptiable { Ahead::End } else { Ahead::Blocked { found: 0, min: 1 } }
+        }
+        _ => Ahead::End,
+    }
+}
+
+impl<S: Sink> Builder<'_, S> {
+    /// Goes to where an element of this name belongs, and writes what was left out before it. The name is one that the
+    /// machine [accepts](Machine::accepts); for any other the answer is `None`.
+    pub(super) fn enter(&mut self, name: Sought<'_>) -> Option<Target> {
+        loop {
+            match *self.machine.frames.last()? {
+                Frame::Element(frame) => return self.enter_model(frame, name),
+                Frame::Group(group) => {
+                    if let Some(target) = self.enter_group(group, name) {
+                        return Some(target);
+                    }
+                    self.leave();
+                }
+            }
+        }
+    }
+
+    /// The first element of an element's content.
+    fn enter_model(&mut self, mut frame: ElementFrame, name: Sought<'_>) -> Option<Target> {
+        let (particle, silent) = match &mut frame.inside {
+            Inside::Model { particle, entered } if !*entered => {
+                *entered = true;
+                (*particle, false)
+            }
+            Inside::Mixed { particle, entered, .. } if !*entered => {
+                *entered = true;
+                (*particle, true)
+            }
+            _ => return None,
+        };
+        *self.machine.frames.last_mut()? = Frame::Element(frame);
+        self.start(particle, name, silent, false)
+    }
+
+    /// Another element of the innermost group, or `None` if the group is over.
+    fn enter_group(&mut self, mut group: GroupFrame, name: Sought<'_>) -> Option<Target> {
+        let plan = self.plan;
+        let particle = plan.particle(group.particle);
+        let children = plan.children_of(group.particle);
+        match particle.term {
+            Term::Sequence(_) => {
+                let mut absent = 0;
+                while let Some(&child) = children.get(group.at as usize) {
+                    let next = plan.particle(child);
+                    group.at += 1;
+                    if name.step(&next.first, plan).is_some() {
+                        self.absent(absent, group.silent);
+                        self.replace(group);
+                        return self.start(child, name, group.silent, false);
+                    }
+                    absent += u64::from(next.absent);
+                }
+                self.absent(absent, group.silent);
+                self.replace(group);
+            }
+            Term::All(_) => {
+                if let Some(step) = name.step(&particle.first, plan) {
+                    let index = step.child();
+                    if !self.machine.has_seen(&group, index as usize) {
+                        let child = *children.get(index as usize)?;
+                        self.enter_all(group, index);
+                        return self.start(child, name, group.silent, true);
+                    }
+                }
+            }
+            _ => {}
+        }
+        let step = name.step(&particle.first, plan)?;
+        if group.count >= particle.max {
+            return None;
+        }
+        group.count += 1;
+        self.occurrence(group, step, name)
+    }
+
+    /// Another occurrence of the innermost group.
+    fn occurrence(&mut self, mut group: GroupFrame, step: Step, name: Sought<'_>) -> Option<Target> {
+        let plan = self.plan;
+        let children = plan.children_of(group.particle);
+        let index = step.child();
+        match plan.particle(group.particle).term {
+            Term::Element(element) => {
+                self.replace(group);
+                Some(Target::Element { element, particle: group.particle, optional: false })
+            }
+            Term::Any(_) => {
+                self.replace(group);
+                Some(Target::Any { particle: group.particle })
+            }
+            Term::Choice(_) => {
+                self.replace(group);
+                self.mark(1 + u64::from(index), group.silent);
+                self.start(*children.get(index as usize)?, name, group.silent, false)
+            }
+            Term::Sequence(_) => {
+                let left_out = children.get(..index as usize)?.iter().map(|&child| u64::from(plan.particle(child).absent)).sum();
+                self.absent(left_out, group.silent);
+                group.at = index + 1;
+                self.replace(group);
+                self.start(*children.get(index as usize)?, name, group.silent, false)
+            }
+            Term::All(_) => {
+                self.finish_all(&group);
+                group.at = 0;
+                group.children = self.placeholder(group.silent);
+                if let Some(words) = self.machine.seen.get_mut(group.seen as usize..) {
+                    words.fill(0);
+                }
+                self.enter_all(group, index);
+                self.start(*children.get(index as usize)?, name, group.silent, true)
+            }
+        }
+    }
+
+    /// Begins a particle with an element of this name. `named`: the element has been named by a marker before it, so that
+    /// it need not be marked as present.
+    fn start(&mut self, id: ParticleId, name: Sought<'_>, silent: bool, named: bool) -> Option<Target> {
+        let plan = self.plan;
+        let particle = plan.particle(id);
+        let step = name.step(&particle.first, plan)?;
+        let optional = particle.min == 0 && !silent && !named;
+        let mut group =
+            GroupFrame { particle: id, count: 1, marker: 0, at: 0, children: 0, seen: self.machine.seen.len() as u32, silent };
+        if particle.repeats() {
+            group.marker = self.placeholder(silent);
+        }
+        match particle.term {
+            Term::Element(element) if !particle.repeats() => return Some(Target::Element { element, particle: id, optional }),
+            Term::Any(_) if !particle.repeats() => {
+                self.mark_if(optional);
+                return Some(Target::Any { particle: id });
+            }
+            // What comes after a choice that does not repeat is what comes after its branch: it needs no frame.
+            Term::Choice(_) if !particle.repeats() => {
+                let index = step.child();
+                self.mark(1 + u64::from(index), silent);
+                return self.start(*plan.children_of(id).get(index as usize)?, name, silent, false);
+            }
+            Term::Sequence(_) if !particle.repeats() => self.mark_if(optional),
+            Term::All(_) => {
+                self.mark_if(optional && !particle.repeats());
+                group.children = self.placeholder(silent);
+                let words = plan.children_of(id).len().div_ceil(64);
+                self.machine.seen.resize(group.seen as usize + words, 0);
+            }
+            _ => {}
+        }
+        let is_all = matches!(particle.term, Term::All(_));
+        self.machine.frames.push(Frame::Group(group));
+        if is_all {
+            self.enter_all(group, step.child());
+            return self.start(*plan.children_of(id).get(step.child() as usize)?, name, silent, true);
+        }
+        self.occurrence(group, step, name)
+    }
+
+    /// Names the child of an `all` that comes next.
+    fn enter_all(&mut self, mut group: GroupFrame, index: u32) {
+        if let Some(word) = self.machine.seen.get_mut(group.seen as usize + index as usize / 64) {
+            *word |= 1 << (index % 64);
+        }
+        group.at += 1;
+        self.replace(group);
+        self.mark(1 + u64::from(index), group.silent);
+    }
+
+    fn finish_all(&mut self, group: &GroupFrame) {
+        if !group.silent {
+            self.fill(group.children, u64::from(group.at));
+        }
+    }
+
+    /// Ends the innermost group: writes how often it occurred.
+    fn leave(&mut self) {
+        let Some(Frame::Group(group)) = self.machine.frames.pop() else { return };
+        let plan = self.plan;
+        let particle = plan.particle(group.particle);
+        if let Term::All(_) = particle.term {
+            self.finish_all(&group);
+            self.machine.seen.truncate(group.seen as usize);
+        }
+        if particle.repeats() && !group.silent {
+            self.fill(group.marker, u64::from(group.count));
+        }
+    }
+
+    /// Ends all groups of the innermost element: what they may still have had is absent.
+    pub(super) fn leave_all(&mut self) {
+        while let Some(Frame::Group(group)) = self.machine.frames.last().copied() {
+            let plan = self.plan;
+            if let Term::Sequence(_) = plan.particle(group.particle).term {
+                let rest = plan.children_of(group.particle).get(group.at as usize..).unwrap_or_default();
+                let absent = rest.iter().map(|&child| u64::from(plan.particle(child).absent)).sum();
+                self.absent(absent, group.silent);
+            }
+            self.leave();
+        }
+    }
+
+    #[inline]
+    fn replace(&mut self, group: GroupFrame) {
+        if let Some(top) = self.machine.frames.last_mut() {
+            *top = Frame::Group(group);
+        }
+    }
+
+    /// Writes what is absent: it is all zeros.
+    #[inline]
+    pub(super) fn absent(&mut self, slots: u64, silent: bool) {
+        if slots == 0 || silent {
+            return;
+        }
+        let room = self.options.record_slots.saturating_sub(self.record.slots.len());
+        // One more than there is room for is enough for the next check to see it.
+        let slots = usize::try_from(slots).unwrap_or(usize::MAX).min(room.saturating_add(1));
+        self.record.slots.resize(self.record.slots.len() + slots, marker::ABSENT);
+    }
+
+    #[inline]
+    fn mark(&mut self, slot: u64, silent: bool) {
+        if !silent {
+            self.record.push(slot);
+        }
+    }
+
+    fn mark_if(&mut self, optional: bool) {
+        self.mark(marker::PRESENT, !optional);
+    }
+
+    /// A slot to be filled when its group ends.
+    fn placeholder(&mut self, silent: bool) -> u32 {
+        let slot = self.record.slots.len() as u32;
+        self.mark(0, silent);
+        slot
+    }
+
+    pub(super) fn fill(&mut self, slot: u32, value: u64) {
+        if let Some(slot) = self.record.slots.get_mut(slot as usize) {
+            *slot = value;
+        }
+    }
+}
+
+const _: () = assert!(UNBOUNDED == u32::MAX, "a count below `max` has room for one more");

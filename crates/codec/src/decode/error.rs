@@ -1,0 +1,272 @@
+//! What can be wrong with a message, and where.
+
+use std::fmt;
+
+use bsoap_datatypes::Datatype;
+
+/// A message that is not what its Plan says, with its place.
+///
+/// Prints the fact, the path and the byte, as in
+/// `"12,5" is not an xs:int at /order/item[3]/quantity (byte 412)`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    kind: ErrorKind,
+    path: String,
+    offset: u64,
+}
+
+impl Error {
+    /// An error at a byte of the message, inside the element that `path` names.
+    #[cold]
+    pub(crate) fn new(kind: ErrorKind, path: String, offset: u64) -> Self {
+        Self(Box::new(Inner { kind, path, offset }))
+    }
+
+    /// The fact.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The elements open, as `/Envelope/Body/order/item[3]`; an attribute is a last step `@name`.
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// The byte in the message, as UTF-8 without its byte order mark.
+    pub fn offset(&self) -> u64 {
+        self.0.offset
+    }
+}
+
+impl From<bsoap_xml::Error> for Error {
+    #[cold]
+    fn from(error: bsoap_xml::Error) -> Self {
+        let (path, offset) = (error.path().to_owned(), error.offset());
+        Self::new(ErrorKind::Xml(error), path, offset)
+    }
+}
+
+/// An expanded name in an error. Prints as `local` or `{namespace}local`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The namespace name; empty for none.
+    pub namespace: Box<str>,
+    /// The local name.
+    pub local: Box<str>,
+}
+
+impl Name {
+    /// The name of these parts, each cut to a bounded length.
+    #[cold]
+    pub(crate) fn new(namespace: &str, local: &str) -> Self {
+        Self { namespace: bounded(namespace, 200), local: bounded(local, 100) }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.namespace {
+            "" => f.write_str(&self.local),
+            namespace => write!(f, "{{{namespace}}}{}", self.local),
+        }
+    }
+}
+
+/// What may stand at a place: a bounded list of names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// The first names, in schema order.
+    pub names: Vec<Name>,
+    /// Whether there were more names than were kept.
+    pub more: bool,
+    /// Whether a wildcard would take some elements.
+    pub any: bool,
+    /// Whether the element may end here.
+    pub end: bool,
+}
+
+impl Expected {
+    /// As many names as an error carries.
+    const KEPT: usize = 8;
+
+    /// Adds a name that may stand here.
+    pub(crate) fn add(&mut self, namespace: &str, local: &str) {
+        if self.names.len() == Self::KEPT {
+            self.more = true;
+            return;
+        }
+        let name = Name::new(namespace, local);
+        if !self.names.contains(&name) {
+            self.names.push(name);
+        }
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words: Vec<String> = self.names.iter().map(|name| format!("<{name}>")).collect();
+        if self.more {
+            words.push("…".into());
+        }
+        if self.any {
+            words.push("an element of a wildcard".into());
+        }
+        if self.end {
+            words.push("the end of the element".into());
+        }
+        match words.split_last() {
+            None => f.write_str("nothing"),
+            Some((last, [])) => f.write_str(last),
+            Some((last, others)) => write!(f, "{} or {last}", others.join(", ")),
+        }
+    }
+}
+
+/// The facts of an [`Error`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Not well-formed, or past a limit of the reader.
+    Xml(bsoap_xml::Error),
+    /// The message ends before its root element does.
+    UnexpectedEnd,
+    /// The root element is another one.
+    RootMismatch {
+        /// The name of the root element.
+        found: Name,
+        /// The name it must have.
+        expected: Name,
+    },
+    /// A text is not a lexical form of its datatype.
+    Lexical {
+        /// The datatype.
+        datatype: Datatype,
+        /// The text, cut to a bounded length.
+        found: Box<str>,
+    },
+    /// A text is a lexical form, but outside what the facets of its type allow, or of none of the types of a union.
+    Value {
+        /// What is wrong, as the datatype says it.
+        problem: Box<str>,
+    },
+    /// A value differs from the only one allowed.
+    Fixed {
+        /// The only value allowed.
+        expected: Box<str>,
+        /// The value, cut to a bounded length.
+        found: Box<str>,
+    },
+    /// A prefix in a QName is bound to nothing.
+    UnboundPrefix(Box<str>),
+    /// An element that may not stand here.
+    Unexpected {
+        /// Its name.
+        found: Name,
+        /// What may stand here.
+        expected: Expected,
+    },
+    /// The element ends too early.
+    Missing {
+        /// What must come first.
+        expected: Expected,
+    },
+    /// Too few of an element or group.
+    Occurrence {
+        /// How many there are.
+        found: u32,
+        /// How many there must be.
+        min: u32,
+        /// What there must be more of.
+        expected: Expected,
+    },
+    /// Character data where only elements, or nothing, may stand.
+    Text {
+        /// Its beginning.
+        found: Box<str>,
+    },
+    /// An attribute the type does not have.
+    UnknownAttribute(Name),
+    /// An attribute that must be there is not.
+    MissingAttribute(Name),
+    /// An abstract type, or an element of one, without an `xsi:type` that names a derived one.
+    AbstractType(Name),
+    /// An abstract element; only its substitutes may appear.
+    AbstractElement(Name),
+    /// An `xsi:type` that names no type, or none that may stand in for the declared one.
+    UnknownType(Name),
+    /// `xsi:nil="true"` on an element that is not nillable.
+    NotNillable,
+    /// A limit of [`DecodeOptions`](super::DecodeOptions) was passed.
+    Limit {
+        /// The name of the limit.
+        name: &'static str,
+        /// Its value.
+        limit: u64,
+    },
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Xml(error) => write!(f, "{}", error.kind()),
+            Self::UnexpectedEnd => f.write_str("the message ends before its root element does"),
+            Self::RootMismatch { found, expected } => write!(f, "found root element <{found}>, expected <{expected}>"),
+            Self::Lexical { datatype, found } => {
+                write!(f, "{}", bsoap_datatypes::LexicalError::new(*datatype, found.as_bytes()))
+            }
+            Self::Value { problem } => f.write_str(problem),
+            Self::Fixed { expected, found } => write!(f, "found {found:?}, expected the fixed value {expected:?}"),
+            Self::UnboundPrefix(prefix) => write!(f, "the prefix {prefix:?} is not declared"),
+            Self::Unexpected { found, expected } => write!(f, "found <{found}>, expected {expected}"),
+            Self::Missing { expected } => write!(f, "the element ends here, expected {expected}"),
+            Self::Occurrence { found, min, expected } => {
+                write!(f, "found {found} occurrences, expected at least {min} of {expected}")
+            }
+            Self::Text { found } => write!(f, "found text {found:?} where no text may stand"),
+            Self::UnknownAttribute(name) => write!(f, "unknown attribute {name}"),
+            Self::MissingAttribute(name) => write!(f, "the attribute {name} is missing"),
+            Self::AbstractType(name) => write!(f, "type {name} is abstract, expected an xsi:type derived from it"),
+            Self::AbstractElement(name) => write!(f, "element <{name}> is abstract, expected one of its substitutes"),
+            Self::UnknownType(name) => write!(f, "xsi:type {name} cannot stand in for the declared type"),
+            Self::NotNillable => f.write_str("xsi:nil on an element that is not nillable"),
+            Self::Limit { name, limit } => write!(f, "the limit {name} of {limit} is passed"),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error").field("kind", &self.0.kind).field("path", &self.0.path).field("offset", &self.0.offset).finish()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.kind)?;
+        if !self.0.path.is_empty() {
+            write!(f, " at {}", self.0.path)?;
+        }
+        write!(f, " (byte {})", self.0.offset)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            ErrorKind::Xml(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// The first `length` bytes of a text, at a character; `…` tells that there was more.
+pub(crate) fn bounded(text: &str, length: usize) -> Box<str> {
+    if text.len() <= length {
+        return text.into();
+    }
+    let end = (0..=length).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    format!("{}…", &text[..end]).into()
+}

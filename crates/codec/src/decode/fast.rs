@@ -1,0 +1,578 @@
+//! The fast road: past tags that are known by their bytes, and straight through their values.
+//!
+//! It goes on from the same state as the general road and leaves the same state behind, wherever it stops. What it does not
+//! recognise, or what is wrong, it leaves for the general road to read and to report.
+
+use std::sync::Arc;
+
+use bsoap_datatypes::{NamespaceContext, double, float, integer};
+use bsoap_xml::{NameId, ScopeId, Scopes, scan};
+
+use crate::index::Sink;
+use crate::plan::{Content, Element, ElementId, LeafId, LeafKind, ParticleId, Term, Type, TypeId};
+use crate::record::{heap_slot, marker};
+
+use super::builder::{Builder, Lexical, is_array};
+use super::content::{Sought, Target};
+use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last};
+use super::learned::{Start, TagId, What};
+use super::options::Validation;
+use super::rows::Rows;
+use super::run::{Run, Window};
+use super::spelling::Spelling;
+
+/// The bindings of a scope.
+struct InScope<'a>(&'a Scopes, ScopeId);
+
+impl NamespaceContext for InScope<'_> {
+    fn resolve(&self, prefix: &str) -> Option<&str> {
+        self.0.resolve(self.1, prefix).map(|namespace| namespace.uri)
+    }
+}
+
+/// How far a step of the fast road came.
+enum Step {
+    /// To here, and on.
+    On(usize),
+    /// The tag at hand is left to the general road.
+    Stop,
+    /// To here: a start tag has been passed, what is inside is left to the general road.
+    Inside(usize),
+}
+
+impl<S: Sink> Run<'_, S> {
+    /// Goes as far as tags are known.
+    pub(super) fn fast(&mut self, window: &Window<'_>) {
+        let mut at = (self.reader.offset() - window.base) as usize;
+        loop {
+            let bytes = window.text.as_bytes();
+            let machine = &*self.builder.machine;
+            let is_open = match machine.frames.last() {
+                Some(Frame::Group(group)) => !group.silent,
+                Some(Frame::Element(frame)) => matches!(frame.inside, Inside::Model { .. }),
+                None => false,
+            };
+            if !is_open || machine.text.begun || machine.skipping > 0 || machine.fragment.is_some() || machine.pending.is_some() {
+                break;
+            }
+            let (last, scope) = (machine.last, self.reader.scope());
+            let ways = self.learned.after(last);
+            let is_here = |id: &TagId| {
+                self.learned.tag(*id).is_some_and(|known| known.spelling.stands_at(bytes, at) && known.scope == scope)
+            };
+            let Some(way) = ways.iter().position(is_here) else { break };
+            let id = ways[way];
+            self.learned.promote(last, way);
+            let Some(known) = self.learned.tag(id) else { break };
+            let after = at + known.spelling.len();
+            let step = match &known.what {
+                What::Start(_) => self.fast_start(window, id, after),
+                What::End(_) => self.fast_end(window, id, after),
+            };
+            match step {
+                Step::On(to) => {
+                    at = to;
+                    self.builder.machine.tag_end = window.base + at as u64;
+                }
+                Step::Inside(to) => {
+                    at = to;
+                    self.builder.machine.tag_end = window.base + at as u64;
+                    break;
+                }
+                Step::Stop => break,
+            }
+        }
+        let passed = at - (self.reader.offset() - window.base) as usize;
+        if passed > 0 {
+            self.reader.skip(passed);
+        }
+    }
+
+    /// An end tag that is known.
+    fn fast_end(&mut self, window: &Window<'_>, id: TagId, after: usize) -> Step {
+        let Some(What::End(qname)) = self.learned.tag(id).map(|known| &known.what) else { return Step::Stop };
+        if self.reader.qname().as_bytes() != qname.as_bytes() || !self.builder.machine.may_end(self.builder.plan) {
+            return Step::Stop;
+        }
+        self.builder.close_content();
+        self.builder.close_frame();
+        let passed = window.base + after as u64 - self.reader.offset();
+        self.reader.close(passed as usize);
+        Step::On(after)
+    }
+
+    /// A start tag that is known.
+    fn fast_start(&mut self, window: &Window<'_>, id: TagId, after: usize) -> Step {
+        let limits = &self.builder.options.limits;
+        if self.reader.depth() + 2 > limits.depth || self.builder.check_room(0).is_err() {
+            return Step::Stop;
+        }
+        let Some(What::Start(start)) = self.learned.tag(id).map(|known| &known.what) else { return Step::Stop };
+        let Some(target) = self.builder.enter_known(start.name) else { return Step::Stop };
+        // From here on, what this road cannot do is left to the other with the target found.
+        let Some(opened) = Opened::new(&self.builder, start, target) else {
+            self.builder.machine.pending = Some(target);
+            return Step::Stop;
+        };
+        self.builder.mark_element(opened.element, opened.id.1, opened.optional, start.nil);
+        if !start.nil {
+            self.builder.bare_attributes(opened.ty);
+        }
+        self.builder.machine.last = Last::opened(opened.particle);
+        match opened.inside {
+            Inside::Leaf(leaf) => self.fast_leaf(window, id, &opened, leaf, after),
+            Inside::Model { particle, .. } => {
+                self.builder.push_element(&opened, Inside::Model { particle, entered: false });
+                let step = self.open(window, id, after);
+                self.fast_rows(window, id, &opened, after).unwrap_or(step)
+            }
+            // Empty or nil.
+            _ => {
+                self.builder.machine.last = Last::closed(opened.particle);
+                Step::On(after)
+            }
+        }
+    }
+
+    /// Tells the reader that the element of a known start tag is open.
+    fn open(&mut self, window: &Window<'_>, id: TagId, after: usize) -> Step {
+        let Some(What::Start(start)) = self.learned.tag(id).map(|known| &known.what) else { return Step::Stop };
+        let passed = window.base + after as u64 - self.reader.offset();
+        // The limit of depth, the only thing that can be wrong, has been looked at.
+        match self.reader.open(&start.qname, Some(start.name), start.inner, passed as usize) {
+            Ok(()) => Step::On(after),
+            Err(_) => Step::Stop,
+        }
+    }
+
+    /// The value of an element with a known start tag; if it repeats, the values of all that follow in the same spelling.
+    fn fast_leaf(&mut self, window: &Window<'_>, id: TagId, opened: &Opened<'_>, leaf: LeafId, after: usize) -> Step {
+        let Some(What::Start(start)) = self.learned.tag(id).map(|known| &known.what) else { return Step::Stop };
+        let mut at = after;
+        if is_array(self.builder.plan, opened.particle) && opened.element.is_scalar && !opened.element.has_state {
+            at = self.builder.array(window, leaf, opened.element, at, &start.again);
+        }
+        let bindings = InScope(self.scopes, start.inner);
+        match self.builder.value(window, leaf, opened.element, at, &start.close, &bindings) {
+            Some(to) => {
+                self.builder.machine.last = Last::closed(opened.particle);
+                Step::On(to + start.close.len())
+            }
+            None => {
+                self.builder.push_element(opened, Inside::Leaf(leaf));
+                match self.open(window, id, at) {
+                    Step::On(at) => Step::Inside(at),
+                    other => other,
+                }
+            }
+        }
+    }
+
+    /// Rows of an array whose tags are all known. The element of the first has been opened.
+    fn fast_rows(&mut self, window: &Window<'_>, id: TagId, opened: &Opened<'_>, after: usize) -> Option<Step> {
+        let plan = self.builder.plan;
+        if !is_array(plan, opened.particle) {
+            return None;
+        }
+        let known = self.learned.tag(id)?;
+        let What::Start(start) = &known.what else { return None };
+        let rows = match &start.rows {
+            Some(rows) => rows.clone(),
+            None if start.failures >= TRIES => return None,
+            // Until all its tags have been met, the row is not known.
+            None => Arc::new(Rows::new(plan, self.builder.options, self.learned, opened.particle, known)?),
+        };
+        let What::Start(start) = &mut self.learned.tags.get_mut(id as usize)?.what else { return None };
+        start.rows = Some(rows.clone());
+        let bindings = InScope(self.scopes, start.inner);
+        let done = self.builder.rows(window, &rows, after, &bindings);
+        if done.is_none_or(|done| done.rows == 0) {
+            start.failures += 1;
+            if start.failures % 4 == 0 {
+                start.rows = None;
+            }
+        }
+        self.after_rows(window, &rows, done?)
+    }
+
+    /// The value at which rows came to their end: the last one, or one that is spelled otherwise.
+    fn after_rows(&mut self, window: &Window<'_>, rows: &Rows, done: Done) -> Option<Step> {
+        let field = rows.fields.get(done.field)?;
+        let scope = self.reader.scope();
+        let element = self.builder.plan.element(field.element);
+        let bindings = InScope(self.scopes, scope);
+        if let Some(to) = self.builder.value(window, field.leaf, element, done.at, &field.close, &bindings) {
+            self.builder.machine.last = Last::closed(field.particle);
+            return Some(Step::On(to + field.close.len()));
+        }
+        let inside = Inside::Leaf(field.leaf);
+        let frame = ElementFrame { element: field.element, particle: field.particle, ty: element.ty, inside };
+        self.builder.machine.frames.push(Frame::Element(frame));
+        self.builder.machine.last = Last::opened(field.particle);
+        let passed = window.base + done.at as u64 - self.reader.offset();
+        // The limit of depth has been looked at before the row was opened.
+        let _ = self.reader.open(&field.qname, Some(element.name), scope, passed as usize);
+        Some(Step::Inside(done.at))
+    }
+}
+
+/// Rows that did not come so often are not looked for any more.
+const TRIES: u32 = 32;
+
+/// Where rows came to their end: before the value of this field.
+#[derive(Clone, Copy)]
+struct Done {
+    rows: u64,
+    field: usize,
+    at: usize,
+}
+
+/// An element whose start tag is known, if the fast road can go on behind it.
+struct Opened<'p> {
+    id: (ElementId, TypeId),
+    element: &'p Element,
+    ty: &'p Type,
+    particle: ParticleId,
+    optional: bool,
+    inside: Inside,
+}
+
+impl<'p> Opened<'p> {
+    #[inline]
+    fn new<S: Sink>(builder: &Builder<'p, S>, start: &Start, target: Target) -> Option<Self> {
+        let Target::Element { element: id, particle, optional } = target else { return None };
+        let plan = builder.plan;
+        let element = plan.element(id);
+        let ty = match start.ty {
+            None => element.ty,
+            Some((of, ty)) if of == id => ty,
+            Some(_) => return None,
+        };
+        let id = (id, ty);
+        let ty = plan.ty(ty);
+        if element.is_abstract || ty.is_abstract || (start.nil && !element.nillable) || !builder.may_be_bare(ty) {
+            return None;
+        }
+        let inside = match ty.content {
+            _ if start.nil => Inside::Empty,
+            Content::Empty if start.is_empty => Inside::Empty,
+            Content::Simple(leaf) if !start.is_empty => Inside::Leaf(leaf),
+            Content::Particle(particle) if !start.is_empty => Inside::Model { particle, entered: false },
+            _ => return None,
+        };
+        // Whether a nil element is empty, as it must be, shows only later if its tag does not say so.
+        (!start.nil || start.is_empty).then_some(Self { id, element, ty, particle, optional, inside })
+    }
+}
+
+impl<S: Sink> Builder<'_, S> {
+    /// [`enter`](Self::enter) for a name that may not be accepted; usually it is that of the next child of a sequence.
+    #[inline]
+    fn enter_known(&mut self, name: NameId) -> Option<Target> {
+        let plan = self.plan;
+        if let Some(Frame::Group(group)) = self.machine.frames.last_mut()
+            && !group.silent
+        {
+            let particle = plan.particle(group.particle);
+            match &particle.term {
+                Term::Sequence(children) => {
+                    if let Some(&child) = plan.group(children).get(group.at as usize)
+                        && let next = plan.particle(child)
+                        && let Term::Element(element) = next.term
+                        && !next.repeats()
+                        && next.first.named(name).is_some()
+                    {
+                        group.at += 1;
+                        return Some(Target::Element { element, particle: child, optional: next.min == 0 });
+                    }
+                }
+                Term::Element(element) if group.count < particle.max && particle.first.named(name).is_some() => {
+                    group.count += 1;
+                    return Some(Target::Element { element: *element, particle: group.particle, optional: false });
+                }
+                _ => {}
+            }
+        }
+        let sought = Sought::Known(name);
+        if self.machine.accepts(plan, sought) { self.enter(sought) } else { None }
+    }
+
+    /// Whether an element of this type may come without attributes, and what that means is known beforehand.
+    #[inline]
+    fn may_be_bare(&self, ty: &Type) -> bool {
+        ty.attributes.is_empty()
+            || ty.attribute_ids().all(|id| {
+                let attribute = self.plan.attribute(id);
+                !attribute.required && attribute.default.is_none() && attribute.fixed.is_none()
+            })
+    }
+
+    /// The slots of attributes none of which is there.
+    #[inline]
+    fn bare_attributes(&mut self, ty: &Type) {
+        for _ in ty.attributes.clone() {
+            self.record.push(marker::ABSENT);
+            self.record.push(0);
+        }
+        if ty.any_attribute.is_some() {
+            self.record.push(heap_slot(self.record.heap.len(), 0).unwrap_or_default());
+        }
+    }
+
+    fn push_element(&mut self, opened: &Opened<'_>, inside: Inside) {
+        let (element, ty) = opened.id;
+        let frame = ElementFrame { element, particle: opened.particle, ty, inside };
+        self.machine.frames.push(Frame::Element(frame));
+    }
+
+    /// A value that stands at `at` and is followed by `close`: where it ends. Nothing is changed if it is not that simple.
+    #[inline]
+    fn value(
+        &mut self,
+        window: &Window<'_>,
+        leaf: LeafId,
+        element: &Element,
+        at: usize,
+        close: &Spelling,
+        bindings: &dyn NamespaceContext,
+    ) -> Option<usize> {
+        let is_checked = self.options.validation == Validation::Full
+            && (element.fixed.is_some() || self.plan.leaf(leaf).has_facets);
+        if is_checked {
+            return None;
+        }
+        let has_default = element.default.is_some() || element.fixed.is_some();
+        self.value_before(window, leaf, at, close, has_default, bindings)
+    }
+
+    #[inline]
+    fn value_before(
+        &mut self,
+        window: &Window<'_>,
+        id: LeafId,
+        at: usize,
+        close: &Spelling,
+        has_default: bool,
+        bindings: &dyn NamespaceContext,
+    ) -> Option<usize> {
+        let bytes = window.text.as_bytes();
+        let leaf = self.plan.leaf(id);
+        if let Some((slot, length)) = number(leaf.kind, bytes.get(at..)?)
+            && close.stands_at(bytes, at + length)
+        {
+            self.place(window, at, length);
+            self.record.push(slot);
+            return Some(at + length);
+        }
+        let length = scan::find_text_special(&bytes[at..]);
+        let end = at + length;
+        if bytes.get(end) != Some(&b'<') || !close.stands_at(bytes, end) || length > self.options.limits.text_length {
+            return None;
+        }
+        let text = window.text.get(at..end)?;
+        if text.is_empty() && has_default {
+            return None;
+        }
+        let (slots, heap) = (self.record.slots.len(), self.record.heap.len());
+        let from = window.base + at as u64;
+        let lexical = Lexical { text, from, to: from + length as u64, is_there: true };
+        if self.push_leaf(id, lexical, bindings).is_err() {
+            self.record.slots.truncate(slots);
+            self.record.heap.truncate(heap);
+            return None;
+        }
+        Some(end)
+    }
+
+    #[inline(always)]
+    fn place(&mut self, window: &Window<'_>, at: usize, length: usize) {
+        if S::LISTENS {
+            self.sink.place(self.record.slots.len(), window.base + at as u64, length);
+        }
+    }
+
+    /// Numbers of an array, as long as each is followed by the same bytes: the end tag and the next start tag. Returns where
+    /// the first value stands that is not.
+    fn array(&mut self, window: &Window<'_>, id: LeafId, element: &Element, at: usize, again: &Spelling) -> usize {
+        let leaf = self.plan.leaf(id);
+        let is_checked = leaf.has_facets || element.fixed.is_some();
+        if is_checked && self.options.validation == Validation::Full {
+            return at;
+        }
+        match leaf.kind {
+            LeafKind::Double => self.numbers(window, at, again, |text| double_slot(text)),
+            LeafKind::Float => self.numbers(window, at, again, |text| float_slot(text)),
+            LeafKind::Signed { min, max } => self.numbers(window, at, again, |text| signed_slot(text, min, max)),
+            LeafKind::Unsigned { max } => self.numbers(window, at, again, |text| unsigned_slot(text, max)),
+            LeafKind::Boolean => self.numbers(window, at, again, boolean_slot),
+            _ => at,
+        }
+    }
+
+    #[inline(always)]
+    fn numbers(
+        &mut self,
+        window: &Window<'_>,
+        mut at: usize,
+        again: &Spelling,
+        parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
+    ) -> usize {
+        let bytes = window.text.as_bytes();
+        let Some(Frame::Group(group)) = self.machine.frames.last() else { return at };
+        let max = self.plan.particle(group.particle).max;
+        let most = (max - group.count) as usize;
+        let most = most.min(self.options.record_slots.saturating_sub(self.record.slots.len()));
+        let mut count = 0;
+        // Some values tell how long one is; then there is room for all.
+        for (stretch, measure) in [(most.min(MEASURED), true), (most, false)] {
+            let from = at;
+            while count < stretch {
+                let Some((slot, length)) = bytes.get(at..).and_then(&parse) else { break };
+                if !again.stands_at(bytes, at + length) {
+                    break;
+                }
+                self.place(window, at, length);
+                self.record.push(slot);
+                at += length + again.len();
+                count += 1;
+            }
+            if count < stretch {
+                break;
+            }
+            if measure {
+                self.reserve((at - from) / count.max(1), 1, bytes.len() - at);
+            }
+        }
+        if let Some(Frame::Group(group)) = self.machine.frames.last_mut() {
+            group.count += count as u32;
+        }
+        at
+    }
+
+    /// Makes room for what may follow, if all of it is like what came: `slots` for each `length` bytes of the `rest`.
+    fn reserve(&mut self, length: usize, slots: usize, rest: usize) {
+        let more = (rest / length.max(1)).saturating_mul(slots);
+        let room = self.options.record_slots.saturating_sub(self.record.slots.len());
+        self.record.slots.reserve_exact(more.saturating_add(64).min(room));
+    }
+
+    /// Rows, as long as all between their values is what it was before. Nothing is changed if not even the first begins so.
+    fn rows(&mut self, window: &Window<'_>, rows: &Rows, at: usize, bindings: &dyn NamespaceContext) -> Option<Done> {
+        let bytes = window.text.as_bytes();
+        let row = self.machine.frames.len().checked_sub(2)?;
+        let Some(Frame::Group(group)) = self.machine.frames.get(row) else { return None };
+        if !rows.head.stands_at(bytes, at) {
+            return None;
+        }
+        let most = u64::from(self.plan.particle(group.particle).max - group.count);
+        let from = at;
+        let mut done = Done { rows: 0, field: 0, at: at + rows.head.len() };
+        loop {
+            match self.row(window, rows, done.at, done.rows < most, bindings) {
+                (field, at) if field < rows.fields.len() => {
+                    (done.field, done.at) = (field, at);
+                    break;
+                }
+                (_, at) => done.at = at,
+            }
+            done.rows += 1;
+            if done.rows == MEASURED as u64 {
+                self.reserve((done.at - from) / MEASURED, rows.slots, bytes.len() - done.at);
+            }
+        }
+        if let Some(Frame::Group(group)) = self.machine.frames.get_mut(row) {
+            group.count += done.rows as u32;
+        }
+        if let Some(Frame::Element(frame)) = self.machine.frames.get_mut(row + 1) {
+            frame.inside = Inside::Model { particle: rows.sequence, entered: true };
+        }
+        let at = done.field as u32 + 1;
+        let sequence = GroupFrame { particle: rows.sequence, count: 1, marker: 0, at, children: 0, seen: 0, silent: false };
+        self.machine.frames.push(Frame::Group(sequence));
+        Some(done)
+    }
+
+    /// One row: the field at which it left the known way, or their number; and where that field or the next row begins.
+    #[inline(always)]
+    fn row(
+        &mut self,
+        window: &Window<'_>,
+        rows: &Rows,
+        mut at: usize,
+        may_follow: bool,
+        bindings: &dyn NamespaceContext,
+    ) -> (usize, usize) {
+        let bytes = window.text.as_bytes();
+        for (index, field) in rows.fields.iter().enumerate() {
+            if let Some(marker) = field.marker {
+                self.record.push(marker);
+            }
+            // Another row must be allowed, and have room.
+            let is_last = index + 1 == rows.fields.len();
+            if is_last && !(may_follow && self.record.slots.len() < self.options.record_slots) {
+                return (index, at);
+            }
+            let length = match number(field.kind, bytes.get(at..).unwrap_or_default()) {
+                Some((slot, length)) if field.after.stands_at(bytes, at + length) => {
+                    self.place(window, at, length);
+                    self.record.push(slot);
+                    length
+                }
+                _ => match self.value_before(window, field.leaf, at, &field.after, field.has_default, bindings) {
+                    Some(end) => end - at,
+                    None => return (index, at),
+                },
+            };
+            at += length + field.after.len();
+        }
+        (rows.fields.len(), at)
+    }
+}
+
+/// So many elements are measured before room is made for the rest.
+const MEASURED: usize = 16;
+
+/// The slot of the number at the front of a text, and its length.
+#[inline(always)]
+fn number(kind: LeafKind, text: &[u8]) -> Option<(u64, usize)> {
+    match kind {
+        LeafKind::Double => double_slot(text),
+        LeafKind::Float => float_slot(text),
+        LeafKind::Signed { min, max } => signed_slot(text, min, max),
+        LeafKind::Unsigned { max } => unsigned_slot(text, max),
+        LeafKind::Boolean => boolean_slot(text),
+        _ => None,
+    }
+}
+
+#[inline(always)]
+fn double_slot(text: &[u8]) -> Option<(u64, usize)> {
+    double::parse_prefix(text).map(|(value, length)| (value.to_bits(), length))
+}
+
+#[inline(always)]
+fn float_slot(text: &[u8]) -> Option<(u64, usize)> {
+    float::parse_prefix(text).map(|(value, length)| (u64::from(value.to_bits()), length))
+}
+
+#[inline(always)]
+fn signed_slot(text: &[u8], min: i64, max: i64) -> Option<(u64, usize)> {
+    let (value, length) = integer::parse_prefix_i64(text)?;
+    (min <= value && value <= max).then_some((value as u64, length))
+}
+
+#[inline(always)]
+fn unsigned_slot(text: &[u8], max: u64) -> Option<(u64, usize)> {
+    let (value, length) = integer::parse_prefix_u64(text)?;
+    (value <= max).then_some((value, length))
+}
+
+#[inline(always)]
+fn boolean_slot(text: &[u8]) -> Option<(u64, usize)> {
+    match text {
+        [b't', b'r', b'u', b'e', ..] => Some((1, 4)),
+        [b'f', b'a', b'l', b's', b'e', ..] => Some((0, 5)),
+        [bit @ (b'0' | b'1'), ..] => Some((u64::from(bit - b'0'), 1)),
+        _ => None,
+    }
+}

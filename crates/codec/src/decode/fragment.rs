@@ -1,0 +1,207 @@
+//! Copies of XML: what wildcards and `anyType` take, as text that can stand alone.
+//!
+//! Tags and text are copied as they stand; comments and processing instructions are left out. A copy may use prefixes that
+//! are bound outside of it, so the prefixes used are collected as it goes, and their declarations are added to its
+//! outermost tags. Which text is a QName is not known here: what looks like one, with a prefix that is bound, counts.
+
+use bsoap_xml::{EndTag, Tag};
+
+use super::XSI;
+
+/// XML that is being copied.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fragment {
+    /// The copy so far.
+    pub(super) text: String,
+    /// Where in the message it began, and where it ends so far.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    /// Elements of it that are open.
+    depth: u32,
+    /// Where in `text` declarations are to be added: behind the name of the outermost tag.
+    insert: usize,
+    /// Prefixes that were used since.
+    used: Vec<Box<str>>,
+    /// Character data since the last tag, up to the length a QName may have.
+    run: String,
+}
+
+/// Longer text is no QName that anyone would write.
+const LONGEST_QNAME: usize = 256;
+
+impl Fragment {
+    /// A copy that begins at a byte of the message.
+    pub(super) fn new(from: u64) -> Self {
+        Self { text: String::new(), from, to: from, depth: 0, insert: 0, used: Vec::new(), run: String::new() }
+    }
+
+    /// Whether no element of it is open.
+    pub(super) fn is_between(&self) -> bool {
+        self.depth == 0
+    }
+
+    /// Copies a start tag.
+    pub(super) fn start(&mut self, tag: &Tag<'_>) {
+        self.end_run();
+        if self.depth == 0 {
+            self.used.clear();
+            self.insert = self.text.len() + 1 + tag.qname().len();
+        }
+        self.text.push_str(tag.raw);
+        self.to = tag.offset + tag.raw.len() as u64;
+        self.depth += 1;
+        self.mark(tag.prefix());
+        for attribute in tag.attributes() {
+            if !attribute.prefix.is_empty() {
+                self.mark(attribute.prefix);
+            }
+            let value = attribute.value();
+            self.mark_qname(&value, attribute.local == "type" && attribute.namespace() == XSI);
+        }
+        if self.depth == 1 {
+            // What its outermost tag declares itself is not to be declared again: a mark that is there already stays.
+            let declared: Vec<Box<str>> = tag.declarations().map(|(prefix, _)| prefix.into()).collect();
+            self.used.retain(|used| !declared.contains(used));
+            self.used.splice(0..0, declared.into_iter().map(|prefix| format!("!{prefix}").into()));
+        }
+    }
+
+    /// Copies an end tag.
+    pub(super) fn end(&mut self, tag: &EndTag<'_>) {
+        self.end_run();
+        self.text.push_str(tag.raw);
+        self.to = tag.offset + tag.raw.len() as u64;
+        self.depth = self.depth.saturating_sub(1);
+        if self.depth == 0 {
+            self.declare(tag);
+        }
+    }
+
+    /// Copies character data.
+    pub(super) fn text(&mut self, raw: &str, value: &str, offset: u64) {
+        self.text.push_str(raw);
+        self.to = offset + raw.len() as u64;
+        if self.run.len() + value.len() <= LONGEST_QNAME {
+            self.run.push_str(value);
+        } else {
+            // Too long in one piece is too long in many.
+            self.run.clear();
+            self.run.push_str(TOO_LONG);
+        }
+    }
+
+    /// Looks at the character data since the last tag.
+    fn end_run(&mut self) {
+        if !self.run.is_empty() {
+            let mut run = std::mem::take(&mut self.run);
+            if run.len() <= LONGEST_QNAME {
+                self.mark_qname(run.trim(), false);
+            }
+            run.clear();
+            self.run = run;
+        }
+    }
+
+    fn mark_qname(&mut self, value: &str, always: bool) {
+        if value.len() > LONGEST_QNAME {
+            return;
+        }
+        match bsoap_datatypes::qname::split(value) {
+            Some((prefix, _)) if always || !prefix.is_empty() => self.mark(prefix),
+            _ => {}
+        }
+    }
+
+    fn mark(&mut self, prefix: &str) {
+        let is_marked = |used: &Box<str>| **used == *prefix || used.strip_prefix('!') == Some(prefix);
+        if !self.used.iter().any(is_marked) {
+            self.used.push(prefix.into());
+        }
+    }
+
+    /// Adds the declarations of the prefixes used to the outermost tag.
+    ///
+    /// Inside that element they are bound as they are around it: those it declares itself are not among them.
+    fn declare(&mut self, tag: &EndTag<'_>) {
+        let mut declarations = String::new();
+        for prefix in self.used.iter().filter(|prefix| !prefix.starts_with('!')) {
+            if let Some(namespace) = tag.resolve(prefix) {
+                write_declaration(&mut declarations, prefix, namespace.uri);
+            }
+        }
+        if self.insert <= self.text.len() {
+            self.text.insert_str(self.insert, &declarations);
+        }
+        self.used.clear();
+    }
+}
+
+/// Stands for a text too long to be a QName.
+const TOO_LONG: &str = match std::str::from_utf8(&[b'x'; LONGEST_QNAME + 1]) {
+    Ok(text) => text,
+    Err(_) => "",
+};
+
+/// Appends ` xmlns:prefix="uri"`, unless it would say nothing.
+fn write_declaration(to: &mut String, prefix: &str, uri: &str) {
+    if prefix == "xml" || (prefix.is_empty() && uri.is_empty()) {
+        return;
+    }
+    to.push_str(" xmlns");
+    if !prefix.is_empty() {
+        to.push(':');
+        to.push_str(prefix);
+    }
+    to.push_str("=\"");
+    escape_value(to, uri);
+    to.push('"');
+}
+
+/// Appends an attribute value, escaped for double quotes.
+fn escape_value(to: &mut String, value: &str) {
+    for c in value.chars() {
+        match c {
+            '&' => to.push_str("&amp;"),
+            '<' => to.push_str("&lt;"),
+            '"' => to.push_str("&quot;"),
+            '\t' => to.push_str("&#9;"),
+            '\n' => to.push_str("&#10;"),
+            '\r' => to.push_str("&#13;"),
+            c => to.push(c),
+        }
+    }
+}
+
+/// The attributes of a tag that `keep` chooses, by their index, as `<a …/>`; empty if there are none.
+pub(super) fn attributes(tag: &Tag<'_>, keep: impl Fn(usize) -> bool) -> String {
+    let mut copy = String::new();
+    let mut prefixes: Vec<String> = Vec::new();
+    for (_, attribute) in tag.attributes().enumerate().filter(|(index, _)| keep(*index)) {
+        let value = attribute.value();
+        copy.push(' ');
+        if !attribute.prefix.is_empty() {
+            prefixes.push(attribute.prefix.to_owned());
+            copy.push_str(attribute.prefix);
+            copy.push(':');
+        }
+        copy.push_str(attribute.local);
+        copy.push_str("=\"");
+        escape_value(&mut copy, &value);
+        copy.push('"');
+        let is_type = attribute.local == "type" && attribute.namespace() == XSI;
+        match bsoap_datatypes::qname::split(&value) {
+            Some((prefix, _)) if is_type || !prefix.is_empty() => prefixes.push(prefix.to_owned()),
+            _ => {}
+        }
+    }
+    if copy.is_empty() {
+        return copy;
+    }
+    let mut declarations = String::new();
+    for (index, prefix) in prefixes.iter().enumerate() {
+        if let (false, Some(namespace)) = (prefixes[..index].contains(prefix), tag.resolve(prefix)) {
+            write_declaration(&mut declarations, prefix, namespace.uri);
+        }
+    }
+    format!("<a{declarations}{copy}/>")
+}

@@ -1,0 +1,175 @@
+//! All that decoding remembers of a message: an explicit stack, as data.
+//!
+//! ```text
+//! /Envelope/Body/order          Element order     entered its content model
+//!                               Group   sequence  at child 4
+//!                               Group   item*     3 so far
+//!         /item[3]              Element item
+//!                               Group   sequence  at child 1
+//!         /quantity             Element quantity  a leaf, "12" so far
+//! ```
+
+use crate::plan::{ElementId, LeafId, ParticleId, TypeId};
+
+use super::content::Target;
+use super::fragment::Fragment;
+
+/// No particle: that of the root element.
+pub(super) const NO_PARTICLE: ParticleId = ParticleId(u32::MAX);
+
+/// What a decoder remembers between two events, beside the reader's own state.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Machine {
+    /// The element the message must be.
+    pub(super) root: ElementId,
+    /// The elements open and where in their content models they are.
+    pub(super) frames: Vec<Frame>,
+    /// Which children of the `all` groups open were there: 64 to a word, each frame knows where its words begin.
+    pub(super) seen: Vec<u64>,
+    /// The character data of the innermost element so far.
+    pub(super) text: Gathered,
+    /// XML that is copied, if the innermost element is of a wildcard or `anyType`.
+    pub(super) fragment: Option<Box<Fragment>>,
+    /// Where the element belongs whose start tag comes next, if that has been found out already.
+    pub(super) pending: Option<Target>,
+    /// How many elements are open that are passed over.
+    pub(super) skipping: u32,
+    /// What the last tag was; it foretells the next one.
+    pub(super) last: Last,
+    /// Where the last tag ended.
+    pub(super) tag_end: u64,
+    /// Whether the root element has ended.
+    pub(super) done: bool,
+}
+
+impl Machine {
+    /// Before the first byte of a message.
+    pub(super) fn new(root: ElementId) -> Self {
+        Self {
+            root,
+            frames: Vec::new(),
+            seen: Vec::new(),
+            text: Gathered::default(),
+            fragment: None,
+            pending: None,
+            skipping: 0,
+            last: Last::NOTHING,
+            tag_end: 0,
+            done: false,
+        }
+    }
+
+    /// Back to before the first byte; keeps the memory.
+    pub(super) fn restart(&mut self, root: ElementId) {
+        let (mut frames, mut text) = (std::mem::take(&mut self.frames), std::mem::take(&mut self.text));
+        frames.clear();
+        text.clear();
+        *self = Self { frames, text, ..Self::new(root) };
+    }
+}
+
+/// Character data that may come in pieces.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Gathered {
+    /// The characters so far.
+    pub(super) value: String,
+    /// Where the first piece began; meaningful if `begun`.
+    pub(super) from: u64,
+    /// Where the last piece ended.
+    pub(super) to: u64,
+    /// Whether there was a piece, be it empty.
+    pub(super) begun: bool,
+}
+
+impl Gathered {
+    /// Adds a piece that stands at `from..to` in the message.
+    pub(super) fn add(&mut self, piece: &str, from: u64, to: u64) {
+        if !self.begun {
+            (self.from, self.begun) = (from, true);
+        }
+        self.to = to;
+        self.value.push_str(piece);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.value.clear();
+        self.begun = false;
+        (self.from, self.to) = (0, 0);
+    }
+}
+
+/// A tag gone by: a particle's element opened or closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Last(pub(super) u32);
+
+impl Last {
+    /// None that foretells anything.
+    pub(super) const NOTHING: Self = Self(u32::MAX);
+
+    /// The start tag of this particle's element.
+    pub(super) fn opened(particle: ParticleId) -> Self {
+        // That of the root element, which has none, is 0.
+        Self(particle.0.wrapping_add(1).wrapping_mul(2))
+    }
+
+    /// The end of this particle's element.
+    pub(super) fn closed(particle: ParticleId) -> Self {
+        Self(Self::opened(particle).0 | 1)
+    }
+}
+
+/// A level of the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frame {
+    /// An element is open.
+    Element(ElementFrame),
+    /// A group, or an element that repeats, has begun and may go on.
+    Group(GroupFrame),
+}
+
+/// An open element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ElementFrame {
+    pub(super) element: ElementId,
+    /// Through which particle it came; [`NO_PARTICLE`] for the root.
+    pub(super) particle: ParticleId,
+    /// Its actual type.
+    pub(super) ty: TypeId,
+    /// What stands between its tags.
+    pub(super) inside: Inside,
+}
+
+/// What stands between the tags of an open element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inside {
+    /// Nothing.
+    Empty,
+    /// A simple value.
+    Leaf(LeafId),
+    /// A simple value that has been read: only the end tag is left.
+    Read,
+    /// Elements; whether there was one yet.
+    Model { particle: ParticleId, entered: bool },
+    /// Elements and text: the slot of the count of items, and the count.
+    Mixed { particle: ParticleId, entered: bool, marker: u32, items: u32 },
+    /// Anything, copied.
+    Any,
+}
+
+/// A group that has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct GroupFrame {
+    pub(super) particle: ParticleId,
+    /// Occurrences begun.
+    pub(super) count: u32,
+    /// The slot of their count, if it repeats.
+    pub(super) marker: u32,
+    /// In a sequence: the child to come next. In an `all`: how many children there were.
+    pub(super) at: u32,
+    /// Of an `all`: the slot of the count of children.
+    pub(super) children: u32,
+    /// Of an `all`: where its words in `seen` begin.
+    pub(super) seen: u32,
+    /// Whether it is in mixed content, where items have markers and groups have none.
+    pub(super) silent: bool,
+}

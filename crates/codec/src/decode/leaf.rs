@@ -1,0 +1,178 @@
+//! A lexical form into its slot.
+
+use bsoap_datatypes::{Datatype, LexicalError, NamespaceContext, Variety, WhiteSpace, binary, boolean, double, float, integer, qname, trim};
+
+use crate::index::Sink;
+use crate::plan::{Leaf, LeafId, LeafKind};
+
+use super::builder::{Builder, Lexical};
+use super::error::{ErrorKind, bounded};
+use super::options::Validation;
+
+impl From<LexicalError> for ErrorKind {
+    #[cold]
+    fn from(error: LexicalError) -> Self {
+        Self::Lexical { datatype: error.datatype(), found: error.found().into() }
+    }
+}
+
+impl<S: Sink> Builder<'_, S> {
+    /// Appends the slots of a simple value. What is wrong still gets its slot, so that decoding can go on.
+    pub(super) fn push_leaf(&mut self, id: LeafId, lexical: Lexical<'_>, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+        let leaf = self.plan.leaf(id);
+        let slot = self.record.slots.len();
+        if S::LISTENS && lexical.is_there {
+            self.sink.place(slot, lexical.from, (lexical.to - lexical.from) as usize);
+        }
+        if self.options.validation == Validation::Full && leaf.has_facets {
+            self.check_facets(leaf, lexical.text, bindings)?;
+        }
+        let pushed = match leaf.kind {
+            LeafKind::List(item) => return self.push_list(item, lexical, bindings),
+            _ => self.push_atom(leaf, lexical.text, bindings),
+        };
+        if pushed.is_err() && self.record.slots.len() == slot {
+            self.record.push(0);
+        }
+        pushed
+    }
+
+    #[cold]
+    fn check_facets(&self, leaf: &Leaf, text: &str, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+        leaf.simple.check(text, bindings).map_err(|problem| ErrorKind::Value { problem: bounded(&problem.to_string(), 300) })
+    }
+
+    /// A list: its count, then its items.
+    fn push_list(&mut self, item: LeafId, lexical: Lexical<'_>, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+        let count = self.record.slots.len();
+        self.record.push(0);
+        let leaf = self.plan.leaf(item);
+        // The items' places can be told only if no reference or line end was replaced.
+        let is_literal = lexical.is_there && lexical.to - lexical.from == lexical.text.len() as u64;
+        let start = lexical.text.as_ptr() as usize;
+        let mut items = 0;
+        for text in lexical.text.split([' ', '\t', '\n', '\r']).filter(|text| !text.is_empty()) {
+            if S::LISTENS && is_literal {
+                let from = lexical.from + (text.as_ptr() as usize - start) as u64;
+                self.sink.place(self.record.slots.len(), from, text.len());
+            }
+            self.push_atom(leaf, text, bindings)?;
+            items += 1;
+        }
+        self.record.slots[count] = items;
+        Ok(())
+    }
+
+    /// A value of one slot.
+    #[inline]
+    pub(super) fn push_atom(&mut self, leaf: &Leaf, text: &str, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+        let slot = match leaf.kind {
+            LeafKind::Text => return self.push_checked_text(leaf, text, bindings),
+            LeafKind::Base64 => return self.push_binary(text, binary::parse_base64),
+            LeafKind::Hex => return self.push_binary(text, binary::parse_hex),
+            LeafKind::Name => return self.push_name(leaf, text, bindings),
+            LeafKind::List(_) => return Err(ErrorKind::Value { problem: "a list in a list".into() }),
+            kind => scalar(kind, trim(text).as_bytes(), leaf)?,
+        };
+        self.record.push(slot);
+        Ok(())
+    }
+
+    fn push_checked_text(&mut self, leaf: &Leaf, text: &str, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+        let start = self.record.heap.len();
+        let white_space = match leaf.simple.variety() {
+            Variety::Atomic(_) => leaf.simple.white_space(),
+            // The members of a union, or of a list of them, tell; that which takes the text says what is white space in it.
+            Variety::Union(members) => {
+                self.check_facets(leaf, text, bindings)?;
+                let member = members.iter().find(|member| member.check(text, bindings).is_ok());
+                member.map_or(WhiteSpace::Preserve, |member| member.white_space())
+            }
+            Variety::List(_) => {
+                self.check_facets(leaf, text, bindings)?;
+                WhiteSpace::Collapse
+            }
+        };
+        if white_space == WhiteSpace::Preserve {
+            self.record.heap.extend_from_slice(text.as_bytes());
+        } else {
+            let processed = white_space.apply(text);
+            if let Variety::Atomic(datatype) = leaf.simple.variety() {
+                datatype.check(&processed)?;
+            }
+            self.record.heap.extend_from_slice(processed.as_bytes());
+        }
+        self.push_heap_slot(start)
+    }
+
+    fn push_binary(&mut self, text: &str, parse: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), LexicalError>) -> Result<(), ErrorKind> {
+        let start = self.record.heap.len();
+        if let Err(error) = parse(trim(text).as_bytes(), &mut self.record.heap) {
+            self.record.heap.truncate(start);
+            return Err(error.into());
+        }
+        self.push_heap_slot(start)
+    }
+
+    fn push_name(&mut self, leaf: &Leaf, text: &str, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+        let text = trim(text);
+        let datatype = atomic(leaf);
+        let (prefix, _) = qname::split(text).ok_or_else(|| LexicalError::new(datatype, text))?;
+        let name = qname::resolve(text, bindings).ok_or_else(|| ErrorKind::UnboundPrefix(bounded(prefix, 100)))?;
+        let start = self.record.heap.len();
+        if let Some(namespace) = name.namespace() {
+            self.record.heap.push(b'{');
+            self.record.heap.extend_from_slice(namespace.as_bytes());
+            self.record.heap.push(b'}');
+        }
+        self.record.heap.extend_from_slice(name.local().as_bytes());
+        self.push_heap_slot(start)
+    }
+}
+
+/// The slot of a number or truth value.
+#[inline]
+pub(super) fn scalar(kind: LeafKind, text: &[u8], leaf: &Leaf) -> Result<u64, ErrorKind> {
+    let wrong = |_| ErrorKind::from(LexicalError::new(atomic(leaf), text));
+    match kind {
+        LeafKind::Double => Ok(double::parse(text).map_err(wrong)?.to_bits()),
+        LeafKind::Float => Ok(u64::from(float::parse(text).map_err(wrong)?.to_bits())),
+        LeafKind::Boolean => Ok(u64::from(boolean::parse(text).map_err(wrong)?)),
+        LeafKind::Signed { min, max } => match integer::parse_prefix_i64(text) {
+            Some((value, length)) if length == text.len() && (min..=max).contains(&value) => Ok(value as u64),
+            _ => Err(LexicalError::new(atomic(leaf), text).into()),
+        },
+        LeafKind::Unsigned { max } => match integer::parse_prefix_u64(text) {
+            Some((value, length)) if length == text.len() && value <= max => Ok(value),
+            _ => Err(LexicalError::new(atomic(leaf), text).into()),
+        },
+        _ => Err(LexicalError::new(atomic(leaf), text).into()),
+    }
+}
+
+/// The built-in datatype of a leaf that is atomic.
+fn atomic(leaf: &Leaf) -> Datatype {
+    match leaf.simple.variety() {
+        Variety::Atomic(datatype) => *datatype,
+        _ => Datatype::AnySimpleType,
+    }
+}
+
+/// Whether a value is the only one allowed. Forms are compared after white-space processing, numbers as numbers.
+#[cold]
+pub(super) fn check_fixed(leaf: &Leaf, fixed: &str, found: &str) -> Result<(), ErrorKind> {
+    let white_space = leaf.simple.white_space();
+    let (expected, processed) = (white_space.apply(fixed), white_space.apply(found));
+    if expected == processed {
+        return Ok(());
+    }
+    let is_scalar = !leaf.kind.is_in_heap() && !matches!(leaf.kind, LeafKind::List(_));
+    if is_scalar
+        && let (Ok(expected), Ok(found)) =
+            (scalar(leaf.kind, expected.as_bytes(), leaf), scalar(leaf.kind, processed.as_bytes(), leaf))
+        && expected == found
+    {
+        return Ok(());
+    }
+    Err(ErrorKind::Fixed { expected: bounded(fixed, 100), found: bounded(found, 100) })
+}

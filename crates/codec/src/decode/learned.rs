@@ -1,0 +1,142 @@
+//! What a decoder has learned of the spelling of tags, over all messages of its stream.
+//!
+//! A tag is known by its bytes, the white space before it included, and the scope it stands in: the same bytes in the same
+//! scope are the same tag. And each tag foretells the next: behind `<a>` in a sequence comes `<b>`, as last time. So most
+//! tags cost one compare with the bytes that are expected, and nothing is looked up.
+//!
+//! ```text
+//! last tag             known to follow
+//! opened order     →   "\n  <id>"                      start of id, in the same scope
+//! closed id        →   "\n  <customer>", "\n  <item>"  several may follow: the latest is tried first
+//! closed item      →   "\n  <item>", "\n</order>"
+//! ```
+
+use std::sync::Arc;
+
+use bsoap_xml::{NameId, ScopeId};
+
+use crate::plan::{ElementId, TypeId};
+
+use super::frame::Last;
+use super::rows::Rows;
+use super::spelling::Spelling;
+
+/// A number of a tag in [`Learned`].
+pub(super) type TagId = u32;
+
+const NONE: TagId = u32::MAX;
+
+/// How many tags may follow one another tag. More variety is left to the general road.
+const WAYS: usize = 4;
+
+/// How many tags are learned at most. A peer that spells every message differently fills this up; then all is forgotten.
+const MOST: usize = 1 << 14;
+
+/// Longer tags are not learned.
+pub(super) const LONGEST: usize = 1 << 12;
+
+/// The tags known, and what they foretell.
+#[derive(Debug, Default)]
+pub(super) struct Learned {
+    pub(super) tags: Vec<Known>,
+    /// By [`Last`]: what may follow, the likeliest first.
+    next: Vec<[TagId; WAYS]>,
+}
+
+/// A tag that was met.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// The scope it stands in.
+    pub(super) scope: ScopeId,
+    /// White space before it and the tag itself.
+    pub(super) spelling: Spelling,
+    pub(super) what: What,
+}
+
+/// What a known tag is.
+#[derive(Debug)]
+pub(super) enum What {
+    Start(Box<Start>),
+    End(Box<str>),
+}
+
+/// A start tag with no attributes but, perhaps, `xsi:type` and `xsi:nil`.
+#[derive(Debug)]
+pub(super) struct Start {
+    pub(super) name: NameId,
+    /// What `xsi:type` said it is, of which element.
+    pub(super) ty: Option<(ElementId, TypeId)>,
+    pub(super) nil: bool,
+    pub(super) is_empty: bool,
+    pub(super) qname: Box<str>,
+    /// The scope inside the element.
+    pub(super) inner: ScopeId,
+    /// Its end tag, if spelled as usual.
+    pub(super) close: Spelling,
+    /// That end tag and this start tag again: what stands between the items of an array.
+    pub(super) again: Spelling,
+    /// What is known of the rows that begin with this tag.
+    pub(super) rows: Option<Arc<Rows>>,
+    /// How often rows that were known did not come.
+    pub(super) failures: u32,
+}
+
+impl Learned {
+    /// Before a message: forgets all if it is too much.
+    pub(super) fn tidy(&mut self) {
+        if self.tags.len() >= MOST {
+            *self = Self::default();
+        }
+    }
+
+    /// What may follow a tag, the likeliest first.
+    #[inline]
+    pub(super) fn after(&self, last: Last) -> &[TagId] {
+        self.next.get(last.0 as usize).map_or(&[], |ways| ways.as_slice())
+    }
+
+    /// What follows a tag most likely.
+    pub(super) fn likeliest(&self, last: Last) -> Option<&Known> {
+        self.tag(*self.after(last).first()?)
+    }
+
+    #[inline]
+    pub(super) fn tag(&self, id: TagId) -> Option<&Known> {
+        self.tags.get(id as usize)
+    }
+
+    /// A tag came after another: next time it is tried first.
+    #[inline]
+    pub(super) fn promote(&mut self, last: Last, way: usize) {
+        if way > 0
+            && let Some(ways) = self.next.get_mut(last.0 as usize)
+        {
+            ways.swap(way - 1, way);
+        }
+    }
+
+    /// Remembers that a tag came after another.
+    pub(super) fn learn(&mut self, last: Last, scope: ScopeId, bytes: &[u8], make: impl FnOnce() -> What) {
+        if last == Last::NOTHING || bytes.len() > LONGEST || self.tags.len() >= MOST {
+            return;
+        }
+        let slot = last.0 as usize;
+        if self.next.len() <= slot {
+            self.next.resize(slot + 1, [NONE; WAYS]);
+        }
+        let known = |id: &TagId| self.tags.get(*id as usize).is_some_and(|tag| tag.scope == scope && tag.spelling.is(bytes));
+        let ways = &self.next[slot];
+        let way = ways.iter().position(known);
+        let id = match way {
+            Some(way) => ways[way],
+            None => {
+                let id = self.tags.len() as TagId;
+                self.tags.push(Known { scope, spelling: Spelling::new(bytes), what: make() });
+                id
+            }
+        };
+        let ways = &mut self.next[slot];
+        ways[..=way.unwrap_or(WAYS - 1)].rotate_right(1);
+        ways[0] = id;
+    }
+}

@@ -1,0 +1,69 @@
+//! What a decoder permits and checks.
+
+use bsoap_xml::Limits;
+
+/// How a message is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecodeOptions {
+    /// What a hostile document cannot pass.
+    pub limits: Limits,
+    /// How much is checked.
+    pub validation: Validation,
+    /// What to do about elements and attributes the Plan does not have.
+    pub unknown_elements: Unknown,
+    /// The most slots of a Record, 8 bytes each. Default 2²⁷, which is 1 GiB. An absent element takes slots too, so a small
+    /// message can ask for a large Record.
+    pub record_slots: usize,
+    /// The most bytes of strings in a Record. Default 1 GiB; never more than 4 GiB.
+    pub record_heap: usize,
+    /// How many violations [`validate`](super::Decoder::validate) collects. Default 100.
+    pub violations: usize,
+    /// Whether tags met before are recognised by their bytes. The result is the same; only tests turn it off.
+    pub fast: Fast,
+}
+
+impl Default for DecodeOptions {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            validation: Validation::Lexical,
+            unknown_elements: Unknown::Refuse,
+            record_slots: 1 << 27,
+            record_heap: 1 << 30,
+            violations: 100,
+            fast: Fast::On,
+        }
+    }
+}
+
+/// How much of a message is checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Validation {
+    /// Structure and lexical forms.
+    #[default]
+    Lexical,
+    /// Facets, fixed values and qualified attributes too.
+    Full,
+}
+
+/// What to do about what the Plan does not have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unknown {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It is passed over, with all it contains.
+    Skip,
+}
+
+/// Whether the fast road is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fast {
+    /// Wherever it leads.
+    #[default]
+    On,
+    /// Never: every tag is read as if it were the first of its kind.
+    Off,
+}

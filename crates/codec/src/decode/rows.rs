@@ -1,0 +1,147 @@
+//! Arrays of flat structs: what stands between one value and the next is always the same.
+//!
+//! ```text
+//! <item><x>  1  </x><y>  2  </y><v>  0.5  </v></item><item><x>  3  </x>…
+//!  head          └ after 0 ┘  └ after 1 ┘     └──── after 2 ────┘
+//! ```
+//!
+//! Once the tags of a row are known, so are these stretches: each is one compare, and a row is a loop over its fields.
+
+use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term};
+use crate::record::marker;
+
+use super::frame::Last;
+use super::learned::{Known, Learned, Start, What};
+use super::options::{DecodeOptions, Validation};
+use super::spelling::Spelling;
+
+/// A row that can be read in one go.
+#[derive(Debug)]
+pub(super) struct Rows {
+    /// What stands between the start of a row and its first value.
+    pub(super) head: Spelling,
+    pub(super) fields: Box<[Field]>,
+    /// The sequence of the fields.
+    pub(super) sequence: ParticleId,
+    /// Slots of a row.
+    pub(super) slots: usize,
+}
+
+/// A value of a row.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) particle: ParticleId,
+    pub(super) element: ElementId,
+    pub(super) leaf: LeafId,
+    pub(super) kind: LeafKind,
+    /// What precedes the value in the Record.
+    pub(super) marker: Option<u64>,
+    /// What stands between this value and the next one, be it of the next row.
+    pub(super) after: Spelling,
+    /// Whether an empty text stands for another value.
+    pub(super) has_default: bool,
+    /// The end tag alone.
+    pub(super) close: Spelling,
+    pub(super) qname: Box<str>,
+}
+
+/// More fields are not worth a loop of their own.
+const MOST: usize = 256;
+
+impl Rows {
+    /// The rows of an element that repeats, if they are flat and all their tags are known. `start` is how a row begins.
+    #[cold]
+    pub(super) fn new(plan: &Plan, options: &DecodeOptions, learned: &Learned, row: ParticleId, start: &Known) -> Option<Self> {
+        let What::Start(row_start) = &start.what else { return None };
+        let (sequence, mut fields) = fields(plan, options, row)?;
+        let scope = row_start.inner;
+        let mut next = start_of(learned.likeliest(Last::opened(row))?)?;
+        let head = learned.likeliest(Last::opened(row))?.spelling.clone();
+        let count = fields.len();
+        for index in 0..count {
+            let field = &mut fields[index];
+            // A name in the text is resolved by the bindings of the row.
+            let is_plain = next.ty.is_none() && !next.is_empty && next.inner == scope;
+            if !is_plain || next.name != plan.element(field.element).name {
+                return None;
+            }
+            field.close = next.close.clone();
+            field.qname = next.qname.clone();
+            let known = learned.likeliest(Last::closed(field.particle))?;
+            if known.scope != scope {
+                return None;
+            }
+            field.after = next.close.and(&known.spelling);
+            if index + 1 < count {
+                next = start_of(known)?;
+                continue;
+            }
+            let What::End(qname) = &known.what else { return None };
+            let again = learned.likeliest(Last::closed(row))?;
+            let again_start = start_of(again)?;
+            let is_row = again.scope == start.scope && again_start.name == row_start.name && again_start.inner == scope;
+            if *qname != row_start.qname || *qname != again_start.qname || !is_row || again_start.ty.is_some() || again_start.is_empty {
+                return None;
+            }
+            field.after = field.after.and(&again.spelling).and(&head);
+        }
+        let slots = fields.iter().map(|field| 1 + usize::from(field.marker.is_some())).sum();
+        Some(Self { head, fields: fields.into(), sequence, slots })
+    }
+}
+
+fn start_of(known: &Known) -> Option<&Start> {
+    match &known.what {
+        What::Start(start) => Some(start),
+        What::End(_) => None,
+    }
+}
+
+/// The fields of a flat row, their spelling yet to be found out.
+fn fields(plan: &Plan, options: &DecodeOptions, row: ParticleId) -> Option<(ParticleId, Vec<Field>)> {
+    let Term::Element(element) = plan.particle(row).term else { return None };
+    let element = plan.element(element);
+    let ty = plan.ty(element.ty);
+    let is_bare = ty.attributes.is_empty() && ty.any_attribute.is_none() && ty.alternatives.is_empty() && !ty.is_abstract;
+    if !is_bare || element.has_state || element.is_abstract {
+        return None;
+    }
+    let Content::Particle(sequence) = ty.content else { return None };
+    let particle = plan.particle(sequence);
+    let Term::Sequence(children) = &particle.term else { return None };
+    let children = plan.group(children);
+    if !particle.is_required_once() || children.len() > MOST || children.is_empty() {
+        return None;
+    }
+    let fields: Option<Vec<Field>> = children.iter().map(|&child| field(plan, options, child)).collect();
+    Some((sequence, fields?))
+}
+
+fn field(plan: &Plan, options: &DecodeOptions, id: ParticleId) -> Option<Field> {
+    let particle = plan.particle(id);
+    let Term::Element(element_id) = particle.term else { return None };
+    let element = plan.element(element_id);
+    let ty = plan.ty(element.ty);
+    let Content::Simple(leaf_id) = ty.content else { return None };
+    let leaf = plan.leaf(leaf_id);
+    let checked = options.validation == Validation::Full && (leaf.has_facets || element.fixed.is_some());
+    if particle.repeats() || particle.max == 0 || !element.is_scalar || element.is_abstract || ty.is_abstract || checked {
+        return None;
+    }
+    let marker = match (element.has_state, particle.min) {
+        (true, _) => Some(marker::state(marker::PRESENT, element.ty)),
+        (false, 0) => Some(marker::PRESENT),
+        (false, _) => None,
+    };
+    Some(Field {
+        particle: id,
+        element: element_id,
+        leaf: leaf_id,
+        kind: leaf.kind,
+        marker,
+        has_default: element.default.is_some() || element.fixed.is_some(),
+        after: Spelling::default(),
+        close: Spelling::default(),
+        qname: "".into(),
+    })
+}

@@ -1,0 +1,86 @@
+//! Bytes to be recognised in a text, with one compare if they are few.
+
+/// Some bytes, laid out to be compared with those at a place of a text.
+///
+/// Up to 32 bytes are compared as two words of 16 under a mask, whatever their number: no loop, no branch on the length.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spelling {
+    words: [u128; 2],
+    masks: [u128; 2],
+    bytes: Box<[u8]>,
+}
+
+/// How many bytes two words hold.
+const SHORT: usize = 32;
+
+impl Spelling {
+    pub(super) fn new(bytes: &[u8]) -> Self {
+        let (mut head, mut mask) = ([0u8; SHORT], [0u8; SHORT]);
+        for (at, &byte) in bytes.iter().take(SHORT).enumerate() {
+            (head[at], mask[at]) = (byte, 0xff);
+        }
+        Self { words: halves(&head), masks: halves(&mask), bytes: bytes.into() }
+    }
+
+    /// These bytes and those, one after the other.
+    pub(super) fn and(&self, next: &Self) -> Self {
+        Self::new(&[&*self.bytes, &*next.bytes].concat())
+    }
+
+    /// How many bytes.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether these are exactly the bytes.
+    pub(super) fn is(&self, bytes: &[u8]) -> bool {
+        *self.bytes == *bytes
+    }
+
+    /// Whether `text` has these bytes at `at`.
+    #[inline(always)]
+    pub(super) fn stands_at(&self, text: &[u8], at: usize) -> bool {
+        let Some(rest) = text.get(at..) else { return false };
+        match rest.first_chunk::<SHORT>() {
+            Some(head) => {
+                let [low, high] = halves(head);
+                let differ = ((low ^ self.words[0]) & self.masks[0]) | ((high ^ self.words[1]) & self.masks[1]);
+                differ == 0 && (self.bytes.len() <= SHORT || rest.starts_with(&self.bytes))
+            }
+            None => rest.starts_with(&self.bytes),
+        }
+    }
+}
+
+#[inline(always)]
+fn halves(bytes: &[u8; SHORT]) -> [u128; 2] {
+    let (low, high) = bytes.split_at(16);
+    let word = |half: &[u8]| half.first_chunk::<16>().map_or(0, |half| u128::from_le_bytes(*half));
+    [word(low), word(high)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spelling_stands_where_its_bytes_stand() {
+        let text: Vec<u8> = (0..200).map(|n| n as u8).collect();
+        for length in [0, 1, 15, 16, 17, 31, 32, 33, 64] {
+            for at in [0, 1, 100, 150, 190] {
+                let Some(bytes) = text.get(at..at + length) else { continue };
+                let spelling = Spelling::new(bytes);
+                assert!(spelling.stands_at(&text, at), "{length} at {at}");
+                assert_eq!(spelling.stands_at(&text, at + 1), length == 0);
+                if length > 0 {
+                    let mut other = text.clone();
+                    other[at + length - 1] ^= 1;
+                    assert!(!spelling.stands_at(&other, at));
+                    assert!(!spelling.stands_at(&text[..at + length - 1], at));
+                }
+            }
+        }
+        assert!(!Spelling::new(b"").stands_at(b"", 1));
+    }
+}
