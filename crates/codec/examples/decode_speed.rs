@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bsoap_codec::plan::{
-    AttributeDef, Content, ElementDef, ElementId, LeafId, ParticleDef, ParticleId, PlanBuilder, Role, TermDef, TypeDef, TypeId,
-    UNBOUNDED,
+    AttributeDef, Content, ElementDef, ElementId, LeafId, ParticleDef, ParticleId, PlanBuilder,
+    Role, TermDef, TypeDef, TypeId, UNBOUNDED,
 };
 use bsoap_codec::{DecodeOptions, Decoder, Index, Plan, Record};
 use bsoap_datatypes::{Datatype, SimpleType};
@@ -38,12 +38,24 @@ impl Schema {
 
     fn element(&mut self, name: &str, ty: TypeId) -> ElementId {
         let name = self.0.name("", name);
-        let def = ElementDef { name, ty, nillable: false, is_abstract: false, default: None, fixed: None, role: Role::Application };
+        let def = ElementDef {
+            name,
+            ty,
+            nillable: false,
+            is_abstract: false,
+            default: None,
+            fixed: None,
+            role: Role::Application,
+        };
         self.0.element(def)
     }
 
     fn particle(&mut self, element: ElementId, min: u32, max: u32) -> ParticleId {
-        self.0.particle(ParticleDef { min, max, term: TermDef::Element(element) })
+        self.0.particle(ParticleDef {
+            min,
+            max,
+            term: TermDef::Element(element),
+        })
     }
 
     fn field(&mut self, name: &str, datatype: Datatype, min: u32) -> ParticleId {
@@ -54,7 +66,11 @@ impl Schema {
     }
 
     fn structure(&mut self, fields: Vec<ParticleId>, attributes: Vec<AttributeDef>) -> TypeId {
-        let sequence = self.0.particle(ParticleDef { min: 1, max: 1, term: TermDef::Sequence(fields) });
+        let sequence = self.0.particle(ParticleDef {
+            min: 1,
+            max: 1,
+            term: TermDef::Sequence(fields),
+        });
         self.ty(Content::Particle(sequence), attributes)
     }
 
@@ -67,7 +83,13 @@ impl Schema {
     fn attribute(&mut self, name: &str, datatype: Datatype) -> AttributeDef {
         let leaf = self.leaf(datatype);
         let name = self.0.name("", name);
-        AttributeDef { name, leaf, required: false, default: None, fixed: None }
+        AttributeDef {
+            name,
+            leaf,
+            required: false,
+            default: None,
+            fixed: None,
+        }
     }
 }
 
@@ -100,7 +122,12 @@ struct Case {
     floor: fn(&str, usize) -> usize,
 }
 
-fn array(name: &'static str, datatype: Datatype, count: usize, value: impl Fn(&mut Random) -> String) -> Case {
+fn array(
+    name: &'static str,
+    datatype: Datatype,
+    count: usize,
+    value: impl Fn(&mut Random) -> String,
+) -> Case {
     let mut schema = Schema(PlanBuilder::new());
     let leaf = schema.leaf(datatype);
     let ty = schema.ty(Content::Simple(leaf), Vec::new());
@@ -110,9 +137,22 @@ fn array(name: &'static str, datatype: Datatype, count: usize, value: impl Fn(&m
     let root = schema.element("values", ty);
     let plan = Arc::new(schema.0.finish().expect("a plan"));
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let items: String = (0..count).map(|_| format!("<item>{}</item>", value(&mut random))).collect();
-    let floor = if datatype == Datatype::Double { floor_doubles } else { floor_ints };
-    Case { name, plan, root, text: format!("<values>{items}</values>"), values: count, floor }
+    let items: String = (0..count)
+        .map(|_| format!("<item>{}</item>", value(&mut random)))
+        .collect();
+    let floor = if datatype == Datatype::Double {
+        floor_doubles
+    } else {
+        floor_ints
+    };
+    Case {
+        name,
+        plan,
+        root,
+        text: format!("<values>{items}</values>"),
+        values: count,
+        floor,
+    }
 }
 
 fn floor_doubles(text: &str, count: usize) -> usize {
@@ -159,7 +199,9 @@ fn floor_mio(text: &str, count: usize) -> usize {
     let mut slots: Vec<u64> = Vec::with_capacity(count * 3);
     let mut at = "<values><item><x>".len();
     let skip = |at: usize, tags: usize| {
-        (0..tags).fold(at, |at, _| at + memchr::memchr(b'>', &bytes[at..]).map_or(0, |found| found + 1))
+        (0..tags).fold(at, |at, _| {
+            at + memchr::memchr(b'>', &bytes[at..]).map_or(0, |found| found + 1)
+        })
     };
     for _ in 0..count {
         for _ in 0..2 {
@@ -192,7 +234,14 @@ fn mio(count: usize) -> Case {
             format!("<item><x>{x}</x><y>{y}</y><value>{value:.16e}</value></item>")
         })
         .collect();
-    Case { name: "mio", plan, root, text: format!("<values>{items}</values>"), values: count, floor: floor_mio }
+    Case {
+        name: "mio",
+        plan,
+        root,
+        text: format!("<values>{items}</values>"),
+        values: count,
+        floor: floor_mio,
+    }
 }
 
 fn events(text: &str, _: usize) -> usize {
@@ -260,12 +309,25 @@ fn order(name: &'static str, gap: &str) -> Case {
     let root = schema.element("order", ty);
     let plan = Arc::new(schema.0.finish().expect("a plan"));
     let text = order_text(gap);
-    Case { name, plan, root, text, values: 115, floor: events }
+    Case {
+        name,
+        plan,
+        root,
+        text,
+        values: 115,
+        floor: events,
+    }
 }
 
 fn order_text(gap: &str) -> String {
     let mut random = Random(7);
-    let indent = |depth: usize| if gap.is_empty() { String::new() } else { format!("\n{}", gap.repeat(depth)) };
+    let indent = |depth: usize| {
+        if gap.is_empty() {
+            String::new()
+        } else {
+            format!("\n{}", gap.repeat(depth))
+        }
+    };
     let address = |name: &str| {
         let i = indent(2);
         format!(
@@ -291,7 +353,10 @@ fn order_text(gap: &str) -> String {
         if line % 3 == 0 {
             text.push_str(&format!("{i}<discount>0.15</discount>"));
         }
-        text.push_str(&format!("{i}<gift>false</gift>{i}<shipBy>2024-06-{line:02}</shipBy>{}</line>", indent(2)));
+        text.push_str(&format!(
+            "{i}<gift>false</gift>{i}<shipBy>2024-06-{line:02}</shipBy>{}</line>",
+            indent(2)
+        ));
     }
     let i = indent(1);
     text.push_str(&format!("{i}</lines>{i}<total>1234.56</total>{i}<tax>197.13</tax>{i}<paid>true</paid>{i}<note>Ring twice</note>{}</order>", indent(0)));
@@ -324,15 +389,26 @@ fn measure(case: &Case, rounds: usize) {
             black_box((case.floor)(&case.text, case.values));
         }));
         times[1].push(time(&mut || {
-            let record = decoder.decode(case.root, case.text.as_bytes()).expect("decodes");
+            let record = decoder
+                .decode(case.root, case.text.as_bytes())
+                .expect("decodes");
             memory = record.memory();
             black_box(&record);
         }));
         times[2].push(time(&mut || {
-            again.decode_into(case.root, case.text.as_bytes(), &mut record, None).expect("decodes");
+            again
+                .decode_into(case.root, case.text.as_bytes(), &mut record, None)
+                .expect("decodes");
         }));
         times[3].push(time(&mut || {
-            again.decode_into(case.root, case.text.as_bytes(), &mut record, Some(&mut index)).expect("decodes");
+            again
+                .decode_into(
+                    case.root,
+                    case.text.as_bytes(),
+                    &mut record,
+                    Some(&mut index),
+                )
+                .expect("decodes");
         }));
     }
     let [floor, decode, into, indexed] = times.map(|mut times| median(&mut times));
@@ -354,18 +430,33 @@ fn measure(case: &Case, rounds: usize) {
 
 #[allow(clippy::print_stdout)]
 fn main() {
-    let rounds = std::env::args().nth(1).and_then(|rounds| rounds.parse().ok()).unwrap_or(21);
+    let rounds = std::env::args()
+        .nth(1)
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(21);
     let count = 100_000;
     let cases = [
-        array("dhard", Datatype::Double, count, |random| format!("{:.16e}", random.double())),
-        array("dunit", Datatype::Double, count, |random| format!("{}", (random.next() >> 11) as f64 / (1u64 << 53) as f64)),
-        array("dsmall", Datatype::Double, count, |random| format!("{}", (random.next() % 100_000) as f64 / 100.0)),
-        array("int", Datatype::Int, count, |random| format!("{}", random.next() as i32)),
+        array("dhard", Datatype::Double, count, |random| {
+            format!("{:.16e}", random.double())
+        }),
+        array("dunit", Datatype::Double, count, |random| {
+            format!("{}", (random.next() >> 11) as f64 / (1u64 << 53) as f64)
+        }),
+        array("dsmall", Datatype::Double, count, |random| {
+            format!("{}", (random.next() % 100_000) as f64 / 100.0)
+        }),
+        array("int", Datatype::Int, count, |random| {
+            format!("{}", random.next() as i32)
+        }),
         mio(count),
         order("order", ""),
         order("order-pretty", "  "),
-        array("dhard-100", Datatype::Double, 100, |random| format!("{:.16e}", random.double())),
-        array("dhard-1", Datatype::Double, 1, |random| format!("{:.16e}", random.double())),
+        array("dhard-100", Datatype::Double, 100, |random| {
+            format!("{:.16e}", random.double())
+        }),
+        array("dhard-1", Datatype::Double, 1, |random| {
+            format!("{:.16e}", random.double())
+        }),
     ];
     for case in &cases {
         measure(case, rounds);

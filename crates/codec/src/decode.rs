@@ -124,31 +124,60 @@ impl Decoder {
         record.clear(root);
         record.plan = self.plan.clone();
         // As much as last time, but not much more than such a message can need.
-        record.slots.reserve_exact(self.last.0.min(message.len() / 4 + 16));
+        record
+            .slots
+            .reserve_exact(self.last.0.min(message.len() / 4 + 16));
         record.heap.reserve_exact(self.last.1.min(message.len()));
         match index {
-            None => self.decode_with(message, record, ())?,
+            None => self.run_whole(message, record, (), None)?,
             Some(index) => {
                 index.clear();
                 if message.len() >= u32::MAX as usize {
-                    let kind = ErrorKind::Limit { name: "index", limit: u64::from(u32::MAX) };
+                    let kind = ErrorKind::Limit {
+                        name: "index",
+                        limit: u64::from(u32::MAX),
+                    };
                     return Err(Error::new(kind, String::new(), 0));
                 }
-                self.decode_with(message, record, index)?;
+                self.run_whole(message, record, index, None)?;
             }
         }
         self.finished(record);
         Ok(())
     }
 
-    fn decode_with<S: Sink>(&mut self, message: &[u8], record: &mut Record, sink: S) -> Result<(), Error> {
+    fn run_whole<S: Sink>(
+        &mut self,
+        message: &[u8],
+        record: &mut Record,
+        sink: S,
+        violations: Option<&mut Vec<Violation>>,
+    ) -> Result<(), Error> {
         match bsoap_xml::decode_str(message) {
-            Ok(text) => self.run(Window { text: &text, base: 0, last: true }, record, sink, None),
+            Ok(text) => self.run(
+                Window {
+                    text: &text,
+                    base: 0,
+                    last: true,
+                },
+                record,
+                sink,
+                violations,
+            ),
             Err(error) => {
                 // What is wrong before the bytes that are no text is to be told first, as if they arrived in order.
                 let mut input = Input::new();
                 let _ = input.feed(message);
-                self.run(Window { text: input.unread(), base: 0, last: false }, record, sink, None)?;
+                self.run(
+                    Window {
+                        text: input.unread(),
+                        base: 0,
+                        last: false,
+                    },
+                    record,
+                    sink,
+                    violations,
+                )?;
                 Err(error.into())
             }
         }
@@ -181,7 +210,10 @@ impl Decoder {
         Ok(record)
     }
 
-    fn advance(&mut self, step: impl FnOnce(&mut Input) -> bsoap_xml::Result<()>) -> Result<(), Error> {
+    fn advance(
+        &mut self,
+        step: impl FnOnce(&mut Input) -> bsoap_xml::Result<()>,
+    ) -> Result<(), Error> {
         if let Some(error) = &self.arriving.failed {
             return Err(error.clone());
         }
@@ -192,8 +224,13 @@ impl Decoder {
             Some(record) => {
                 let input = &arriving.input;
                 let last = input.is_finished() && stepped.is_ok();
-                let window = Window { text: input.unread(), base: input.offset(), last };
-                self.run(window, record, (), None).and(stepped.map_err(Error::from))
+                let window = Window {
+                    text: input.unread(),
+                    base: input.offset(),
+                    last,
+                };
+                self.run(window, record, (), None)
+                    .and(stepped.map_err(Error::from))
             }
         };
         match &result {
@@ -214,13 +251,7 @@ impl Decoder {
         self.restart(root);
         let mut record = Record::new(self.plan.clone(), root);
         let mut violations = Vec::new();
-        let result = match bsoap_xml::decode_str(message) {
-            Ok(text) => {
-                let window = Window { text: &text, base: 0, last: true };
-                self.run(window, &mut record, (), Some(&mut violations))
-            }
-            Err(error) => Err(error.into()),
-        };
+        let result = self.run_whole(message, &mut record, (), Some(&mut violations));
         violations.extend(result.err());
         violations
     }
@@ -239,8 +270,20 @@ impl Decoder {
         violations: Option<&mut Vec<Violation>>,
     ) -> Result<(), Error> {
         let (plan, options, machine) = (&*self.plan, &self.options, &mut self.machine);
-        let builder = Builder { plan, options, machine, record, sink, violations };
-        let mut run = Run { reader: &mut self.reader, scopes: &mut self.scopes, learned: &mut self.learned, builder };
+        let builder = Builder {
+            plan,
+            options,
+            machine,
+            record,
+            sink,
+            violations,
+        };
+        let mut run = Run {
+            reader: &mut self.reader,
+            scopes: &mut self.scopes,
+            learned: &mut self.learned,
+            builder,
+        };
         run.run(window)
     }
 

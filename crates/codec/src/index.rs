@@ -20,7 +20,10 @@ pub struct Place {
 
 impl Place {
     /// No place.
-    const NONE: Self = Self { offset: u32::MAX, length: 0 };
+    const NONE: Self = Self {
+        offset: u32::MAX,
+        length: 0,
+    };
 }
 
 impl Index {
@@ -32,12 +35,19 @@ impl Index {
     /// Where the lexical form of a slot stands, if it has one.
     #[inline]
     pub fn place(&self, slot: usize) -> Option<Place> {
-        self.places.get(slot).copied().filter(|place| *place != Place::NONE)
+        self.places
+            .get(slot)
+            .copied()
+            .filter(|place| *place != Place::NONE)
     }
 
     /// The slots that have a place, in order.
     pub fn iter(&self) -> impl Iterator<Item = (usize, Place)> + '_ {
-        self.places.iter().copied().enumerate().filter(|(_, place)| *place != Place::NONE)
+        self.places
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, place)| *place != Place::NONE)
     }
 
     /// How many slots are covered, those without a place among them.
@@ -106,8 +116,20 @@ mod tests {
         index.set(2, 10, 3);
         index.set(3, 20, 0);
         assert_eq!(index.place(0), None);
-        assert_eq!(index.place(2), Some(Place { offset: 10, length: 3 }));
-        assert_eq!(index.place(3), Some(Place { offset: 20, length: 0 }));
+        assert_eq!(
+            index.place(2),
+            Some(Place {
+                offset: 10,
+                length: 3
+            })
+        );
+        assert_eq!(
+            index.place(3),
+            Some(Place {
+                offset: 20,
+                length: 0
+            })
+        );
         assert_eq!(index.place(4), None);
         assert_eq!(index.iter().count(), 2);
     }

@@ -1,7 +1,7 @@
 //! The attributes of a start tag: those of the type, in schema order; `xsi:nil` and `xsi:type`; and what is left over.
 
 use bsoap_datatypes::{Datatype, Variety, boolean, qname, trim};
-use bsoap_xml::{Attribute as Found, Tag};
+use bsoap_xml::{Attribute as Found, NameId, Tag};
 
 use crate::index::Sink;
 use crate::plan::{Attribute, Content, Element, LeafKind, Plan, Type, TypeId};
@@ -14,7 +14,11 @@ use super::{XSD, XSI, fragment, leaf};
 
 impl<S: Sink> Builder<'_, S> {
     /// `xsi:nil` and `xsi:type`: whether the element is nil, and its actual type.
-    pub(super) fn instance_attributes(&mut self, element: &Element, tag: &Tag<'_>) -> Result<(bool, TypeId), Error> {
+    pub(super) fn instance_attributes(
+        &mut self,
+        element: &Element,
+        tag: &Tag<'_>,
+    ) -> Result<(bool, TypeId), Error> {
         let (mut nil, mut ty) = (false, element.ty);
         for attribute in tag.attributes().filter(is_instance) {
             match attribute.local {
@@ -52,7 +56,11 @@ impl<S: Sink> Builder<'_, S> {
         let plan = self.plan;
         for id in ty.attribute_ids() {
             let declared = plan.attribute(id);
-            match if any { tag.attribute(declared.name) } else { None } {
+            match if any {
+                tag.attribute(declared.name)
+            } else {
+                None
+            } {
                 Some(attribute) => self.attribute(declared, &attribute, tag)?,
                 None => self.missing_attribute(declared, tag)?,
             }
@@ -66,19 +74,30 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
-    fn attribute(&mut self, declared: &Attribute, attribute: &Found<'_>, tag: &Tag<'_>) -> Result<(), Error> {
+    fn attribute(
+        &mut self,
+        declared: &Attribute,
+        attribute: &Found<'_>,
+        tag: &Tag<'_>,
+    ) -> Result<(), Error> {
         let leaf = self.plan.leaf(declared.leaf);
         if !declared.required {
             self.record.push(marker::PRESENT);
         }
         let value = attribute.value();
-        if let (Validation::Full, Some(fixed)) = (self.options.validation, declared.fixed.as_deref())
+        if let (Validation::Full, Some(fixed)) =
+            (self.options.validation, declared.fixed.as_deref())
             && let Err(kind) = leaf::check_fixed(leaf, fixed, &value)
         {
             self.report_attribute(kind, attribute)?;
         }
         let to = attribute.offset + attribute.raw.len() as u64;
-        let lexical = Lexical { text: &value, from: attribute.offset, to, is_there: true };
+        let lexical = Lexical {
+            text: &value,
+            from: attribute.offset,
+            to,
+            is_there: true,
+        };
         match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
             Ok(()) => Ok(()),
             Err(kind) => self.report_attribute(kind, attribute),
@@ -88,7 +107,10 @@ impl<S: Sink> Builder<'_, S> {
     fn missing_attribute(&mut self, declared: &Attribute, tag: &Tag<'_>) -> Result<(), Error> {
         if declared.required {
             let vocabulary = &self.plan.vocabulary;
-            let name = Name::new(vocabulary.namespace(declared.name), vocabulary.local(declared.name));
+            let name = Name::new(
+                vocabulary.namespace(declared.name),
+                vocabulary.local(declared.name),
+            );
             self.report(ErrorKind::MissingAttribute(name), tag.offset)?;
             self.record.push(0);
             return Ok(());
@@ -99,7 +121,12 @@ impl<S: Sink> Builder<'_, S> {
             return Ok(());
         };
         self.record.push(marker::DEFAULTED);
-        let lexical = Lexical { text: value, from: tag.offset, to: tag.offset, is_there: false };
+        let lexical = Lexical {
+            text: value,
+            from: tag.offset,
+            to: tag.offset,
+            is_there: false,
+        };
         match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
             Ok(()) => Ok(()),
             Err(kind) => self.report(kind, tag.offset),
@@ -113,7 +140,10 @@ impl<S: Sink> Builder<'_, S> {
                 continue;
             }
             let namespace = attribute.namespace();
-            let admitted = ty.any_attribute.as_ref().is_some_and(|wildcard| wildcard.namespaces.admits(namespace));
+            let admitted = ty
+                .any_attribute
+                .as_ref()
+                .is_some_and(|wildcard| wildcard.namespaces.admits(namespace));
             let passes = admitted
                 || self.options.unknown_elements == Unknown::Skip
                 || (!namespace.is_empty() && self.options.validation != Validation::Full);
@@ -127,14 +157,19 @@ impl<S: Sink> Builder<'_, S> {
 
     /// The leaf of `anyAttribute`: what no declaration took, as XML.
     fn keep_attributes(&mut self, ty: &Type, tag: &Tag<'_>) -> Result<(), Error> {
-        let Some(wildcard) = &ty.any_attribute else { return Ok(()) };
+        let Some(wildcard) = &ty.any_attribute else {
+            return Ok(());
+        };
         // An `anyType` has no alternatives to choose from; what it was said to be is kept with it.
         let keeps_type = ty.content == Content::Any;
         let mut kept = Vec::new();
         for attribute in tag.attributes() {
             let keeps = match is_instance(&attribute) {
                 true => keeps_type && attribute.local == "type",
-                false => !is_declared(self.plan, ty, &attribute) && wildcard.namespaces.admits(attribute.namespace()),
+                false => {
+                    !is_declared(self.plan, ty, &attribute)
+                        && wildcard.namespaces.admits(attribute.namespace())
+                }
             };
             kept.push(keeps);
         }
@@ -142,7 +177,12 @@ impl<S: Sink> Builder<'_, S> {
             true => fragment::attributes(tag, |index| kept.get(index) == Some(&true)),
             false => String::new(),
         };
-        let lexical = Lexical { text: &text, from: tag.offset, to: tag.offset, is_there: false };
+        let lexical = Lexical {
+            text: &text,
+            from: tag.offset,
+            to: tag.offset,
+            is_there: false,
+        };
         self.push_text(lexical, tag.offset)
     }
 }
@@ -153,40 +193,84 @@ fn is_instance(attribute: &Found<'_>) -> bool {
 }
 
 fn is_declared(plan: &Plan, ty: &Type, attribute: &Found<'_>) -> bool {
-    attribute.name.is_some_and(|name| ty.attribute_ids().any(|id| plan.attribute(id).name == name))
+    attribute
+        .name
+        .is_some_and(|name| ty.attribute_ids().any(|id| plan.attribute(id).name == name))
 }
 
 /// The type that an `xsi:type` names, if it may stand in for the declared one.
-fn actual_type(plan: &Plan, element: &Element, tag: &Tag<'_>, value: &str) -> Result<TypeId, ErrorKind> {
+fn actual_type(
+    plan: &Plan,
+    element: &Element,
+    tag: &Tag<'_>,
+    value: &str,
+) -> Result<TypeId, ErrorKind> {
     let value = trim(value);
     let Some((prefix, local)) = qname::split(value) else {
-        return Err(ErrorKind::Lexical { datatype: Datatype::QName, found: bounded(value, 100) });
+        return Err(ErrorKind::Lexical {
+            datatype: Datatype::QName,
+            found: bounded(value, 100),
+        });
     };
-    let Some(namespace) = tag.resolve(prefix) else { return Err(ErrorKind::UnboundPrefix(bounded(prefix, 100))) };
+    let Some(namespace) = tag.resolve(prefix) else {
+        return Err(ErrorKind::UnboundPrefix(bounded(prefix, 100)));
+    };
     let declared = plan.ty(element.ty);
     let name = plan.vocabulary.lookup(namespace.uri, local);
     if name.is_some() {
         if declared.name == name {
             return Ok(element.ty);
         }
-        if let Some(&ty) = declared.alternatives.iter().find(|&&ty| plan.ty(ty).name == name) {
+        if let Some(&ty) = declared
+            .alternatives
+            .iter()
+            .find(|&&ty| plan.ty(ty).name == name)
+        {
             return Ok(ty);
         }
     }
-    if declared.content == Content::Any || (namespace.uri == XSD && is_derived_builtin(plan, declared, local)) {
+    let is_derived = match name {
+        Some(name) => is_derived_simple(plan, declared, element.ty, name),
+        None => namespace.uri == XSD && is_derived_builtin(plan, declared, local),
+    };
+    if declared.content == Content::Any || is_derived {
         return Ok(element.ty);
     }
     Err(ErrorKind::UnknownType(Name::new(namespace.uri, local)))
 }
 
+/// Whether a name is that of a simple type that is derived from the declared one, or of a built-in that is.
+fn is_derived_simple(plan: &Plan, declared: &Type, id: TypeId, name: NameId) -> bool {
+    let Content::Simple(_) = declared.content else {
+        return false;
+    };
+    let mut next = plan
+        .types
+        .iter()
+        .find(|ty| ty.name == Some(name))
+        .and_then(|ty| ty.base);
+    let mut steps = 0;
+    while let Some(base) = next.filter(|_| steps < plan.types.len()) {
+        if base == id {
+            return true;
+        }
+        (next, steps) = (plan.ty(base).base, steps + 1);
+    }
+    let vocabulary = &plan.vocabulary;
+    vocabulary.namespace(name) == XSD && is_derived_builtin(plan, declared, vocabulary.local(name))
+}
+
 /// Whether a built-in datatype may stand in for a simple type: it is, or is derived from, the built-in at its root.
 fn is_derived_builtin(plan: &Plan, declared: &Type, local: &str) -> bool {
-    let (Content::Simple(leaf), Some(found)) = (&declared.content, Datatype::from_name(local)) else { return false };
+    let (Content::Simple(leaf), Some(found)) = (&declared.content, Datatype::from_name(local))
+    else {
+        return false;
+    };
     let leaf = plan.leaf(*leaf);
     match (leaf.kind, leaf.simple.variety()) {
         // A list of itself only, which its own name has said.
         (LeafKind::List(_), _) => false,
-        (_, Variety::Atomic(datatype)) => found.is_derived_from(*datatype) || datatype.is_derived_from(found),
+        (_, Variety::Atomic(datatype)) => found.is_derived_from(*datatype),
         _ => true,
     }
 }

@@ -1,10 +1,13 @@
 //! Tags and text into slots: the general road, one event at a time.
 
-use bsoap_datatypes::NamespaceContext;
+use bsoap_datatypes::qname::NoNamespaces;
+use bsoap_datatypes::{NamespaceContext, is_white_space};
 use bsoap_xml::{EndTag, Tag, Text};
 
 use crate::index::Sink;
-use crate::plan::{Content, Element, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, Type, TypeId};
+use crate::plan::{
+    Content, Element, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, Type, TypeId,
+};
 use crate::record::{Record, heap_slot, marker};
 
 use super::content::{Sought, Target};
@@ -39,7 +42,12 @@ pub(super) struct Lexical<'a> {
 impl<'a> Lexical<'a> {
     /// A value that comes from the schema.
     fn of_schema(text: &'a str, at: u64) -> Self {
-        Self { text, from: at, to: at, is_there: false }
+        Self {
+            text,
+            from: at,
+            to: at,
+            is_there: false,
+        }
     }
 }
 
@@ -70,7 +78,12 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     #[cold]
-    pub(super) fn report_at(&mut self, kind: ErrorKind, path: String, offset: u64) -> Result<(), Error> {
+    pub(super) fn report_at(
+        &mut self,
+        kind: ErrorKind,
+        path: String,
+        offset: u64,
+    ) -> Result<(), Error> {
         let error = Error::new(kind, path, offset);
         match &mut self.violations {
             Some(violations) if violations.len() < self.options.violations => {
@@ -86,10 +99,18 @@ impl<S: Sink> Builder<'_, S> {
     pub(super) fn path(&self) -> String {
         let mut path = String::new();
         for (index, frame) in self.machine.frames.iter().enumerate() {
-            let Frame::Element(frame) = frame else { continue };
+            let Frame::Element(frame) = frame else {
+                continue;
+            };
             path.push('/');
-            path.push_str(self.plan.vocabulary.local(self.plan.element(frame.element).name));
-            let before = index.checked_sub(1).and_then(|before| self.machine.frames.get(before));
+            path.push_str(
+                self.plan
+                    .vocabulary
+                    .local(self.plan.element(frame.element).name),
+            );
+            let before = index
+                .checked_sub(1)
+                .and_then(|before| self.machine.frames.get(before));
             if let Some(Frame::Group(group)) = before
                 && group.particle == frame.particle
             {
@@ -111,7 +132,13 @@ impl<S: Sink> Builder<'_, S> {
             return Ok(());
         }
         // The text of a leaf goes on behind an element that is passed over.
-        let is_leaf = matches!(machine.frames.last(), Some(Frame::Element(ElementFrame { inside: Inside::Leaf(_), .. })));
+        let is_leaf = matches!(
+            machine.frames.last(),
+            Some(Frame::Element(ElementFrame {
+                inside: Inside::Leaf(_),
+                ..
+            }))
+        );
         if machine.text.begun && !is_leaf {
             self.end_text(tag.offset)?;
         }
@@ -123,10 +150,16 @@ impl<S: Sink> Builder<'_, S> {
             Some(target) => Some(target),
             None => self.seek(tag),
         };
-        let Some(target) = found else { return self.unexpected(tag) };
+        let Some(target) = found else {
+            return self.unexpected(tag);
+        };
         self.mark_item(target);
         match target {
-            Target::Element { element, particle, optional } => self.open(element, particle, optional, tag),
+            Target::Element {
+                element,
+                particle,
+                optional,
+            } => self.open(element, particle, optional, tag),
             Target::Any { .. } => {
                 let mut fragment = Fragment::new(tag.offset);
                 fragment.start(tag);
@@ -142,7 +175,11 @@ impl<S: Sink> Builder<'_, S> {
             Some(name) => Sought::Known(name),
             None => Sought::Unknown(tag.namespace()),
         };
-        if self.machine.accepts(self.plan, sought) { self.enter(sought) } else { None }
+        if self.machine.accepts(self.plan, sought) {
+            self.enter(sought)
+        } else {
+            None
+        }
     }
 
     fn start_root(&mut self, tag: &Tag<'_>) -> Result<(), Error> {
@@ -183,35 +220,67 @@ impl<S: Sink> Builder<'_, S> {
         }
         let (Target::Element { particle, .. } | Target::Any { particle }) = target;
         let plan = self.plan;
-        let Some(frame) = self.innermost() else { return };
-        let Inside::Mixed { items, .. } = &mut frame.inside else { return };
+        let Some(frame) = self.innermost() else {
+            return;
+        };
+        let Inside::Mixed { items, .. } = &mut frame.inside else {
+            return;
+        };
         *items += 1;
         let ty = frame.ty;
-        let Content::Mixed { elements, .. } = &plan.ty(ty).content else { return };
-        let index = plan.group(elements).iter().position(|&known| known == particle).unwrap_or_default();
+        let Content::Mixed { elements, .. } = &plan.ty(ty).content else {
+            return;
+        };
+        let index = plan
+            .group(elements)
+            .iter()
+            .position(|&known| known == particle)
+            .unwrap_or_default();
         self.record.push(1 + index as u64);
     }
 
     /// The innermost element open.
     fn innermost(&mut self) -> Option<&mut ElementFrame> {
-        self.machine.frames.iter_mut().rev().find_map(|frame| match frame {
-            Frame::Element(frame) => Some(frame),
-            Frame::Group(_) => None,
-        })
+        self.machine
+            .frames
+            .iter_mut()
+            .rev()
+            .find_map(|frame| match frame {
+                Frame::Element(frame) => Some(frame),
+                Frame::Group(_) => None,
+            })
     }
 
     /// Opens an element of the Plan: its markers, its attributes, its frame.
-    fn open(&mut self, id: ElementId, particle: ParticleId, optional: bool, tag: &Tag<'_>) -> Result<(), Error> {
+    fn open(
+        &mut self,
+        id: ElementId,
+        particle: ParticleId,
+        optional: bool,
+        tag: &Tag<'_>,
+    ) -> Result<(), Error> {
         let plan = self.plan;
         let element = plan.element(id);
         self.machine.last = Last::opened(particle);
         // Errors in the tag are errors in the element.
-        let frame = ElementFrame { element: id, particle, ty: element.ty, inside: Inside::Empty };
+        let frame = ElementFrame {
+            element: id,
+            particle,
+            ty: element.ty,
+            inside: Inside::Empty,
+        };
         self.machine.frames.push(Frame::Element(frame));
         let has_attributes = tag.attributes().len() > 0;
-        let (nil, ty) = if has_attributes { self.instance_attributes(element, tag)? } else { (false, element.ty) };
+        let (nil, ty) = if has_attributes {
+            self.instance_attributes(element, tag)?
+        } else {
+            (false, element.ty)
+        };
         if element.is_abstract {
-            let name = Name::new(plan.vocabulary.namespace(element.name), plan.vocabulary.local(element.name));
+            let name = Name::new(
+                plan.vocabulary.namespace(element.name),
+                plan.vocabulary.local(element.name),
+            );
             self.report(ErrorKind::AbstractElement(name), tag.offset)?;
         }
         if plan.ty(ty).is_abstract {
@@ -231,9 +300,18 @@ impl<S: Sink> Builder<'_, S> {
 
     /// What precedes the value of an element that is there.
     #[inline]
-    pub(super) fn mark_element(&mut self, element: &Element, ty: TypeId, optional: bool, nil: bool) {
+    pub(super) fn mark_element(
+        &mut self,
+        element: &Element,
+        ty: TypeId,
+        optional: bool,
+        nil: bool,
+    ) {
         if element.has_state {
-            self.record.push(marker::state(if nil { marker::NIL } else { marker::PRESENT }, ty));
+            self.record.push(marker::state(
+                if nil { marker::NIL } else { marker::PRESENT },
+                ty,
+            ));
         } else if optional {
             self.record.push(marker::PRESENT);
         }
@@ -248,11 +326,19 @@ impl<S: Sink> Builder<'_, S> {
         match ty.content {
             Content::Empty => Inside::Empty,
             Content::Simple(leaf) => Inside::Leaf(leaf),
-            Content::Particle(particle) => Inside::Model { particle, entered: false },
+            Content::Particle(particle) => Inside::Model {
+                particle,
+                entered: false,
+            },
             Content::Mixed { particle, .. } => {
                 let marker = self.record.slots.len() as u32;
                 self.record.push(0);
-                Inside::Mixed { particle, entered: false, marker, items: 0 }
+                Inside::Mixed {
+                    particle,
+                    entered: false,
+                    marker,
+                    items: 0,
+                }
             }
             Content::Any => {
                 self.machine.fragment = Some(Box::new(Fragment::new(at)));
@@ -278,17 +364,45 @@ impl<S: Sink> Builder<'_, S> {
         };
         match inside {
             // The usual case: all of the text in one piece. Then it need not be copied first.
-            Some(Inside::Leaf(leaf)) if ends && !self.machine.text.begun && !self.needs_bindings(leaf) => {
-                let lexical = Lexical { text: &text.value, from: text.offset, to, is_there: true };
-                self.leaf_content(leaf, lexical, &bsoap_datatypes::qname::NoNamespaces)?;
-                if let Some(Frame::Element(frame)) = self.machine.frames.last_mut() {
-                    frame.inside = Inside::Read;
+            Some(Inside::Leaf(leaf))
+                if ends && !self.machine.text.begun && !self.needs_bindings(leaf) =>
+            {
+                let lexical = Lexical {
+                    text: &text.value,
+                    from: text.offset,
+                    to,
+                    is_there: true,
+                };
+                let (slots, heap) = (self.record.slots.len(), self.record.heap.len());
+                if self.leaf_slots(leaf, lexical, &NoNamespaces).is_ok() {
+                    self.read();
+                } else {
+                    // It is wrong only if it ends well: the end tag has not been seen yet.
+                    self.record.slots.truncate(slots);
+                    self.record.heap.truncate(heap);
+                    self.machine.text.add(&text.value, text.offset, to);
                 }
             }
-            None | Some(Inside::Leaf(_) | Inside::Mixed { .. }) => self.machine.text.add(&text.value, text.offset, to),
-            // Nothing but white space may stand here. That is said when the whole text is known.
-            Some(_) if !self.machine.text.begun && is_blank(&text.value) => {}
-            Some(_) => self.machine.text.add(&text.value, text.offset, to),
+            None | Some(Inside::Leaf(_) | Inside::Mixed { .. }) => {
+                self.machine.text.add(&text.value, text.offset, to);
+            }
+            // Nothing but white space may stand here. That is said when the whole text is known, of where it begins: the
+            // same place, however the text is cut.
+            Some(_) => {
+                let blank = if self.machine.text.begun {
+                    0
+                } else {
+                    text.raw
+                        .bytes()
+                        .take_while(|&byte| is_white_space(byte))
+                        .count()
+                };
+                if blank < text.raw.len() {
+                    self.machine
+                        .text
+                        .add(&text.value, text.offset + blank as u64, to);
+                }
+            }
         }
         Ok(())
     }
@@ -305,17 +419,29 @@ impl<S: Sink> Builder<'_, S> {
     /// Character data ends at a tag, and was not the content of a leaf.
     fn end_text(&mut self, at: u64) -> Result<(), Error> {
         let text = std::mem::take(&mut self.machine.text);
-        let is_mixed = matches!(self.innermost().map(|frame| frame.inside), Some(Inside::Mixed { .. }));
+        let is_mixed = matches!(
+            self.innermost().map(|frame| frame.inside),
+            Some(Inside::Mixed { .. })
+        );
         if is_mixed {
             if !text.value.is_empty() {
                 self.record.push(0);
-                let lexical = Lexical { text: &text.value, from: text.from, to: text.to, is_there: true };
+                let lexical = Lexical {
+                    text: &text.value,
+                    from: text.from,
+                    to: text.to,
+                    is_there: true,
+                };
                 self.push_text(lexical, at)?;
-                if let Some(ElementFrame { inside: Inside::Mixed { items, .. }, .. }) = self.innermost() {
+                if let Some(ElementFrame {
+                    inside: Inside::Mixed { items, .. },
+                    ..
+                }) = self.innermost()
+                {
                     *items += 1;
                 }
             }
-        } else {
+        } else if !is_blank(&text.value) {
             let found = bounded(text.value.trim_start(), 60);
             self.report(ErrorKind::Text { found }, text.from)?;
         }
@@ -331,14 +457,18 @@ impl<S: Sink> Builder<'_, S> {
             return Err(self.heap_full(at));
         }
         if S::LISTENS && lexical.is_there {
-            self.sink.place(slot, lexical.from, (lexical.to - lexical.from) as usize);
+            self.sink
+                .place(slot, lexical.from, (lexical.to - lexical.from) as usize);
         }
         Ok(())
     }
 
     #[cold]
     pub(super) fn heap_full(&self, at: u64) -> Error {
-        let kind = ErrorKind::Limit { name: "record_heap", limit: u64::from(u32::MAX) };
+        let kind = ErrorKind::Limit {
+            name: "record_heap",
+            limit: u64::from(u32::MAX),
+        };
         Error::new(kind, self.path(), at)
     }
 
@@ -346,7 +476,11 @@ impl<S: Sink> Builder<'_, S> {
     #[inline]
     pub(super) fn check_room(&self, at: u64) -> Result<(), Error> {
         let slots = self.record.slots.len() <= self.options.record_slots;
-        if slots && self.record.heap.len() <= self.options.record_heap { Ok(()) } else { Err(self.no_room(slots, at)) }
+        if slots && self.record.heap.len() <= self.options.record_heap {
+            Ok(())
+        } else {
+            Err(self.no_room(slots, at))
+        }
     }
 
     #[cold]
@@ -355,7 +489,14 @@ impl<S: Sink> Builder<'_, S> {
             false => ("record_slots", self.options.record_slots),
             true => ("record_heap", self.options.record_heap),
         };
-        Error::new(ErrorKind::Limit { name, limit: limit as u64 }, self.path(), at)
+        Error::new(
+            ErrorKind::Limit {
+                name,
+                limit: limit as u64,
+            },
+            self.path(),
+            at,
+        )
     }
 
     /// An element ends.
@@ -369,8 +510,13 @@ impl<S: Sink> Builder<'_, S> {
             return Ok(());
         }
         match self.machine.frames.last() {
-            Some(Frame::Element(frame)) if matches!(frame.inside, Inside::Leaf(_)) => self.end_leaf(*frame, tag)?,
-            Some(Frame::Element(ElementFrame { inside: Inside::Read, .. })) => {}
+            Some(Frame::Element(frame)) if matches!(frame.inside, Inside::Leaf(_)) => {
+                self.end_leaf(*frame, tag)?;
+            }
+            Some(Frame::Element(ElementFrame {
+                inside: Inside::Read,
+                ..
+            })) => {}
             _ => {
                 if self.machine.text.begun {
                     self.end_text(tag.offset)?;
@@ -388,9 +534,14 @@ impl<S: Sink> Builder<'_, S> {
     /// The end of content that is not simple.
     pub(super) fn close_content(&mut self) {
         self.leave_all();
-        let Some(Frame::Element(frame)) = self.machine.frames.last().copied() else { return };
+        let Some(Frame::Element(frame)) = self.machine.frames.last().copied() else {
+            return;
+        };
         match frame.inside {
-            Inside::Model { particle, entered: false } => self.absent(u64::from(self.plan.particle(particle).absent), false),
+            Inside::Model {
+                particle,
+                entered: false,
+            } => self.absent(u64::from(self.plan.particle(particle).absent), false),
             Inside::Mixed { marker, items, .. } => self.fill(marker, u64::from(items)),
             _ => {}
         }
@@ -406,8 +557,16 @@ impl<S: Sink> Builder<'_, S> {
 
     /// An end tag while XML is copied; whether that is all there is to it.
     fn end_in_fragment(&mut self, tag: &EndTag<'_>) -> Result<bool, Error> {
-        let Some(mut fragment) = self.machine.fragment.take() else { return Ok(false) };
-        let is_inner = matches!(self.machine.frames.last(), Some(Frame::Element(ElementFrame { inside: Inside::Any, .. })));
+        let Some(mut fragment) = self.machine.fragment.take() else {
+            return Ok(false);
+        };
+        let is_inner = matches!(
+            self.machine.frames.last(),
+            Some(Frame::Element(ElementFrame {
+                inside: Inside::Any,
+                ..
+            }))
+        );
         let ends_outside = fragment.is_between();
         if !ends_outside {
             fragment.end(tag);
@@ -417,7 +576,12 @@ impl<S: Sink> Builder<'_, S> {
             }
         }
         let to = fragment.to.max(fragment.from);
-        let lexical = Lexical { text: &fragment.text, from: fragment.from, to, is_there: true };
+        let lexical = Lexical {
+            text: &fragment.text,
+            from: fragment.from,
+            to,
+            is_there: true,
+        };
         self.push_text(lexical, tag.offset)?;
         self.machine.last = Last::NOTHING;
         self.check_room(tag.offset)?;
@@ -426,35 +590,61 @@ impl<S: Sink> Builder<'_, S> {
 
     /// The end of an element with a simple value.
     fn end_leaf(&mut self, frame: ElementFrame, tag: &EndTag<'_>) -> Result<(), Error> {
-        let Inside::Leaf(leaf) = frame.inside else { return Ok(()) };
+        let Inside::Leaf(leaf) = frame.inside else {
+            return Ok(());
+        };
         let text = std::mem::take(&mut self.machine.text);
-        let (from, to) = if text.begun { (text.from, text.to) } else { (tag.offset, tag.offset) };
+        let (from, to) = if text.begun {
+            (text.from, text.to)
+        } else {
+            (tag.offset, tag.offset)
+        };
         let is_there = text.begun || !tag.raw.is_empty();
-        self.leaf_content(leaf, Lexical { text: &text.value, from, to, is_there }, &InEnd(tag))?;
+        let lexical = Lexical {
+            text: &text.value,
+            from,
+            to,
+            is_there,
+        };
+        if let Err(kind) = self.leaf_slots(leaf, lexical, &InEnd(tag)) {
+            self.report(kind, from)?;
+        }
         self.machine.text = text;
         self.machine.text.clear();
         Ok(())
     }
 
+    /// The value of the innermost element has been read.
+    fn read(&mut self) {
+        if let Some(Frame::Element(frame)) = self.machine.frames.last_mut() {
+            frame.inside = Inside::Read;
+        }
+    }
+
     /// The simple value of the innermost element.
-    fn leaf_content(&mut self, leaf: LeafId, given: Lexical<'_>, bindings: &dyn NamespaceContext) -> Result<(), Error> {
+    fn leaf_slots(
+        &mut self,
+        leaf: LeafId,
+        given: Lexical<'_>,
+        bindings: &dyn NamespaceContext,
+    ) -> Result<(), ErrorKind> {
         let plan = self.plan;
-        let mut lexical = given;
+        let (mut lexical, mut fixed) = (given, Ok(()));
         if let Some(Frame::Element(frame)) = self.machine.frames.last() {
             let element = plan.element(frame.element);
-            if let (true, Some(value)) = (lexical.text.is_empty(), element.default.as_deref().or(element.fixed.as_deref())) {
+            if let (true, Some(value)) = (
+                lexical.text.is_empty(),
+                element.default.as_deref().or(element.fixed.as_deref()),
+            ) {
                 lexical = Lexical::of_schema(value, lexical.from);
             }
-            if let (Validation::Full, Some(fixed)) = (self.options.validation, element.fixed.as_deref())
-                && let Err(kind) = leaf::check_fixed(plan.leaf(leaf), fixed, lexical.text)
+            if let (Validation::Full, Some(value)) =
+                (self.options.validation, element.fixed.as_deref())
             {
-                self.report(kind, lexical.from)?;
+                fixed = leaf::check_fixed(plan.leaf(leaf), value, lexical.text);
             }
         }
-        match self.push_leaf(leaf, lexical, bindings) {
-            Ok(()) => Ok(()),
-            Err(kind) => self.report(kind, lexical.from),
-        }
+        self.push_leaf(leaf, lexical, bindings).and(fixed)
     }
 }
 
@@ -462,7 +652,10 @@ impl<S: Sink> Builder<'_, S> {
     /// Appends the slot of a text whose octets are on the heap from `start` on.
     pub(super) fn push_heap_slot(&mut self, start: usize) -> Result<(), ErrorKind> {
         let length = self.record.heap.len() - start;
-        let full = ErrorKind::Limit { name: "record_heap", limit: u64::from(u32::MAX) };
+        let full = ErrorKind::Limit {
+            name: "record_heap",
+            limit: u64::from(u32::MAX),
+        };
         let slot = heap_slot(start, length).ok_or(full)?;
         self.record.push(slot);
         Ok(())
@@ -471,7 +664,7 @@ impl<S: Sink> Builder<'_, S> {
 
 /// Nothing but white space.
 pub(super) fn is_blank(text: &str) -> bool {
-    text.bytes().all(bsoap_datatypes::is_white_space)
+    text.bytes().all(is_white_space)
 }
 
 /// The name of a type, for errors.

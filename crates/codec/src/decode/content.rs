@@ -39,7 +39,11 @@ impl Sought<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
     /// It is that of an element particle. If `optional`, its presence has to be marked.
-    Element { element: ElementId, particle: ParticleId, optional: bool },
+    Element {
+        element: ElementId,
+        particle: ParticleId,
+        optional: bool,
+    },
     /// It is taken by a wildcard, whose markers have been written.
     Any { particle: ParticleId },
 }
@@ -92,14 +96,19 @@ impl Machine {
                 return Ahead::Stopped;
             }
             if group.count < particle.min && !particle.is_emptiable {
-                return Ahead::Blocked { found: group.count, min: particle.min };
+                return Ahead::Blocked {
+                    found: group.count,
+                    min: particle.min,
+                };
             }
         }
         Ahead::End
     }
 
     fn has_seen(&self, group: &GroupFrame, index: usize) -> bool {
-        self.seen.get(group.seen as usize + index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
+        self.seen
+            .get(group.seen as usize + index / 64)
+            .is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
     /// Whether an element of this name may come next.
@@ -146,19 +155,39 @@ impl Machine {
         let expected = self.expected(plan);
         match found {
             0 => ErrorKind::Missing { expected },
-            found => ErrorKind::Occurrence { found, min, expected },
+            found => ErrorKind::Occurrence {
+                found,
+                min,
+                expected,
+            },
         }
     }
 }
 
-fn ahead_of_element(plan: &Plan, frame: &ElementFrame, mut show: impl FnMut(&Particle) -> bool) -> Ahead {
+fn ahead_of_element(
+    plan: &Plan,
+    frame: &ElementFrame,
+    mut show: impl FnMut(&Particle) -> bool,
+) -> Ahead {
     match frame.inside {
-        Inside::Model { particle, entered: false } | Inside::Mixed { particle, entered: false, .. } => {
+        Inside::Model {
+            particle,
+            entered: false,
+        }
+        | Inside::Mixed {
+            particle,
+            entered: false,
+            ..
+        } => {
             let particle = plan.particle(particle);
             if show(particle) {
                 return Ahead::Stopped;
             }
-            if particle.is_emptiable { Ahead::End } else { Ahead::Blocked { found: 0, min: 1 } }
+            if particle.is_emptiable {
+                Ahead::End
+            } else {
+                Ahead::Blocked { found: 0, min: 1 }
+            }
         }
         _ => Ahead::End,
     }
@@ -188,7 +217,9 @@ impl<S: Sink> Builder<'_, S> {
                 *entered = true;
                 (*particle, false)
             }
-            Inside::Mixed { particle, entered, .. } if !*entered => {
+            Inside::Mixed {
+                particle, entered, ..
+            } if !*entered => {
                 *entered = true;
                 (*particle, true)
             }
@@ -240,18 +271,29 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     /// Another occurrence of the innermost group.
-    fn occurrence(&mut self, mut group: GroupFrame, step: Step, name: Sought<'_>) -> Option<Target> {
+    fn occurrence(
+        &mut self,
+        mut group: GroupFrame,
+        step: Step,
+        name: Sought<'_>,
+    ) -> Option<Target> {
         let plan = self.plan;
         let children = plan.children_of(group.particle);
         let index = step.child();
         match plan.particle(group.particle).term {
             Term::Element(element) => {
                 self.replace(group);
-                Some(Target::Element { element, particle: group.particle, optional: false })
+                Some(Target::Element {
+                    element,
+                    particle: group.particle,
+                    optional: false,
+                })
             }
             Term::Any(_) => {
                 self.replace(group);
-                Some(Target::Any { particle: group.particle })
+                Some(Target::Any {
+                    particle: group.particle,
+                })
             }
             Term::Choice(_) => {
                 self.replace(group);
@@ -259,7 +301,11 @@ impl<S: Sink> Builder<'_, S> {
                 self.start(*children.get(index as usize)?, name, group.silent, false)
             }
             Term::Sequence(_) => {
-                let left_out = children.get(..index as usize)?.iter().map(|&child| u64::from(plan.particle(child).absent)).sum();
+                let left_out = children
+                    .get(..index as usize)?
+                    .iter()
+                    .map(|&child| u64::from(plan.particle(child).absent))
+                    .sum();
                 self.absent(left_out, group.silent);
                 group.at = index + 1;
                 self.replace(group);
@@ -280,18 +326,37 @@ impl<S: Sink> Builder<'_, S> {
 
     /// Begins a particle with an element of this name. `named`: the element has been named by a marker before it, so that
     /// it need not be marked as present.
-    fn start(&mut self, id: ParticleId, name: Sought<'_>, silent: bool, named: bool) -> Option<Target> {
+    fn start(
+        &mut self,
+        id: ParticleId,
+        name: Sought<'_>,
+        silent: bool,
+        named: bool,
+    ) -> Option<Target> {
         let plan = self.plan;
         let particle = plan.particle(id);
         let step = name.step(&particle.first, plan)?;
         let optional = particle.min == 0 && !silent && !named;
-        let mut group =
-            GroupFrame { particle: id, count: 1, marker: 0, at: 0, children: 0, seen: self.machine.seen.len() as u32, silent };
+        let mut group = GroupFrame {
+            particle: id,
+            count: 1,
+            marker: 0,
+            at: 0,
+            children: 0,
+            seen: self.machine.seen.len() as u32,
+            silent,
+        };
         if particle.repeats() {
             group.marker = self.placeholder(silent);
         }
         match particle.term {
-            Term::Element(element) if !particle.repeats() => return Some(Target::Element { element, particle: id, optional }),
+            Term::Element(element) if !particle.repeats() => {
+                return Some(Target::Element {
+                    element,
+                    particle: id,
+                    optional,
+                });
+            }
             Term::Any(_) if !particle.repeats() => {
                 self.mark_if(optional);
                 return Some(Target::Any { particle: id });
@@ -300,7 +365,12 @@ impl<S: Sink> Builder<'_, S> {
             Term::Choice(_) if !particle.repeats() => {
                 let index = step.child();
                 self.mark(1 + u64::from(index), silent);
-                return self.start(*plan.children_of(id).get(index as usize)?, name, silent, false);
+                return self.start(
+                    *plan.children_of(id).get(index as usize)?,
+                    name,
+                    silent,
+                    false,
+                );
             }
             Term::Sequence(_) if !particle.repeats() => self.mark_if(optional),
             Term::All(_) => {
@@ -315,14 +385,23 @@ impl<S: Sink> Builder<'_, S> {
         self.machine.frames.push(Frame::Group(group));
         if is_all {
             self.enter_all(group, step.child());
-            return self.start(*plan.children_of(id).get(step.child() as usize)?, name, silent, true);
+            return self.start(
+                *plan.children_of(id).get(step.child() as usize)?,
+                name,
+                silent,
+                true,
+            );
         }
         self.occurrence(group, step, name)
     }
 
     /// Names the child of an `all` that comes next.
     fn enter_all(&mut self, mut group: GroupFrame, index: u32) {
-        if let Some(word) = self.machine.seen.get_mut(group.seen as usize + index as usize / 64) {
+        if let Some(word) = self
+            .machine
+            .seen
+            .get_mut(group.seen as usize + index as usize / 64)
+        {
             *word |= 1 << (index % 64);
         }
         group.at += 1;
@@ -338,7 +417,9 @@ impl<S: Sink> Builder<'_, S> {
 
     /// Ends the innermost group: writes how often it occurred.
     fn leave(&mut self) {
-        let Some(Frame::Group(group)) = self.machine.frames.pop() else { return };
+        let Some(Frame::Group(group)) = self.machine.frames.pop() else {
+            return;
+        };
         let plan = self.plan;
         let particle = plan.particle(group.particle);
         if let Term::All(_) = particle.term {
@@ -355,8 +436,14 @@ impl<S: Sink> Builder<'_, S> {
         while let Some(Frame::Group(group)) = self.machine.frames.last().copied() {
             let plan = self.plan;
             if let Term::Sequence(_) = plan.particle(group.particle).term {
-                let rest = plan.children_of(group.particle).get(group.at as usize..).unwrap_or_default();
-                let absent = rest.iter().map(|&child| u64::from(plan.particle(child).absent)).sum();
+                let rest = plan
+                    .children_of(group.particle)
+                    .get(group.at as usize..)
+                    .unwrap_or_default();
+                let absent = rest
+                    .iter()
+                    .map(|&child| u64::from(plan.particle(child).absent))
+                    .sum();
                 self.absent(absent, group.silent);
             }
             self.leave();
@@ -376,10 +463,17 @@ impl<S: Sink> Builder<'_, S> {
         if slots == 0 || silent {
             return;
         }
-        let room = self.options.record_slots.saturating_sub(self.record.slots.len());
+        let room = self
+            .options
+            .record_slots
+            .saturating_sub(self.record.slots.len());
         // One more than there is room for is enough for the next check to see it.
-        let slots = usize::try_from(slots).unwrap_or(usize::MAX).min(room.saturating_add(1));
-        self.record.slots.resize(self.record.slots.len() + slots, marker::ABSENT);
+        let slots = usize::try_from(slots)
+            .unwrap_or(usize::MAX)
+            .min(room.saturating_add(1));
+        self.record
+            .slots
+            .resize(self.record.slots.len() + slots, marker::ABSENT);
     }
 
     #[inline]
@@ -407,4 +501,7 @@ impl<S: Sink> Builder<'_, S> {
     }
 }
 
-const _: () = assert!(UNBOUNDED == u32::MAX, "a count below `max` has room for one more");
+const _: () = assert!(
+    UNBOUNDED == u32::MAX,
+    "a count below `max` has room for one more"
+);

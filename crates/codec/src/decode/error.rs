@@ -62,7 +62,10 @@ impl Name {
     /// The name of these parts, each cut to a bounded length.
     #[cold]
     pub(crate) fn new(namespace: &str, local: &str) -> Self {
-        Self { namespace: bounded(namespace, 200), local: bounded(local, 100) }
+        Self {
+            namespace: bounded(namespace, 200),
+            local: bounded(local, 100),
+        }
     }
 }
 
@@ -213,24 +216,49 @@ impl fmt::Display for ErrorKind {
         match self {
             Self::Xml(error) => write!(f, "{}", error.kind()),
             Self::UnexpectedEnd => f.write_str("the message ends before its root element does"),
-            Self::RootMismatch { found, expected } => write!(f, "found root element <{found}>, expected <{expected}>"),
+            Self::RootMismatch { found, expected } => {
+                write!(f, "found root element <{found}>, expected <{expected}>")
+            }
             Self::Lexical { datatype, found } => {
-                write!(f, "{}", bsoap_datatypes::LexicalError::new(*datatype, found.as_bytes()))
+                write!(
+                    f,
+                    "{}",
+                    bsoap_datatypes::LexicalError::new(*datatype, found.as_bytes())
+                )
             }
             Self::Value { problem } => f.write_str(problem),
-            Self::Fixed { expected, found } => write!(f, "found {found:?}, expected the fixed value {expected:?}"),
+            Self::Fixed { expected, found } => {
+                write!(f, "found {found:?}, expected the fixed value {expected:?}")
+            }
             Self::UnboundPrefix(prefix) => write!(f, "the prefix {prefix:?} is not declared"),
-            Self::Unexpected { found, expected } => write!(f, "found <{found}>, expected {expected}"),
+            Self::Unexpected { found, expected } => {
+                write!(f, "found <{found}>, expected {expected}")
+            }
             Self::Missing { expected } => write!(f, "the element ends here, expected {expected}"),
-            Self::Occurrence { found, min, expected } => {
-                write!(f, "found {found} occurrences, expected at least {min} of {expected}")
+            Self::Occurrence {
+                found,
+                min,
+                expected,
+            } => {
+                write!(
+                    f,
+                    "found {found} occurrences, expected at least {min} of {expected}"
+                )
             }
             Self::Text { found } => write!(f, "found text {found:?} where no text may stand"),
             Self::UnknownAttribute(name) => write!(f, "unknown attribute {name}"),
             Self::MissingAttribute(name) => write!(f, "the attribute {name} is missing"),
-            Self::AbstractType(name) => write!(f, "type {name} is abstract, expected an xsi:type derived from it"),
-            Self::AbstractElement(name) => write!(f, "element <{name}> is abstract, expected one of its substitutes"),
-            Self::UnknownType(name) => write!(f, "xsi:type {name} cannot stand in for the declared type"),
+            Self::AbstractType(name) => write!(
+                f,
+                "type {name} is abstract, expected an xsi:type derived from it"
+            ),
+            Self::AbstractElement(name) => write!(
+                f,
+                "element <{name}> is abstract, expected one of its substitutes"
+            ),
+            Self::UnknownType(name) => {
+                write!(f, "xsi:type {name} cannot stand in for the declared type")
+            }
             Self::NotNillable => f.write_str("xsi:nil on an element that is not nillable"),
             Self::Limit { name, limit } => write!(f, "the limit {name} of {limit} is passed"),
         }
@@ -239,7 +267,11 @@ impl fmt::Display for ErrorKind {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error").field("kind", &self.0.kind).field("path", &self.0.path).field("offset", &self.0.offset).finish()
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("path", &self.0.path)
+            .field("offset", &self.0.offset)
+            .finish()
     }
 }
 
@@ -267,6 +299,9 @@ pub(crate) fn bounded(text: &str, length: usize) -> Box<str> {
     if text.len() <= length {
         return text.into();
     }
-    let end = (0..=length).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    let end = (0..=length)
+        .rev()
+        .find(|&end| text.is_char_boundary(end))
+        .unwrap_or(0);
     format!("{}…", &text[..end]).into()
 }

@@ -26,7 +26,9 @@ struct InScope<'a>(&'a Scopes, ScopeId);
 
 impl NamespaceContext for InScope<'_> {
     fn resolve(&self, prefix: &str) -> Option<&str> {
-        self.0.resolve(self.1, prefix).map(|namespace| namespace.uri)
+        self.0
+            .resolve(self.1, prefix)
+            .map(|namespace| namespace.uri)
     }
 }
 
@@ -52,18 +54,29 @@ impl<S: Sink> Run<'_, S> {
                 Some(Frame::Element(frame)) => matches!(frame.inside, Inside::Model { .. }),
                 None => false,
             };
-            if !is_open || machine.text.begun || machine.skipping > 0 || machine.fragment.is_some() || machine.pending.is_some() {
+            if !is_open
+                || machine.text.begun
+                || machine.skipping > 0
+                || machine.fragment.is_some()
+                || machine.pending.is_some()
+            {
                 break;
             }
             let (last, scope) = (machine.last, self.reader.scope());
             let ways = self.learned.after(last);
             let is_here = |id: &TagId| {
-                self.learned.tag(*id).is_some_and(|known| known.spelling.stands_at(bytes, at) && known.scope == scope)
+                self.learned.tag(*id).is_some_and(|known| {
+                    known.spelling.stands_at(bytes, at) && known.scope == scope
+                })
             };
-            let Some(way) = ways.iter().position(is_here) else { break };
+            let Some(way) = ways.iter().position(is_here) else {
+                break;
+            };
             let id = ways[way];
             self.learned.promote(last, way);
-            let Some(known) = self.learned.tag(id) else { break };
+            let Some(known) = self.learned.tag(id) else {
+                break;
+            };
             let after = at + known.spelling.len();
             let step = match &known.what {
                 What::Start(_) => self.fast_start(window, id, after),
@@ -90,8 +103,12 @@ impl<S: Sink> Run<'_, S> {
 
     /// An end tag that is known.
     fn fast_end(&mut self, window: &Window<'_>, id: TagId, after: usize) -> Step {
-        let Some(What::End(qname)) = self.learned.tag(id).map(|known| &known.what) else { return Step::Stop };
-        if self.reader.qname().as_bytes() != qname.as_bytes() || !self.builder.machine.may_end(self.builder.plan) {
+        let Some(What::End(qname)) = self.learned.tag(id).map(|known| &known.what) else {
+            return Step::Stop;
+        };
+        if self.reader.qname().as_bytes() != qname.as_bytes()
+            || !self.builder.machine.may_end(self.builder.plan)
+        {
             return Step::Stop;
         }
         self.builder.close_content();
@@ -107,14 +124,19 @@ impl<S: Sink> Run<'_, S> {
         if self.reader.depth() + 2 > limits.depth || self.builder.check_room(0).is_err() {
             return Step::Stop;
         }
-        let Some(What::Start(start)) = self.learned.tag(id).map(|known| &known.what) else { return Step::Stop };
-        let Some(target) = self.builder.enter_known(start.name) else { return Step::Stop };
+        let Some(What::Start(start)) = self.learned.tag(id).map(|known| &known.what) else {
+            return Step::Stop;
+        };
+        let Some(target) = self.builder.enter_known(start.name) else {
+            return Step::Stop;
+        };
         // From here on, what this road cannot do is left to the other with the target found.
         let Some(opened) = Opened::new(&self.builder, start, target) else {
             self.builder.machine.pending = Some(target);
             return Step::Stop;
         };
-        self.builder.mark_element(opened.element, opened.id.1, opened.optional, start.nil);
+        self.builder
+            .mark_element(opened.element, opened.id.1, opened.optional, start.nil);
         if !start.nil {
             self.builder.bare_attributes(opened.ty);
         }
@@ -122,7 +144,13 @@ impl<S: Sink> Run<'_, S> {
         match opened.inside {
             Inside::Leaf(leaf) => self.fast_leaf(window, id, &opened, leaf, after),
             Inside::Model { particle, .. } => {
-                self.builder.push_element(&opened, Inside::Model { particle, entered: false });
+                self.builder.push_element(
+                    &opened,
+                    Inside::Model {
+                        particle,
+                        entered: false,
+                    },
+                );
                 let step = self.open(window, id, after);
                 self.fast_rows(window, id, &opened, after).unwrap_or(step)
             }
@@ -136,24 +164,46 @@ impl<S: Sink> Run<'_, S> {
 
     /// Tells the reader that the element of a known start tag is open.
     fn open(&mut self, window: &Window<'_>, id: TagId, after: usize) -> Step {
-        let Some(What::Start(start)) = self.learned.tag(id).map(|known| &known.what) else { return Step::Stop };
+        let Some(What::Start(start)) = self.learned.tag(id).map(|known| &known.what) else {
+            return Step::Stop;
+        };
         let passed = window.base + after as u64 - self.reader.offset();
         // The limit of depth, the only thing that can be wrong, has been looked at.
-        match self.reader.open(&start.qname, Some(start.name), start.inner, passed as usize) {
+        match self
+            .reader
+            .open(&start.qname, Some(start.name), start.inner, passed as usize)
+        {
             Ok(()) => Step::On(after),
             Err(_) => Step::Stop,
         }
     }
 
     /// The value of an element with a known start tag; if it repeats, the values of all that follow in the same spelling.
-    fn fast_leaf(&mut self, window: &Window<'_>, id: TagId, opened: &Opened<'_>, leaf: LeafId, after: usize) -> Step {
-        let Some(What::Start(start)) = self.learned.tag(id).map(|known| &known.what) else { return Step::Stop };
+    fn fast_leaf(
+        &mut self,
+        window: &Window<'_>,
+        id: TagId,
+        opened: &Opened<'_>,
+        leaf: LeafId,
+        after: usize,
+    ) -> Step {
+        let Some(What::Start(start)) = self.learned.tag(id).map(|known| &known.what) else {
+            return Step::Stop;
+        };
         let mut at = after;
-        if is_array(self.builder.plan, opened.particle) && opened.element.is_scalar && !opened.element.has_state {
-            at = self.builder.array(window, leaf, opened.element, at, &start.again);
+        if is_array(self.builder.plan, opened.particle)
+            && opened.element.is_scalar
+            && !opened.element.has_state
+        {
+            at = self
+                .builder
+                .array(window, leaf, opened.element, at, &start.again);
         }
         let bindings = InScope(self.scopes, start.inner);
-        match self.builder.value(window, leaf, opened.element, at, &start.close, &bindings) {
+        match self
+            .builder
+            .value(window, leaf, opened.element, at, &start.close, &bindings)
+        {
             Some(to) => {
                 self.builder.machine.last = Last::closed(opened.particle);
                 Step::On(to + start.close.len())
@@ -169,20 +219,36 @@ impl<S: Sink> Run<'_, S> {
     }
 
     /// Rows of an array whose tags are all known. The element of the first has been opened.
-    fn fast_rows(&mut self, window: &Window<'_>, id: TagId, opened: &Opened<'_>, after: usize) -> Option<Step> {
+    fn fast_rows(
+        &mut self,
+        window: &Window<'_>,
+        id: TagId,
+        opened: &Opened<'_>,
+        after: usize,
+    ) -> Option<Step> {
         let plan = self.builder.plan;
         if !is_array(plan, opened.particle) {
             return None;
         }
         let known = self.learned.tag(id)?;
-        let What::Start(start) = &known.what else { return None };
+        let What::Start(start) = &known.what else {
+            return None;
+        };
         let rows = match &start.rows {
             Some(rows) => rows.clone(),
             None if start.failures >= TRIES => return None,
             // Until all its tags have been met, the row is not known.
-            None => Arc::new(Rows::new(plan, self.builder.options, self.learned, opened.particle, known)?),
+            None => Arc::new(Rows::new(
+                plan,
+                self.builder.options,
+                self.learned,
+                opened.particle,
+                known,
+            )?),
         };
-        let What::Start(start) = &mut self.learned.tags.get_mut(id as usize)?.what else { return None };
+        let What::Start(start) = &mut self.learned.tags.get_mut(id as usize)?.what else {
+            return None;
+        };
         start.rows = Some(rows.clone());
         let bindings = InScope(self.scopes, start.inner);
         let done = self.builder.rows(window, &rows, after, &bindings);
@@ -201,17 +267,31 @@ impl<S: Sink> Run<'_, S> {
         let scope = self.reader.scope();
         let element = self.builder.plan.element(field.element);
         let bindings = InScope(self.scopes, scope);
-        if let Some(to) = self.builder.value(window, field.leaf, element, done.at, &field.close, &bindings) {
+        if let Some(to) = self.builder.value(
+            window,
+            field.leaf,
+            element,
+            done.at,
+            &field.close,
+            &bindings,
+        ) {
             self.builder.machine.last = Last::closed(field.particle);
             return Some(Step::On(to + field.close.len()));
         }
         let inside = Inside::Leaf(field.leaf);
-        let frame = ElementFrame { element: field.element, particle: field.particle, ty: element.ty, inside };
+        let frame = ElementFrame {
+            element: field.element,
+            particle: field.particle,
+            ty: element.ty,
+            inside,
+        };
         self.builder.machine.frames.push(Frame::Element(frame));
         self.builder.machine.last = Last::opened(field.particle);
         let passed = window.base + done.at as u64 - self.reader.offset();
         // The limit of depth has been looked at before the row was opened.
-        let _ = self.reader.open(&field.qname, Some(element.name), scope, passed as usize);
+        let _ = self
+            .reader
+            .open(&field.qname, Some(element.name), scope, passed as usize);
         Some(Step::Inside(done.at))
     }
 }
@@ -240,7 +320,14 @@ struct Opened<'p> {
 impl<'p> Opened<'p> {
     #[inline]
     fn new<S: Sink>(builder: &Builder<'p, S>, start: &Start, target: Target) -> Option<Self> {
-        let Target::Element { element: id, particle, optional } = target else { return None };
+        let Target::Element {
+            element: id,
+            particle,
+            optional,
+        } = target
+        else {
+            return None;
+        };
         let plan = builder.plan;
         let element = plan.element(id);
         let ty = match start.ty {
@@ -250,18 +337,32 @@ impl<'p> Opened<'p> {
         };
         let id = (id, ty);
         let ty = plan.ty(ty);
-        if element.is_abstract || ty.is_abstract || (start.nil && !element.nillable) || !builder.may_be_bare(ty) {
+        if element.is_abstract
+            || ty.is_abstract
+            || (start.nil && !element.nillable)
+            || !builder.may_be_bare(ty)
+        {
             return None;
         }
         let inside = match ty.content {
             _ if start.nil => Inside::Empty,
             Content::Empty if start.is_empty => Inside::Empty,
             Content::Simple(leaf) if !start.is_empty => Inside::Leaf(leaf),
-            Content::Particle(particle) if !start.is_empty => Inside::Model { particle, entered: false },
+            Content::Particle(particle) if !start.is_empty => Inside::Model {
+                particle,
+                entered: false,
+            },
             _ => return None,
         };
         // Whether a nil element is empty, as it must be, shows only later if its tag does not say so.
-        (!start.nil || start.is_empty).then_some(Self { id, element, ty, particle, optional, inside })
+        (!start.nil || start.is_empty).then_some(Self {
+            id,
+            element,
+            ty,
+            particle,
+            optional,
+            inside,
+        })
     }
 }
 
@@ -283,18 +384,32 @@ impl<S: Sink> Builder<'_, S> {
                         && next.first.named(name).is_some()
                     {
                         group.at += 1;
-                        return Some(Target::Element { element, particle: child, optional: next.min == 0 });
+                        return Some(Target::Element {
+                            element,
+                            particle: child,
+                            optional: next.min == 0,
+                        });
                     }
                 }
-                Term::Element(element) if group.count < particle.max && particle.first.named(name).is_some() => {
+                Term::Element(element)
+                    if group.count < particle.max && particle.first.named(name).is_some() =>
+                {
                     group.count += 1;
-                    return Some(Target::Element { element: *element, particle: group.particle, optional: false });
+                    return Some(Target::Element {
+                        element: *element,
+                        particle: group.particle,
+                        optional: false,
+                    });
                 }
                 _ => {}
             }
         }
         let sought = Sought::Known(name);
-        if self.machine.accepts(plan, sought) { self.enter(sought) } else { None }
+        if self.machine.accepts(plan, sought) {
+            self.enter(sought)
+        } else {
+            None
+        }
     }
 
     /// Whether an element of this type may come without attributes, and what that means is known beforehand.
@@ -315,13 +430,19 @@ impl<S: Sink> Builder<'_, S> {
             self.record.push(0);
         }
         if ty.any_attribute.is_some() {
-            self.record.push(heap_slot(self.record.heap.len(), 0).unwrap_or_default());
+            self.record
+                .push(heap_slot(self.record.heap.len(), 0).unwrap_or_default());
         }
     }
 
     fn push_element(&mut self, opened: &Opened<'_>, inside: Inside) {
         let (element, ty) = opened.id;
-        let frame = ElementFrame { element, particle: opened.particle, ty, inside };
+        let frame = ElementFrame {
+            element,
+            particle: opened.particle,
+            ty,
+            inside,
+        };
         self.machine.frames.push(Frame::Element(frame));
     }
 
@@ -366,7 +487,10 @@ impl<S: Sink> Builder<'_, S> {
         }
         let length = scan::find_text_special(&bytes[at..]);
         let end = at + length;
-        if bytes.get(end) != Some(&b'<') || !close.stands_at(bytes, end) || length > self.options.limits.text_length {
+        if bytes.get(end) != Some(&b'<')
+            || !close.stands_at(bytes, end)
+            || length > self.options.limits.text_length
+        {
             return None;
         }
         let text = window.text.get(at..end)?;
@@ -375,7 +499,12 @@ impl<S: Sink> Builder<'_, S> {
         }
         let (slots, heap) = (self.record.slots.len(), self.record.heap.len());
         let from = window.base + at as u64;
-        let lexical = Lexical { text, from, to: from + length as u64, is_there: true };
+        let lexical = Lexical {
+            text,
+            from,
+            to: from + length as u64,
+            is_there: true,
+        };
         if self.push_leaf(id, lexical, bindings).is_err() {
             self.record.slots.truncate(slots);
             self.record.heap.truncate(heap);
@@ -387,23 +516,35 @@ impl<S: Sink> Builder<'_, S> {
     #[inline(always)]
     fn place(&mut self, window: &Window<'_>, at: usize, length: usize) {
         if S::LISTENS {
-            self.sink.place(self.record.slots.len(), window.base + at as u64, length);
+            self.sink
+                .place(self.record.slots.len(), window.base + at as u64, length);
         }
     }
 
     /// Numbers of an array, as long as each is followed by the same bytes: the end tag and the next start tag. Returns where
     /// the first value stands that is not.
-    fn array(&mut self, window: &Window<'_>, id: LeafId, element: &Element, at: usize, again: &Spelling) -> usize {
+    fn array(
+        &mut self,
+        window: &Window<'_>,
+        id: LeafId,
+        element: &Element,
+        at: usize,
+        again: &Spelling,
+    ) -> usize {
         let leaf = self.plan.leaf(id);
         let is_checked = leaf.has_facets || element.fixed.is_some();
         if is_checked && self.options.validation == Validation::Full {
             return at;
         }
         match leaf.kind {
-            LeafKind::Double => self.numbers(window, at, again, |text| double_slot(text)),
-            LeafKind::Float => self.numbers(window, at, again, |text| float_slot(text)),
-            LeafKind::Signed { min, max } => self.numbers(window, at, again, |text| signed_slot(text, min, max)),
-            LeafKind::Unsigned { max } => self.numbers(window, at, again, |text| unsigned_slot(text, max)),
+            LeafKind::Double => self.numbers(window, at, again, double_slot),
+            LeafKind::Float => self.numbers(window, at, again, float_slot),
+            LeafKind::Signed { min, max } => {
+                self.numbers(window, at, again, |text| signed_slot(text, min, max))
+            }
+            LeafKind::Unsigned { max } => {
+                self.numbers(window, at, again, |text| unsigned_slot(text, max))
+            }
             LeafKind::Boolean => self.numbers(window, at, again, boolean_slot),
             _ => at,
         }
@@ -418,16 +559,24 @@ impl<S: Sink> Builder<'_, S> {
         parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
     ) -> usize {
         let bytes = window.text.as_bytes();
-        let Some(Frame::Group(group)) = self.machine.frames.last() else { return at };
+        let Some(Frame::Group(group)) = self.machine.frames.last() else {
+            return at;
+        };
         let max = self.plan.particle(group.particle).max;
         let most = (max - group.count) as usize;
-        let most = most.min(self.options.record_slots.saturating_sub(self.record.slots.len()));
+        let most = most.min(
+            self.options
+                .record_slots
+                .saturating_sub(self.record.slots.len()),
+        );
         let mut count = 0;
         // Some values tell how long one is; then there is room for all.
         for (stretch, measure) in [(most.min(MEASURED), true), (most, false)] {
             let from = at;
             while count < stretch {
-                let Some((slot, length)) = bytes.get(at..).and_then(&parse) else { break };
+                let Some((slot, length)) = bytes.get(at..).and_then(&parse) else {
+                    break;
+                };
                 if !again.stands_at(bytes, at + length) {
                     break;
                 }
@@ -452,21 +601,38 @@ impl<S: Sink> Builder<'_, S> {
     /// Makes room for what may follow, if all of it is like what came: `slots` for each `length` bytes of the `rest`.
     fn reserve(&mut self, length: usize, slots: usize, rest: usize) {
         let more = (rest / length.max(1)).saturating_mul(slots);
-        let room = self.options.record_slots.saturating_sub(self.record.slots.len());
-        self.record.slots.reserve_exact(more.saturating_add(64).min(room));
+        let room = self
+            .options
+            .record_slots
+            .saturating_sub(self.record.slots.len());
+        self.record
+            .slots
+            .reserve_exact(more.saturating_add(64).min(room));
     }
 
     /// Rows, as long as all between their values is what it was before. Nothing is changed if not even the first begins so.
-    fn rows(&mut self, window: &Window<'_>, rows: &Rows, at: usize, bindings: &dyn NamespaceContext) -> Option<Done> {
+    fn rows(
+        &mut self,
+        window: &Window<'_>,
+        rows: &Rows,
+        at: usize,
+        bindings: &dyn NamespaceContext,
+    ) -> Option<Done> {
         let bytes = window.text.as_bytes();
         let row = self.machine.frames.len().checked_sub(2)?;
-        let Some(Frame::Group(group)) = self.machine.frames.get(row) else { return None };
+        let Some(Frame::Group(group)) = self.machine.frames.get(row) else {
+            return None;
+        };
         if !rows.head.stands_at(bytes, at) {
             return None;
         }
         let most = u64::from(self.plan.particle(group.particle).max - group.count);
         let from = at;
-        let mut done = Done { rows: 0, field: 0, at: at + rows.head.len() };
+        let mut done = Done {
+            rows: 0,
+            field: 0,
+            at: at + rows.head.len(),
+        };
         loop {
             match self.row(window, rows, done.at, done.rows < most, bindings) {
                 (field, at) if field < rows.fields.len() => {
@@ -477,17 +643,32 @@ impl<S: Sink> Builder<'_, S> {
             }
             done.rows += 1;
             if done.rows == MEASURED as u64 {
-                self.reserve((done.at - from) / MEASURED, rows.slots, bytes.len() - done.at);
+                self.reserve(
+                    (done.at - from) / MEASURED,
+                    rows.slots,
+                    bytes.len() - done.at,
+                );
             }
         }
         if let Some(Frame::Group(group)) = self.machine.frames.get_mut(row) {
             group.count += done.rows as u32;
         }
         if let Some(Frame::Element(frame)) = self.machine.frames.get_mut(row + 1) {
-            frame.inside = Inside::Model { particle: rows.sequence, entered: true };
+            frame.inside = Inside::Model {
+                particle: rows.sequence,
+                entered: true,
+            };
         }
         let at = done.field as u32 + 1;
-        let sequence = GroupFrame { particle: rows.sequence, count: 1, marker: 0, at, children: 0, seen: 0, silent: false };
+        let sequence = GroupFrame {
+            particle: rows.sequence,
+            count: 1,
+            marker: 0,
+            at,
+            children: 0,
+            seen: 0,
+            silent: false,
+        };
         self.machine.frames.push(Frame::Group(sequence));
         Some(done)
     }
@@ -518,7 +699,14 @@ impl<S: Sink> Builder<'_, S> {
                     self.record.push(slot);
                     length
                 }
-                _ => match self.value_before(window, field.leaf, at, &field.after, field.has_default, bindings) {
+                _ => match self.value_before(
+                    window,
+                    field.leaf,
+                    at,
+                    &field.after,
+                    field.has_default,
+                    bindings,
+                ) {
                     Some(end) => end - at,
                     None => return (index, at),
                 },

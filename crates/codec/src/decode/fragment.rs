@@ -32,7 +32,15 @@ const LONGEST_QNAME: usize = 256;
 impl Fragment {
     /// A copy that begins at a byte of the message.
     pub(super) fn new(from: u64) -> Self {
-        Self { text: String::new(), from, to: from, depth: 0, insert: 0, used: Vec::new(), run: String::new() }
+        Self {
+            text: String::new(),
+            from,
+            to: from,
+            depth: 0,
+            insert: 0,
+            used: Vec::new(),
+            run: String::new(),
+        }
     }
 
     /// Whether no element of it is open.
@@ -56,13 +64,24 @@ impl Fragment {
                 self.mark(attribute.prefix);
             }
             let value = attribute.value();
-            self.mark_qname(&value, attribute.local == "type" && attribute.namespace() == XSI);
+            self.mark_qname(
+                &value,
+                attribute.local == "type" && attribute.namespace() == XSI,
+            );
         }
         if self.depth == 1 {
             // What its outermost tag declares itself is not to be declared again: a mark that is there already stays.
-            let declared: Vec<Box<str>> = tag.declarations().map(|(prefix, _)| prefix.into()).collect();
+            let declared: Vec<Box<str>> = tag
+                .declarations()
+                .map(|(prefix, _)| prefix.into())
+                .collect();
             self.used.retain(|used| !declared.contains(used));
-            self.used.splice(0..0, declared.into_iter().map(|prefix| format!("!{prefix}").into()));
+            self.used.splice(
+                0..0,
+                declared
+                    .into_iter()
+                    .map(|prefix| format!("!{prefix}").into()),
+            );
         }
     }
 
@@ -113,8 +132,8 @@ impl Fragment {
     }
 
     fn mark(&mut self, prefix: &str) {
-        let is_marked = |used: &Box<str>| **used == *prefix || used.strip_prefix('!') == Some(prefix);
-        if !self.used.iter().any(is_marked) {
+        let is_marked = |used: &str| used.strip_prefix('!').unwrap_or(used) == prefix;
+        if !self.used.iter().any(|used| is_marked(used)) {
             self.used.push(prefix.into());
         }
     }
@@ -176,7 +195,11 @@ fn escape_value(to: &mut String, value: &str) {
 pub(super) fn attributes(tag: &Tag<'_>, keep: impl Fn(usize) -> bool) -> String {
     let mut copy = String::new();
     let mut prefixes: Vec<String> = Vec::new();
-    for (_, attribute) in tag.attributes().enumerate().filter(|(index, _)| keep(*index)) {
+    for (_, attribute) in tag
+        .attributes()
+        .enumerate()
+        .filter(|(index, _)| keep(*index))
+    {
         let value = attribute.value();
         copy.push(' ');
         if !attribute.prefix.is_empty() {
@@ -199,7 +222,8 @@ pub(super) fn attributes(tag: &Tag<'_>, keep: impl Fn(usize) -> bool) -> String 
     }
     let mut declarations = String::new();
     for (index, prefix) in prefixes.iter().enumerate() {
-        if let (false, Some(namespace)) = (prefixes[..index].contains(prefix), tag.resolve(prefix)) {
+        if let (false, Some(namespace)) = (prefixes[..index].contains(prefix), tag.resolve(prefix))
+        {
             write_declaration(&mut declarations, prefix, namespace.uri);
         }
     }

@@ -61,10 +61,17 @@ impl Machine {
 
     /// Back to before the first byte; keeps the memory.
     pub(super) fn restart(&mut self, root: ElementId) {
-        let (mut frames, mut text) = (std::mem::take(&mut self.frames), std::mem::take(&mut self.text));
+        let (mut frames, mut text) = (
+            std::mem::take(&mut self.frames),
+            std::mem::take(&mut self.text),
+        );
         frames.clear();
         text.clear();
-        *self = Self { frames, text, ..Self::new(root) };
+        *self = Self {
+            frames,
+            text,
+            ..Self::new(root)
+        };
     }
 }
 
@@ -151,7 +158,12 @@ pub(super) enum Inside {
     /// Elements; whether there was one yet.
     Model { particle: ParticleId, entered: bool },
     /// Elements and text: the slot of the count of items, and the count.
-    Mixed { particle: ParticleId, entered: bool, marker: u32, items: u32 },
+    Mixed {
+        particle: ParticleId,
+        entered: bool,
+        marker: u32,
+        items: u32,
+    },
     /// Anything, copied.
     Any,
 }

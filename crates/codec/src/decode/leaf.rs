@@ -1,6 +1,9 @@
 //! A lexical form into its slot.
 
-use bsoap_datatypes::{Datatype, LexicalError, NamespaceContext, Variety, WhiteSpace, binary, boolean, double, float, integer, qname, trim};
+use bsoap_datatypes::{
+    Datatype, LexicalError, NamespaceContext, Variety, WhiteSpace, binary, boolean, double, float,
+    integer, qname, trim,
+};
 
 use crate::index::Sink;
 use crate::plan::{Leaf, LeafId, LeafKind};
@@ -12,17 +15,26 @@ use super::options::Validation;
 impl From<LexicalError> for ErrorKind {
     #[cold]
     fn from(error: LexicalError) -> Self {
-        Self::Lexical { datatype: error.datatype(), found: error.found().into() }
+        Self::Lexical {
+            datatype: error.datatype(),
+            found: error.found().into(),
+        }
     }
 }
 
 impl<S: Sink> Builder<'_, S> {
     /// Appends the slots of a simple value. What is wrong still gets its slot, so that decoding can go on.
-    pub(super) fn push_leaf(&mut self, id: LeafId, lexical: Lexical<'_>, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+    pub(super) fn push_leaf(
+        &mut self,
+        id: LeafId,
+        lexical: Lexical<'_>,
+        bindings: &dyn NamespaceContext,
+    ) -> Result<(), ErrorKind> {
         let leaf = self.plan.leaf(id);
         let slot = self.record.slots.len();
         if S::LISTENS && lexical.is_there {
-            self.sink.place(slot, lexical.from, (lexical.to - lexical.from) as usize);
+            self.sink
+                .place(slot, lexical.from, (lexical.to - lexical.from) as usize);
         }
         if self.options.validation == Validation::Full && leaf.has_facets {
             self.check_facets(leaf, lexical.text, bindings)?;
@@ -38,12 +50,26 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     #[cold]
-    fn check_facets(&self, leaf: &Leaf, text: &str, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
-        leaf.simple.check(text, bindings).map_err(|problem| ErrorKind::Value { problem: bounded(&problem.to_string(), 300) })
+    fn check_facets(
+        &self,
+        leaf: &Leaf,
+        text: &str,
+        bindings: &dyn NamespaceContext,
+    ) -> Result<(), ErrorKind> {
+        leaf.simple
+            .check(text, bindings)
+            .map_err(|problem| ErrorKind::Value {
+                problem: bounded(&problem.to_string(), 300),
+            })
     }
 
     /// A list: its count, then its items.
-    fn push_list(&mut self, item: LeafId, lexical: Lexical<'_>, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+    fn push_list(
+        &mut self,
+        item: LeafId,
+        lexical: Lexical<'_>,
+        bindings: &dyn NamespaceContext,
+    ) -> Result<(), ErrorKind> {
         let count = self.record.slots.len();
         self.record.push(0);
         let leaf = self.plan.leaf(item);
@@ -51,7 +77,11 @@ impl<S: Sink> Builder<'_, S> {
         let is_literal = lexical.is_there && lexical.to - lexical.from == lexical.text.len() as u64;
         let start = lexical.text.as_ptr() as usize;
         let mut items = 0;
-        for text in lexical.text.split([' ', '\t', '\n', '\r']).filter(|text| !text.is_empty()) {
+        for text in lexical
+            .text
+            .split([' ', '\t', '\n', '\r'])
+            .filter(|text| !text.is_empty())
+        {
             if S::LISTENS && is_literal {
                 let from = lexical.from + (text.as_ptr() as usize - start) as u64;
                 self.sink.place(self.record.slots.len(), from, text.len());
@@ -65,27 +95,43 @@ impl<S: Sink> Builder<'_, S> {
 
     /// A value of one slot.
     #[inline]
-    pub(super) fn push_atom(&mut self, leaf: &Leaf, text: &str, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+    pub(super) fn push_atom(
+        &mut self,
+        leaf: &Leaf,
+        text: &str,
+        bindings: &dyn NamespaceContext,
+    ) -> Result<(), ErrorKind> {
         let slot = match leaf.kind {
             LeafKind::Text => return self.push_checked_text(leaf, text, bindings),
             LeafKind::Base64 => return self.push_binary(text, binary::parse_base64),
             LeafKind::Hex => return self.push_binary(text, binary::parse_hex),
             LeafKind::Name => return self.push_name(leaf, text, bindings),
-            LeafKind::List(_) => return Err(ErrorKind::Value { problem: "a list in a list".into() }),
+            LeafKind::List(_) => {
+                return Err(ErrorKind::Value {
+                    problem: "a list in a list".into(),
+                });
+            }
             kind => scalar(kind, trim(text).as_bytes(), leaf)?,
         };
         self.record.push(slot);
         Ok(())
     }
 
-    fn push_checked_text(&mut self, leaf: &Leaf, text: &str, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+    fn push_checked_text(
+        &mut self,
+        leaf: &Leaf,
+        text: &str,
+        bindings: &dyn NamespaceContext,
+    ) -> Result<(), ErrorKind> {
         let start = self.record.heap.len();
         let white_space = match leaf.simple.variety() {
             Variety::Atomic(_) => leaf.simple.white_space(),
             // The members of a union, or of a list of them, tell; that which takes the text says what is white space in it.
             Variety::Union(members) => {
                 self.check_facets(leaf, text, bindings)?;
-                let member = members.iter().find(|member| member.check(text, bindings).is_ok());
+                let member = members
+                    .iter()
+                    .find(|member| member.check(text, bindings).is_ok());
                 member.map_or(WhiteSpace::Preserve, |member| member.white_space())
             }
             Variety::List(_) => {
@@ -105,7 +151,11 @@ impl<S: Sink> Builder<'_, S> {
         self.push_heap_slot(start)
     }
 
-    fn push_binary(&mut self, text: &str, parse: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), LexicalError>) -> Result<(), ErrorKind> {
+    fn push_binary(
+        &mut self,
+        text: &str,
+        parse: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), LexicalError>,
+    ) -> Result<(), ErrorKind> {
         let start = self.record.heap.len();
         if let Err(error) = parse(trim(text).as_bytes(), &mut self.record.heap) {
             self.record.heap.truncate(start);
@@ -114,11 +164,17 @@ impl<S: Sink> Builder<'_, S> {
         self.push_heap_slot(start)
     }
 
-    fn push_name(&mut self, leaf: &Leaf, text: &str, bindings: &dyn NamespaceContext) -> Result<(), ErrorKind> {
+    fn push_name(
+        &mut self,
+        leaf: &Leaf,
+        text: &str,
+        bindings: &dyn NamespaceContext,
+    ) -> Result<(), ErrorKind> {
         let text = trim(text);
         let datatype = atomic(leaf);
         let (prefix, _) = qname::split(text).ok_or_else(|| LexicalError::new(datatype, text))?;
-        let name = qname::resolve(text, bindings).ok_or_else(|| ErrorKind::UnboundPrefix(bounded(prefix, 100)))?;
+        let name = qname::resolve(text, bindings)
+            .ok_or_else(|| ErrorKind::UnboundPrefix(bounded(prefix, 100)))?;
         let start = self.record.heap.len();
         if let Some(namespace) = name.namespace() {
             self.record.heap.push(b'{');
@@ -139,7 +195,9 @@ pub(super) fn scalar(kind: LeafKind, text: &[u8], leaf: &Leaf) -> Result<u64, Er
         LeafKind::Float => Ok(u64::from(float::parse(text).map_err(wrong)?.to_bits())),
         LeafKind::Boolean => Ok(u64::from(boolean::parse(text).map_err(wrong)?)),
         LeafKind::Signed { min, max } => match integer::parse_prefix_i64(text) {
-            Some((value, length)) if length == text.len() && (min..=max).contains(&value) => Ok(value as u64),
+            Some((value, length)) if length == text.len() && (min..=max).contains(&value) => {
+                Ok(value as u64)
+            }
             _ => Err(LexicalError::new(atomic(leaf), text).into()),
         },
         LeafKind::Unsigned { max } => match integer::parse_prefix_u64(text) {
@@ -168,11 +226,16 @@ pub(super) fn check_fixed(leaf: &Leaf, fixed: &str, found: &str) -> Result<(), E
     }
     let is_scalar = !leaf.kind.is_in_heap() && !matches!(leaf.kind, LeafKind::List(_));
     if is_scalar
-        && let (Ok(expected), Ok(found)) =
-            (scalar(leaf.kind, expected.as_bytes(), leaf), scalar(leaf.kind, processed.as_bytes(), leaf))
+        && let (Ok(expected), Ok(found)) = (
+            scalar(leaf.kind, expected.as_bytes(), leaf),
+            scalar(leaf.kind, processed.as_bytes(), leaf),
+        )
         && expected == found
     {
         return Ok(());
     }
-    Err(ErrorKind::Fixed { expected: bounded(fixed, 100), found: bounded(found, 100) })
+    Err(ErrorKind::Fixed {
+        expected: bounded(fixed, 100),
+        found: bounded(found, 100),
+    })
 }

@@ -92,7 +92,9 @@ impl Learned {
     /// What may follow a tag, the likeliest first.
     #[inline]
     pub(super) fn after(&self, last: Last) -> &[TagId] {
-        self.next.get(last.0 as usize).map_or(&[], |ways| ways.as_slice())
+        self.next
+            .get(last.0 as usize)
+            .map_or(&[], |ways| ways.as_slice())
     }
 
     /// What follows a tag most likely.
@@ -116,7 +118,13 @@ impl Learned {
     }
 
     /// Remembers that a tag came after another.
-    pub(super) fn learn(&mut self, last: Last, scope: ScopeId, bytes: &[u8], make: impl FnOnce() -> What) {
+    pub(super) fn learn(
+        &mut self,
+        last: Last,
+        scope: ScopeId,
+        bytes: &[u8],
+        make: impl FnOnce() -> What,
+    ) {
         if last == Last::NOTHING || bytes.len() > LONGEST || self.tags.len() >= MOST {
             return;
         }
@@ -124,14 +132,22 @@ impl Learned {
         if self.next.len() <= slot {
             self.next.resize(slot + 1, [NONE; WAYS]);
         }
-        let known = |id: &TagId| self.tags.get(*id as usize).is_some_and(|tag| tag.scope == scope && tag.spelling.is(bytes));
+        let known = |id: &TagId| {
+            self.tags
+                .get(*id as usize)
+                .is_some_and(|tag| tag.scope == scope && tag.spelling.is(bytes))
+        };
         let ways = &self.next[slot];
         let way = ways.iter().position(known);
         let id = match way {
             Some(way) => ways[way],
             None => {
                 let id = self.tags.len() as TagId;
-                self.tags.push(Known { scope, spelling: Spelling::new(bytes), what: make() });
+                self.tags.push(Known {
+                    scope,
+                    spelling: Spelling::new(bytes),
+                    what: make(),
+                });
                 id
             }
         };

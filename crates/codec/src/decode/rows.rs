@@ -51,15 +51,22 @@ const MOST: usize = 256;
 impl Rows {
     /// The rows of an element that repeats, if they are flat and all their tags are known. `start` is how a row begins.
     #[cold]
-    pub(super) fn new(plan: &Plan, options: &DecodeOptions, learned: &Learned, row: ParticleId, start: &Known) -> Option<Self> {
-        let What::Start(row_start) = &start.what else { return None };
+    pub(super) fn new(
+        plan: &Plan,
+        options: &DecodeOptions,
+        learned: &Learned,
+        row: ParticleId,
+        start: &Known,
+    ) -> Option<Self> {
+        let What::Start(row_start) = &start.what else {
+            return None;
+        };
         let (sequence, mut fields) = fields(plan, options, row)?;
         let scope = row_start.inner;
         let mut next = start_of(learned.likeliest(Last::opened(row))?)?;
         let head = learned.likeliest(Last::opened(row))?.spelling.clone();
         let count = fields.len();
-        for index in 0..count {
-            let field = &mut fields[index];
+        for (index, field) in fields.iter_mut().enumerate() {
             // A name in the text is resolved by the bindings of the row.
             let is_plain = next.ty.is_none() && !next.is_empty && next.inner == scope;
             if !is_plain || next.name != plan.element(field.element).name {
@@ -76,17 +83,34 @@ impl Rows {
                 next = start_of(known)?;
                 continue;
             }
-            let What::End(qname) = &known.what else { return None };
+            let What::End(qname) = &known.what else {
+                return None;
+            };
             let again = learned.likeliest(Last::closed(row))?;
             let again_start = start_of(again)?;
-            let is_row = again.scope == start.scope && again_start.name == row_start.name && again_start.inner == scope;
-            if *qname != row_start.qname || *qname != again_start.qname || !is_row || again_start.ty.is_some() || again_start.is_empty {
+            let is_row = again.scope == start.scope
+                && again_start.name == row_start.name
+                && again_start.inner == scope;
+            if *qname != row_start.qname
+                || *qname != again_start.qname
+                || !is_row
+                || again_start.ty.is_some()
+                || again_start.is_empty
+            {
                 return None;
             }
             field.after = field.after.and(&again.spelling).and(&head);
         }
-        let slots = fields.iter().map(|field| 1 + usize::from(field.marker.is_some())).sum();
-        Some(Self { head, fields: fields.into(), sequence, slots })
+        let slots = fields
+            .iter()
+            .map(|field| 1 + usize::from(field.marker.is_some()))
+            .sum();
+        Some(Self {
+            head,
+            fields: fields.into(),
+            sequence,
+            slots,
+        })
     }
 }
 
@@ -98,34 +122,61 @@ fn start_of(known: &Known) -> Option<&Start> {
 }
 
 /// The fields of a flat row, their spelling yet to be found out.
-fn fields(plan: &Plan, options: &DecodeOptions, row: ParticleId) -> Option<(ParticleId, Vec<Field>)> {
-    let Term::Element(element) = plan.particle(row).term else { return None };
+fn fields(
+    plan: &Plan,
+    options: &DecodeOptions,
+    row: ParticleId,
+) -> Option<(ParticleId, Vec<Field>)> {
+    let Term::Element(element) = plan.particle(row).term else {
+        return None;
+    };
     let element = plan.element(element);
     let ty = plan.ty(element.ty);
-    let is_bare = ty.attributes.is_empty() && ty.any_attribute.is_none() && ty.alternatives.is_empty() && !ty.is_abstract;
+    let is_bare = ty.attributes.is_empty()
+        && ty.any_attribute.is_none()
+        && ty.alternatives.is_empty()
+        && !ty.is_abstract;
     if !is_bare || element.has_state || element.is_abstract {
         return None;
     }
-    let Content::Particle(sequence) = ty.content else { return None };
+    let Content::Particle(sequence) = ty.content else {
+        return None;
+    };
     let particle = plan.particle(sequence);
-    let Term::Sequence(children) = &particle.term else { return None };
+    let Term::Sequence(children) = &particle.term else {
+        return None;
+    };
     let children = plan.group(children);
     if !particle.is_required_once() || children.len() > MOST || children.is_empty() {
         return None;
     }
-    let fields: Option<Vec<Field>> = children.iter().map(|&child| field(plan, options, child)).collect();
+    let fields: Option<Vec<Field>> = children
+        .iter()
+        .map(|&child| field(plan, options, child))
+        .collect();
     Some((sequence, fields?))
 }
 
 fn field(plan: &Plan, options: &DecodeOptions, id: ParticleId) -> Option<Field> {
     let particle = plan.particle(id);
-    let Term::Element(element_id) = particle.term else { return None };
+    let Term::Element(element_id) = particle.term else {
+        return None;
+    };
     let element = plan.element(element_id);
     let ty = plan.ty(element.ty);
-    let Content::Simple(leaf_id) = ty.content else { return None };
+    let Content::Simple(leaf_id) = ty.content else {
+        return None;
+    };
     let leaf = plan.leaf(leaf_id);
-    let checked = options.validation == Validation::Full && (leaf.has_facets || element.fixed.is_some());
-    if particle.repeats() || particle.max == 0 || !element.is_scalar || element.is_abstract || ty.is_abstract || checked {
+    let checked =
+        options.validation == Validation::Full && (leaf.has_facets || element.fixed.is_some());
+    if particle.repeats()
+        || particle.max == 0
+        || !element.is_scalar
+        || element.is_abstract
+        || ty.is_abstract
+        || checked
+    {
         return None;
     }
     let marker = match (element.has_state, particle.min) {

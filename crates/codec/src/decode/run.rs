@@ -54,7 +54,10 @@ impl<S: Sink> Run<'_, S> {
             }
             let input = &window.text[window.at(self.reader.offset())..];
             let outer = self.reader.scope();
-            let event = match self.reader.next(&plan.vocabulary, self.scopes, input, window.last) {
+            let event = match self
+                .reader
+                .next(&plan.vocabulary, self.scopes, input, window.last)
+            {
                 Ok(Some(event)) => event,
                 Ok(None) => return Ok(()),
                 Err(error) => return Err(self.xml_error(error)),
@@ -65,16 +68,31 @@ impl<S: Sink> Run<'_, S> {
                     let to = tag.offset + tag.raw.len() as u64;
                     self.builder.start_tag(&tag)?;
                     if is_fast {
-                        learn_start(self.learned, &self.builder, last, outer, window.between(from, to), &tag);
+                        learn_start(
+                            self.learned,
+                            &self.builder,
+                            last,
+                            outer,
+                            window.between(from, to),
+                            &tag,
+                        );
                     }
                     self.builder.machine.tag_end = to;
                 }
                 Event::End(tag) => {
                     let (last, from) = (self.builder.machine.last, self.builder.machine.tag_end);
                     let to = tag.offset + tag.raw.len() as u64;
-                    let is_copy = self.builder.machine.fragment.is_some() || self.builder.machine.skipping > 0;
+                    let is_copy = self.builder.machine.fragment.is_some()
+                        || self.builder.machine.skipping > 0;
                     if is_fast && !is_copy && ends_model(&self.builder) {
-                        learn_end(self.learned, last, tag.scope, window.between(from, to), tag.raw, tag.qname);
+                        learn_end(
+                            self.learned,
+                            last,
+                            tag.scope,
+                            window.between(from, to),
+                            tag.raw,
+                            tag.qname,
+                        );
                     }
                     self.builder.end_tag(&tag)?;
                     self.builder.machine.tag_end = to;
@@ -122,8 +140,12 @@ fn learn_start<S: Sink>(
     tag: &Tag<'_>,
 ) {
     let machine = &builder.machine;
-    let (Some(name), Some(Frame::Element(frame))) = (tag.name, machine.frames.last()) else { return };
-    let Some(bytes) = gap_and_tag(bytes, tag.raw) else { return };
+    let (Some(name), Some(Frame::Element(frame))) = (tag.name, machine.frames.last()) else {
+        return;
+    };
+    let Some(bytes) = gap_and_tag(bytes, tag.raw) else {
+        return;
+    };
     if machine.skipping > 0 || (machine.fragment.is_some() && frame.inside != Inside::Any) {
         return;
     }
@@ -131,7 +153,9 @@ fn learn_start<S: Sink>(
     for attribute in tag.attributes() {
         match attribute.local {
             "type" if attribute.namespace() == XSI => ty = Some((frame.element, frame.ty)),
-            "nil" if attribute.namespace() == XSI => nil = frame.inside == Inside::Empty && matches!(&*attribute.value(), "true" | "1"),
+            "nil" if attribute.namespace() == XSI => {
+                nil = frame.inside == Inside::Empty && matches!(&*attribute.value(), "true" | "1");
+            }
             _ => return,
         }
         if attribute.local == "nil" && !nil {
@@ -155,7 +179,14 @@ fn learn_start<S: Sink>(
     });
 }
 
-fn learn_end(learned: &mut Learned, last: Last, scope: ScopeId, bytes: Option<&str>, raw: &str, qname: &str) {
+fn learn_end(
+    learned: &mut Learned,
+    last: Last,
+    scope: ScopeId,
+    bytes: Option<&str>,
+    raw: &str,
+    qname: &str,
+) {
     if let Some(bytes) = gap_and_tag(bytes, raw) {
         learned.learn(last, scope, bytes, || What::End(qname.into()));
     }

@@ -19,7 +19,11 @@ impl Spelling {
         for (at, &byte) in bytes.iter().take(SHORT).enumerate() {
             (head[at], mask[at]) = (byte, 0xff);
         }
-        Self { words: halves(&head), masks: halves(&mask), bytes: bytes.into() }
+        Self {
+            words: halves(&head),
+            masks: halves(&mask),
+            bytes: bytes.into(),
+        }
     }
 
     /// These bytes and those, one after the other.
@@ -41,11 +45,14 @@ impl Spelling {
     /// Whether `text` has these bytes at `at`.
     #[inline(always)]
     pub(super) fn stands_at(&self, text: &[u8], at: usize) -> bool {
-        let Some(rest) = text.get(at..) else { return false };
+        let Some(rest) = text.get(at..) else {
+            return false;
+        };
         match rest.first_chunk::<SHORT>() {
             Some(head) => {
                 let [low, high] = halves(head);
-                let differ = ((low ^ self.words[0]) & self.masks[0]) | ((high ^ self.words[1]) & self.masks[1]);
+                let differ = ((low ^ self.words[0]) & self.masks[0])
+                    | ((high ^ self.words[1]) & self.masks[1]);
                 differ == 0 && (self.bytes.len() <= SHORT || rest.starts_with(&self.bytes))
             }
             None => rest.starts_with(&self.bytes),
@@ -56,7 +63,10 @@ impl Spelling {
 #[inline(always)]
 fn halves(bytes: &[u8; SHORT]) -> [u128; 2] {
     let (low, high) = bytes.split_at(16);
-    let word = |half: &[u8]| half.first_chunk::<16>().map_or(0, |half| u128::from_le_bytes(*half));
+    let word = |half: &[u8]| {
+        half.first_chunk::<16>()
+            .map_or(0, |half| u128::from_le_bytes(*half))
+    };
     [word(low), word(high)]
 }
 
@@ -69,7 +79,9 @@ mod tests {
         let text: Vec<u8> = (0..200).map(|n| n as u8).collect();
         for length in [0, 1, 15, 16, 17, 31, 32, 33, 64] {
             for at in [0, 1, 100, 150, 190] {
-                let Some(bytes) = text.get(at..at + length) else { continue };
+                let Some(bytes) = text.get(at..at + length) else {
+                    continue;
+                };
                 let spelling = Spelling::new(bytes);
                 assert!(spelling.stands_at(&text, at), "{length} at {at}");
                 assert_eq!(spelling.stands_at(&text, at + 1), length == 0);

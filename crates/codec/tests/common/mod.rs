@@ -1,0 +1,6 @@
+//! Plans made by hand and at random, and messages for them.
+#![allow(dead_code)] // each test uses some of it
+
+pub mod message;
+pub mod random;
+pub mod schema;

@@ -1,0 +1,299 @@
+//! Random Plans. Names within a content model differ, so that the model is deterministic.
+
+use std::sync::Arc;
+
+use bsoap_codec::Plan;
+use bsoap_codec::plan::{
+    AttributeDef, Content, ElementId, NamespaceConstraint, ParticleId, ProcessContents, TermDef,
+    TypeId, UNBOUNDED, Wildcard,
+};
+use bsoap_datatypes::qname::NoNamespaces;
+use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
+
+use super::schema::Schema;
+
+/// A small generator of random numbers: a seed tells a whole test.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        ((self.next() >> 33) as usize) % bound.max(1)
+    }
+
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+        &choices[self.below(choices.len())]
+    }
+}
+
+/// The namespaces of random Plans.
+pub const NAMESPACES: [&str; 3] = ["", "urn:a", "urn:b"];
+/// The namespace that wildcards admit.
+pub const WILD: &str = "urn:wild";
+
+const BUILTINS: [Datatype; 20] = [
+    Datatype::String,
+    Datatype::Token,
+    Datatype::NormalizedString,
+    Datatype::AnyUri,
+    Datatype::Int,
+    Datatype::Int,
+    Datatype::Long,
+    Datatype::Byte,
+    Datatype::UnsignedLong,
+    Datatype::UnsignedByte,
+    Datatype::Double,
+    Datatype::Double,
+    Datatype::Float,
+    Datatype::Boolean,
+    Datatype::Decimal,
+    Datatype::Date,
+    Datatype::DateTime,
+    Datatype::Base64Binary,
+    Datatype::HexBinary,
+    Datatype::QName,
+];
+
+/// A random Plan and its root element, a pure function of the seed.
+pub fn plan(seed: u64) -> (Arc<Plan>, ElementId) {
+    let mut maker = Maker {
+        random: Random::new(seed),
+        schema: Schema::new(),
+        open: Vec::new(),
+        names: 0,
+        types: 0,
+    };
+    let ty = maker.complex(4);
+    let root = maker.schema.element_in("urn:a", "root", ty);
+    (maker.schema.finish(), root)
+}
+
+struct Maker {
+    random: Random,
+    schema: Schema,
+    /// Types that are being made: elements in them may refer to them.
+    open: Vec<TypeId>,
+    names: usize,
+    types: usize,
+}
+
+impl Maker {
+    fn simple(&mut self) -> Arc<SimpleType> {
+        let builtin = SimpleType::builtin(*self.random.pick(&BUILTINS));
+        match self.random.below(20) {
+            0 => SimpleType::list_of(&SimpleType::builtin(*self.random.pick(&[
+                Datatype::Int,
+                Datatype::Double,
+                Datatype::Token,
+            ])))
+            .expect("a list of atoms"),
+            1 => SimpleType::union_of(&[
+                SimpleType::builtin(Datatype::Int),
+                SimpleType::builtin(Datatype::Date),
+            ])
+            .expect("a union of atoms"),
+            2 => {
+                let facets = [
+                    Facet::new(FacetName::Enumeration, "red"),
+                    Facet::new(FacetName::Enumeration, "green"),
+                ];
+                SimpleType::restrict(
+                    &SimpleType::builtin(Datatype::Token),
+                    &facets,
+                    &NoNamespaces,
+                )
+                .expect("an enumeration")
+            }
+            3 => {
+                let facets = [Facet::new(FacetName::MaxInclusive, "100")];
+                SimpleType::restrict(&SimpleType::builtin(Datatype::Int), &facets, &NoNamespaces)
+                    .expect("a range")
+            }
+            _ => builtin,
+        }
+    }
+
+    fn ty(&mut self, depth: usize) -> TypeId {
+        if depth == 0 || self.random.chance(50) {
+            let simple = self.simple();
+            return self.schema.simple(&simple);
+        }
+        self.complex(depth)
+    }
+
+    fn complex(&mut self, depth: usize) -> TypeId {
+        let id = self.schema.0.reserve_type();
+        self.open.push(id);
+        let content = match self.random.below(20) {
+            0 => Content::Empty,
+            1 | 2 => {
+                let simple = self.simple();
+                Content::Simple(self.schema.0.leaf(&simple))
+            }
+            3 => Content::Any,
+            4 | 5 => Content::Mixed {
+                particle: self.group(depth),
+                elements: 0..0,
+            },
+            6 => {
+                let children = (0..1 + self.random.below(4))
+                    .map(|_| self.child(depth))
+                    .collect();
+                let min = self.random.below(2) as u32;
+                Content::Particle(self.schema.all(min, children))
+            }
+            _ => Content::Particle(self.group(depth)),
+        };
+        self.schema.define(id, content);
+        self.attributes(id);
+        self.open.pop();
+        if self.random.chance(10) {
+            self.alternatives(id);
+        }
+        id
+    }
+
+    fn attributes(&mut self, id: TypeId) {
+        for index in 0..self.random.below(5).saturating_sub(2) {
+            let simple = self.simple();
+            let leaf = self.schema.0.leaf(&simple);
+            let namespace = if self.random.chance(20) { "urn:b" } else { "" };
+            let name = self.schema.0.name(namespace, &format!("at{index}"));
+            let required = self.random.chance(30);
+            let attribute = AttributeDef {
+                name,
+                leaf,
+                required,
+                default: None,
+                fixed: None,
+            };
+            self.schema.amend(id).attributes.push(attribute);
+        }
+        if self.random.chance(10) {
+            let default = self.schema.attribute("defaulted", Datatype::Int);
+            self.schema.amend(id).attributes.push(AttributeDef {
+                default: Some("7".into()),
+                ..default
+            });
+        }
+        if self.random.chance(10) {
+            self.schema.amend(id).any_attribute = Some(wildcard());
+        }
+    }
+
+    /// Another type that may stand in for this one.
+    fn alternatives(&mut self, id: TypeId) {
+        self.types += 1;
+        let other = self.ty(0);
+        let (first, second) = (
+            format!("Base{}", self.types),
+            format!("Derived{}", self.types),
+        );
+        let name = self.schema.0.name("urn:a", &first);
+        let base = self.schema.amend(id);
+        base.name = Some(name);
+        base.alternatives = vec![id, other];
+        let name = self.schema.0.name("urn:a", &second);
+        let derived = self.schema.amend(other);
+        derived.name = Some(name);
+        derived.base = Some(id);
+    }
+
+    /// An element that comes at most once or often.
+    fn child(&mut self, depth: usize) -> ParticleId {
+        let element = self.element(depth);
+        let min = self.random.below(2) as u32;
+        self.schema.of(min, 1, element)
+    }
+
+    fn element(&mut self, depth: usize) -> ElementId {
+        self.names += 1;
+        let name = format!("e{}", self.names);
+        let namespace = *self.random.pick(&NAMESPACES);
+        let ty = self.ty(depth.saturating_sub(1));
+        let nillable = self.random.chance(10);
+        let default = self.random.chance(5);
+        self.schema.element_with(namespace, &name, ty, |def| {
+            def.nillable = nillable;
+            // It is wrong for many types; then the decoder says so, on every road.
+            def.default = default.then(|| "42".to_owned());
+        })
+    }
+
+    fn recursive(&mut self) -> ElementId {
+        self.names += 1;
+        let (name, ty) = (
+            format!("r{}", self.names),
+            *self.random.pick(&self.open.clone()),
+        );
+        self.schema.element(&name, ty)
+    }
+
+    fn bounds(&mut self) -> (u32, u32) {
+        *self.random.pick(&[
+            (1, 1),
+            (1, 1),
+            (0, 1),
+            (0, 1),
+            (0, UNBOUNDED),
+            (1, UNBOUNDED),
+            (2, 3),
+        ])
+    }
+
+    fn group(&mut self, depth: usize) -> ParticleId {
+        let mut wild = self.random.chance(15);
+        let count = 1 + self.random.below(5);
+        let mut children: Vec<ParticleId> = (0..count)
+            .map(|_| {
+                let (min, max) = self.bounds();
+                match self.random.below(12) {
+                    0 if depth > 0 => self.group(depth - 1),
+                    1 => {
+                        let element = self.recursive();
+                        self.schema.of(0, max, element)
+                    }
+                    _ => {
+                        let element = self.element(depth);
+                        self.schema.of(min, max, element)
+                    }
+                }
+            })
+            .collect();
+        if std::mem::take(&mut wild) {
+            let (min, max) = *self.random.pick(&[(0, 1), (0, UNBOUNDED), (1, 1)]);
+            children.push(self.schema.any(min, max, wildcard()));
+        }
+        let (min, max) = *self
+            .random
+            .pick(&[(1, 1), (1, 1), (1, 1), (0, 1), (0, UNBOUNDED)]);
+        let term = if self.random.chance(25) {
+            TermDef::Choice(children)
+        } else {
+            TermDef::Sequence(children)
+        };
+        self.schema.particle(min, max, term)
+    }
+}
+
+fn wildcard() -> Wildcard {
+    Wildcard {
+        namespaces: NamespaceConstraint::OneOf(vec![WILD.into()]),
+        process: ProcessContents::Skip,
+    }
+}
