@@ -7,11 +7,20 @@ use crate::error::{ErrorKind, Stop};
 use memchr::memmem;
 
 /// Where the parts of an XML declaration are.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DeclarationSpans {
     pub(crate) version: (usize, usize),
     pub(crate) encoding: Option<(usize, usize)>,
     pub(crate) standalone: Option<bool>,
+}
+
+/// Where the parts of a processing instruction are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct InstructionSpans {
+    /// The end of its target.
+    pub(crate) target: usize,
+    /// The beginning of its data.
+    pub(crate) data: usize,
 }
 
 /// Scans `<?xml … ?>`, which `input` begins with. Returns its length too.
@@ -159,7 +168,7 @@ pub(crate) fn scan_comment(input: &str, scratch: &mut String) -> Result<Found, S
     let what = if decode(value, scratch) {
         What::DecodedComment
     } else {
-        What::Comment { from, to }
+        What::Comment
     };
     Ok(Found {
         length: to + 3,
@@ -168,7 +177,10 @@ pub(crate) fn scan_comment(input: &str, scratch: &mut String) -> Result<Found, S
 }
 
 /// Scans the processing instruction that `input` begins with.
-pub(crate) fn scan_instruction(input: &str, scratch: &mut String) -> Result<Found, Stop> {
+pub(crate) fn scan_instruction(
+    input: &str,
+    scratch: &mut String,
+) -> Result<(Found, InstructionSpans), Stop> {
     let target = 2 + ncname_length(&input[2..]);
     if target == 2 {
         return Err(Stop::expected(
@@ -198,13 +210,16 @@ pub(crate) fn scan_instruction(input: &str, scratch: &mut String) -> Result<Foun
     let (data, to) = (target + space, target + length);
     check_chars(input, target, to)?;
     let what = match decode(&input[data..to], scratch) {
-        true => What::DecodedInstruction { target },
-        false => What::Instruction { target, data, to },
+        true => What::DecodedInstruction,
+        false => What::Instruction,
     };
-    Ok(Found {
-        length: to + 2,
-        what,
-    })
+    Ok((
+        Found {
+            length: to + 2,
+            what,
+        },
+        InstructionSpans { target, data },
+    ))
 }
 
 /// Copies a value to the scratch if its line ends need to be normalised.

@@ -11,8 +11,11 @@
 //! elements: the caller keeps the unread text and hands it to each step. A copy taken between two events, and the text from
 //! its offset on, are all that is needed to go on from there.
 
+mod entities;
+mod tell;
+
 use super::doctype::Doctype;
-use super::event::{Declaration, EndTag, Event, Tag, Text};
+use super::event::Event;
 use super::partial::Partial;
 use super::scopes::{ScopeId, Scopes, UriId};
 use super::stack::{Open, OpenElements};
@@ -21,8 +24,7 @@ use super::{prolog, text};
 use crate::chars::{is_space, space_length};
 use crate::error::{Error, ErrorKind, Result, Stop};
 use crate::names::{NameId, Vocabulary};
-use crate::options::{DoctypePolicy, Options};
-use std::borrow::Cow;
+use crate::options::Options;
 use std::sync::Arc;
 
 /// All that a reader remembers of a document.
@@ -78,6 +80,8 @@ struct Scratch {
     tag: TagSpans,
     text: String,
     closed: Option<Open>,
+    declaration: prolog::DeclarationSpans,
+    instruction: prolog::InstructionSpans,
 }
 
 impl Clone for Scratch {
@@ -99,36 +103,37 @@ pub(crate) struct Found {
     pub(crate) what: What,
 }
 
-/// What was found; numbers are byte positions from its front.
-#[derive(Clone, Copy, Debug)]
+impl Found {
+    pub(crate) const SKIPPED: Found = Found {
+        length: 0,
+        what: What::Skipped,
+    };
+}
+
+/// What was found. Where its parts are is in the scratch, if it does not follow from its delimiters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    Declaration(prolog::DeclarationSpans),
+    Declaration,
     Start,
     End,
-    Text {
-        from: usize,
-        to: usize,
-        is_cdata: bool,
-    },
+    Text,
     /// Character data whose value is in the scratch.
-    DecodedText {
-        is_cdata: bool,
+    DecodedText,
+    /// A CDATA section or a piece of it: how many bytes of delimiters are in front and behind.
+    Cdata {
+        front: u8,
+        behind: u8,
     },
-    Comment {
-        from: usize,
-        to: usize,
-    },
+    /// The same with its value in the scratch.
+    DecodedCdata,
+    Comment,
     /// A comment whose value is in the scratch.
     DecodedComment,
-    Instruction {
-        target: usize,
-        data: usize,
-        to: usize,
-    },
+    Instruction,
     /// A processing instruction whose data are in the scratch.
-    DecodedInstruction {
-        target: usize,
-    },
+    DecodedInstruction,
+    /// A reference to an entity that is not one of XML itself. Never told.
+    Reference,
     /// Nothing to tell: white space outside the root element, a document type declaration, a reference.
     Skipped,
     EndOfDocument,
@@ -185,8 +190,9 @@ impl State {
         input: &'e str,
         last: bool,
     ) -> Result<Option<Event<'e>>> {
+        let begin = self.offset;
         match self.advance(vocabulary, scopes, input, last) {
-            Ok((found, place)) => Ok(Some(self.event(found, place, vocabulary, scopes, input))),
+            Ok(found) => Ok(Some(self.event(found, begin, vocabulary, scopes, input))),
             Err(Stop::More) if !last => Ok(None),
             Err(stop) => Err(self.error(stop, input)),
         }
@@ -288,13 +294,6 @@ impl State {
     }
 }
 
-/// Where an event was found: at this byte of the input, or of the text of an entity.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    Input(usize),
-    Entity { entity: u32, from: usize },
-}
-
 /// The machine. Nothing here borrows beyond a step: events are made from what it found.
 impl State {
     #[inline]
@@ -304,38 +303,31 @@ impl State {
         scopes: &mut Scopes,
         input: &str,
         last: bool,
-    ) -> Result<(Found, Place), Stop> {
-        let mut from = 0;
+    ) -> Result<Found, Stop> {
+        let begin = self.offset;
         loop {
-            if let Some(expansion) = self.expansions.last().copied() {
-                let found = self.step_in_entity(vocabulary, scopes, expansion)?;
-                if !matches!(found.what, What::Skipped) {
-                    return Ok((
-                        found,
-                        Place::Entity {
-                            entity: expansion.entity,
-                            from: expansion.at,
-                        },
-                    ));
+            let found = match self.expansions.is_empty() {
+                true => {
+                    let rest = &input[(self.offset - begin) as usize..];
+                    let found = self.step(vocabulary, scopes, rest, last)?;
+                    self.offset += found.length as u64;
+                    self.check_total_size()?;
+                    found
                 }
-                continue;
+                false => self.step_in_entity(vocabulary, scopes)?,
+            };
+            if found.what != What::Skipped {
+                return Ok(found);
             }
-            let found = self.step(vocabulary, scopes, &input[from..], last)?;
-            self.offset += found.length as u64;
-            if self.offset > self.options.limits.total_size {
-                let limit = self.options.limits.total_size;
-                return Err(Stop::fault(
-                    ErrorKind::Limit {
-                        name: "total_size",
-                        limit,
-                    },
-                    0,
-                ));
-            }
-            if !matches!(found.what, What::Skipped) {
-                return Ok((found, Place::Input(from)));
-            }
-            from += found.length;
+        }
+    }
+
+    #[inline]
+    fn check_total_size(&self) -> Result<(), Stop> {
+        let limit = self.options.limits.total_size;
+        match self.offset > limit {
+            true => Err(Stop::limit("total_size", limit as usize)),
+            false => Ok(()),
         }
     }
 
@@ -390,8 +382,7 @@ impl State {
         let found = match bytes.get(1) {
             Some(b'/') => self.end_tag(input),
             Some(b'!') => self.declaration_markup(input, last),
-            Some(b'?') => prolog::scan_instruction(input, &mut self.scratch.text)
-                .and_then(|found| self.check_markup_length(found.length).map(|()| found)),
+            Some(b'?') => self.instruction(input),
             Some(_) => self.start_tag(vocabulary, scopes, input),
             None => Err(Stop::More),
         };
@@ -492,13 +483,11 @@ impl State {
             true => text::Ending::Entity,
         };
         let found = text::scan_text(input, ending, &self.options.limits, &mut self.scratch.text)?;
-        match found {
-            text::Scanned::Text(found) => {
-                self.count_text(found.length)?;
-                Ok(found)
-            }
-            text::Scanned::Reference { length } => self.expand(input, length),
+        if found.what == What::Reference {
+            return self.expand(input, found.length);
         }
+        self.count_text(found.length)?;
+        Ok(found)
     }
 
     #[inline]
@@ -516,6 +505,13 @@ impl State {
         let (found, ends) = text::scan_cdata(input, from, last, &mut self.scratch.text)?;
         self.count_text(found.length)?;
         self.phase = if ends { Phase::Content } else { Phase::Cdata };
+        Ok(found)
+    }
+
+    fn instruction(&mut self, input: &str) -> Result<Found, Stop> {
+        let (found, spans) = prolog::scan_instruction(input, &mut self.scratch.text)?;
+        self.check_markup_length(found.length)?;
+        self.scratch.instruction = spans;
         Ok(found)
     }
 
@@ -567,9 +563,10 @@ impl State {
         })?;
         self.phase = Phase::Prolog;
         self.standalone = spans.standalone == Some(true);
+        self.scratch.declaration = spans;
         Ok(Found {
             length,
-            what: What::Declaration(spans),
+            what: What::Declaration,
         })
     }
 
@@ -670,211 +667,4 @@ fn scan_end_tag(input: &str, name: &str) -> Result<usize, Stop> {
         },
         0,
     ))
-}
-
-/// Entities of the document type.
-impl State {
-    /// Reads a document type declaration, or refuses it.
-    #[cold]
-    fn read_doctype(&mut self, input: &str, last: bool) -> Result<Found, Stop> {
-        if self.options.doctype == DoctypePolicy::Refuse {
-            return Err(Stop::fault(ErrorKind::Doctype, 0));
-        }
-        if self.doctype.is_some() {
-            return Err(Stop::expected(
-                "the root element behind the document type declaration",
-                input,
-                0,
-            ));
-        }
-        // Its tokens are told apart only when all of it is there.
-        self.partial.begin(input.as_bytes());
-        if !self.partial.may_end(input.as_bytes()) && !last {
-            return Err(Stop::More);
-        }
-        let (doctype, length) = Doctype::read(input, self.standalone, &self.options.limits)?;
-        self.check_markup_length(length)?;
-        self.doctype = Some(Arc::new(doctype));
-        Ok(Found {
-            length,
-            what: What::Skipped,
-        })
-    }
-
-    /// Goes into the replacement text of the entity that the reference at the front of `input` names.
-    #[cold]
-    fn expand(&mut self, input: &str, length: usize) -> Result<Found, Stop> {
-        let name = &input[1..length - 1];
-        let found = Doctype::find_in_content(self.doctype.as_deref(), name)
-            .map_err(|kind| Stop::fault(kind, 0))?;
-        if let Some((entity, text)) = found {
-            let rule = match () {
-                () if self
-                    .expansions
-                    .iter()
-                    .any(|expansion| expansion.entity == entity) =>
-                {
-                    "it refers to itself"
-                }
-                () if self.expansions.len() >= super::reference::ENTITY_DEPTH => {
-                    "entities refer to entities too deep"
-                }
-                () => "",
-            };
-            if !rule.is_empty() {
-                return Err(Stop::fault(
-                    ErrorKind::Entity {
-                        name: name.to_owned(),
-                        rule,
-                    },
-                    0,
-                ));
-            }
-            self.expanded += text.len();
-            if self.expanded > self.options.limits.entity_expansion {
-                return Err(Stop::limit(
-                    "entity_expansion",
-                    self.options.limits.entity_expansion,
-                ));
-            }
-            self.expansions.push(Expansion {
-                entity,
-                at: 0,
-                depth: self.open.depth(),
-            });
-        }
-        Ok(Found {
-            length,
-            what: What::Skipped,
-        })
-    }
-
-    #[cold]
-    fn step_in_entity(
-        &mut self,
-        vocabulary: &Vocabulary,
-        scopes: &mut Scopes,
-        expansion: Expansion,
-    ) -> Result<Found, Stop> {
-        let Some(doctype) = self.doctype.clone() else {
-            self.expansions.clear();
-            return Ok(Found {
-                length: 0,
-                what: What::Skipped,
-            });
-        };
-        let text = &doctype.entity_text(expansion.entity)[expansion.at..];
-        let index = self.expansions.len() - 1;
-        let found = match self.phase {
-            Phase::Content if text.is_empty() => {
-                self.expansions.pop();
-                Found {
-                    length: 0,
-                    what: What::Skipped,
-                }
-            }
-            _ => self.step(vocabulary, scopes, text, true)?,
-        };
-        if self.open.depth() < expansion.depth
-            || (self.expansions.len() == index && self.open.depth() != expansion.depth)
-        {
-            let name = doctype.entity_name(expansion.entity).to_owned();
-            return Err(Stop::fault(
-                ErrorKind::Entity {
-                    name,
-                    rule: "it must hold whole elements",
-                },
-                0,
-            ));
-        }
-        if let Some(expansion) = self.expansions.get_mut(index) {
-            expansion.at += found.length;
-        }
-        Ok(found)
-    }
-}
-
-/// From what was found to what is told.
-impl State {
-    #[inline]
-    fn event<'e>(
-        &'e self,
-        found: Found,
-        place: Place,
-        vocabulary: &'e Vocabulary,
-        scopes: &'e Scopes,
-        input: &'e str,
-    ) -> Event<'e> {
-        let (raw, offset) = match place {
-            Place::Input(from) => (
-                &input[from..from + found.length],
-                self.offset - found.length as u64,
-            ),
-            Place::Entity { entity, from } => {
-                let text = self
-                    .doctype
-                    .as_deref()
-                    .map_or("", |doctype| doctype.entity_text(entity));
-                (&text[from..from + found.length], self.offset)
-            }
-        };
-        let scratch = &self.scratch;
-        let text = |value, is_cdata| {
-            Event::Text(Text {
-                value: Cow::Borrowed(value),
-                offset,
-                raw,
-                is_cdata,
-            })
-        };
-        match found.what {
-            What::Start => Event::Start(Tag {
-                name: scratch.tag.expanded,
-                scope: scratch.tag.scope,
-                is_empty: scratch.tag.is_empty,
-                offset,
-                raw,
-                spans: &scratch.tag,
-                vocabulary,
-                scopes,
-                doctype: self.doctype.as_deref(),
-            }),
-            What::End => self.end_event(offset, raw, scopes),
-            What::Text { from, to, is_cdata } => text(&raw[from..to], is_cdata),
-            What::DecodedText { is_cdata } => text(&scratch.text, is_cdata),
-            What::Declaration(spans) => Event::Declaration(Declaration {
-                version: &raw[spans.version.0..spans.version.1],
-                encoding: spans.encoding.map(|(from, to)| &raw[from..to]),
-                standalone: spans.standalone,
-            }),
-            What::Comment { from, to } => Event::Comment(&raw[from..to]),
-            What::DecodedComment => Event::Comment(&scratch.text),
-            What::Instruction { target, data, to } => Event::ProcessingInstruction {
-                target: &raw[2..target],
-                data: &raw[data..to],
-            },
-            What::DecodedInstruction { target } => Event::ProcessingInstruction {
-                target: &raw[2..target],
-                data: &scratch.text,
-            },
-            What::Skipped | What::EndOfDocument => Event::EndOfDocument,
-        }
-    }
-
-    #[inline]
-    fn end_event<'e>(&'e self, offset: u64, raw: &'e str, scopes: &'e Scopes) -> Event<'e> {
-        let Some(closed) = &self.scratch.closed else {
-            return Event::EndOfDocument;
-        };
-        Event::End(EndTag {
-            name: closed.name,
-            qname: self.open.closed_name(closed),
-            scope: closed.scope,
-            offset,
-            raw,
-            prefix: closed.prefix,
-            uri: closed.uri,
-            scopes,
-        })
-    }
 }

@@ -20,15 +20,6 @@ pub(crate) enum Ending {
     Entity,
 }
 
-/// What stood at the front of a text.
-pub(crate) enum Scanned {
-    Text(Found),
-    /// A reference to an entity that is not one of XML itself.
-    Reference {
-        length: usize,
-    },
-}
-
 /// Scans character data up to markup, an entity of the document, or the end of what can be told already.
 #[inline]
 pub(crate) fn scan_text(
@@ -36,18 +27,14 @@ pub(crate) fn scan_text(
     ending: Ending,
     limits: &Limits,
     scratch: &mut String,
-) -> Result<Scanned, Stop> {
+) -> Result<Found, Stop> {
     let bytes = input.as_bytes();
     let at = scan::find_text_special(bytes);
     if bytes.get(at) == Some(&b'<') {
-        return Ok(Scanned::Text(Found {
+        return Ok(Found {
             length: at,
-            what: What::Text {
-                from: 0,
-                to: at,
-                is_cdata: false,
-            },
-        }));
+            what: What::Text,
+        });
     }
     scan_special_text(input, at, ending, limits, scratch)
 }
@@ -60,7 +47,7 @@ fn scan_special_text(
     ending: Ending,
     limits: &Limits,
     scratch: &mut String,
-) -> Result<Scanned, Stop> {
+) -> Result<Found, Stop> {
     let bytes = input.as_bytes();
     scratch.clear();
     let (mut at, mut copied) = (first, 0);
@@ -78,7 +65,10 @@ fn scan_special_text(
                     copied = at;
                 }
                 Ok((Reference::Entity(_), length)) if at == 0 => {
-                    return Ok(Scanned::Reference { length });
+                    return Ok(Found {
+                        length,
+                        what: What::Reference,
+                    });
                 }
                 Ok((Reference::Entity(_), _)) => break,
                 Err(Stop::More) if input.len() - at > limits.name_length + 2 => {
@@ -125,20 +115,16 @@ fn scan_special_text(
         return Err(Stop::More);
     }
     if copied == 0 {
-        return Ok(Scanned::Text(Found {
+        return Ok(Found {
             length: at,
-            what: What::Text {
-                from: 0,
-                to: at,
-                is_cdata: false,
-            },
-        }));
+            what: What::Text,
+        });
     }
     scratch.push_str(&input[copied..at]);
-    Ok(Scanned::Text(Found {
+    Ok(Found {
         length: at,
-        what: What::DecodedText { is_cdata: false },
-    }))
+        what: What::DecodedText,
+    })
 }
 
 #[cold]
@@ -175,12 +161,11 @@ pub(crate) fn scan_cdata(
     let what = if value.contains('\r') {
         scratch.clear();
         normalise_line_ends(value, scratch);
-        What::DecodedText { is_cdata: true }
+        What::DecodedCdata
     } else {
-        What::Text {
-            from,
-            to,
-            is_cdata: true,
+        What::Cdata {
+            front: from as u8,
+            behind: (length - to) as u8,
         }
     };
     Ok((Found { length, what }, ends))

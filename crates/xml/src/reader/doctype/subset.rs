@@ -276,6 +276,7 @@ impl Subset<'_> {
         if rest.starts_with("<?") {
             cursor.at += scan_instruction(rest, &mut String::new())
                 .map_err(|stop| stop.shifted(at))?
+                .0
                 .length;
             return Ok(());
         }
