@@ -193,7 +193,7 @@ impl Trie {
     /// The id of a whole string.
     pub fn get(&self, bytes: &[u8]) -> Option<u32> {
         match self.walk(bytes, |_| false) {
-            (length, id) if length == bytes.len() => id,
+            (length, id) if id != NONE && length == bytes.len() => Some(id),
             _ => None,
         }
     }
@@ -202,45 +202,51 @@ impl Trie {
     /// end), and its id if it is in the trie.
     #[inline]
     pub fn scan(&self, bytes: &[u8]) -> (usize, Option<u32>) {
+        let (length, id) = self.scan_name(bytes);
+        (length, (id != NONE).then_some(id))
+    }
+
+    /// The same in two registers.
+    fn scan_name(&self, bytes: &[u8]) -> (usize, u32) {
         match self.walk(bytes, is_delimiter) {
-            known @ (_, Some(_)) => known,
-            (length, None) => {
+            (length, NONE) => {
                 let rest = bytes[length..].iter().position(|&byte| is_delimiter(byte));
-                (rest.map_or(bytes.len(), |rest| length + rest), None)
+                (rest.map_or(bytes.len(), |rest| length + rest), NONE)
             }
+            known => known,
         }
     }
 
     /// Follows `bytes` to their end or the first byte that ends a name; without an id, as far as all is known not to end.
-    #[inline]
-    fn walk(&self, bytes: &[u8], ends: impl Fn(u8) -> bool) -> (usize, Option<u32>) {
+    #[inline(always)]
+    fn walk(&self, bytes: &[u8], ends: impl Fn(u8) -> bool) -> (usize, u32) {
         let (mut at, mut index) = (0, 0);
         loop {
-            let node = self.nodes[index as usize];
-            let label = &self.labels[node.label as usize..(node.label + node.length) as usize];
+            let node = &self.nodes[index as usize];
+            let label = &self.labels[node.label as usize..][..node.length as usize];
             if !starts_with(&bytes[at..], label) {
-                return (at, None);
+                return (at, NONE);
             }
             let end = at + label.len();
             match bytes.get(end) {
                 Some(&byte) if !ends(byte) => {
-                    let slot = self.slots[node.base as usize + byte as usize];
+                    let slot = &self.slots[node.base as usize + byte as usize];
                     if slot.owner != index {
                         // Labels hold no delimiter, but then the trie may hold anything: let the caller look again.
-                        return (at, None);
+                        return (at, NONE);
                     }
                     (at, index) = (end + 1, slot.child);
                 }
-                _ if node.id != NONE => return (end, Some(node.id)),
-                _ => return (at, None),
+                _ if node.id != NONE => return (end, node.id),
+                _ => return (at, NONE),
             }
         }
     }
 }
 
 /// `slice::starts_with` for short needles: without the call of memcmp.
-#[inline]
-fn starts_with(bytes: &[u8], mut label: &[u8]) -> bool {
+#[inline(always)]
+pub(crate) fn starts_with(bytes: &[u8], mut label: &[u8]) -> bool {
     if bytes.len() < label.len() {
         return false;
     }
