@@ -1,16 +1,6 @@
 //! The datatypes of XML Schema 1.0: lexical form ↔ value.
-//!
-//! This crate knows types and no markup. Text comes in without tags, with its entities resolved;
-//! what goes out has yet to be escaped.
-//!
-//! ```
-//! use bsoap_datatypes::{Datatype, double};
-//!
-//! assert!(Datatype::Int.check("-2147483648").is_ok());
-//! assert_eq!(Datatype::Int.check("12,5").unwrap_err().to_string(), r#""12,5" is not an xs:int"#);
-//! assert_eq!(double::parse_prefix(b"12.5</item>"), Some((12.5, 4)));
-//! ```
 
+#![doc = include_str!("../../../docs/guide/datatypes.md")]
 #![forbid(unsafe_code)]
 
 pub mod binary;

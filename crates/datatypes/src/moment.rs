@@ -69,6 +69,10 @@ pub(crate) struct Moment<T> {
 /// A year of 29 February in which fields that a type lacks are set; 31 days for `gDay`.
 const REFERENCE_YEAR: i64 = 1972;
 
+/// The years of this engine end here either way: 18 digits, and one year left over, into which a
+/// change of zone may lead.
+const MAX_YEAR: i64 = 999_999_999_999_999_998;
+
 impl Moment<&'static str> {
     /// The start of the reference year.
     pub(crate) const REFERENCE: Self = Self {
@@ -137,10 +141,20 @@ pub(crate) fn parse(datatype: Datatype, text: &str) -> Option<Moment<&str>> {
         if has.day {
             text.skip("T")?;
         }
-        text.time(&mut moment)?;
+        let day = text.time(&mut moment)?;
+        if has.day && day == Day::Next {
+            moment.shift_days(1);
+        }
     }
     moment.zone = text.zone()?;
     text.rest.is_empty().then_some(moment)
+}
+
+/// The day of a time that was read: 24:00:00 is the start of the next.
+#[derive(PartialEq, Eq)]
+enum Day {
+    Same,
+    Next,
 }
 
 /// Takes one field after the other from the front of a text.
@@ -178,8 +192,7 @@ impl<'a> Scanner<'a> {
         (least..=most).contains(&value).then_some(value)
     }
 
-    /// Four digits or more; more only if needed; no year zero (XSD 1.0 Part 2 §3.2.7.1). Years
-    /// beyond 18 digits are more than the time line of this engine has.
+    /// Four digits or more; more only if needed; no year zero (XSD 1.0 Part 2 §3.2.7.1).
     fn year(&mut self) -> Option<i64> {
         let negative = self.skip("-").is_some();
         let digits = self.digits();
@@ -187,11 +200,13 @@ impl<'a> Scanner<'a> {
             return None;
         }
         let year: i64 = digits.parse().ok()?;
-        (year != 0).then_some(if negative { -year } else { year })
+        (1..=MAX_YEAR)
+            .contains(&year)
+            .then_some(if negative { -year } else { year })
     }
 
     /// `hh:mm:ss` with a fraction; 24:00:00 is the start of the next day.
-    fn time(&mut self, moment: &mut Moment<&'a str>) -> Option<()> {
+    fn time(&mut self, moment: &mut Moment<&'a str>) -> Option<Day> {
         moment.hour = self.two_digits(0, 24)?;
         self.skip(":")?;
         moment.minute = self.two_digits(0, 59)?;
@@ -206,9 +221,11 @@ impl<'a> Scanner<'a> {
         }
         if moment.hour == 24 {
             let exact = moment.minute == 0 && moment.second == 0 && moment.fraction.is_empty();
-            exact.then(|| moment.start_next_day())?;
+            exact.then_some(())?;
+            moment.hour = 0;
+            return Some(Day::Next);
         }
-        Some(())
+        Some(Day::Same)
     }
 
     fn zone(&mut self) -> Option<Option<Zone>> {
@@ -255,7 +272,7 @@ impl<T: AsRef<str>> Moment<T> {
     pub(crate) fn is_valid(&self) -> bool {
         let fraction = self.fraction.as_ref();
         self.year != 0
-            && self.year.unsigned_abs() < 1_000_000_000_000_000_000
+            && self.year.unsigned_abs() <= MAX_YEAR as u64
             && (1..=12).contains(&self.month)
             && (1..=days_in_month(self.year, self.month)).contains(&self.day)
             && self.hour < 24
@@ -263,11 +280,6 @@ impl<T: AsRef<str>> Moment<T> {
             && self.second < 60
             && fraction.bytes().all(|byte| byte.is_ascii_digit())
             && !fraction.ends_with('0')
-    }
-
-    fn start_next_day(&mut self) {
-        self.hour = 0;
-        self.shift_days(1);
     }
 
     fn shift_days(&mut self, days: i128) {
@@ -293,23 +305,19 @@ impl<T: AsRef<str>> Moment<T> {
         datatype: Datatype,
     ) -> Option<Ordering> {
         const FOURTEEN_HOURS: i128 = 14 * 3600;
-        let (left, right) = (self.seconds(), other.seconds());
+        let (mut left, mut right) = (self.seconds(), other.seconds());
+        if datatype == Datatype::Time {
+            // A time of day comes again every day: 00:30+01:00 is 23:30Z.
+            (left, right) = (left.rem_euclid(86_400), right.rem_euclid(86_400));
+        }
         let fractions = self.fraction.as_ref().cmp(other.fraction.as_ref());
+        let earliest = right - FOURTEEN_HOURS;
+        let latest = right + FOURTEEN_HOURS;
         match (self.zone, other.zone) {
-            (Some(_), None) if (left, fractions) < (right - FOURTEEN_HOURS, Ordering::Equal) => {
-                Some(Ordering::Less)
-            }
-            (Some(_), None) if (left, fractions) > (right + FOURTEEN_HOURS, Ordering::Equal) => {
-                Some(Ordering::Greater)
-            }
+            (Some(_), None) if left.cmp(&earliest).then(fractions).is_lt() => Some(Ordering::Less),
+            (Some(_), None) if left.cmp(&latest).then(fractions).is_gt() => Some(Ordering::Greater),
             (Some(_), None) => None,
             (None, Some(_)) => other.compare(self, datatype).map(Ordering::reverse),
-            // A time of day comes again every day: 00:30+01:00 is 23:30Z.
-            (Some(_), Some(_)) if datatype == Datatype::Time => Some(
-                left.rem_euclid(86_400)
-                    .cmp(&right.rem_euclid(86_400))
-                    .then(fractions),
-            ),
             _ => Some(left.cmp(&right).then(fractions)),
         }
     }

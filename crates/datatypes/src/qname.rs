@@ -114,12 +114,16 @@ pub fn split(text: &str) -> Option<(&str, &str)> {
 /// ```
 pub fn resolve(text: &str, namespaces: &dyn NamespaceContext) -> Option<ExpandedName> {
     let (prefix, local) = split(text)?;
-    let namespace = match (prefix, namespaces.resolve(prefix)) {
-        (_, Some(namespace)) => Some(namespace),
-        ("", None) => None,
-        // Bound in every document (Namespaces in XML 1.0 §3).
-        ("xml", None) => Some("http://www.w3.org/XML/1998/namespace"),
-        _ => return None,
-    };
-    Some(ExpandedName::new(namespace, local))
+    is_bound(prefix, namespaces).then(|| ExpandedName::new(namespace_of(prefix, namespaces), local))
+}
+
+/// Does the prefix stand for a namespace? The empty one may also stand for none.
+pub(crate) fn is_bound(prefix: &str, namespaces: &dyn NamespaceContext) -> bool {
+    prefix.is_empty() || namespace_of(prefix, namespaces).is_some()
+}
+
+fn namespace_of<'a>(prefix: &str, namespaces: &'a dyn NamespaceContext) -> Option<&'a str> {
+    // `xml` is bound in every document. (Namespaces in XML 1.0 §3)
+    let built_in = (prefix == "xml").then_some("http://www.w3.org/XML/1998/namespace");
+    namespaces.resolve(prefix).or(built_in)
 }

@@ -120,10 +120,15 @@ impl Step<'_> {
             F::MaxInclusive | F::MaxExclusive => same_bound(&base.max, &derived.max),
             F::Pattern | F::Enumeration => true,
         };
-        if base.fixed.contains(facet) && !same {
-            Err(Kind::Fixed(facet).into())
-        } else {
-            Ok(())
+        // The two ends of a range stand for each other.
+        let group = match facet {
+            F::MinInclusive | F::MinExclusive => [F::MinInclusive, F::MinExclusive],
+            F::MaxInclusive | F::MaxExclusive => [F::MaxInclusive, F::MaxExclusive],
+            _ => [facet, facet],
+        };
+        match group.into_iter().find(|facet| base.fixed.contains(*facet)) {
+            Some(fixed) if !same => Err(Kind::Fixed(fixed).into()),
+            _ => Ok(()),
         }
     }
 

@@ -11,10 +11,12 @@
 //! A type is immutable and shared by `Arc`. Its facets are those of the whole derivation, merged
 //! when the type was made (`restrict.rs`), so that checking does not climb to its base types.
 
+use std::cmp::Ordering;
+use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use crate::decimal::Parts;
-use crate::facet::{Bound, Enumeration, Facets};
+use crate::facet::{Bound, Facets};
 use crate::qname::{self, ExpandedName, NamespaceContext};
 use crate::validity::{FacetErrorKind, not_lexical};
 use crate::{
@@ -43,7 +45,7 @@ const MAX_MEMBERS: usize = 10_000;
 /// let error = die.check("six", &NoNamespaces).unwrap_err();
 /// assert_eq!(error.to_string(), r#""six" is not an xs:int"#);
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SimpleType {
     name: Option<ExpandedName>,
     base: Option<Arc<SimpleType>>,
@@ -347,13 +349,56 @@ impl SimpleType {
         }
     }
 
+    /// The canonical form of a value of this type: that of all equal values. See
+    /// [`AtomicValue::canonical`].
+    pub fn canonical(&self, value: &Value) -> String {
+        match value {
+            Value::Atomic(value) => self.canonical_atomic(value),
+            Value::List(items) => {
+                let item = self.item();
+                let forms: Vec<String> = items
+                    .iter()
+                    .map(|value| item.canonical_atomic(value))
+                    .collect();
+                forms.join(" ")
+            }
+        }
+    }
+
+    /// The item type, if its values, or those of a member, are lists.
+    fn item(&self) -> &Self {
+        match &self.variety {
+            Variety::Atomic(_) => self,
+            Variety::List(item) => item,
+            Variety::Union(members) => members
+                .iter()
+                .find(|member| member.may_be_list())
+                .map_or(self, |list| list.item()),
+        }
+    }
+
+    fn canonical_atomic(&self, value: &AtomicValue) -> String {
+        let as_integer = match &self.variety {
+            Variety::Atomic(datatype) => datatype.is_derived_from(Datatype::Integer),
+            // The member that has it may be an integer type; then the form of integers will do.
+            _ => self
+                .check(&value.canonical(Datatype::Decimal), &qname::NoNamespaces)
+                .is_err(),
+        };
+        value.canonical(if as_integer {
+            Datatype::Integer
+        } else {
+            Datatype::Decimal
+        })
+    }
+
     fn check_patterns(&self, text: &str) -> Result<(), ValidityError> {
         for step in &self.facets.patterns {
             if !step.iter().any(|pattern| pattern.is_match(text)) {
-                let sources: Vec<&str> = step.iter().map(Pattern::source).collect();
+                let sources = joined(step.iter().map(Pattern::source), "|");
                 return Err(ValidityError::facet(
                     FacetName::Pattern,
-                    &sources.join("|"),
+                    &sources,
                     None,
                     text,
                 ));
@@ -439,7 +484,7 @@ impl SimpleType {
         let order = Comparable::new(datatype, text, namespaces)?;
         if let Some(min) = min
             .as_ref()
-            .filter(|min| !min.allows(order.compare(min), std::cmp::Ordering::Greater))
+            .filter(|min| !min.allows(order.compare(min), Ordering::Greater))
         {
             let facet = if min.inclusive {
                 FacetName::MinInclusive
@@ -450,7 +495,7 @@ impl SimpleType {
         }
         if let Some(max) = max
             .as_ref()
-            .filter(|max| !max.allows(order.compare(max), std::cmp::Ordering::Less))
+            .filter(|max| !max.allows(order.compare(max), Ordering::Less))
         {
             let facet = if max.inclusive {
                 FacetName::MaxInclusive
@@ -475,21 +520,46 @@ impl SimpleType {
             _ => enumeration.values.contains(&self.value(text, namespaces)?),
         };
         if found {
-            Ok(())
-        } else {
-            Err(not_listed(enumeration, text))
+            return Ok(());
         }
+        let limit = joined(enumeration.lexical_forms(), ", ");
+        Err(ValidityError::facet(
+            FacetName::Enumeration,
+            &limit,
+            None,
+            text,
+        ))
     }
 }
 
-#[cold]
-fn not_listed(enumeration: &Enumeration, text: &str) -> ValidityError {
-    let mut limit = String::new();
-    for (index, member) in enumeration.lexical_forms().enumerate().take(20) {
-        limit.push_str(if index == 0 { "" } else { ", " });
-        limit.push_str(member);
+/// Without the base types, whose facets it has.
+impl fmt::Debug for SimpleType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            variety,
+            white_space,
+            facets,
+            ..
+        } = self;
+        f.debug_struct("SimpleType")
+            .field("name", &name.as_ref().map(ToString::to_string))
+            .field("variety", variety)
+            .field("white_space", white_space)
+            .field("facets", facets)
+            .finish()
     }
-    ValidityError::facet(FacetName::Enumeration, &limit, None, text)
+}
+
+/// As many of these as an error shows.
+#[cold]
+fn joined<'a>(texts: impl Iterator<Item = &'a str>, separator: &str) -> String {
+    let mut all = String::new();
+    for text in texts.take(20) {
+        all.push_str(if all.is_empty() { "" } else { separator });
+        all.push_str(text);
+    }
+    all
 }
 
 /// The lexical form alone; of a QName also the prefix.
@@ -500,9 +570,9 @@ fn check_form(
 ) -> Result<(), ValidityError> {
     datatype.check(text)?;
     if matches!(datatype, Datatype::QName | Datatype::Notation)
-        && qname::resolve(text, namespaces).is_none()
+        && let Some((prefix, _)) = qname::split(text)
+        && !qname::is_bound(prefix, namespaces)
     {
-        let prefix = text.split(':').next().unwrap_or("");
         return Err(ValidityError::unbound_prefix(prefix));
     }
     Ok(())
@@ -526,8 +596,8 @@ fn length(datatype: Datatype, text: &str) -> u64 {
 impl Bound {
     /// Is a value in the range that compares so with the bound? Values in no order with it are
     /// not, as XSD 1.0 Part 2 §4.3.7 demands.
-    fn allows(&self, found: Option<std::cmp::Ordering>, inside: std::cmp::Ordering) -> bool {
-        found == Some(inside) || self.inclusive && found == Some(std::cmp::Ordering::Equal)
+    fn allows(&self, found: Option<Ordering>, inside: Ordering) -> bool {
+        found == Some(inside) || self.inclusive && found == Some(Ordering::Equal)
     }
 }
 
@@ -550,7 +620,7 @@ impl<'a> Comparable<'a> {
         Ok(Self::Other(AtomicValue::parse(datatype, text, namespaces)?))
     }
 
-    fn compare(&self, bound: &Bound) -> Option<std::cmp::Ordering> {
+    fn compare(&self, bound: &Bound) -> Option<Ordering> {
         match (self, &bound.value) {
             (Self::Decimal(left), AtomicValue::Decimal(right)) => left.partial_cmp(&right.parts()),
             (Self::Decimal(_), _) => None,
