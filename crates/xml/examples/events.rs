@@ -4,6 +4,9 @@
 //! what they tell are compared before any time is taken. quick-xml does not check characters and names, nor that a tag's
 //! attributes differ; this reader always does.
 
+// A program that prints.
+#![allow(clippy::print_stdout)]
+
 use bsoap_xml::{Event, Options, Scopes, State, Vocabulary, VocabularyBuilder};
 use quick_xml::events::Event as QuickEvent;
 use quick_xml::reader::NsReader;
