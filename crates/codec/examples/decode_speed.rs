@@ -1,6 +1,6 @@
 //! How fast messages are decoded, against bare loops over the same text: a tool for whoever changes the decoder.
 //!
-//! `cargo run --release -p bsoap-codec --example decode_speed [rounds]`
+//! `cargo run --release -p bsoap-codec --example decode_speed [rounds] [case]`
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -458,7 +458,11 @@ fn main() {
             format!("{:.16e}", random.double())
         }),
     ];
-    for case in &cases {
+    let only = std::env::args().nth(2);
+    for case in cases
+        .iter()
+        .filter(|case| only.as_deref().is_none_or(|only| only == case.name))
+    {
         measure(case, rounds);
     }
 }

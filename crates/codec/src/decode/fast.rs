@@ -15,7 +15,7 @@ use crate::record::{heap_slot, marker};
 use super::builder::{Builder, Lexical, is_array};
 use super::content::{Sought, Target};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last};
-use super::learned::{Start, TagId, What};
+use super::learned::{Start, TagId, Values, What};
 use super::options::Validation;
 use super::rows::Rows;
 use super::run::{Run, Window};
@@ -46,6 +46,7 @@ impl<S: Sink> Run<'_, S> {
     /// Goes as far as tags are known.
     pub(super) fn fast(&mut self, window: &Window<'_>) {
         let mut at = (self.reader.offset() - window.base) as usize;
+        let mut values = Values::default();
         loop {
             let bytes = window.text.as_bytes();
             let machine = &*self.builder.machine;
@@ -63,24 +64,15 @@ impl<S: Sink> Run<'_, S> {
                 break;
             }
             let (last, scope) = (machine.last, self.reader.scope());
-            let ways = self.learned.after(last);
-            let is_here = |id: &TagId| {
-                self.learned.tag(*id).is_some_and(|known| {
-                    known.spelling.stands_at(bytes, at) && known.scope == scope
-                })
-            };
-            let Some(way) = ways.iter().position(is_here) else {
+            let Some((way, id, after)) = self.learned.here(last, scope, bytes, at, &mut values)
+            else {
                 break;
             };
-            let id = ways[way];
             self.learned.promote(last, way);
-            let Some(known) = self.learned.tag(id) else {
-                break;
-            };
-            let after = at + known.spelling.len();
-            let step = match &known.what {
-                What::Start(_) => self.fast_start(window, id, after),
-                What::End(_) => self.fast_end(window, id, after),
+            let step = match self.learned.tag(id).map(|known| &known.what) {
+                Some(What::Start(_)) => self.fast_start(window, id, after, &values),
+                Some(What::End(_)) => self.fast_end(window, id, after),
+                None => break,
             };
             match step {
                 Step::On(to) => {
@@ -119,7 +111,13 @@ impl<S: Sink> Run<'_, S> {
     }
 
     /// A start tag that is known.
-    fn fast_start(&mut self, window: &Window<'_>, id: TagId, after: usize) -> Step {
+    fn fast_start(
+        &mut self,
+        window: &Window<'_>,
+        id: TagId,
+        after: usize,
+        values: &Values,
+    ) -> Step {
         let limits = &self.builder.options.limits;
         if self.reader.depth() + 2 > limits.depth || self.builder.check_room(0).is_err() {
             return Step::Stop;
@@ -135,10 +133,31 @@ impl<S: Sink> Run<'_, S> {
             self.builder.machine.pending = Some(target);
             return Step::Stop;
         };
+        let (slots, heap) = (
+            self.builder.record.slots.len(),
+            self.builder.record.heap.len(),
+        );
         self.builder
             .mark_element(opened.element, opened.id.1, opened.optional, start.nil);
-        if !start.nil {
-            self.builder.bare_attributes(opened.ty);
+        if start.values.is_empty() {
+            if !start.nil {
+                self.builder.bare_attributes(opened.ty);
+            }
+        } else if self
+            .builder
+            .known_attributes(
+                window,
+                start,
+                opened.ty,
+                values,
+                &InScope(self.scopes, start.inner),
+            )
+            .is_none()
+        {
+            self.builder.record.slots.truncate(slots);
+            self.builder.record.heap.truncate(heap);
+            self.builder.machine.pending = Some(target);
+            return Step::Stop;
         }
         self.builder.machine.last = Last::opened(opened.particle);
         match opened.inside {
@@ -191,7 +210,8 @@ impl<S: Sink> Run<'_, S> {
             return Step::Stop;
         };
         let mut at = after;
-        if is_array(self.builder.plan, opened.particle)
+        if start.holes.is_empty()
+            && is_array(self.builder.plan, opened.particle)
             && opened.element.is_scalar
             && !opened.element.has_state
         {
@@ -340,7 +360,7 @@ impl<'p> Opened<'p> {
         if element.is_abstract
             || ty.is_abstract
             || (start.nil && !element.nillable)
-            || !builder.may_be_bare(ty)
+            || (start.ty.is_none() && !builder.may_be_bare(ty))
         {
             return None;
         }
@@ -422,6 +442,40 @@ impl<S: Sink> Builder<'_, S> {
             })
     }
 
+    /// The slots of attributes whose values have been found in a tag that is known; `None` if one is wrong.
+    fn known_attributes(
+        &mut self,
+        window: &Window<'_>,
+        start: &Start,
+        ty: &Type,
+        values: &Values,
+        bindings: &dyn NamespaceContext,
+    ) -> Option<()> {
+        let plan = self.plan;
+        for (id, hole) in ty.attribute_ids().zip(&start.values) {
+            let attribute = plan.attribute(id);
+            let Some(hole) = hole else {
+                self.record.push(marker::ABSENT);
+                self.record.push(0);
+                continue;
+            };
+            if !attribute.required {
+                self.record.push(marker::PRESENT);
+            }
+            let &(from, to) = values.get(usize::from(*hole))?;
+            let text = window.text.get(from..to)?;
+            let lexical = Lexical {
+                text,
+                from: window.base + from as u64,
+                to: window.base + to as u64,
+                is_there: true,
+            };
+            self.push_leaf(attribute.leaf, lexical, bindings).ok()?;
+        }
+        self.bare_any_attribute(ty);
+        Some(())
+    }
+
     /// The slots of attributes none of which is there.
     #[inline]
     fn bare_attributes(&mut self, ty: &Type) {
@@ -429,6 +483,10 @@ impl<S: Sink> Builder<'_, S> {
             self.record.push(marker::ABSENT);
             self.record.push(0);
         }
+        self.bare_any_attribute(ty);
+    }
+
+    fn bare_any_attribute(&mut self, ty: &Type) {
         if ty.any_attribute.is_some() {
             self.record
                 .push(heap_slot(self.record.heap.len(), 0).unwrap_or_default());

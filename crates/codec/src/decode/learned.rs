@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use bsoap_xml::{NameId, ScopeId};
+use bsoap_xml::{NameId, ScopeId, scan};
 
 use crate::plan::{ElementId, TypeId};
 
@@ -60,12 +60,16 @@ pub(super) enum What {
     End(Box<str>),
 }
 
-/// A start tag with no attributes but, perhaps, `xsi:type` and `xsi:nil`.
+/// A start tag. The values of its attributes may vary, except for namespace declarations and those of `xsi:`.
 #[derive(Debug)]
 pub(super) struct Start {
     pub(super) name: NameId,
-    /// What `xsi:type` said it is, of which element.
+    /// If it has attributes: what element it is, of which type.
     pub(super) ty: Option<(ElementId, TypeId)>,
+    /// The values that may vary, in the order of the text. The spelling of the tag ends before the first.
+    pub(super) holes: Box<[Hole]>,
+    /// By attribute of the type: which hole has its value.
+    pub(super) values: Box<[Option<u8>]>,
     pub(super) nil: bool,
     pub(super) is_empty: bool,
     pub(super) qname: Box<str>,
@@ -79,6 +83,66 @@ pub(super) struct Start {
     pub(super) rows: Option<Arc<Rows>>,
     /// How often rows that were known did not come.
     pub(super) failures: u32,
+}
+
+/// A value in a start tag, and what follows it there.
+#[derive(Debug)]
+pub(super) struct Hole {
+    pub(super) quote: u8,
+    pub(super) after: Spelling,
+}
+
+/// How many values of a tag may vary.
+pub(super) const MOST_HOLES: usize = 8;
+
+/// Longer values are left to the general road.
+const LONGEST_VALUE: usize = 1 << 12;
+
+/// Where the values of a tag stand: first byte and end.
+pub(super) type Values = [(usize, usize); MOST_HOLES];
+
+impl Known {
+    /// Where this tag ends, if it stands at `at`; and where its values stand.
+    #[inline]
+    pub(super) fn stands_at(&self, bytes: &[u8], at: usize, values: &mut Values) -> Option<usize> {
+        if !self.spelling.stands_at(bytes, at) {
+            return None;
+        }
+        let at = at + self.spelling.len();
+        match &self.what {
+            What::Start(start) if !start.holes.is_empty() => {
+                start.rest_stands_at(bytes, at, values)
+            }
+            _ => Some(at),
+        }
+    }
+}
+
+impl Start {
+    /// Whether this is the start tag whose spelling goes on with these.
+    pub(super) fn has(&self, holes: &[(u8, &[u8])]) -> bool {
+        let same = |(hole, (quote, after)): (&Hole, &(u8, &[u8]))| {
+            hole.quote == *quote && hole.after.is(after)
+        };
+        self.holes.len() == holes.len() && self.holes.iter().zip(holes).all(same)
+    }
+
+    #[inline]
+    fn rest_stands_at(&self, bytes: &[u8], mut at: usize, values: &mut Values) -> Option<usize> {
+        for (hole, value) in self.holes.iter().zip(values) {
+            let end = at + scan::find_value_special(bytes.get(at..)?, hole.quote);
+            // Up to the quote there is nothing that is more than it seems.
+            if bytes.get(end) != Some(&hole.quote)
+                || end - at > LONGEST_VALUE
+                || !hole.after.stands_at(bytes, end)
+            {
+                return None;
+            }
+            *value = (at, end);
+            at = end + hole.after.len();
+        }
+        Some(at)
+    }
 }
 
 impl Learned {
@@ -102,6 +166,27 @@ impl Learned {
         self.tag(*self.after(last).first()?)
     }
 
+    /// Which tag that may follow stands at a place: its way, its number, its end and its values.
+    #[inline]
+    pub(super) fn here(
+        &self,
+        last: Last,
+        scope: ScopeId,
+        bytes: &[u8],
+        at: usize,
+        values: &mut Values,
+    ) -> Option<(usize, TagId, usize)> {
+        for (way, &id) in self.next.get(last.0 as usize)?.iter().enumerate() {
+            let known = self.tag(id)?;
+            if known.scope == scope
+                && let Some(after) = known.stands_at(bytes, at, values)
+            {
+                return Some((way, id, after));
+            }
+        }
+        None
+    }
+
     #[inline]
     pub(super) fn tag(&self, id: TagId) -> Option<&Known> {
         self.tags.get(id as usize)
@@ -117,12 +202,13 @@ impl Learned {
         }
     }
 
-    /// Remembers that a tag came after another.
+    /// Remembers that a tag came after another: one that begins with these bytes and is `same`.
     pub(super) fn learn(
         &mut self,
         last: Last,
         scope: ScopeId,
         bytes: &[u8],
+        same: impl Fn(&What) -> bool,
         make: impl FnOnce() -> What,
     ) {
         if last == Last::NOTHING || bytes.len() > LONGEST || self.tags.len() >= MOST {
@@ -133,9 +219,8 @@ impl Learned {
             self.next.resize(slot + 1, [NONE; WAYS]);
         }
         let known = |id: &TagId| {
-            self.tags
-                .get(*id as usize)
-                .is_some_and(|tag| tag.scope == scope && tag.spelling.is(bytes))
+            let tag = self.tags.get(*id as usize);
+            tag.is_some_and(|tag| tag.scope == scope && tag.spelling.is(bytes) && same(&tag.what))
         };
         let ways = &self.next[slot];
         let way = ways.iter().position(known);

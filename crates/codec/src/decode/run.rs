@@ -3,12 +3,13 @@
 use bsoap_xml::{Event, ScopeId, Scopes, State, Tag};
 
 use crate::index::Sink;
+use crate::plan::{Content, ElementId, TypeId};
 
 use super::builder::Builder;
 use super::error::{Error, ErrorKind};
-use super::frame::{Frame, Inside, Last};
-use super::learned::{Learned, Start, What};
-use super::options::Fast;
+use super::frame::{ElementFrame, Frame, Inside, Last};
+use super::learned::{Hole, Learned, MOST_HOLES, Start, What};
+use super::options::{Fast, Validation};
 use super::spelling::Spelling;
 use super::{XSI, builder};
 
@@ -149,34 +150,123 @@ fn learn_start<S: Sink>(
     if machine.skipping > 0 || (machine.fragment.is_some() && frame.inside != Inside::Any) {
         return;
     }
-    let (mut ty, mut nil) = (None, false);
-    for attribute in tag.attributes() {
-        match attribute.local {
-            "type" if attribute.namespace() == XSI => ty = Some((frame.element, frame.ty)),
-            "nil" if attribute.namespace() == XSI => {
-                nil = frame.inside == Inside::Empty && matches!(&*attribute.value(), "true" | "1");
-            }
-            _ => return,
-        }
-        if attribute.local == "nil" && !nil {
-            return;
-        }
-    }
-    learned.learn(last, outer, bytes, || {
+    let Some(varying) = varying(builder, frame, tag) else {
+        return;
+    };
+    let tag_at = bytes.len() - tag.raw.len();
+    // The pieces between the values: the first is the spelling, each other belongs to the value before it.
+    let starts = varying.values.iter().map(|value| tag_at + value.1);
+    let ends = varying
+        .values
+        .iter()
+        .map(|value| tag_at + value.0)
+        .skip(1)
+        .chain([bytes.len()]);
+    let front = &bytes[..varying
+        .values
+        .first()
+        .map_or(bytes.len(), |value| tag_at + value.0)];
+    let pieces: Vec<(u8, &[u8])> = starts
+        .zip(ends)
+        .map(|(start, end)| (bytes[start], &bytes[start..end]))
+        .collect();
+    let same = |what: &What| matches!(what, What::Start(start) if start.has(&pieces) && start.ty == varying.ty && start.nil == varying.nil);
+    learned.learn(last, outer, front, same, || {
         let close = Spelling::new(format!("</{}>", tag.qname()).as_bytes());
         What::Start(Box::new(Start {
             name,
-            ty,
-            nil,
+            ty: varying.ty,
+            holes: pieces
+                .iter()
+                .map(|(quote, after)| Hole {
+                    quote: *quote,
+                    after: Spelling::new(after),
+                })
+                .collect(),
+            // A nil element has no attribute slots.
+            values: if varying.nil {
+                [].into()
+            } else {
+                varying.holes.as_slice().into()
+            },
+            nil: varying.nil,
             is_empty: tag.is_empty,
             qname: tag.qname().into(),
             inner: tag.scope,
-            again: close.and(&Spelling::new(bytes)),
+            again: close.and(&Spelling::new(front)),
             close,
             rows: None,
             failures: 0,
         }))
     });
+}
+
+/// What of a start tag may be different next time.
+struct Varying {
+    ty: Option<(ElementId, TypeId)>,
+    nil: bool,
+    /// Where in the tag the values of its attributes stand.
+    values: Vec<(usize, usize)>,
+    /// By attribute of the type: which of them is its value.
+    holes: Vec<Option<u8>>,
+}
+
+/// What of a start tag may be different next time; `None` if such a tag is not to be learned.
+fn varying<S: Sink>(
+    builder: &Builder<'_, S>,
+    frame: &ElementFrame,
+    tag: &Tag<'_>,
+) -> Option<Varying> {
+    let plan = builder.plan;
+    let ty = plan.ty(frame.ty);
+    let has_attributes = tag.attributes().len() > 0;
+    let mut found = Varying {
+        ty: has_attributes.then_some((frame.element, frame.ty)),
+        nil: false,
+        values: Vec::new(),
+        holes: vec![
+            None;
+            if has_attributes {
+                ty.attributes.len()
+            } else {
+                0
+            }
+        ],
+    };
+    for attribute in tag.attributes() {
+        if !attribute.prefix.is_empty() && attribute.namespace() == XSI {
+            let is_nil =
+                attribute.local == "nil" && matches!(attribute.value().trim(), "true" | "1");
+            found.nil |= is_nil;
+            // An `anyType` keeps its `xsi:type` among its attributes.
+            if attribute.local == "type" && ty.content == Content::Any {
+                return None;
+            }
+            continue;
+        }
+        let index = ty
+            .attribute_ids()
+            .position(|id| Some(plan.attribute(id).name) == attribute.name)?;
+        let from = usize::try_from(attribute.offset.checked_sub(tag.offset)?).ok()?;
+        *found.holes.get_mut(index)? = Some(u8::try_from(found.values.len()).ok()?);
+        found.values.push((from, from + attribute.raw.len()));
+    }
+    // What is not there must be plainly absent.
+    let is_plain = ty.attribute_ids().enumerate().all(|(index, id)| {
+        let (attribute, is_there) = (
+            plan.attribute(id),
+            found.holes.get(index).is_some_and(Option::is_some),
+        );
+        let is_fixed = attribute.fixed.is_some() && builder.options.validation == Validation::Full;
+        if is_there {
+            !is_fixed
+        } else {
+            !attribute.required && attribute.default.is_none() && attribute.fixed.is_none()
+        }
+    });
+    let is_plain = is_plain || (found.nil && found.values.is_empty());
+    (is_plain && found.values.len() <= MOST_HOLES && !(found.nil && !found.values.is_empty()))
+        .then_some(found)
 }
 
 fn learn_end(
@@ -188,6 +278,12 @@ fn learn_end(
     qname: &str,
 ) {
     if let Some(bytes) = gap_and_tag(bytes, raw) {
-        learned.learn(last, scope, bytes, || What::End(qname.into()));
+        learned.learn(
+            last,
+            scope,
+            bytes,
+            |what| matches!(what, What::End(_)),
+            || What::End(qname.into()),
+        );
     }
 }
