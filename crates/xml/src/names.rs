@@ -12,6 +12,31 @@ pub const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Ord, PartialOrd, Debug)]
 pub struct NameId(pub u32);
 
+/// A name of the vocabulary or none, in four bytes: an `Option<NameId>` is written in two halves and read as a whole, for
+/// which the machine has to wait.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Known(u32);
+
+impl Known {
+    pub(crate) const NONE: Known = Known(u32::MAX);
+
+    #[inline]
+    pub(crate) fn new(name: Option<NameId>) -> Self {
+        name.map_or(Known::NONE, |name| Known(name.0))
+    }
+
+    #[inline]
+    pub(crate) fn id(self) -> Option<NameId> {
+        (self != Known::NONE).then_some(NameId(self.0))
+    }
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Known::NONE
+    }
+}
+
 /// A namespace of a [`Vocabulary`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Ord, PartialOrd, Debug)]
 pub struct NamespaceId(pub u32);

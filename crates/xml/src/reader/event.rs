@@ -193,7 +193,7 @@ impl<'e> Attribute<'e> {
         Attribute {
             prefix: span.name.prefix(text),
             local: span.name.local(text),
-            name: span.expanded,
+            name: span.expanded.id(),
             raw: &text[span.value.0 as usize..span.value.1 as usize],
             offset,
             uri: span.uri,

@@ -1,7 +1,7 @@
 //! The open elements: their names in one arena, so that a copy of them is two allocations whatever the depth.
 
 use super::scopes::{ScopeId, UriId};
-use crate::names::NameId;
+use crate::names::Known;
 
 /// The open elements, outermost first.
 #[derive(Clone, Debug, Default)]
@@ -19,7 +19,7 @@ pub(crate) struct Open {
     end: usize,
     /// The prefix's length; 0 for none.
     pub(crate) prefix: u32,
-    pub(crate) name: Option<NameId>,
+    pub(crate) name: Known,
     pub(crate) uri: UriId,
     /// What is bound inside.
     pub(crate) scope: ScopeId,
@@ -54,7 +54,7 @@ impl OpenElements {
         &mut self,
         qname: &str,
         prefix: u32,
-        name: Option<NameId>,
+        name: Known,
         uri: UriId,
         scope: ScopeId,
     ) {

@@ -23,7 +23,7 @@ use super::tag::{Context, TagSpans};
 use super::{prolog, text};
 use crate::chars::{is_space, space_length};
 use crate::error::{Error, ErrorKind, Result, Stop};
-use crate::names::{NameId, Vocabulary};
+use crate::names::{Known, NameId, Vocabulary};
 use crate::options::Options;
 use crate::trie::starts_with;
 use std::sync::Arc;
@@ -262,7 +262,8 @@ impl State {
             return Err(self.error(Stop::limit("depth", self.options.limits.depth), ""));
         }
         let prefix = qname.find(':').unwrap_or(0) as u32;
-        self.open.push(qname, prefix, name, UriId::NONE, inner);
+        self.open
+            .push(qname, prefix, Known::new(name), UriId::NONE, inner);
         self.skip(n);
         Ok(())
     }
@@ -425,27 +426,27 @@ impl State {
         };
         let tag = &mut self.scratch.tag;
         tag.budget = limits.entity_expansion - self.expanded;
-        let length = tag.read(context, scopes, input)?;
+        let read = tag.read(context, scopes, input)?;
         self.expanded = limits.entity_expansion - tag.budget;
         if self.open.depth() >= limits.depth {
             return Err(Stop::limit("depth", limits.depth));
         }
-        let name = tag.name;
-        self.open.push(
-            name.qname(input),
-            name.colon - name.start,
-            tag.expanded,
-            tag.uri,
-            tag.scope,
-        );
         self.phase = if tag.is_empty {
             Phase::EmptyEnd
         } else {
             Phase::Content
         };
         self.text_length = 0;
+        let prefix = read.name.colon - read.name.start;
+        self.open.push(
+            read.name.qname(input),
+            prefix,
+            read.known,
+            read.uri,
+            read.scope,
+        );
         Ok(Found {
-            length,
+            length: read.length,
             what: What::Start,
         })
     }

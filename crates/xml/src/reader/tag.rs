@@ -7,7 +7,7 @@ use super::reference::{
 use super::scopes::{Declared, ScopeId, Scopes, UriId};
 use crate::chars::{is_ncname, space_length};
 use crate::error::{ErrorKind, Stop};
-use crate::names::{LocalId, NameId, NamespaceId, Vocabulary, XML_NAMESPACE, XMLNS_NAMESPACE};
+use crate::names::{Known, LocalId, NamespaceId, Vocabulary, XML_NAMESPACE, XMLNS_NAMESPACE};
 use crate::options::Limits;
 use crate::scan;
 use std::borrow::Cow;
@@ -67,14 +67,14 @@ pub(crate) struct AttributeSpan {
     pub(crate) how: Option<Normalisation>,
     pub(crate) local: Option<LocalId>,
     pub(crate) uri: UriId,
-    pub(crate) expanded: Option<NameId>,
+    pub(crate) expanded: Known,
 }
 
 /// Where the parts of the tag read last are. Reused from tag to tag.
 #[derive(Debug, Default)]
 pub(crate) struct TagSpans {
     pub(crate) name: NameSpan,
-    pub(crate) expanded: Option<NameId>,
+    pub(crate) expanded: Known,
     pub(crate) uri: UriId,
     pub(crate) scope: ScopeId,
     pub(crate) is_empty: bool,
@@ -85,6 +85,16 @@ pub(crate) struct TagSpans {
     pub(crate) budget: usize,
     /// For finding equal names among many.
     order: Vec<u32>,
+}
+
+/// What is remembered of a tag while its element is open, and its length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TagRead {
+    pub(crate) length: usize,
+    pub(crate) name: NameSpan,
+    pub(crate) known: Known,
+    pub(crate) uri: UriId,
+    pub(crate) scope: ScopeId,
 }
 
 /// What a tag is read with.
@@ -114,7 +124,7 @@ impl Declared for DeclarationValue<'_> {
 }
 
 /// Scans a qualified name from `start` to its delimiter, which must be there.
-#[inline]
+#[inline(always)]
 fn scan_qname(
     context: &Context<'_>,
     input: &str,
@@ -169,28 +179,67 @@ fn invalid_name(input: &str, start: usize) -> Stop {
 }
 
 impl TagSpans {
-    /// Reads the start tag that begins with the `<` at the front of `input`, and returns its length.
+    /// Reads the start tag that begins with the `<` at the front of `input`, and says what is to be remembered of it.
     #[inline]
     pub(crate) fn read(
         &mut self,
         context: Context<'_>,
         scopes: &mut Scopes,
         input: &str,
-    ) -> Result<usize, Stop> {
-        let bytes = input.as_bytes();
+    ) -> Result<TagRead, Stop> {
         self.attributes.clear();
         self.declarations.clear();
         let (name, local) = scan_qname(&context, input, 1)?;
+        let mut scope = context.scope;
         self.name = name;
-        self.scope = context.scope;
         self.declares = false;
-        let mut at = name.end as usize;
-        self.is_empty = loop {
+        self.is_empty = false;
+        let mut length = name.end as usize + 1;
+        if input.as_bytes()[length - 1] != b'>' {
+            length = self.read_attributes(&context, input, length - 1)?;
+        }
+        if length > context.limits.markup_length {
+            return Err(Stop::limit("markup_length", context.limits.markup_length));
+        }
+        if context.doctype.is_some() {
+            self.apply_doctype(&context, input)?;
+        }
+        if !self.declarations.is_empty() {
+            scope = self.declare(&context, scopes, input)?;
+        }
+        let uri = resolve(scopes, scope, &name, input)?;
+        let known = expand(&context, scopes, uri, local);
+        (self.scope, self.uri, self.expanded) = (scope, uri, known);
+        if !self.attributes.is_empty() {
+            self.resolve_attributes(&context, scopes, input)?;
+        }
+        Ok(TagRead {
+            length,
+            name,
+            known,
+            uri,
+            scope,
+        })
+    }
+
+    /// Reads from behind the name to the end of the tag, and returns where that is.
+    #[inline(never)]
+    fn read_attributes(
+        &mut self,
+        context: &Context<'_>,
+        input: &str,
+        mut at: usize,
+    ) -> Result<usize, Stop> {
+        let bytes = input.as_bytes();
+        loop {
             let gap = space_length(&bytes[at..]);
             at += gap;
             match bytes.get(at) {
-                Some(b'>') => break false,
-                Some(b'/') if bytes.get(at + 1) == Some(&b'>') => break true,
+                Some(b'>') => return Ok(at + 1),
+                Some(b'/') if bytes.get(at + 1) == Some(&b'>') => {
+                    self.is_empty = true;
+                    return Ok(at + 2);
+                }
                 Some(b'/') => return Err(Stop::expected("'>' after '/'", input, at + 1)),
                 None => return Err(Stop::More),
                 Some(_) if gap == 0 => {
@@ -200,25 +249,9 @@ impl TagSpans {
                         at,
                     ));
                 }
-                Some(_) => at = self.attribute(&context, input, at)?,
+                Some(_) => at = self.attribute(context, input, at)?,
             }
-        };
-        let length = at + 1 + usize::from(self.is_empty);
-        if length > context.limits.markup_length {
-            return Err(Stop::limit("markup_length", context.limits.markup_length));
         }
-        if context.doctype.is_some() {
-            self.apply_doctype(&context, input)?;
-        }
-        if !self.declarations.is_empty() {
-            self.declare(&context, scopes, input)?;
-        }
-        self.uri = resolve(scopes, self.scope, &name, input)?;
-        self.expanded = expand(&context, scopes, self.uri, local);
-        if !self.attributes.is_empty() {
-            self.resolve_attributes(&context, scopes, input)?;
-        }
-        Ok(length)
     }
 
     /// Reads one attribute and returns where it ends.
@@ -268,7 +301,7 @@ impl TagSpans {
             how,
             local,
             uri: UriId::NONE,
-            expanded: None,
+            expanded: Known::NONE,
         };
         self.push(span, input);
         if self.attributes.len() + self.declarations.len() > context.limits.attributes {
@@ -319,7 +352,7 @@ impl TagSpans {
                     how: Some(declaration.how),
                     local,
                     uri: UriId::NONE,
-                    expanded: None,
+                    expanded: Known::NONE,
                 };
                 let left = self.budget.checked_sub(declaration.cost());
                 self.budget = left.ok_or_else(|| entity_limit(context.limits))?;
@@ -335,7 +368,7 @@ impl TagSpans {
         context: &Context<'_>,
         scopes: &mut Scopes,
         input: &str,
-    ) -> Result<(), Stop> {
+    ) -> Result<ScopeId, Stop> {
         self.check_declarations(context, input)?;
         if scopes.in_scope(context.scope) + self.declarations.len() > context.limits.namespaces {
             return Err(Stop::limit("namespaces", context.limits.namespaces));
@@ -344,9 +377,8 @@ impl TagSpans {
             .declarations
             .iter()
             .map(|span| declaration(context, input, span));
-        self.scope = scopes.enter(context.vocabulary, context.scope, declared);
         self.declares = true;
-        Ok(())
+        Ok(scopes.enter(context.vocabulary, context.scope, declared))
     }
 
     fn check_declarations(&self, context: &Context<'_>, input: &str) -> Result<(), Stop> {
@@ -401,7 +433,7 @@ impl TagSpans {
                 span.uri = resolve(scopes, self.scope, &span.name, text)?;
                 span.expanded = expand(context, scopes, span.uri, span.local);
             } else if let Some(local) = span.local {
-                span.expanded = context.vocabulary.name_id(NamespaceId::NONE, local);
+                span.expanded = Known::new(context.vocabulary.name_id(NamespaceId::NONE, local));
             }
         }
         match self.duplicate(context, input) {
@@ -524,15 +556,13 @@ fn unbound(prefix: &str, at: u32) -> Stop {
 }
 
 #[inline]
-fn expand(
-    context: &Context<'_>,
-    scopes: &Scopes,
-    uri: UriId,
-    local: Option<LocalId>,
-) -> Option<NameId> {
-    context
-        .vocabulary
-        .name_id(scopes.uri_namespace(uri)?, local?)
+fn expand(context: &Context<'_>, scopes: &Scopes, uri: UriId, local: Option<LocalId>) -> Known {
+    let name = |local| {
+        context
+            .vocabulary
+            .name_id(scopes.uri_namespace(uri)?, local)
+    };
+    Known::new(local.and_then(name))
 }
 
 /// Scans an attribute value to its quote: where that stands, and whether the value needs normalisation.

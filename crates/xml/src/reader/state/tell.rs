@@ -39,7 +39,7 @@ impl State {
         match found.what {
             What::Text => text(raw, false),
             What::Start => Event::Start(Tag {
-                name: scratch.tag.expanded,
+                name: scratch.tag.expanded.id(),
                 scope: scratch.tag.scope,
                 is_empty: scratch.tag.is_empty,
                 offset,
@@ -90,7 +90,7 @@ impl State {
             return Event::EndOfDocument;
         };
         Event::End(EndTag {
-            name: closed.name,
+            name: closed.name.id(),
             qname: self.open.closed_name(closed),
             scope: closed.scope,
             offset,
