@@ -14,7 +14,7 @@ use bsoap_datatypes::{SimpleType, Variety};
 use bsoap_xml::NameId;
 
 use crate::XSD_NAMESPACE;
-use crate::definitions::{Body, Definitions, Message, Operation};
+use crate::definitions::{Body, Definitions, Message, Operation, SoapVersion};
 
 /// Anonymous types nest in one line to this depth.
 const INLINE_DEPTH: usize = 3;
@@ -72,6 +72,14 @@ fn spelled(plan: &Plan, name: NameId) -> String {
         plan.vocabulary().namespace(name),
         plan.vocabulary().local(name),
     )
+}
+
+/// What every header block may have says nothing of this one.
+fn is_soap(plan: &Plan, name: NameId) -> bool {
+    let namespace = plan.vocabulary().namespace(name);
+    [SoapVersion::Soap11, SoapVersion::Soap12]
+        .iter()
+        .any(|version| version.envelope_namespace() == namespace)
 }
 
 /// How a simple type is called: its name, otherwise what it is made of.
@@ -311,7 +319,8 @@ impl Tree<'_> {
             Content::Mixed { .. } => true,
             Content::Empty | Content::Simple(_) | Content::Any => false,
         };
-        has_content || !def.attributes.is_empty()
+        let is_own = |id| !is_soap(self.plan, self.plan.attribute(id).name);
+        has_content || def.attribute_ids().any(is_own)
     }
 
     fn occurs(&self, particle: ParticleId) -> bool {
@@ -326,6 +335,9 @@ impl Tree<'_> {
         let def = self.plan.ty(ty);
         for id in def.attribute_ids() {
             let attribute = self.plan.attribute(id);
+            if is_soap(self.plan, attribute.name) {
+                continue;
+            }
             let optional = if attribute.required { "" } else { "?" };
             let name = self.plan.vocabulary().local(attribute.name);
             let text = format!(
@@ -335,11 +347,11 @@ impl Tree<'_> {
             self.line(depth, &text);
         }
         match &def.content {
-            Content::Simple(leaf) if !def.attributes.is_empty() => {
+            Content::Simple(leaf) => {
                 let text = format!("#text: {}", leaf_label(self.plan, *leaf));
                 self.line(depth, &text);
             }
-            Content::Empty | Content::Simple(_) | Content::Any => {}
+            Content::Empty | Content::Any => {}
             Content::Particle(particle) => self.particle(*particle, depth, true),
             Content::Mixed { particle, .. } => {
                 self.line(depth, "#mixed");

@@ -21,6 +21,11 @@ use crate::wsdl::{
 };
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
+/// Where WSDL says that an operation of a binding is one of its port type, and which messages it has.
+const OPERATION_RULE: &str = "WSDL 1.1 §2.5";
+/// Where WSDL says that a part named is one of the message.
+const PART_RULE: &str = "WSDL 1.1 §2.3";
+
 /// The bindings of a WSDL with the Plan they belong to.
 #[derive(Debug)]
 pub(crate) struct Bound {
@@ -165,7 +170,7 @@ fn is_loose_end(error: &Error) -> bool {
         ErrorKind::Undefined { cause, sort, .. } => {
             cause.is_none() && !matches!(sort, Sort::Attribute | Sort::Group | Sort::AttributeGroup)
         }
-        ErrorKind::Rule { rule, .. } => matches!(*rule, "binding" | "part"),
+        ErrorKind::Rule { rule, .. } => matches!(*rule, OPERATION_RULE | PART_RULE),
         _ => false,
     }
 }
@@ -428,7 +433,7 @@ impl<'a> Binder<'a> {
             "operation \"{}\" is not one of port type \"{port_type}\"",
             operation.name
         );
-        self.broken("binding", problem, operation.place)
+        self.broken(OPERATION_RULE, problem, operation.place)
     }
 
     fn broken(&self, rule: &'static str, problem: String, place: Place) -> Error {
@@ -497,7 +502,7 @@ impl<'a> Binder<'a> {
         let faults = self.faults(work, matched)?;
         let Some(input) = input else {
             return Err(self.broken(
-                "operation",
+                OPERATION_RULE,
                 format!("operation \"{}\" has no input", bound.name),
                 declared.place,
             ));
@@ -704,7 +709,7 @@ impl<'a> Binder<'a> {
 
     fn no_part(&self, message: &ExpandedName, part: &str, place: Place) -> Error {
         self.broken(
-            "part",
+            PART_RULE,
             format!("part \"{part}\" is not one of message \"{message}\""),
             place,
         )

@@ -154,7 +154,7 @@ impl Reader<'_> {
                 let problem = format!("wsdl:{} has no {attribute}", node.tag_name().name());
                 Err(self.error(
                     ErrorKind::Rule {
-                        rule: attribute,
+                        rule: "WSDL 1.1 §2.1",
                         problem,
                     },
                     self.place(node),
