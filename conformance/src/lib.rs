@@ -5,4 +5,5 @@
 
 pub mod corpus;
 pub mod known;
+pub mod wsdl_index;
 pub mod xmlconf;

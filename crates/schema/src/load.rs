@@ -12,7 +12,6 @@ use std::sync::Arc;
 use bsoap_codec::plan::ElementId;
 use indexmap::IndexMap;
 
-use crate::compile::Compiler;
 use crate::compile::binding::{Bound, bind_all};
 use crate::components::{SchemaSet, Strictness};
 use crate::definitions::{Binding, Definitions, Note, Port, Service};
@@ -164,7 +163,7 @@ fn compile(head: Head, wsdl: &mut Wsdl, schemas: &SchemaSet) -> Result<Definitio
         compiled,
         bindings,
         notes,
-    } = bind_all(wsdl, Compiler::new(schemas))?;
+    } = bind_all(wsdl, schemas)?;
     wsdl.notes.extend(notes);
     let services = services(wsdl, schemas, &bindings)?;
     let mut notes = wsdl.spell_notes(schemas.documents());

@@ -520,7 +520,7 @@ fn errors_say_what_was_looked_for_and_where() {
         (
             error_of(
                 "<service name='S'><port name='P' binding='x:B'/></service>",
-                Strictness::Lenient,
+                Strictness::Strict,
             ),
             "binding=\"x:B\", expected a name whose prefix is declared (\"x\" is not) at t.wsdl:3:43",
         ),

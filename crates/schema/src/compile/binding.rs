@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{Content, ElementId, PlanBuilder, TypeId};
+use bsoap_datatypes::Datatype;
 use indexmap::IndexMap;
 
 use super::envelope::{BuiltIns, Envelopes, Faults, Traffic, merge, part_element, rpc_wrapper};
@@ -39,21 +40,19 @@ pub(crate) struct Bound {
 ///
 /// # Errors
 /// When what an operation of a used binding carries cannot be compiled; if strict, when a name means nothing.
-pub(crate) fn bind_all(wsdl: &Wsdl, mut compiler: Compiler<'_>) -> Result<Bound> {
-    let schemas = compiler.schemas();
+pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet) -> Result<Bound> {
     let ports = wsdl.services.iter().flat_map(|service| &service.ports);
     let used: HashSet<&ExpandedName> = ports
         .filter_map(|port| wsdl::find(&wsdl.bindings, &port.binding))
         .map(|(name, _)| name)
         .collect();
+    let mut compiler = request_parts(wsdl, &used, schemas)?;
     let built_ins = BuiltIns {
         boolean: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "boolean"))?,
         name: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "QName"))?,
         string: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "string"))?,
         uri: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "anyURI"))?,
     };
-    let mut notes = Vec::new();
-    request_parts(wsdl, &used, &mut compiler, &mut notes)?;
     for version in [SoapVersion::Soap11, SoapVersion::Soap12] {
         compiler
             .builder()
@@ -72,15 +71,17 @@ pub(crate) fn bind_all(wsdl: &Wsdl, mut compiler: Compiler<'_>) -> Result<Bound>
         envelopes: Envelopes::new(built_ins),
         parts: HashMap::new(),
         wrappers: HashMap::new(),
-        notes,
+        notes: Vec::new(),
     };
     for (name, raw) in &wsdl.bindings {
         match binder.bind(raw) {
             Ok(bound) => bindings.extend(bound.map(|bound| (name.clone(), Arc::new(bound)))),
-            Err(error) if used.contains(name) => return Err(error),
+            Err(error) if used.contains(name) && (is_strict || !is_loose_end(&error)) => {
+                return Err(error);
+            }
             Err(error) => binder.notes.push((
                 Some(raw.place),
-                format!("binding \"{name}\" is not used and left out: {error}"),
+                format!("binding \"{name}\" is left out: {error}"),
             )),
         }
     }
@@ -92,86 +93,102 @@ pub(crate) fn bind_all(wsdl: &Wsdl, mut compiler: Compiler<'_>) -> Result<Bound>
     })
 }
 
-/// Asks the compiler for the elements and types of messages: first those that ports lead to, then, as far as they make
-/// sense, all others and all global elements.
-fn request_parts(
+/// A compiler that was asked for the elements and types of messages: first those that ports lead to, then, as far as they
+/// make sense, all others and all global elements.
+fn request_parts<'s>(
     wsdl: &Wsdl,
     used: &HashSet<&ExpandedName>,
-    compiler: &mut Compiler<'_>,
-    notes: &mut Vec<(Option<Place>, String)>,
-) -> Result<()> {
+    schemas: &'s SchemaSet,
+) -> Result<Compiler<'s>> {
     let needed = needed_messages(wsdl, used);
-    let request = |compiler: &mut Compiler<'_>, part: &wsdl::Part| match &part.content {
-        PartContent::Element(reference) => request_element(compiler, reference),
-        PartContent::Type(reference) => request_type(compiler, reference),
-        PartContent::Neither => Ok(()),
-    };
     let (needed, others): (Vec<_>, Vec<_>) = wsdl
         .messages
         .iter()
         .partition(|(name, _)| needed.contains(name));
-    for part in needed.iter().flat_map(|(_, message)| &message.parts) {
-        match request(compiler, part) {
-            // The operation will be left out, and noted. But if a document could not be had, say so.
-            Err(error) if is_loose_end(&error) && !compiler.is_strict() => {}
-            done => done?,
+    let mut compiler = Compiler::new(schemas);
+    if let Err(error) = request_all(&needed, &mut compiler) {
+        if compiler.is_strict() || !is_undefined(&error) {
+            return Err(error);
+        }
+        // The error left definitions open. Start over, and take anything for what refers to nothing.
+        compiler = Compiler::new(schemas);
+        compiler.tolerate();
+        request_all(&needed, &mut compiler)?;
+        if let Some(error) = compiler.warnings.iter().find(|error| !is_undefined(error)) {
+            return Err(error.clone());
         }
     }
     compiler.tolerate();
+    // These may fail: whoever needs them will say so.
     for part in others.iter().flat_map(|(_, message)| &message.parts) {
-        if let Err(error) = request(compiler, part) {
-            notes.push((None, error.to_string()));
-        }
+        let _ = request(&mut compiler, part);
     }
-    let globals: Vec<ExpandedName> = compiler
-        .schemas()
-        .global_elements()
-        .map(|element| element.name.clone())
-        .collect();
-    for name in globals {
-        if let Err(error) = compiler.global_element(&name) {
-            notes.push((None, error.to_string()));
+    for element in schemas.global_elements() {
+        let _ = compiler.global_element(&element.name);
+    }
+    Ok(compiler)
+}
+
+/// Asks for the parts of messages. A part that refers to nothing is passed over: its operation will be left out, and noted.
+fn request_all(
+    messages: &[(&ExpandedName, &wsdl::Message)],
+    compiler: &mut Compiler<'_>,
+) -> Result<()> {
+    for part in messages.iter().flat_map(|(_, message)| &message.parts) {
+        match request(compiler, part) {
+            Ok(Some(error)) if compiler.is_strict() || !is_undefined(&error) => return Err(error),
+            Ok(_) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-fn request_element(compiler: &mut Compiler<'_>, reference: &wsdl::Reference) -> Result<()> {
+/// Asks for the element or type of a part; answers with an error if there is none of its name.
+///
+/// # Errors
+/// When there is, and it cannot be compiled.
+fn request(compiler: &mut Compiler<'_>, part: &wsdl::Part) -> Result<Option<Error>> {
     let schemas = compiler.schemas();
-    let is_known = |name: &&ExpandedName| schemas.named_element(name).is_some();
-    let name = reference
-        .candidates()
-        .find(is_known)
-        .ok_or_else(|| undefined(schemas, Sort::Element, reference))?;
-    compiler
-        .global_element(name)
-        .map(|_| ())
-        .map_err(|error| error.at(schemas.documents().spell(reference.place)))
-}
-
-fn request_type(compiler: &mut Compiler<'_>, reference: &wsdl::Reference) -> Result<()> {
-    let schemas = compiler.schemas();
-    let is_known = |name: &&ExpandedName| {
-        schemas.named_type(name).is_some() || *name.namespace == *XSD_NAMESPACE
+    let (reference, done) = match &part.content {
+        PartContent::Element(reference) => {
+            let Some(name) = reference
+                .candidates()
+                .find(|name| schemas.named_element(name).is_some())
+            else {
+                return Ok(Some(undefined(schemas, Sort::Element, reference)));
+            };
+            (reference, compiler.global_element(name).map(|_| ()))
+        }
+        PartContent::Type(reference) => {
+            let is_known =
+                |name: &&ExpandedName| schemas.named_type(name).is_some() || is_built_in(name);
+            let Some(name) = reference.candidates().find(is_known) else {
+                return Ok(Some(undefined(schemas, Sort::Type, reference)));
+            };
+            (reference, compiler.type_named(name).map(|_| ()))
+        }
+        PartContent::Neither => return Ok(None),
     };
-    let name = reference
-        .candidates()
-        .find(is_known)
-        .ok_or_else(|| undefined(schemas, Sort::Type, reference))?;
-    compiler
-        .type_named(name)
-        .map(|_| ())
+    done.map(|()| None)
         .map_err(|error| error.at(schemas.documents().spell(reference.place)))
 }
 
-/// A reference of the WSDL itself to something that no document defines, while all documents could be had.
+fn is_built_in(name: &ExpandedName) -> bool {
+    *name.namespace == *XSD_NAMESPACE
+        && (&*name.local == "anyType" || Datatype::from_name(&name.local).is_some())
+}
+
+/// Does the error say that something is not defined, while all documents could be had?
+fn is_undefined(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Undefined { cause: None, .. })
+}
+
+/// Is it the WSDL that refers to something that is not there?
 fn is_loose_end(error: &Error) -> bool {
     match error.kind() {
-        ErrorKind::Undefined { cause, sort, .. } => {
-            cause.is_none() && !matches!(sort, Sort::Attribute | Sort::Group | Sort::AttributeGroup)
-        }
         ErrorKind::Rule { rule, .. } => matches!(*rule, OPERATION_RULE | PART_RULE),
-        _ => false,
+        _ => is_undefined(error),
     }
 }
 

@@ -63,6 +63,7 @@ pub(crate) fn read<'a, 'input>(
         document,
         documents,
         target_namespace: &target_namespace,
+        is_strict: wsdl.is_strict,
     };
     let mut imports = Imports::default();
     for child in root.children().filter(Node::is_element) {
@@ -134,6 +135,7 @@ pub(super) struct Reader<'a> {
     document: u32,
     documents: &'a Documents,
     target_namespace: &'a str,
+    is_strict: bool,
 }
 
 impl Reader<'_> {
@@ -174,6 +176,10 @@ impl Reader<'_> {
         let (name, fallback) = match value.split_once(':') {
             Some((prefix, local)) => match node.lookup_namespace_uri(Some(prefix)) {
                 Some(namespace) => (ExpandedName::new(namespace, local), None),
+                None if !self.is_strict => (
+                    ExpandedName::new("", local),
+                    Some(self.own_name(local.to_owned())),
+                ),
                 None => {
                     let expected = format!("a name whose prefix is declared (\"{prefix}\" is not)");
                     let kind = ErrorKind::Value {
