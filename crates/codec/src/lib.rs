@@ -9,12 +9,30 @@
 
 #![forbid(unsafe_code)]
 
+pub mod build;
 pub mod decode;
+pub mod encode;
+mod fingerprint;
 mod index;
+mod json;
+mod kept;
+mod pack;
+mod path;
 pub mod plan;
 mod record;
+mod shape;
+mod unpack;
+mod value;
+mod view;
+mod walk;
 
+pub use build::{BuildError, BuildErrorKind, BuildOptions, build, build_with};
 pub use decode::{DecodeOptions, Decoder};
+pub use encode::{EncodeOptions, Encoder, encode};
 pub use index::{Index, Place};
+pub use pack::{Octets, Pack, PackError, Packer, pack};
 pub use plan::Plan;
 pub use record::{Column, HeapFull, Record, Scalar, marker};
+pub use unpack::{State, Unpack, Unpacker};
+pub use value::{MAX_DEPTH, Object, Value};
+pub use view::{Item, Items, LeafView, Rows, TreeError, View};

@@ -11,11 +11,15 @@
 //!    └──────────────term──────────────────────────────┘
 //! ```
 
+use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bsoap_datatypes::SimpleType;
 use bsoap_xml::{NameId, Vocabulary};
+
+use crate::encode::program::Program;
+use crate::shape::Shapes;
 
 mod build;
 mod first;
@@ -65,6 +69,16 @@ pub struct Plan {
     pub(crate) leaves: Vec<Leaf>,
     /// A prefix for each namespace of the vocabulary, by `NamespaceId`; the empty string for no namespace.
     pub(crate) prefixes: Vec<String>,
+    /// What encoder and views derive from the above when first asked.
+    pub(crate) derived: Derived,
+}
+
+/// What is derived from a Plan when it is first needed.
+#[derive(Debug, Default)]
+pub(crate) struct Derived {
+    program: OnceLock<Program>,
+    shapes: OnceLock<Shapes>,
+    pub(crate) fingerprints: Mutex<HashMap<ElementId, u64>>,
 }
 
 impl Plan {
@@ -117,6 +131,16 @@ impl Plan {
     /// How many types the Plan has.
     pub fn type_count(&self) -> usize {
         self.types.len()
+    }
+
+    /// The Plan as the encoder runs it.
+    pub(crate) fn program(&self) -> &Program {
+        self.derived.program.get_or_init(|| Program::compile(self))
+    }
+
+    /// What types look like as objects.
+    pub(crate) fn shapes(&self) -> &Shapes {
+        self.derived.shapes.get_or_init(|| Shapes::new(self))
     }
 
     /// The prefix this Plan writes for a namespace of its vocabulary; empty for no namespace.

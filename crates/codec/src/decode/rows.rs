@@ -68,8 +68,11 @@ impl Rows {
         let count = fields.len();
         for (index, field) in fields.iter_mut().enumerate() {
             // A name in the text is resolved by the bindings of the row.
-            let is_plain =
-                next.ty.is_none() && next.holes.is_empty() && !next.is_empty && next.inner == scope;
+            let is_plain = next.ty.is_none()
+                && !next.nil
+                && next.holes.is_empty()
+                && !next.is_empty
+                && next.inner == scope;
             if !is_plain || next.name != plan.element(field.element).name {
                 return None;
             }

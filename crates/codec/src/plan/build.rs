@@ -252,6 +252,7 @@ impl PlanBuilder {
             attributes: Vec::new(),
             leaves: self.leaves,
             prefixes,
+            derived: Default::default(),
         };
         for def in self.types.into_iter().flatten() {
             plan.add_type(def);

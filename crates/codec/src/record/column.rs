@@ -2,16 +2,29 @@
 
 use std::marker::PhantomData;
 
+use crate::plan::LeafKind;
+
 /// A number that a slot can hold.
 pub trait Scalar: Copy + PartialEq + std::fmt::Debug {
     /// The number in a slot.
     fn from_slot(slot: u64) -> Self;
     /// The slot of a number.
     fn into_slot(self) -> u64;
+    /// Whether every value of a leaf of this kind is such a number.
+    fn holds(kind: LeafKind) -> bool;
+}
+
+/// Whether every integer of a leaf lies within these bounds.
+fn within(kind: LeafKind, least: i128, greatest: i128) -> bool {
+    match kind {
+        LeafKind::Signed { min, max } => i128::from(min) >= least && i128::from(max) <= greatest,
+        LeafKind::Unsigned { max } => least <= 0 && i128::from(max) <= greatest,
+        _ => false,
+    }
 }
 
 macro_rules! scalars {
-    ($($ty:ty: $from:expr, $into:expr;)*) => {$(
+    ($($ty:ty: $from:expr, $into:expr, $holds:expr;)*) => {$(
         impl Scalar for $ty {
             #[inline]
             fn from_slot(slot: u64) -> Self {
@@ -21,22 +34,25 @@ macro_rules! scalars {
             fn into_slot(self) -> u64 {
                 ($into)(self)
             }
+            fn holds(kind: LeafKind) -> bool {
+                ($holds)(kind)
+            }
         }
     )*};
 }
 
 scalars! {
-    f64: f64::from_bits, f64::to_bits;
-    f32: |slot| f32::from_bits(slot as u32), |value: f32| u64::from(value.to_bits());
-    i64: |slot| slot as i64, |value| value as u64;
-    i32: |slot| slot as i32, |value: i32| i64::from(value) as u64;
-    i16: |slot| slot as i16, |value: i16| i64::from(value) as u64;
-    i8: |slot| slot as i8, |value: i8| i64::from(value) as u64;
-    u64: |slot| slot, |value| value;
-    u32: |slot| slot as u32, u64::from;
-    u16: |slot| slot as u16, u64::from;
-    u8: |slot| slot as u8, u64::from;
-    bool: |slot| slot != 0, u64::from;
+    f64: f64::from_bits, f64::to_bits, |kind| kind == LeafKind::Double;
+    f32: |slot| f32::from_bits(slot as u32), |value: f32| u64::from(value.to_bits()), |kind| kind == LeafKind::Float;
+    i64: |slot| slot as i64, |value| value as u64, |kind| within(kind, i64::MIN.into(), i64::MAX.into());
+    i32: |slot| slot as i32, |value: i32| i64::from(value) as u64, |kind| within(kind, i32::MIN.into(), i32::MAX.into());
+    i16: |slot| slot as i16, |value: i16| i64::from(value) as u64, |kind| within(kind, i16::MIN.into(), i16::MAX.into());
+    i8: |slot| slot as i8, |value: i8| i64::from(value) as u64, |kind| within(kind, i8::MIN.into(), i8::MAX.into());
+    u64: |slot| slot, |value| value, |kind| within(kind, 0, u64::MAX.into());
+    u32: |slot| slot as u32, u64::from, |kind| within(kind, 0, u32::MAX.into());
+    u16: |slot| slot as u16, u64::from, |kind| within(kind, 0, u16::MAX.into());
+    u8: |slot| slot as u8, u64::from, |kind| within(kind, 0, u8::MAX.into());
+    bool: |slot| slot != 0, u64::from, |kind| kind == LeafKind::Boolean;
 }
 
 /// The same slot of every row of an array: `rows` numbers, `stride` slots apart.

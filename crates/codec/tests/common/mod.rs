@@ -1,5 +1,5 @@
 //! Plans made by hand and at random, and messages for them.
-#![allow(dead_code)] // each test uses some of it
+#![allow(dead_code, unreachable_pub)] // each test uses some of it
 
 pub mod message;
 pub mod random;

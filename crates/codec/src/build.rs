@@ -1,0 +1,663 @@
+//! Value → Record: dynamic values laid out as a Plan says.
+//!
+//! The convention is that of `docs/design/contracts.md`. Values are taken generously (numbers as
+//! text and text as numbers, one value for an array of one), structure is not: a key no one asks
+//! for and a required value that is missing are errors.
+//!
+//! `place` finds the place of each child in the content model, `leaf` turns values into slots.
+
+mod error;
+mod leaf;
+pub(crate) mod place;
+
+pub use error::{BuildError, BuildErrorKind};
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::decode::Validation;
+use crate::kept;
+use crate::pack::Pack;
+use crate::plan::{AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, TypeId};
+use crate::record::{HeapFull, Record, marker};
+use crate::shape::{Shapes, type_name};
+use crate::value::{MAX_DEPTH, Object, Value};
+
+use place::{Lay, Placer, Presence, Queue, Source};
+
+/// How values are taken.
+#[derive(Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct BuildOptions<'t> {
+    /// Whether facets are checked beside lexical forms.
+    pub validation: Validation,
+    /// A value of a Rust type for one element: where that element comes, it is packed and the
+    /// `Value` there is not looked at.
+    pub typed: Option<(ElementId, &'t dyn Pack)>,
+}
+
+/// Makes a Record of a value.
+///
+/// # Errors
+/// When the value does not fit the element; the error names the path and what was expected there.
+pub fn build(plan: &Arc<Plan>, root: ElementId, value: &Value) -> Result<Record, BuildError> {
+    build_with(plan, root, value, &BuildOptions::default())
+}
+
+/// [`build`] with options.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_with(
+    plan: &Arc<Plan>,
+    root: ElementId,
+    value: &Value,
+    options: &BuildOptions<'_>,
+) -> Result<Record, BuildError> {
+    let mut builder = Builder {
+        plan,
+        shapes: plan.shapes(),
+        record: Record::new(plan.clone(), root),
+        options: *options,
+        depth: 0,
+    };
+    let name = plan.vocabulary.local(plan.element(root).name);
+    builder
+        .element(root, Cow::Borrowed(value), Presence::Named)
+        .map_err(|error| error.inside(name))?;
+    Ok(builder.record)
+}
+
+type Result<T, E = BuildError> = std::result::Result<T, E>;
+
+impl From<HeapFull> for BuildError {
+    fn from(_: HeapFull) -> Self {
+        BuildErrorKind::TooLarge.into()
+    }
+}
+
+/// A Record being filled.
+struct Builder<'p> {
+    plan: &'p Plan,
+    shapes: &'p Shapes,
+    record: Record,
+    options: BuildOptions<'p>,
+    depth: usize,
+}
+
+impl Lay for Builder<'_> {
+    fn plan(&self) -> &Plan {
+        self.plan
+    }
+
+    fn push(&mut self, slot: u64) {
+        self.record.push(slot);
+    }
+
+    fn reserve(&mut self) -> usize {
+        self.record.push(0);
+        self.record.slots.len() - 1
+    }
+
+    fn set(&mut self, at: usize, slot: u64) {
+        if let Some(place) = self.record.slots.get_mut(at) {
+            *place = slot;
+        }
+    }
+
+    fn element(&mut self, id: ElementId, value: Cow<'_, Value>, presence: Presence) -> Result<()> {
+        Builder::element(self, id, value, presence)
+    }
+
+    fn column(&mut self, id: ElementId, values: &Value) -> Result<bool> {
+        self.numbers(id, values)
+    }
+
+    fn fragment(&mut self, value: Cow<'_, Value>) -> Result<()> {
+        let Some(xml) = value.as_str() else {
+            return Err(BuildErrorKind::mismatch("an element as XML", &value).into());
+        };
+        leaf::check_fragment(xml, leaf::Wellformed::OneElement)?;
+        Ok(self.record.push_octets(xml.as_bytes())?)
+    }
+
+    /// An element nobody gave: its default, if it has one.
+    fn missing(&mut self, id: ElementId, presence: Presence) -> Result<()> {
+        let element = self.plan.element(id);
+        let given = element.default.as_deref().or(element.fixed.as_deref());
+        match given {
+            Some(text) => Builder::element(self, id, Cow::Owned(Value::from(text)), presence),
+            None => Err(self.is_missing(id)),
+        }
+    }
+}
+
+impl<'p> Builder<'p> {
+    fn is_missing(&self, id: ElementId) -> BuildError {
+        let element = self.plan.element(id);
+        let name = self.plan.vocabulary.local(element.name).to_owned();
+        BuildErrorKind::Missing {
+            name,
+            ty: error::type_label(self.plan, element.ty),
+        }
+        .into()
+    }
+
+    /// An element with its markers.
+    fn element(&mut self, id: ElementId, value: Cow<'_, Value>, presence: Presence) -> Result<()> {
+        if self.depth >= MAX_DEPTH {
+            return Err(BuildErrorKind::Depth(MAX_DEPTH).into());
+        }
+        let element = self.plan.element(id);
+        if let Some((typed, pack)) = self.options.typed
+            && typed == id
+        {
+            self.present(id, element.ty, presence);
+            return self.packed(id, pack);
+        }
+        if value.is_array() {
+            return Err(
+                BuildErrorKind::mismatch(error::type_label(self.plan, element.ty), &value).into(),
+            );
+        }
+        let ty = self.actual_type(element.ty, &value)?;
+        if self.is_nil(ty, &value) {
+            if !element.nillable {
+                return Err(BuildErrorKind::NotNillable.into());
+            }
+            self.record.push(marker::state(marker::NIL, ty));
+            if element.is_scalar {
+                self.record.push(0);
+            }
+            return Ok(());
+        }
+        self.present(id, ty, presence);
+        self.depth += 1;
+        let default = element.default.as_deref().or(element.fixed.as_deref());
+        let result = self.inside(ty, &value, default);
+        self.depth -= 1;
+        result
+    }
+
+    fn present(&mut self, id: ElementId, ty: TypeId, presence: Presence) {
+        if self.plan.element(id).has_state {
+            self.record.push(marker::state(marker::PRESENT, ty));
+        } else if presence == Presence::Optional {
+            self.record.push(marker::PRESENT);
+        }
+    }
+
+    fn packed(&mut self, id: ElementId, pack: &dyn Pack) -> Result<()> {
+        crate::pack::into_record(&mut self.record, id, pack)
+            .map_err(|problem| BuildErrorKind::Packed(problem).into())
+    }
+
+    fn is_nil(&self, ty: TypeId, value: &Value) -> bool {
+        let Value::Object(object) = value else {
+            return value.is_nil();
+        };
+        let key = self.shapes.of(ty).nil_key();
+        ["@xsi:nil", key].iter().any(|key| {
+            matches!(object.get(key), Some(Value::Bool(true)))
+                || matches!(object.get(key), Some(Value::Text(text)) if text == "true")
+        })
+    }
+
+    /// What `@type` names, among the types that may stand here.
+    fn actual_type(&self, declared: TypeId, value: &Value) -> Result<TypeId> {
+        let ty = self.plan.ty(declared);
+        let given = || {
+            let object = value.as_object()?;
+            object
+                .get("@xsi:type")
+                .or_else(|| object.get(self.shapes.of(declared).type_key()))?
+                .as_str()
+        };
+        // Where no other type may stand, `@type` can only be an attribute, known or not.
+        let Some(name) = (if ty.alternatives.is_empty() {
+            None
+        } else {
+            given()
+        }) else {
+            if !ty.is_abstract {
+                return Ok(declared);
+            }
+            let ty = error::type_label(self.plan, declared);
+            return Err(BuildErrorKind::Abstract {
+                ty,
+                possible: self.possible_types(declared),
+            }
+            .into());
+        };
+        let matches = |&&candidate: &&TypeId| {
+            let Some(id) = self.plan.ty(candidate).name else {
+                return false;
+            };
+            let (local, namespace) = (
+                self.plan.vocabulary.local(id),
+                self.plan.vocabulary.namespace(id),
+            );
+            match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+                Some(expanded) => expanded == (namespace, local),
+                None => name == local,
+            }
+        };
+        match ty.alternatives.iter().chain([&declared]).find(matches) {
+            Some(&found) => Ok(found),
+            None => Err(BuildErrorKind::UnknownType {
+                name: name.to_owned(),
+                possible: self.possible_types(declared),
+            }
+            .into()),
+        }
+    }
+
+    fn possible_types(&self, declared: TypeId) -> Vec<String> {
+        let alternatives = self.plan.ty(declared).alternatives.iter();
+        alternatives
+            .filter_map(|&ty| type_name(self.plan, declared, ty))
+            .take(error::SHOWN)
+            .collect()
+    }
+
+    /// Attributes and content.
+    fn inside(&mut self, id: TypeId, value: &Value, default: Option<&str>) -> Result<()> {
+        let ty = self.plan.ty(id);
+        let shape = self.shapes.of(id);
+        let object = value.as_object();
+        let mut keys = Keys { object, used: 0 };
+        if !ty.alternatives.is_empty()
+            || object.is_some_and(|object| object.get("@xsi:type").is_some())
+        {
+            keys.take("@xsi:type");
+            if shape.type_key() == "@type" {
+                keys.take("@type");
+            }
+        }
+        for key in ["@xsi:nil", shape.nil_key()] {
+            keys.take(key); // false: true was dealt with
+        }
+        for attribute in ty.attribute_ids() {
+            let given = keys.take(self.shapes.attribute_key(attribute));
+            self.attribute(attribute, given)?;
+        }
+        if ty.any_attribute.is_some() {
+            let given = keys.take("@any");
+            self.any_attribute(given)
+                .map_err(|error| error.inside("@any"))?;
+        }
+        match &ty.content {
+            Content::Empty => self.nothing(value)?,
+            Content::Simple(leaf) => {
+                let text = if object.is_some() {
+                    keys.take("#text")
+                } else {
+                    Some(value)
+                };
+                self.simple(*leaf, text, default)?;
+            }
+            Content::Particle(particle) => match object {
+                Some(object) => self.children(id, *particle, object, &mut keys)?,
+                None if matches!(value, Value::Text(text) if text.is_empty()) => {
+                    self.children(id, *particle, &Object::new(), &mut keys)?;
+                }
+                None => return Err(BuildErrorKind::mismatch("an object", value).into()),
+            },
+            Content::Mixed { elements, .. } => {
+                let elements = self.plan.group(elements);
+                self.mixed(id, elements, value, &mut keys)?;
+            }
+            Content::Any => {
+                let inner = if object.is_some() {
+                    keys.take("#any")
+                } else {
+                    Some(value)
+                };
+                self.inner(inner, object.is_some())?;
+            }
+        }
+        keys.finish(self, id)
+    }
+
+    fn attribute(&mut self, id: AttributeId, given: Option<&Value>) -> Result<()> {
+        let attribute = self.plan.attribute(id);
+        let default = attribute.default.as_deref().or(attribute.fixed.as_deref());
+        let key = || self.shapes.attribute_key(id).to_owned();
+        match (given, default) {
+            (Some(value), _) if !value.is_nil() => {
+                if !attribute.required {
+                    self.record.push(marker::PRESENT);
+                }
+                self.leaf(attribute.leaf, value)
+                    .map_err(|error| error.inside(key()))
+            }
+            (_, Some(text)) => {
+                if !attribute.required {
+                    self.record.push(marker::DEFAULTED);
+                }
+                self.leaf(attribute.leaf, &Value::from(text))
+                    .map_err(|error| error.inside(key()))
+            }
+            (_, None) if attribute.required => {
+                let ty = error::leaf_label(self.plan.leaf(attribute.leaf));
+                Err(BuildErrorKind::Missing { name: key(), ty }.into())
+            }
+            (_, None) => {
+                self.record.push(marker::ABSENT);
+                self.record.push(0);
+                Ok(())
+            }
+        }
+    }
+
+    /// `@any`: an object of `{namespace}local` to text.
+    fn any_attribute(&mut self, given: Option<&Value>) -> Result<()> {
+        let mut attributes = Vec::new();
+        match given {
+            None | Some(Value::Nil) => {}
+            Some(Value::Object(object)) => {
+                for (key, value) in object.iter() {
+                    let name = key
+                        .strip_prefix('{')
+                        .and_then(|rest| rest.split_once('}'))
+                        .unwrap_or(("", key));
+                    let text = value.as_str().filter(|_| bsoap_xml::is_ncname(name.1));
+                    let text = text.ok_or_else(|| {
+                        BuildError::from(BuildErrorKind::mismatch(
+                            "text by {namespace}local",
+                            value,
+                        ))
+                    })?;
+                    attributes.push((name.0, name.1, text));
+                }
+            }
+            Some(other) => {
+                return Err(BuildErrorKind::mismatch(
+                    "an object of {namespace}local to text",
+                    other,
+                )
+                .into());
+            }
+        }
+        let xml = kept::write(attributes.into_iter())
+            .map_err(|problem| BuildErrorKind::Xml(problem.to_string()))?;
+        Ok(self.record.push_octets(xml.as_bytes())?)
+    }
+
+    fn nothing(&self, value: &Value) -> Result<()> {
+        match value {
+            Value::Object(_) | Value::Nil => Ok(()),
+            Value::Text(text) if text.is_empty() => Ok(()),
+            other => Err(BuildErrorKind::mismatch("an empty object", other).into()),
+        }
+    }
+
+    fn simple(&mut self, leaf: LeafId, given: Option<&Value>, default: Option<&str>) -> Result<()> {
+        match (given, default) {
+            (Some(value), None) => self.leaf(leaf, value),
+            (Some(Value::Text(text)), Some(default)) if text.is_empty() => {
+                self.leaf(leaf, &Value::from(default))
+            }
+            (Some(value), Some(_)) => self.leaf(leaf, value),
+            (None, Some(default)) => self.leaf(leaf, &Value::from(default)),
+            // An object of attributes only: fine where nothing is a value.
+            (None, None) => match self.plan.leaf(leaf).kind {
+                LeafKind::Text | LeafKind::Base64 | LeafKind::Hex | LeafKind::List(_) => {
+                    self.leaf(leaf, &Value::from(""))
+                }
+                _ => Err(BuildErrorKind::Missing {
+                    name: "#text".to_owned(),
+                    ty: error::leaf_label(self.plan.leaf(leaf)),
+                }
+                .into()),
+            },
+        }
+    }
+
+    /// Children by name.
+    fn children(
+        &mut self,
+        ty: TypeId,
+        particle: ParticleId,
+        object: &Object,
+        keys: &mut Keys<'_>,
+    ) -> Result<()> {
+        let shape = self.shapes.of(ty);
+        let mut source = Source::new(shape, |key| {
+            let value = object.get(key)?;
+            keys.used += 1;
+            Some(value)
+        });
+        let order = keys.take("#order");
+        if let Some(order) = order {
+            source.order = Some(self.order(ty, order)?);
+        }
+        let mut placer = Placer { out: self, source };
+        placer.particle(particle)?;
+        placer.source.finish()
+    }
+
+    fn order(&self, ty: TypeId, order: &Value) -> Result<place::Order> {
+        let wrong = || {
+            BuildError::from(BuildErrorKind::mismatch(
+                "an array of names of children",
+                order,
+            ))
+            .inside("#order")
+        };
+        let shape = self.shapes.of(ty);
+        let names = order.as_array().ok_or_else(wrong)?;
+        let head = |name: &Value| match name.as_str()? {
+            "#any" => Some(place::Head::Any),
+            key => shape
+                .children
+                .iter()
+                .position(|child| *child.key == *key)
+                .map(place::Head::Child),
+        };
+        let heads: Option<Vec<_>> = names.iter().map(head).collect();
+        Ok(place::Order::new(heads.ok_or_else(wrong)?))
+    }
+
+    /// Text and elements mixed: `#mixed`, plain text, or children by name in schema order.
+    fn mixed(
+        &mut self,
+        ty: TypeId,
+        elements: &[ParticleId],
+        value: &Value,
+        keys: &mut Keys<'_>,
+    ) -> Result<()> {
+        let shape = self.shapes.of(ty);
+        let items: Vec<(&str, &Value)> = match (keys.take("#mixed"), value) {
+            (Some(Value::Array(items)), _) => {
+                items.iter().map(mixed_item).collect::<Result<_>>()?
+            }
+            (Some(other), _) => {
+                return Err(
+                    BuildErrorKind::mismatch("an array of texts and objects", other).into(),
+                );
+            }
+            (None, Value::Object(object)) => {
+                let mut items = Vec::new();
+                for key in shape
+                    .children
+                    .iter()
+                    .map(|child| &*child.key)
+                    .chain(shape.has_any.then_some("#any"))
+                {
+                    match object.get(key) {
+                        Some(Value::Array(values)) => {
+                            items.extend(values.iter().map(|value| (key, value)));
+                        }
+                        Some(value) => items.push((key, value)),
+                        None => continue,
+                    }
+                    keys.used += 1;
+                }
+                items
+            }
+            (None, Value::Text(text)) if text.is_empty() => Vec::new(),
+            (None, text) => vec![("", text)],
+        };
+        self.record.push(items.len() as u64);
+        for (index, (key, value)) in items.into_iter().enumerate() {
+            self.mixed_one(ty, elements, key, value)
+                .map_err(|error| error.inside(format!("#mixed[{}]", index + 1)))?;
+        }
+        Ok(())
+    }
+
+    fn mixed_one(
+        &mut self,
+        ty: TypeId,
+        elements: &[ParticleId],
+        key: &str,
+        value: &Value,
+    ) -> Result<()> {
+        if key.is_empty() {
+            let text =
+                leaf::text_of(value).ok_or_else(|| BuildErrorKind::mismatch("text", value))?;
+            self.record.push(0);
+            return Ok(self.record.push_octets(text.as_bytes())?);
+        }
+        let shape = self.shapes.of(ty);
+        let found =
+            elements
+                .iter()
+                .position(|&particle| match &self.plan.particle(particle).term {
+                    crate::plan::Term::Element(element) => {
+                        shape.key(self.plan, self.plan.element(*element).name) == key
+                    }
+                    _ => key == "#any",
+                });
+        let Some(index) = found else {
+            return Err(self.unknown_key(ty, key));
+        };
+        self.record.push(1 + index as u64);
+        match &self.plan.particle(elements[index]).term {
+            crate::plan::Term::Element(element) => self
+                .element(*element, Cow::Borrowed(value), Presence::Named)
+                .map_err(|error| error.inside(key)),
+            _ => self
+                .fragment(Cow::Borrowed(value))
+                .map_err(|error| error.inside(key)),
+        }
+    }
+
+    /// Content of `anyType`: XML under `#any`, or a simple value as text.
+    fn inner(&mut self, given: Option<&Value>, is_xml: bool) -> Result<()> {
+        let mut xml = String::new();
+        match given {
+            None => {}
+            Some(value) if !is_xml => {
+                let text = leaf::text_of(value)
+                    .ok_or_else(|| BuildErrorKind::mismatch("text, or XML under #any", value))?;
+                let mut escaped = Vec::new();
+                bsoap_xml::escape_text(&text, &mut escaped)
+                    .map_err(|problem| BuildErrorKind::Xml(problem.to_string()))?;
+                xml = String::from_utf8_lossy(&escaped).into_owned();
+            }
+            Some(Value::Text(text)) => xml.clone_from(text),
+            Some(Value::Array(pieces)) => {
+                for piece in pieces {
+                    xml.push_str(
+                        piece
+                            .as_str()
+                            .ok_or_else(|| BuildErrorKind::mismatch("XML", piece))?,
+                    );
+                }
+            }
+            Some(other) => return Err(BuildErrorKind::mismatch("XML", other).into()),
+        }
+        if is_xml {
+            leaf::check_fragment(&xml, leaf::Wellformed::Content)
+                .map_err(|error| error.inside("#any"))?;
+        }
+        Ok(self.record.push_octets(xml.as_bytes())?)
+    }
+
+    fn unknown_key(&self, ty: TypeId, key: &str) -> BuildError {
+        let attributes = self
+            .plan
+            .ty(ty)
+            .attribute_ids()
+            .map(|id| self.shapes.attribute_key(id));
+        let children = self.shapes.of(ty).children.iter().map(|child| &*child.key);
+        let special = match self.plan.ty(ty).content {
+            Content::Simple(_) => Some("#text"),
+            Content::Mixed { .. } => Some("#mixed"),
+            _ => None,
+        };
+        let known: Vec<&str> = children.chain(attributes).chain(special).collect();
+        BuildErrorKind::UnknownKey {
+            key: key.to_owned(),
+            nearest: error::nearest(key, &known),
+        }
+        .into()
+    }
+}
+
+/// A text, or an object of one member.
+fn mixed_item(item: &Value) -> Result<(&str, &Value)> {
+    match item {
+        Value::Object(object) if object.len() == 1 => {
+            Ok(object.iter().next().unwrap_or(("", item)))
+        }
+        Value::Object(_) => Err(BuildErrorKind::mismatch("an object of one member", item).into()),
+        text => Ok(("", text)),
+    }
+}
+
+/// The members of an object, of which each must be asked for.
+struct Keys<'v> {
+    object: Option<&'v Object>,
+    used: usize,
+}
+
+impl<'v> Keys<'v> {
+    fn take(&mut self, key: &str) -> Option<&'v Value> {
+        let value = self.object?.get(key)?;
+        self.used += 1;
+        Some(value)
+    }
+
+    /// An error if a member was not asked for.
+    fn finish(&self, builder: &Builder<'_>, ty: TypeId) -> Result<()> {
+        let Some(object) = self.object else {
+            return Ok(());
+        };
+        if self.used >= object.len() {
+            return Ok(());
+        }
+        let shape = builder.shapes.of(ty);
+        let attributes: Vec<&str> = builder
+            .plan
+            .ty(ty)
+            .attribute_ids()
+            .map(|id| builder.shapes.attribute_key(id))
+            .collect();
+        let content = &builder.plan.ty(ty).content;
+        let is_known = |key: &str| match key {
+            "@xsi:type" | "@xsi:nil" | "@nil" => true,
+            "@any" => builder.plan.ty(ty).any_attribute.is_some(),
+            "#text" => matches!(content, Content::Simple(_)),
+            "#mixed" => matches!(content, Content::Mixed { .. }),
+            "#order" => matches!(content, Content::Particle(_)),
+            "#any" => shape.has_any || matches!(content, Content::Any),
+            key => {
+                attributes.contains(&key) || shape.children.iter().any(|child| *child.key == *key)
+            }
+        };
+        match object.keys().find(|key| !is_known(key)) {
+            Some(key) => Err(builder.unknown_key(ty, key)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The queue of a child, from the member of an object.
+impl<'v> From<Option<&'v Value>> for Queue<'v> {
+    fn from(value: Option<&'v Value>) -> Self {
+        Self::new(value)
+    }
+}

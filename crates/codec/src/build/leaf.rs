@@ -1,0 +1,348 @@
+//! One value into one slot.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bsoap_datatypes::qname::NoNamespaces;
+use bsoap_datatypes::{
+    Datatype, LexicalError, Variety, binary, boolean, double, float, integer, trim,
+};
+
+use crate::decode::Validation;
+use crate::plan::{Content, ElementId, Leaf, LeafId, LeafKind};
+use crate::value::Value;
+
+use super::{BuildErrorKind, Builder, Result, error};
+
+impl From<LexicalError> for BuildErrorKind {
+    fn from(problem: LexicalError) -> Self {
+        Self::Lexical(problem.to_string())
+    }
+}
+
+impl Builder<'_> {
+    /// Appends the slots of a simple value.
+    pub(super) fn leaf(&mut self, id: LeafId, value: &Value) -> Result<()> {
+        let leaf = self.plan.leaf(id);
+        if self.options.validation == Validation::Full && leaf.has_facets {
+            check_facets(leaf, value)?;
+        }
+        match leaf.kind {
+            LeafKind::List(item) => self.list(item, value),
+            _ => self.atom(leaf, value),
+        }
+    }
+
+    fn list(&mut self, item: LeafId, value: &Value) -> Result<()> {
+        let leaf = self.plan.leaf(item);
+        let count_slot = self.record.slots.len();
+        self.record.push(0);
+        match value {
+            Value::Text(text) => {
+                for item in text
+                    .split([' ', '\t', '\n', '\r'])
+                    .filter(|item| !item.is_empty())
+                {
+                    self.atom(leaf, &Value::from(item))?;
+                }
+            }
+            Value::Array(values) => values.iter().try_for_each(|value| self.atom(leaf, value))?,
+            Value::Doubles(values) => values
+                .iter()
+                .try_for_each(|&value| self.atom(leaf, &Value::Double(value)))?,
+            Value::Floats(values) => values
+                .iter()
+                .try_for_each(|&value| self.atom(leaf, &Value::Float(value)))?,
+            Value::Ints(values) => values
+                .iter()
+                .try_for_each(|&value| self.atom(leaf, &Value::Int(value)))?,
+            one => self.atom(leaf, one)?,
+        }
+        let items: u64 = match leaf.kind {
+            LeafKind::List(_) => return Err(BuildErrorKind::mismatch("a list", value).into()),
+            _ => (self.record.slots.len() - count_slot - 1) as u64,
+        };
+        self.record.slots[count_slot] = items;
+        Ok(())
+    }
+
+    /// A value of one slot.
+    fn atom(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
+        match leaf.kind {
+            LeafKind::Text => return self.text(leaf, value),
+            LeafKind::Base64 | LeafKind::Hex => return self.octets(leaf, value),
+            LeafKind::Name => return self.name(leaf, value),
+            _ => {}
+        }
+        let slot = number(leaf, value)?;
+        self.record.push(slot);
+        Ok(())
+    }
+
+    fn text(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
+        let text = text_of(value)
+            .ok_or_else(|| BuildErrorKind::mismatch(error::leaf_label(leaf), value))?;
+        let processed = leaf.simple.white_space().apply(&text);
+        match leaf.simple.variety() {
+            Variety::Atomic(datatype) => {
+                datatype.check(&processed).map_err(BuildErrorKind::from)?;
+            }
+            _ => leaf
+                .simple
+                .check(&text, &NoNamespaces)
+                .map_err(|problem| BuildErrorKind::Lexical(problem.to_string()))?,
+        }
+        Ok(self.record.push_octets(processed.as_bytes())?)
+    }
+
+    fn octets(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
+        match value {
+            Value::Bytes(octets) => Ok(self.record.push_octets(octets)?),
+            Value::Text(text) => {
+                let mut octets = Vec::new();
+                binary::parse_base64(text.as_bytes(), &mut octets).map_err(|problem| {
+                    BuildErrorKind::Lexical(format!("{problem} (octets are given as base64)"))
+                })?;
+                Ok(self.record.push_octets(&octets)?)
+            }
+            other => Err(BuildErrorKind::mismatch(error::leaf_label(leaf), other).into()),
+        }
+    }
+
+    fn name(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
+        let text = value
+            .as_str()
+            .ok_or_else(|| BuildErrorKind::mismatch("{namespace}local", value))?;
+        let text = trim(text);
+        let (namespace, local) = text
+            .strip_prefix('{')
+            .and_then(|rest| rest.split_once('}'))
+            .unwrap_or(("", text));
+        if !bsoap_xml::is_ncname(local) {
+            let datatype = leaf.simple.datatype().unwrap_or(Datatype::QName);
+            return Err(BuildErrorKind::from(LexicalError::new(datatype, text)).into());
+        }
+        let name = if namespace.is_empty() {
+            Cow::Borrowed(local)
+        } else {
+            Cow::Owned(format!("{{{namespace}}}{local}"))
+        };
+        Ok(self.record.push_octets(name.as_bytes())?)
+    }
+
+    /// An array of numbers at once, if the element is a number of that kind and nothing else.
+    pub(super) fn numbers(&mut self, id: ElementId, values: &Value) -> Result<bool> {
+        let element = self.plan.element(id);
+        let Content::Simple(leaf) = self.plan.ty(element.ty).content else {
+            return Ok(false);
+        };
+        let leaf = self.plan.leaf(leaf);
+        if !element.is_scalar
+            || element.has_state
+            || leaf.has_facets && self.options.validation == Validation::Full
+        {
+            return Ok(false);
+        }
+        match (leaf.kind, values) {
+            (LeafKind::Double, Value::Doubles(values)) => self
+                .record
+                .slots
+                .extend(values.iter().map(|value| value.to_bits())),
+            (LeafKind::Double, Value::Ints(values)) => self
+                .record
+                .slots
+                .extend(values.iter().map(|&value| (value as f64).to_bits())),
+            (LeafKind::Float, Value::Floats(values)) => {
+                self.record
+                    .slots
+                    .extend(values.iter().map(|value| u64::from(value.to_bits())));
+            }
+            (LeafKind::Signed { min, max }, Value::Ints(values))
+                if values.iter().all(|value| (min..=max).contains(value)) =>
+            {
+                self.record
+                    .slots
+                    .extend(values.iter().map(|&value| value as u64));
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// The slot of a number or truth value.
+fn number(leaf: &Leaf, value: &Value) -> Result<u64> {
+    let datatype = leaf.simple.datatype().unwrap_or(Datatype::AnySimpleType);
+    let lexical = |found: &str| BuildErrorKind::from(LexicalError::new(datatype, found));
+    let wrong = || match text_of(value) {
+        Some(text) => lexical(&error::bounded(&text)),
+        None => BuildErrorKind::mismatch(error::leaf_label(leaf), value),
+    };
+    let text = value.as_str().map(trim);
+    let slot = match leaf.kind {
+        LeafKind::Boolean => match (value, text) {
+            (Value::Bool(value), _) => Some(u64::from(*value)),
+            (Value::Int(value @ 0..=1), _) => Some(*value as u64),
+            (_, Some(text)) => boolean::parse(text.as_bytes()).ok().map(u64::from),
+            _ => None,
+        },
+        LeafKind::Signed { min, max } => {
+            let number = match text {
+                Some(text) => integer::parse_prefix_i64(text.as_bytes())
+                    .filter(|(_, length)| *length == text.len())
+                    .map(|(value, _)| value),
+                None => integral(value).and_then(|value| i64::try_from(value).ok()),
+            };
+            number
+                .filter(|value| (min..=max).contains(value))
+                .map(|value| value as u64)
+        }
+        LeafKind::Unsigned { max } => {
+            let number = match text {
+                Some(text) => integer::parse_prefix_u64(text.as_bytes())
+                    .filter(|(_, length)| *length == text.len())
+                    .map(|(value, _)| value),
+                None => integral(value).and_then(|value| u64::try_from(value).ok()),
+            };
+            number.filter(|value| *value <= max)
+        }
+        LeafKind::Float => match (value, text) {
+            (Value::Float(value), _) => Some(u64::from(value.to_bits())),
+            (_, Some(text)) => float::parse(text.as_bytes())
+                .ok()
+                .map(|value| u64::from(value.to_bits())),
+            _ => value
+                .as_f64()
+                .map(|value| u64::from((value as f32).to_bits())),
+        },
+        LeafKind::Double => match text {
+            Some(text) => double::parse(text.as_bytes()).ok().map(f64::to_bits),
+            None => value.as_f64().map(f64::to_bits),
+        },
+        _ => None,
+    };
+    slot.ok_or_else(|| wrong().into())
+}
+
+/// The integer that a number is.
+fn integral(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(value) => Some((*value).into()),
+        Value::UInt(value) => Some((*value).into()),
+        Value::Double(value) if value.fract() == 0.0 && value.abs() < 2f64.powi(64) => {
+            Some(*value as i128)
+        }
+        Value::Float(value) => integral(&Value::Double((*value).into())),
+        _ => None,
+    }
+}
+
+/// A single value as text: a lexical form of whatever it is.
+pub(super) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
+    Some(match value {
+        Value::Text(text) => Cow::Borrowed(text),
+        Value::Bool(value) => Cow::Borrowed(boolean::text(*value)),
+        Value::Int(value) => Cow::Owned(value.to_string()),
+        Value::UInt(value) => Cow::Owned(value.to_string()),
+        Value::Double(value) if value.is_finite() => Cow::Owned(value.to_string()), // no exponent: also a decimal
+        Value::Float(value) if value.is_finite() => Cow::Owned(value.to_string()),
+        Value::Double(value) => Cow::Owned(special(*value)),
+        Value::Float(value) => Cow::Owned(special((*value).into())),
+        Value::Nil
+        | Value::Bytes(_)
+        | Value::Array(_)
+        | Value::Doubles(_)
+        | Value::Floats(_)
+        | Value::Ints(_)
+        | Value::Object(_) => {
+            return None;
+        }
+    })
+}
+
+fn special(value: f64) -> String {
+    let mut out = Vec::new();
+    double::write(value, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// Facets are checked on a text.
+fn check_facets(leaf: &Leaf, value: &Value) -> Result<()> {
+    let mut octets = Vec::new();
+    let text = match (leaf.kind, value) {
+        (LeafKind::Base64, Value::Bytes(bytes)) => {
+            binary::write_base64(bytes, &mut octets);
+            String::from_utf8_lossy(&octets)
+        }
+        (LeafKind::Hex, Value::Bytes(bytes)) => {
+            binary::write_hex(bytes, &mut octets);
+            String::from_utf8_lossy(&octets)
+        }
+        (LeafKind::Hex | LeafKind::Name, _) => return Ok(()), // not given in their lexical forms
+        (_, Value::Array(values)) => {
+            let texts: Option<Vec<_>> = values.iter().map(text_of).collect();
+            let Some(texts) = texts else { return Ok(()) };
+            Cow::Owned(texts.join(" "))
+        }
+        (_, Value::Doubles(values)) => joined(values.iter().map(|&value| Value::Double(value))),
+        (_, Value::Floats(values)) => joined(values.iter().map(|&value| Value::Float(value))),
+        (_, Value::Ints(values)) => joined(values.iter().map(|&value| Value::Int(value))),
+        (_, value) => match text_of(value) {
+            Some(text) => text,
+            None => return Ok(()), // the wrong kind of value, which is said elsewhere
+        },
+    };
+    leaf.simple
+        .check(&text, &NoNamespaces)
+        .map_err(|problem| BuildErrorKind::Lexical(problem.to_string()).into())
+}
+
+fn joined<'v>(values: impl Iterator<Item = Value>) -> Cow<'v, str> {
+    let texts: Vec<String> = values
+        .filter_map(|value| text_of(&value).map(Cow::into_owned))
+        .collect();
+    Cow::Owned(texts.join(" "))
+}
+
+/// What a piece of XML has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wellformed {
+    /// One element.
+    OneElement,
+    /// What can stand in an element.
+    Content,
+}
+
+/// Whether XML given as text is well-formed and declares the prefixes it uses.
+pub(super) fn check_fragment(xml: &str, what: Wellformed) -> Result<()> {
+    let wrapped = match what {
+        Wellformed::OneElement => Cow::Borrowed(xml),
+        Wellformed::Content => Cow::Owned(format!("<a>{xml}</a>")),
+    };
+    // A fragment is no document: nothing may stand before its element, no declaration either.
+    let begins =
+        wrapped.starts_with('<') && !wrapped.starts_with("<?") && !wrapped.starts_with("<!");
+    let problem = if begins {
+        problem_in(&wrapped)
+    } else {
+        Some("it does not begin with a tag".to_owned())
+    };
+    match problem {
+        Some(problem) => Err(BuildErrorKind::Xml(format!("not well-formed: {problem}")).into()),
+        None => Ok(()),
+    }
+}
+
+fn problem_in(xml: &str) -> Option<String> {
+    let mut reader = bsoap_xml::Reader::new(bsoap_xml::Options::default(), Arc::default());
+    if let Err(problem) = reader.feed(xml.as_bytes()).and_then(|()| reader.finish()) {
+        return Some(problem.to_string());
+    }
+    loop {
+        match reader.next() {
+            Ok(Some(bsoap_xml::Event::EndOfDocument) | None) => return None,
+            Ok(Some(_)) => {}
+            Err(problem) => return Some(problem.to_string()),
+        }
+    }
+}

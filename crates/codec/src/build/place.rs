@@ -1,0 +1,509 @@
+//! The place of each child in a content model.
+//!
+//! Children come by name, each name with a queue of values; a content model is gone through once, and
+//! each particle takes from the queues of its names. Where the order of children cannot be told from
+//! that (repeated choices and groups, `all`), it is schema order, unless `#order` tells another.
+//!
+//! The same walk without values tells what order children would get ([`canonical`]), so that
+//! `#order` is shown only where it is needed.
+
+use std::borrow::Cow;
+
+use crate::plan::{ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
+use crate::record::marker;
+use crate::shape::Shape;
+use crate::value::Value;
+
+use super::{BuildError, BuildErrorKind, Result};
+
+/// Whether an element is there by being named, or has to be marked as present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    /// There is no presence marker.
+    Named,
+    /// There is one.
+    Optional,
+}
+
+/// What takes the slots.
+pub(crate) trait Lay {
+    fn plan(&self) -> &Plan;
+    fn push(&mut self, slot: u64);
+    /// Appends a slot to be set later.
+    fn reserve(&mut self) -> usize;
+    fn set(&mut self, at: usize, slot: u64);
+    fn element(&mut self, id: ElementId, value: Cow<'_, Value>, presence: Presence) -> Result<()>;
+    /// Takes all values of an array at once, if they are numbers of the right kind.
+    fn column(&mut self, id: ElementId, values: &Value) -> Result<bool>;
+    fn fragment(&mut self, value: Cow<'_, Value>) -> Result<()>;
+    /// An element nobody gave.
+    fn missing(&mut self, id: ElementId, presence: Presence) -> Result<()>;
+}
+
+/// A child to come: by its number in the [`Shape`], or a wildcard's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Head {
+    Child(usize),
+    Any,
+}
+
+/// The order of children.
+pub(crate) struct Order {
+    heads: Vec<Head>,
+    next: usize,
+}
+
+impl Order {
+    pub(crate) fn new(heads: Vec<Head>) -> Self {
+        Self { heads, next: 0 }
+    }
+}
+
+/// The values of one name.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Queue<'v> {
+    value: Option<&'v Value>,
+    next: usize,
+    length: usize,
+}
+
+impl<'v> Queue<'v> {
+    pub(crate) fn new(value: Option<&'v Value>) -> Self {
+        Self {
+            value,
+            next: 0,
+            length: value.map_or(0, Value::len),
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.length - self.next
+    }
+
+    fn take(&mut self) -> Option<Cow<'v, Value>> {
+        let index = self.next;
+        if index >= self.length {
+            return None;
+        }
+        self.next += 1;
+        let owned = match self.value {
+            Some(Value::Array(values)) => return values.get(index).map(Cow::Borrowed),
+            Some(Value::Doubles(values)) => values.get(index).map(|&value| Value::Double(value)),
+            Some(Value::Floats(values)) => values.get(index).map(|&value| Value::Float(value)),
+            Some(Value::Ints(values)) => values.get(index).map(|&value| Value::Int(value)),
+            Some(one) => return Some(Cow::Borrowed(one)),
+            None => Some(Value::Nil),
+        };
+        owned.map(Cow::Owned)
+    }
+}
+
+/// The children given.
+pub(crate) struct Source<'v> {
+    shape: &'v Shape,
+    queues: Vec<Queue<'v>>,
+    any: Queue<'v>,
+    pub(crate) order: Option<Order>,
+    /// What was taken so far, if someone wants to know.
+    log: Option<Vec<Head>>,
+}
+
+impl<'v> Source<'v> {
+    /// The children of these keys.
+    pub(crate) fn new(shape: &'v Shape, mut get: impl FnMut(&str) -> Option<&'v Value>) -> Self {
+        let queues = shape.children.iter().map(|child| match get(&child.key) {
+            // Null is nothing, where it cannot be nil.
+            Some(Value::Nil) if !child.nillable => Queue::default(),
+            value => Queue::new(value),
+        });
+        let queues = queues.collect();
+        let any = if shape.has_any {
+            Queue::new(get("#any"))
+        } else {
+            Queue::default()
+        };
+        Self {
+            shape,
+            queues,
+            any,
+            order: None,
+            log: None,
+        }
+    }
+
+    fn index(&self, plan: &Plan, element: ElementId) -> Option<usize> {
+        self.shape.index(plan.element(element).name)
+    }
+
+    /// Whether a child of this kind comes next.
+    fn has(&self, head: Head) -> bool {
+        if let Some(order) = &self.order
+            && order.heads.get(order.next) != Some(&head)
+        {
+            return false;
+        }
+        match head {
+            Head::Child(index) => self.queues[index].left() > 0,
+            Head::Any => self.any.left() > 0,
+        }
+    }
+
+    fn take(&mut self, head: Head) -> Option<(Cow<'v, Value>, usize)> {
+        if let Some(order) = &mut self.order {
+            order.next += 1;
+        }
+        if let Some(log) = &mut self.log {
+            log.push(head);
+        }
+        let queue = match head {
+            Head::Child(index) => &mut self.queues[index],
+            Head::Any => &mut self.any,
+        };
+        let value = queue.take()?;
+        Some((value, queue.next))
+    }
+
+    /// Whether an occurrence of a particle can begin with what is there. (Groups nest no deeper than
+    /// a schema document does.)
+    fn enters(&self, plan: &Plan, id: ParticleId) -> bool {
+        match &plan.particle(id).term {
+            Term::Element(element) => self
+                .index(plan, *element)
+                .is_some_and(|index| self.has(Head::Child(index))),
+            Term::Any(_) => self.has(Head::Any),
+            Term::Sequence(_) if self.order.is_some() => {
+                for &child in plan.children_of(id) {
+                    if self.enters(plan, child) {
+                        return true;
+                    }
+                    if !plan.particle(child).is_emptiable {
+                        return false;
+                    }
+                }
+                false
+            }
+            _ => plan
+                .children_of(id)
+                .iter()
+                .any(|&child| self.enters(plan, child)),
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.queues.iter().map(Queue::left).sum::<usize>() + self.any.left()
+    }
+
+    /// An error if something was not taken.
+    pub(crate) fn finish(&self) -> Result<()> {
+        let left = |queue: &Queue<'_>| (queue.left() > 0).then_some(queue.left());
+        for (queue, child) in self.queues.iter().zip(&self.shape.children) {
+            if let Some(left) = left(queue) {
+                return Err(BuildError::from(BuildErrorKind::TooMany { left }).inside(&*child.key));
+            }
+        }
+        match left(&self.any) {
+            Some(left) => Err(BuildError::from(BuildErrorKind::TooMany { left }).inside("#any")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Goes through a content model.
+pub(crate) struct Placer<'a, 'v, L> {
+    pub(crate) out: &'a mut L,
+    pub(crate) source: Source<'v>,
+}
+
+impl<L: Lay> Placer<'_, '_, L> {
+    /// A particle with its markers.
+    pub(crate) fn particle(&mut self, id: ParticleId) -> Result<()> {
+        let plan = self.out.plan();
+        let particle = plan.particle(id);
+        if particle.repeats() {
+            return self.repeated(id);
+        }
+        if particle.min > 0 {
+            return self.occurrence(id, Presence::Named);
+        }
+        let is_scalar = match &particle.term {
+            Term::Choice(_) => return self.occurrence(id, Presence::Named),
+            Term::Element(element) => plan.element(*element).is_scalar,
+            Term::Any(_) => true,
+            _ => false,
+        };
+        let is_element = matches!(particle.term, Term::Element(_));
+        if self.source.enters(plan, id) {
+            if !is_element {
+                self.out.push(marker::PRESENT);
+            }
+            return self.occurrence(id, Presence::Optional);
+        }
+        self.out.push(marker::ABSENT);
+        if is_scalar {
+            self.out.push(0);
+        }
+        Ok(())
+    }
+
+    fn repeated(&mut self, id: ParticleId) -> Result<()> {
+        let particle = self.out.plan().particle(id);
+        let (min, max) = (
+            u64::from(particle.min),
+            if particle.max == UNBOUNDED {
+                u64::MAX
+            } else {
+                particle.max.into()
+            },
+        );
+        let is_emptiable = particle.is_emptiable;
+        let count_slot = self.out.reserve();
+        let mut count = self.column(id, max)?;
+        if let (Term::Choice(children), None) =
+            (&self.out.plan().particle(id).term, &self.source.order)
+        {
+            // All of the first branch, then all of the second.
+            let children = self.out.plan().group(children).to_vec();
+            for (index, child) in children.into_iter().enumerate() {
+                while count < max && self.source.enters(self.out.plan(), child) {
+                    let left = self.source.left();
+                    self.out.push(1 + index as u64);
+                    self.particle(child)?;
+                    count += 1;
+                    if self.source.left() == left {
+                        break;
+                    }
+                }
+            }
+        }
+        while count < max && self.source.enters(self.out.plan(), id) {
+            let left = self.source.left();
+            self.occurrence(id, Presence::Named)?;
+            count += 1;
+            if self.source.left() == left {
+                break;
+            }
+        }
+        // What is missing is an error there, unless it has a default.
+        while count < min && !is_emptiable {
+            self.occurrence(id, Presence::Named)?;
+            count += 1;
+        }
+        self.out.set(count_slot, count);
+        Ok(())
+    }
+
+    /// All values of an array at once, where possible.
+    fn column(&mut self, id: ParticleId, max: u64) -> Result<u64> {
+        let plan = self.out.plan();
+        let Term::Element(element) = plan.particle(id).term else {
+            return Ok(0);
+        };
+        let Some(index) = self.source.index(plan, element) else {
+            return Ok(0);
+        };
+        let queue = self.source.queues[index];
+        if self.source.order.is_some()
+            || self.source.log.is_some()
+            || queue.next > 0
+            || queue.length as u64 > max
+        {
+            return Ok(0);
+        }
+        let Some(values) = queue.value else {
+            return Ok(0);
+        };
+        let key = &self.source.shape.children[index].key;
+        if !self
+            .out
+            .column(element, values)
+            .map_err(|error| error.inside(&**key))?
+        {
+            return Ok(0);
+        }
+        self.source.queues[index].next = queue.length;
+        Ok(queue.length as u64)
+    }
+
+    /// A term without the markers of its particle.
+    fn occurrence(&mut self, id: ParticleId, presence: Presence) -> Result<()> {
+        let plan = self.out.plan();
+        match &plan.particle(id).term {
+            Term::Element(element) => {
+                let element = *element;
+                self.element(element, presence)
+            }
+            Term::Any(_) if self.source.has(Head::Any) => match self.source.take(Head::Any) {
+                Some((value, nth)) => self
+                    .out
+                    .fragment(value)
+                    .map_err(|error| error.inside(format!("#any[{nth}]"))),
+                None => Ok(()),
+            },
+            Term::Any(_) => Err(BuildErrorKind::Missing {
+                name: "#any".to_owned(),
+                ty: "an element as XML".to_owned(),
+            }
+            .into()),
+            Term::Sequence(children) => {
+                for child in plan.group(children).to_vec() {
+                    self.particle(child)?;
+                }
+                Ok(())
+            }
+            Term::Choice(children) => {
+                let children = plan.group(children);
+                let found = children
+                    .iter()
+                    .position(|&child| self.source.enters(plan, child));
+                match found.map(|index| (index, children[index])) {
+                    Some((index, child)) => {
+                        self.out.push(1 + index as u64);
+                        self.particle(child)
+                    }
+                    None => self.nothing_chosen(id),
+                }
+            }
+            Term::All(children) => {
+                let children = plan.group(children).to_vec();
+                self.all(&children)
+            }
+        }
+    }
+
+    fn nothing_chosen(&mut self, id: ParticleId) -> Result<()> {
+        let plan = self.out.plan();
+        if plan.particle(id).is_emptiable {
+            self.out.push(0);
+            return Ok(());
+        }
+        let names = plan.particle(id).first.names();
+        let possible = names
+            .map(|(name, _)| plan.vocabulary.local(name).to_owned())
+            .take(super::error::SHOWN * 4)
+            .collect();
+        Err(BuildErrorKind::MissingChoice { possible }.into())
+    }
+
+    fn element(&mut self, id: ElementId, presence: Presence) -> Result<()> {
+        let index = self
+            .source
+            .index(self.out.plan(), id)
+            .filter(|&index| self.source.has(Head::Child(index)));
+        let Some(index) = index else {
+            return self.out.missing(id, presence);
+        };
+        let Some((value, nth)) = self.source.take(Head::Child(index)) else {
+            return Ok(());
+        };
+        let child = &self.source.shape.children[index];
+        self.out.element(id, value, presence).map_err(|error| {
+            error.inside(if child.repeats {
+                format!("{}[{nth}]", child.key)
+            } else {
+                child.key.to_string()
+            })
+        })
+    }
+
+    fn all(&mut self, children: &[ParticleId]) -> Result<()> {
+        let count_slot = self.out.reserve();
+        let mut seen = vec![false; children.len()];
+        let mut count = 0;
+        while let Some(index) = (0..children.len())
+            .find(|&i| !seen[i] && self.source.enters(self.out.plan(), children[i]))
+        {
+            seen[index] = true;
+            self.all_child(index, children[index])?;
+            count += 1;
+        }
+        for (index, &child) in children.iter().enumerate() {
+            if !seen[index] && !self.out.plan().particle(child).is_emptiable {
+                self.all_child(index, child)?;
+                count += 1;
+            }
+        }
+        self.out.set(count_slot, count);
+        Ok(())
+    }
+
+    fn all_child(&mut self, index: usize, child: ParticleId) -> Result<()> {
+        self.out.push(1 + index as u64);
+        if self.out.plan().particle(child).repeats() {
+            self.repeated(child)
+        } else {
+            self.occurrence(child, Presence::Named)
+        }
+    }
+}
+
+/// A walk without values.
+struct Dry<'p>(&'p Plan);
+
+impl Lay for Dry<'_> {
+    fn plan(&self) -> &Plan {
+        self.0
+    }
+
+    fn push(&mut self, _: u64) {}
+
+    fn reserve(&mut self) -> usize {
+        0
+    }
+
+    fn set(&mut self, _: usize, _: u64) {}
+
+    fn element(&mut self, _: ElementId, _: Cow<'_, Value>, _: Presence) -> Result<()> {
+        Ok(())
+    }
+
+    fn column(&mut self, _: ElementId, _: &Value) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn fragment(&mut self, _: Cow<'_, Value>) -> Result<()> {
+        Ok(())
+    }
+
+    fn missing(&mut self, id: ElementId, _: Presence) -> Result<()> {
+        let name = self.0.vocabulary.local(self.0.element(id).name).to_owned();
+        Err(BuildErrorKind::Missing {
+            name,
+            ty: String::new(),
+        }
+        .into())
+    }
+}
+
+/// The order that children of these numbers get without `#order`; `None` if they would not find their places.
+pub(crate) fn canonical(
+    plan: &Plan,
+    ty: TypeId,
+    particle: ParticleId,
+    children: &[usize],
+    any: usize,
+) -> Option<Vec<Head>> {
+    let shape = plan.shapes().of(ty);
+    let queue = |&length: &usize| Queue {
+        value: None,
+        next: 0,
+        length,
+    };
+    let queues = children.iter().map(queue).collect();
+    let source = Source {
+        shape,
+        queues,
+        any: queue(&any),
+        order: None,
+        log: Some(Vec::new()),
+    };
+    let mut placer = Placer {
+        out: &mut Dry(plan),
+        source,
+    };
+    placer.particle(particle).ok()?;
+    if placer.source.left() > 0 {
+        None
+    } else {
+        placer.source.log
+    }
+}

@@ -1,0 +1,124 @@
+//! Record → text.
+//!
+//! The Plan is compiled once to a row of small instructions (`program`); a machine with a stack of
+//! its own runs them over the slots (`machine`). The start tag of the root declares the namespaces
+//! that its declaration can reach; what only a value brings along (a derived type, a QName, an
+//! attribute a wildcard admitted) is declared where it is first needed. What SOAP's own elements
+//! carry (header blocks, bodies, details) declares its own namespaces, so that a message does not
+//! name those of all other operations of its service.
+
+mod error;
+pub(crate) mod escape;
+mod machine;
+pub(crate) mod program;
+mod scope;
+
+pub use error::{Error, ErrorKind};
+
+use crate::index::{self, Index};
+use crate::record::Record;
+
+use machine::Machine;
+
+/// How messages are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EncodeOptions {
+    /// Whether the text begins with `<?xml version="1.0" encoding="UTF-8"?>`.
+    pub declaration: bool,
+    /// How many elements of types that are not flat may lie in one another.
+    pub depth: usize,
+}
+
+impl Default for EncodeOptions {
+    /// With an XML declaration; a depth of 1024, as readers allow.
+    fn default() -> Self {
+        Self {
+            declaration: true,
+            depth: 1024,
+        }
+    }
+}
+
+impl EncodeOptions {
+    /// The defaults without the XML declaration.
+    pub fn without_declaration() -> Self {
+        Self {
+            declaration: false,
+            ..Self::default()
+        }
+    }
+}
+
+/// Appends the text of a Record, with an XML declaration.
+///
+/// # Errors
+/// When the Record holds what XML cannot carry, or was not made by its Plan.
+pub fn encode(record: &Record, out: &mut Vec<u8>) -> Result<(), Error> {
+    Encoder::default().encode(record, out)
+}
+
+/// Writes Records as text.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Encoder {
+    options: EncodeOptions,
+}
+
+impl Encoder {
+    /// An encoder with these options.
+    pub fn new(options: EncodeOptions) -> Self {
+        Self { options }
+    }
+
+    /// Appends the text of a Record.
+    ///
+    /// # Errors
+    /// When the Record holds what XML cannot carry, or was not made by its Plan. What was written by
+    /// then is taken back.
+    pub fn encode(&self, record: &Record, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.run(record, out, ())
+    }
+
+    /// Appends the text of a Record and notes where each value stands, counted from the first byte appended.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode), and if the text is longer than 4 GiB.
+    pub fn encode_indexed(
+        &self,
+        record: &Record,
+        out: &mut Vec<u8>,
+        index: &mut Index,
+    ) -> Result<(), Error> {
+        index.clear();
+        let start = out.len();
+        self.run(record, out, &mut *index)?;
+        if u32::try_from(out.len() - start).is_err() {
+            out.truncate(start);
+            index.clear();
+            return Err(Error::new(ErrorKind::TooLongForIndex, 0, String::new()));
+        }
+        Ok(())
+    }
+
+    fn run<P: index::Sink>(
+        &self,
+        record: &Record,
+        out: &mut Vec<u8>,
+        places: P,
+    ) -> Result<(), Error> {
+        let program = record.plan.program();
+        let start = out.len();
+        // A guess that is right for numbers saves the first few times the buffer would grow.
+        out.reserve(256 + record.slots.len() * 16 + record.heap.len());
+        if self.options.declaration {
+            out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>");
+        }
+        let mut machine = Machine::new(record, program, out, start, places, self.options.depth);
+        let result = machine.element(record.root);
+        let slot = machine.at.saturating_sub(1);
+        result.map_err(|kind| {
+            out.truncate(start);
+            Error::new(kind, slot, crate::path::of_slot(record, slot))
+        })
+    }
+}

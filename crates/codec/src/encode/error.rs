@@ -1,0 +1,76 @@
+//! Why a Record could not be written.
+
+use std::fmt;
+
+/// A Record that could not be written, and where in it.
+///
+/// The text written so far stays where it was written; it is not a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    kind: ErrorKind,
+    slot: usize,
+    path: String,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A character that XML cannot carry, not even as a reference.
+    Character(u32),
+    /// The slots are not what the Plan says they are: the Record was not made by it.
+    Misfit,
+    /// A QName whose local part is no name.
+    Name(String),
+    /// Attributes or a fragment kept as XML that are not XML.
+    Fragment,
+    /// More elements in one another than [`EncodeOptions::depth`](super::EncodeOptions::depth).
+    Depth(usize),
+    /// The text is longer than 4 GiB, which is all that an Index can count.
+    TooLongForIndex,
+}
+
+impl Error {
+    pub(super) fn new(kind: ErrorKind, slot: usize, path: String) -> Self {
+        Self { kind, slot, path }
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.kind
+    }
+
+    /// The slot of the Record that could not be written.
+    pub fn slot(&self) -> usize {
+        self.slot
+    }
+
+    /// The path of the element, such as `/order/item[3]/note`; empty if it is not known.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ErrorKind::Character(code) => write!(f, "XML cannot carry U+{code:04X}")?,
+            ErrorKind::Misfit => f.write_str("the record does not fit its plan")?,
+            ErrorKind::Name(name) => write!(f, "{name:?} is not an expanded name")?,
+            ErrorKind::Fragment => f.write_str("what was kept as XML is not well-formed")?,
+            ErrorKind::Depth(limit) => write!(
+                f,
+                "more than {limit} elements in one another (limit `depth`)"
+            )?,
+            ErrorKind::TooLongForIndex => {
+                f.write_str("the message is longer than the 4 GiB an index can count")?;
+            }
+        }
+        match self.path.as_str() {
+            "" => write!(f, " (slot {})", self.slot),
+            path => write!(f, " at {path} (slot {})", self.slot),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

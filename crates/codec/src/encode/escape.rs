@@ -1,0 +1,107 @@
+//! Text as character data and as attribute values: what markup would take for its own is replaced
+//! by a reference.
+
+use bsoap_xml::scan;
+
+/// XML cannot carry this character, not even as a reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BadCharacter(pub(crate) u32);
+
+/// Appends `text` as character data.
+#[inline]
+pub(crate) fn text(text: &[u8], out: &mut Vec<u8>) -> Result<(), BadCharacter> {
+    let clean = scan::find_text_escape(text);
+    out.extend_from_slice(&text[..clean]);
+    if clean == text.len() {
+        Ok(())
+    } else {
+        rest(&text[clean..], out, scan::find_text_escape)
+    }
+}
+
+/// Appends `text` as what stands between the double quotes of an attribute.
+#[inline]
+pub(crate) fn value(text: &[u8], out: &mut Vec<u8>) -> Result<(), BadCharacter> {
+    let clean = scan::find_value_escape(text);
+    out.extend_from_slice(&text[..clean]);
+    if clean == text.len() {
+        Ok(())
+    } else {
+        rest(&text[clean..], out, scan::find_value_escape)
+    }
+}
+
+/// The rest, from a byte that has to be looked at.
+fn rest(mut text: &[u8], out: &mut Vec<u8>, find: fn(&[u8]) -> usize) -> Result<(), BadCharacter> {
+    while let Some(&byte) = text.first() {
+        let reference: &[u8] = match byte {
+            b'<' => b"&lt;",
+            b'>' => b"&gt;",
+            b'&' => b"&amp;",
+            b'"' => b"&quot;",
+            // A reader would turn them into line feeds and spaces (XML 1.0 §2.11, §3.3.3).
+            b'\t' => b"&#9;",
+            b'\n' => b"&#10;",
+            b'\r' => b"&#13;",
+            0..b' ' => return Err(BadCharacter(byte.into())),
+            _ => &[],
+        };
+        if reference.is_empty() {
+            // U+FFFE and U+FFFF are EF BF BE and EF BF BF.
+            if let [0xef, 0xbf, last @ (0xbe | 0xbf), ..] = text {
+                return Err(BadCharacter(0xff40 | u32::from(*last)));
+            }
+            out.push(byte);
+        } else {
+            out.extend_from_slice(reference);
+        }
+        text = &text[1..];
+        let clean = find(text);
+        out.extend_from_slice(&text[..clean]);
+        text = &text[clean..];
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(
+        with: fn(&[u8], &mut Vec<u8>) -> Result<(), BadCharacter>,
+        input: &str,
+    ) -> Result<String, BadCharacter> {
+        let mut out = Vec::new();
+        with(input.as_bytes(), &mut out)?;
+        Ok(String::from_utf8(out).unwrap())
+    }
+
+    #[test]
+    fn what_markup_would_take_for_its_own_becomes_a_reference() {
+        assert_eq!(
+            escaped(text, "a<b>&c\"\t\n\r").unwrap(),
+            "a&lt;b&gt;&amp;c\"\t\n&#13;"
+        );
+        assert_eq!(
+            escaped(value, "a<b>&c\"'\t\n\r").unwrap(),
+            "a&lt;b&gt;&amp;c&quot;'&#9;&#10;&#13;"
+        );
+        assert_eq!(
+            escaped(text, "größe \u{fffd} ﷺ 𝄞").unwrap(),
+            "größe \u{fffd} ﷺ 𝄞"
+        );
+    }
+
+    #[test]
+    fn characters_that_xml_cannot_carry_are_refused() {
+        for code in [0, 1, 8, 0xb, 0xc, 0x1f, 0xfffe, 0xffff] {
+            let input = format!(
+                "some text of more than sixteen bytes {}",
+                char::from_u32(code).unwrap()
+            );
+            assert_eq!(escaped(text, &input), Err(BadCharacter(code)));
+            assert_eq!(escaped(value, &input), Err(BadCharacter(code)));
+        }
+        assert_eq!(escaped(text, "\u{7f}\u{85}").unwrap(), "\u{7f}\u{85}");
+    }
+}

@@ -1,0 +1,629 @@
+//! The machine that runs a [`Program`] over a Record. Its stack is its own, so the depth of a
+//! message does not matter to it.
+
+use bsoap_datatypes::{binary, boolean, double, float, integer};
+
+use crate::index;
+use crate::kept;
+use crate::plan::{ElementId, LeafId, LeafKind, Plan, TypeId};
+use crate::record::{Record, heap_range, marker};
+
+use super::error::ErrorKind;
+use super::escape::{self, BadCharacter};
+use super::program::{Form, Op, PAD, Program, Span, Table};
+use super::scope::Scope;
+
+/// Rows of a table formatted into reserved space at once.
+const BLOCK: usize = 64;
+
+/// Where to go when a type's instructions, or an occurrence, are done.
+#[derive(Clone, Copy, Debug)]
+enum Frame {
+    /// Back to the instruction after the call.
+    Return(u32),
+    /// So many occurrences are left, this one included.
+    Repeat(u64),
+}
+
+pub(super) struct Machine<'r, 'o, P> {
+    plan: &'r Plan,
+    program: &'r Program,
+    slots: &'r [u64],
+    heap: &'r [u8],
+    /// The next slot.
+    pub(super) at: usize,
+    out: &'o mut Vec<u8>,
+    /// Where in `out` the message starts.
+    start: usize,
+    places: P,
+    scope: Scope<'r>,
+    stack: Vec<Frame>,
+    depth: usize,
+    max_depth: usize,
+}
+
+impl From<BadCharacter> for ErrorKind {
+    fn from(bad: BadCharacter) -> Self {
+        Self::Character(bad.0)
+    }
+}
+
+type Result<T> = std::result::Result<T, ErrorKind>;
+
+impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
+    pub(super) fn new(
+        record: &'r Record,
+        program: &'r Program,
+        out: &'o mut Vec<u8>,
+        start: usize,
+        places: P,
+        max_depth: usize,
+    ) -> Self {
+        let plan = record.plan.as_ref();
+        Self {
+            plan,
+            program,
+            slots: &record.slots,
+            heap: &record.heap,
+            at: 0,
+            out,
+            start,
+            places,
+            scope: Scope::new(plan, program),
+            stack: Vec::new(),
+            depth: 0,
+            max_depth,
+        }
+    }
+
+    /// Writes the root element with all its slots.
+    pub(super) fn element(&mut self, root: ElementId) -> Result<()> {
+        let element = self
+            .plan
+            .elements
+            .get(root.index())
+            .ok_or(ErrorKind::Misfit)?;
+        self.scope.enter();
+        let (nil, ty) = if element.has_state {
+            self.state(root)?.ok_or(ErrorKind::Misfit)?
+        } else {
+            (false, element.ty)
+        };
+        self.out.extend_from_slice(&element.open_tag);
+        for &namespace in self.program.namespaces_of(self.plan, root) {
+            self.scope.declare(namespace, self.out);
+        }
+        self.actual_type(element.ty, ty)?;
+        if nil {
+            self.nil(root)?;
+            self.out.extend_from_slice(b">");
+        } else {
+            self.run(ty)?;
+        }
+        self.out.extend_from_slice(&element.close_tag);
+        if self.at == self.slots.len() {
+            Ok(())
+        } else {
+            Err(ErrorKind::Misfit)
+        }
+    }
+
+    /// Runs the instructions of a type until it returns.
+    fn run(&mut self, ty: TypeId) -> Result<()> {
+        let program = self.program;
+        let mut pc = self.entry(ty)?;
+        loop {
+            let op = program.ops[pc as usize];
+            pc += 1;
+            match op {
+                Op::Literal(span) => self.literal(span),
+                Op::Leaf(form) => self.leaf(form)?,
+                Op::Fragment => self.fragment()?,
+                Op::Attribute { open, form } => self.attribute(open, form)?,
+                Op::OptionalAttribute { open, form } => match self.next()? {
+                    marker::PRESENT => self.attribute(open, form)?,
+                    marker::ABSENT | marker::DEFAULTED => self.pass(form)?,
+                    _ => return Err(ErrorKind::Misfit),
+                },
+                Op::AnyAttribute => self.any_attribute()?,
+                Op::DeclareNames(form) => self.declare_names(form)?,
+                Op::Optional { absent } => {
+                    if !self.is_present()? {
+                        pc = absent;
+                    }
+                }
+                Op::OptionalValue { absent } => {
+                    if !self.is_present()? {
+                        self.next()?;
+                        pc = absent;
+                    }
+                }
+                Op::State {
+                    element,
+                    done,
+                    scoped,
+                }
+                | Op::OptionalState {
+                    element,
+                    done,
+                    scoped,
+                } => match self.state(element)? {
+                    Some(state) => pc = self.enter(element, state, scoped, pc)?,
+                    None if matches!(op, Op::OptionalState { .. }) => {
+                        if self.plan.element(element).is_scalar {
+                            self.next()?;
+                        }
+                        pc = done;
+                    }
+                    None => return Err(ErrorKind::Misfit),
+                },
+                Op::Repeat { done } => match self.next()? {
+                    0 => pc = done,
+                    count => self.stack.push(Frame::Repeat(count)),
+                },
+                Op::Again { body } => match self.stack.last_mut() {
+                    Some(Frame::Repeat(left @ 2..)) => {
+                        *left -= 1;
+                        pc = body;
+                    }
+                    _ => drop(self.stack.pop()),
+                },
+                Op::Choice { targets, count } => {
+                    let branch = self.next()?;
+                    if branch >= u64::from(count) {
+                        return Err(ErrorKind::Misfit);
+                    }
+                    pc = program.targets[targets as usize + branch as usize];
+                }
+                Op::Rows(table) => self.rows(&program.tables[table as usize])?,
+                Op::Jump(to) => pc = to,
+                Op::Call(ty) => {
+                    self.call(pc)?;
+                    pc = self.entry(ty)?;
+                }
+                Op::Return => match self.stack.pop() {
+                    Some(Frame::Return(to)) => {
+                        self.depth -= 1;
+                        pc = to;
+                    }
+                    _ => return Ok(()),
+                },
+                Op::Enter => self.scope.enter(),
+                Op::Leave => self.scope.leave(),
+                Op::Declare(element) => {
+                    for &namespace in program.namespaces_of(self.plan, element) {
+                        self.scope.declare(namespace, self.out);
+                    }
+                }
+                Op::Misfit => return Err(ErrorKind::Misfit),
+            }
+        }
+    }
+
+    fn entry(&self, ty: TypeId) -> Result<u32> {
+        self.program
+            .types
+            .get(ty.index())
+            .copied()
+            .ok_or(ErrorKind::Misfit)
+    }
+
+    fn call(&mut self, back: u32) -> Result<()> {
+        if self.depth >= self.max_depth {
+            return Err(ErrorKind::Depth(self.max_depth));
+        }
+        self.depth += 1;
+        self.stack.push(Frame::Return(back));
+        Ok(())
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<u64> {
+        let slot = *self.slots.get(self.at).ok_or(ErrorKind::Misfit)?;
+        self.at += 1;
+        Ok(slot)
+    }
+
+    fn is_present(&mut self) -> Result<bool> {
+        match self.next()? {
+            marker::ABSENT => Ok(false),
+            marker::PRESENT => Ok(true),
+            _ => Err(ErrorKind::Misfit),
+        }
+    }
+
+    #[inline]
+    fn literal(&mut self, span: Span) {
+        match self.program.padded(span) {
+            Some((bytes, length)) => {
+                // A copy of fixed size and a new length cost less than a copy of varying size.
+                let end = self.out.len() + length;
+                self.out.extend_from_slice(bytes);
+                self.out.truncate(end);
+            }
+            None => self.out.extend_from_slice(self.program.literal(span)),
+        }
+    }
+
+    /// Presence and actual type in a state marker; `None` if absent.
+    fn state(&mut self, id: ElementId) -> Result<Option<(bool, TypeId)>> {
+        let state = self.next()?;
+        let element = self.plan.element(id);
+        let nil = match marker::presence(state) {
+            marker::ABSENT => return Ok(None),
+            marker::PRESENT => false,
+            marker::NIL if element.nillable => true,
+            _ => return Err(ErrorKind::Misfit),
+        };
+        let ty = marker::actual_type(state);
+        let admitted = ty == element.ty || self.plan.ty(element.ty).alternatives.contains(&ty);
+        if admitted {
+            Ok(Some((nil, ty)))
+        } else {
+            Err(ErrorKind::Misfit)
+        }
+    }
+
+    /// Writes the start of an element with a state, as far as its type's instructions do not.
+    fn enter(
+        &mut self,
+        id: ElementId,
+        (nil, ty): (bool, TypeId),
+        scoped: bool,
+        pc: u32,
+    ) -> Result<u32> {
+        let element = self.plan.element(id);
+        if scoped {
+            self.scope.enter();
+        }
+        self.out.extend_from_slice(&element.open_tag);
+        if scoped && self.program.is_scope[id.index()] {
+            for &namespace in self.program.namespaces_of(self.plan, id) {
+                self.scope.declare(namespace, self.out);
+            }
+        }
+        self.actual_type(element.ty, ty)?;
+        if nil {
+            self.nil(id)?;
+            self.out.extend_from_slice(b">");
+            Ok(pc)
+        } else {
+            self.call(pc)?;
+            self.entry(ty)
+        }
+    }
+
+    /// `xsi:type`, where the actual type is not the declared one.
+    fn actual_type(&mut self, declared: TypeId, actual: TypeId) -> Result<()> {
+        if declared == actual {
+            return Ok(());
+        }
+        let name = self.plan.ty(actual).name.ok_or(ErrorKind::Misfit)?;
+        for &namespace in self.program.namespaces_of_type(self.plan, actual) {
+            self.scope.declare(namespace, self.out);
+        }
+        self.scope.declare(self.program.xsi, self.out);
+        let namespace = self.plan.vocabulary.namespace(name);
+        self.scope.bind(namespace, self.out);
+        self.xsi(b"type");
+        self.prefixed(namespace, self.plan.vocabulary.local(name));
+        self.out.push(b'"');
+        Ok(())
+    }
+
+    /// `xsi:nil`, and past the value a scalar keeps.
+    fn nil(&mut self, id: ElementId) -> Result<()> {
+        self.scope.declare(self.program.xsi, self.out);
+        self.xsi(b"nil");
+        self.out.extend_from_slice(b"true\"");
+        if self.plan.element(id).is_scalar {
+            self.next()?;
+        }
+        Ok(())
+    }
+
+    fn xsi(&mut self, local: &[u8]) {
+        self.out.push(b' ');
+        self.out
+            .extend_from_slice(self.program.xsi_prefix.as_bytes());
+        self.out.push(b':');
+        self.out.extend_from_slice(local);
+        self.out.extend_from_slice(b"=\"");
+    }
+
+    fn prefixed(&mut self, namespace: &str, local: &str) {
+        let prefix = self.scope.prefix(namespace).unwrap_or_default();
+        if !prefix.is_empty() {
+            self.out.extend_from_slice(prefix.as_bytes());
+            self.out.push(b':');
+        }
+        self.out.extend_from_slice(local.as_bytes());
+    }
+}
+
+/// Values.
+impl<'r, P: index::Sink> Machine<'r, '_, P> {
+    #[inline]
+    fn leaf(&mut self, form: Form) -> Result<()> {
+        if let Form::List(item) = form {
+            return self.list(item, false);
+        }
+        let slot = self.next()?;
+        self.value(form, slot, false)
+    }
+
+    /// Writes one value and tells its place.
+    #[inline]
+    fn value(&mut self, form: Form, slot: u64, in_attribute: bool) -> Result<()> {
+        let begin = self.out.len();
+        match form {
+            Form::Text => {
+                let text = self.octets(slot)?;
+                if in_attribute {
+                    escape::value(text, self.out)?;
+                } else {
+                    escape::text(text, self.out)?;
+                }
+            }
+            Form::Base64 => binary::write_base64(self.octets(slot)?, self.out),
+            Form::Hex => binary::write_hex(self.octets(slot)?, self.out),
+            Form::Name => self.name(slot)?,
+            Form::List(_) => return Err(ErrorKind::Misfit),
+            _ => {
+                let mut text = [0; 32];
+                let length = number(form, slot, &mut text);
+                self.out.extend_from_slice(&text);
+                self.out.truncate(begin + length);
+            }
+        }
+        if P::LISTENS {
+            self.places.place(
+                self.at - 1,
+                (begin - self.start) as u64,
+                self.out.len() - begin,
+            );
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, item: LeafId, in_attribute: bool) -> Result<()> {
+        let form = Form::of(self.plan.leaf(item).kind);
+        let count_slot = self.at;
+        let begin = self.out.len();
+        let count = self.next()?;
+        for index in 0..count {
+            if index > 0 {
+                self.out.push(b' ');
+            }
+            let slot = self.next()?;
+            self.value(form, slot, in_attribute)?;
+        }
+        if P::LISTENS {
+            // The list as a whole.
+            self.places.place(
+                count_slot,
+                (begin - self.start) as u64,
+                self.out.len() - begin,
+            );
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn octets(&self, slot: u64) -> Result<&'r [u8]> {
+        let (start, length) = heap_range(slot);
+        self.heap
+            .get(start..start + length)
+            .ok_or(ErrorKind::Misfit)
+    }
+
+    fn text(&self, slot: u64) -> Result<&'r str> {
+        std::str::from_utf8(self.octets(slot)?).map_err(|_| ErrorKind::Misfit)
+    }
+
+    fn attribute(&mut self, open: Span, form: Form) -> Result<()> {
+        self.names(form, |machine, uri| machine.scope.bind(uri, machine.out))?;
+        self.literal(open);
+        if let Form::List(item) = form {
+            self.list(item, true)?;
+        } else {
+            let slot = self.next()?;
+            self.value(form, slot, true)?;
+        }
+        self.out.push(b'"');
+        Ok(())
+    }
+
+    /// Goes past the value of an attribute that is not written.
+    fn pass(&mut self, form: Form) -> Result<()> {
+        let first = self.next()?;
+        if let Form::List(_) = form {
+            let items = usize::try_from(first).map_err(|_| ErrorKind::Misfit)?;
+            self.at = self
+                .at
+                .checked_add(items)
+                .filter(|&at| at <= self.slots.len())
+                .ok_or(ErrorKind::Misfit)?;
+        }
+        Ok(())
+    }
+
+    fn fragment(&mut self) -> Result<()> {
+        let slot = self.next()?;
+        let begin = self.out.len();
+        self.out.extend_from_slice(self.octets(slot)?);
+        if P::LISTENS {
+            self.places.place(
+                self.at - 1,
+                (begin - self.start) as u64,
+                self.out.len() - begin,
+            );
+        }
+        Ok(())
+    }
+
+    fn any_attribute(&mut self) -> Result<()> {
+        let slot = self.next()?;
+        for kept in kept::attributes(self.text(slot)?).ok_or(ErrorKind::Fragment)? {
+            self.scope.bind(&kept.namespace, self.out);
+            if let Some((namespace, _)) = &kept.type_name {
+                self.scope.bind(namespace, self.out);
+            }
+            self.out.push(b' ');
+            self.prefixed(&kept.namespace, kept.local);
+            self.out.extend_from_slice(b"=\"");
+            match &kept.type_name {
+                Some((namespace, local)) => self.prefixed(namespace, local),
+                None => escape::value(kept.value().as_bytes(), self.out)?,
+            }
+            self.out.push(b'"');
+        }
+        Ok(())
+    }
+
+    fn declare_names(&mut self, form: Form) -> Result<()> {
+        self.names(form, |machine, uri| machine.scope.bind(uri, machine.out))
+    }
+
+    /// Shows the namespaces of the QNames that come next, without going past them.
+    fn names(&mut self, form: Form, mut see: impl FnMut(&mut Self, &str)) -> Result<()> {
+        let slots = match form {
+            Form::Name => self.slots.get(self.at..self.at + 1),
+            Form::List(item) if self.plan.leaf(item).kind == LeafKind::Name => {
+                let count = *self.slots.get(self.at).ok_or(ErrorKind::Misfit)?;
+                let rest = &self.slots[self.at + 1..];
+                usize::try_from(count)
+                    .ok()
+                    .and_then(|count| rest.get(..count))
+            }
+            _ => return Ok(()),
+        };
+        for &slot in slots.ok_or(ErrorKind::Misfit)? {
+            let (namespace, _) = expanded(self.text(slot)?)?;
+            see(self, namespace);
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, slot: u64) -> Result<()> {
+        let (namespace, local) = expanded(self.text(slot)?)?;
+        self.prefixed(namespace, local);
+        Ok(())
+    }
+}
+
+/// Namespace and local name of `{namespace}local`.
+fn expanded(name: &str) -> Result<(&str, &str)> {
+    let (namespace, local) = match name.strip_prefix('{') {
+        Some(rest) => rest
+            .split_once('}')
+            .ok_or_else(|| ErrorKind::Name(name.to_owned()))?,
+        None => ("", name),
+    };
+    if bsoap_xml::is_ncname(local) {
+        Ok((namespace, local))
+    } else {
+        Err(ErrorKind::Name(name.to_owned()))
+    }
+}
+
+/// Writes a number of at most 24 bytes and returns its length.
+#[inline(always)]
+fn number(form: Form, slot: u64, out: &mut [u8; 32]) -> usize {
+    match form {
+        Form::Double => double::format(f64::from_bits(slot), out),
+        Form::Float => float::format(f32::from_bits(slot as u32), out),
+        Form::Signed => integer::format_i64(slot as i64, out),
+        Form::Unsigned => integer::format_u64(slot, out),
+        _ => {
+            let text = boolean::text(slot != 0).as_bytes();
+            out[..text.len()].copy_from_slice(text);
+            text.len()
+        }
+    }
+}
+
+/// Tables.
+impl<P: index::Sink> Machine<'_, '_, P> {
+    fn rows(&mut self, table: &Table) -> Result<()> {
+        let count = usize::try_from(self.next()?).map_err(|_| ErrorKind::Misfit)?;
+        let slots = count
+            .checked_mul(table.cells.len())
+            .and_then(|length| self.slots[self.at..].get(..length))
+            .ok_or(ErrorKind::Misfit)?;
+        if count == 0 {
+            return Ok(());
+        }
+        self.literal(table.first);
+        let begin = self.at;
+        match table.cells.as_slice() {
+            [(_, Form::Double)] => self.blocks(table, slots, |slot, _, out| {
+                double::format(f64::from_bits(slot), out)
+            }),
+            [(_, Form::Signed)] => self.blocks(table, slots, |slot, _, out| {
+                integer::format_i64(slot as i64, out)
+            }),
+            _ => self.blocks(table, slots, |slot, form, out| number(form, slot, out)),
+        }
+        self.at = begin + slots.len();
+        // The last row is followed by what stands between rows: take that back.
+        self.out
+            .truncate(self.out.len() - self.program.literal(table.between).len());
+        self.literal(table.last);
+        Ok(())
+    }
+
+    /// Formats rows, each followed by what stands between rows, straight into reserved space.
+    #[inline(always)]
+    fn blocks(
+        &mut self,
+        table: &Table,
+        slots: &[u64],
+        format: impl Fn(u64, Form, &mut [u8; 32]) -> usize,
+    ) {
+        let program = self.program;
+        let per_row = table.cells.len();
+        for rows in slots.chunks(BLOCK * per_row) {
+            let begin = self.out.len();
+            self.out
+                .resize(begin + rows.len() / per_row * table.room + PAD, 0);
+            let window = &mut self.out[begin..];
+            let mut end = 0;
+            for row in rows.chunks_exact(per_row) {
+                for (index, (&slot, &(before, form))) in row.iter().zip(&table.cells).enumerate() {
+                    if index > 0 {
+                        end += copy(program, before, window, end);
+                    }
+                    let Some(room) = window[end..].first_chunk_mut() else {
+                        unreachable!("a row has its room")
+                    };
+                    let length = format(slot, form, room);
+                    if P::LISTENS {
+                        self.places
+                            .place(self.at, (begin + end - self.start) as u64, length);
+                        self.at += 1;
+                    }
+                    end += length;
+                }
+                end += copy(program, table.between, window, end);
+            }
+            self.out.truncate(begin + end);
+        }
+    }
+}
+
+/// Copies a literal to `window[at..]`, with a fixed size if it is short, and returns its length.
+#[inline(always)]
+fn copy(program: &Program, span: Span, window: &mut [u8], at: usize) -> usize {
+    match program.padded(span) {
+        Some((bytes, length)) => {
+            window[at..at + PAD].copy_from_slice(bytes);
+            length
+        }
+        None => {
+            let bytes = program.literal(span);
+            window[at..at + bytes.len()].copy_from_slice(bytes);
+            bytes.len()
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Which namespaces are declared where the encoder is, and under which prefix.
+
+use bsoap_xml::{NamespaceId, XML_NAMESPACE};
+
+use crate::plan::Plan;
+
+use super::program::{Program, XSI, declare};
+
+/// The declarations in scope.
+#[derive(Debug)]
+pub(super) struct Scope<'p> {
+    plan: &'p Plan,
+    program: &'p Program,
+    bindings: Vec<Binding>,
+    marks: Vec<usize>,
+}
+
+#[derive(Debug)]
+enum Binding {
+    /// A namespace of the vocabulary, under the Plan's prefix.
+    Known(NamespaceId),
+    /// Any other.
+    Other { prefix: String, uri: String },
+}
+
+impl<'p> Scope<'p> {
+    pub(super) fn new(plan: &'p Plan, program: &'p Program) -> Self {
+        Self {
+            plan,
+            program,
+            bindings: Vec::new(),
+            marks: Vec::new(),
+        }
+    }
+
+    /// A start tag begins that may declare namespaces.
+    #[inline]
+    pub(super) fn enter(&mut self) {
+        self.marks.push(self.bindings.len());
+    }
+
+    /// Its element has ended.
+    #[inline]
+    pub(super) fn leave(&mut self) {
+        self.bindings.truncate(self.marks.pop().unwrap_or(0));
+    }
+
+    /// Declares a namespace of the vocabulary in the start tag being written, if it is not in scope.
+    pub(super) fn declare(&mut self, id: NamespaceId, out: &mut Vec<u8>) {
+        if !self
+            .bindings
+            .iter()
+            .any(|binding| matches!(binding, Binding::Known(known) if *known == id))
+        {
+            self.bindings.push(Binding::Known(id));
+            out.extend_from_slice(&self.program.declarations[id.0 as usize]);
+        }
+    }
+
+    /// Sees to it, in the start tag being written, that a namespace has a prefix.
+    pub(super) fn bind(&mut self, uri: &str, out: &mut Vec<u8>) {
+        if self.prefix(uri).is_some() {
+            return;
+        }
+        if let Some(id) = self.known(uri) {
+            return self.declare(id, out);
+        }
+        let others = self.bindings.iter().filter_map(|binding| match binding {
+            Binding::Other { prefix, .. } => Some(prefix),
+            Binding::Known(_) => None,
+        });
+        let taken: Vec<&String> = others
+            .chain(&self.plan.prefixes)
+            .chain([&self.program.xsi_prefix])
+            .collect();
+        let mut candidates = (1..).map(|n| format!("q{n}"));
+        let prefix = candidates
+            .find(|prefix| !taken.contains(&prefix))
+            .expect("there are more numbers than prefixes");
+        declare(&prefix, uri, out);
+        self.bindings.push(Binding::Other {
+            prefix,
+            uri: uri.to_owned(),
+        });
+    }
+
+    /// The prefix a namespace has here (the empty one for no namespace), if it has one.
+    pub(super) fn prefix(&self, uri: &str) -> Option<&str> {
+        if uri.is_empty() {
+            return Some(""); // no default namespace is ever declared
+        }
+        if uri == XML_NAMESPACE {
+            return Some("xml");
+        }
+        if let Some(id) = self.known(uri) {
+            let bound = self
+                .bindings
+                .iter()
+                .any(|binding| matches!(binding, Binding::Known(known) if *known == id));
+            let prefix = if id == self.program.xsi {
+                &self.program.xsi_prefix
+            } else {
+                self.plan.prefix(id)
+            };
+            return bound.then_some(prefix);
+        }
+        self.bindings.iter().find_map(|binding| match binding {
+            Binding::Other { prefix, uri: known } if known == uri => Some(prefix.as_str()),
+            _ => None,
+        })
+    }
+
+    fn known(&self, uri: &str) -> Option<NamespaceId> {
+        if uri == XSI {
+            Some(self.program.xsi)
+        } else {
+            self.plan.vocabulary.namespace_id(uri)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! A fingerprint of how an element lies in a Record: what generated code relies on.
+
+use std::collections::HashMap;
+
+use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
+
+impl Plan {
+    /// A number that tells one layout from another: of the names, types, markers and leaves of all
+    /// that an element can contain. Equal layouts have equal fingerprints in every process; it is no
+    /// proof against forgery.
+    pub fn fingerprint(&self, element: ElementId) -> u64 {
+        let mut known = self
+            .derived
+            .fingerprints
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        *known
+            .entry(element)
+            .or_insert_with(|| Fingerprint::of(self, element))
+    }
+}
+
+/// FNV-1a over a description, type after type in the order they are met.
+struct Fingerprint<'p> {
+    plan: &'p Plan,
+    hash: u64,
+    /// Types by the order they were met in.
+    met: HashMap<TypeId, u64>,
+    todo: Vec<TypeId>,
+}
+
+impl<'p> Fingerprint<'p> {
+    fn of(plan: &'p Plan, element: ElementId) -> u64 {
+        let mut this = Self {
+            plan,
+            hash: 0xcbf2_9ce4_8422_2325,
+            met: HashMap::new(),
+            todo: Vec::new(),
+        };
+        this.element(element);
+        let mut next = 0;
+        while let Some(&ty) = this.todo.get(next) {
+            this.ty(ty);
+            next += 1;
+        }
+        this.hash
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn number(&mut self, number: u64) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    fn name(&mut self, name: bsoap_xml::NameId) {
+        self.bytes(self.plan.vocabulary.namespace(name).as_bytes());
+        self.bytes(b"\0");
+        self.bytes(self.plan.vocabulary.local(name).as_bytes());
+        self.bytes(b"\0");
+    }
+
+    fn meet(&mut self, ty: TypeId) {
+        let next = self.met.len() as u64;
+        let number = *self.met.entry(ty).or_insert(next);
+        if number == next {
+            self.todo.push(ty);
+        }
+        self.number(number);
+    }
+
+    fn element(&mut self, id: ElementId) {
+        let element = self.plan.element(id);
+        self.name(element.name);
+        self.number(
+            u64::from(element.nillable)
+                | u64::from(element.has_state) << 1
+                | u64::from(element.is_scalar) << 2,
+        );
+        self.meet(element.ty);
+        if element.has_state {
+            // State markers hold numbers of types: they have to be the same ones.
+            self.number(element.ty.0.into());
+            for &ty in &self.plan.ty(element.ty).alternatives {
+                self.number(ty.0.into());
+                self.meet(ty);
+            }
+        }
+    }
+
+    fn leaf(&mut self, id: LeafId) {
+        let mut kind = self.plan.leaf(id).kind;
+        if let LeafKind::List(item) = kind {
+            self.bytes(b"list");
+            kind = self.plan.leaf(item).kind;
+        }
+        let (tag, min, max) = match kind {
+            LeafKind::Boolean => (0, 0, 0),
+            LeafKind::Signed { min, max } => (1, min as u64, max as u64),
+            LeafKind::Unsigned { max } => (2, 0, max),
+            LeafKind::Float => (3, 0, 0),
+            LeafKind::Double => (4, 0, 0),
+            LeafKind::Text => (5, 0, 0),
+            LeafKind::Base64 => (6, 0, 0),
+            LeafKind::Hex => (7, 0, 0),
+            LeafKind::Name => (8, 0, 0),
+            LeafKind::List(_) => (9, 0, 0),
+        };
+        [tag, min, max]
+            .into_iter()
+            .for_each(|number| self.number(number));
+    }
+
+    fn ty(&mut self, id: TypeId) {
+        let ty = self.plan.ty(id);
+        for attribute in ty.attribute_ids() {
+            let attribute = self.plan.attribute(attribute);
+            self.name(attribute.name);
+            self.number(u64::from(attribute.required));
+            self.leaf(attribute.leaf);
+        }
+        self.number(u64::from(ty.any_attribute.is_some()));
+        match &ty.content {
+            Content::Empty => self.bytes(b"empty"),
+            Content::Simple(leaf) => self.leaf(*leaf),
+            Content::Particle(particle) => self.particle(*particle),
+            Content::Mixed { elements, .. } => {
+                self.bytes(b"mixed");
+                self.plan
+                    .group(elements)
+                    .iter()
+                    .for_each(|&particle| self.particle(particle));
+            }
+            Content::Any => self.bytes(b"any"),
+        }
+    }
+
+    /// (Groups nest no deeper than a schema document does.)
+    fn particle(&mut self, id: ParticleId) {
+        let particle = self.plan.particle(id);
+        self.number(u64::from(particle.min == 0) | u64::from(particle.repeats()) << 1);
+        match &particle.term {
+            Term::Element(element) => {
+                self.bytes(b"element");
+                self.element(*element);
+            }
+            Term::Sequence(_) => self.bytes(b"sequence"),
+            Term::Choice(_) => self.bytes(b"choice"),
+            Term::All(_) => self.bytes(b"all"),
+            Term::Any(_) => self.bytes(b"wildcard"),
+        }
+        let children = self.plan.children_of(id);
+        self.number(children.len() as u64);
+        children.iter().for_each(|&child| self.particle(child));
+    }
+}

@@ -1,0 +1,301 @@
+//! Rust values → slots, for generated code.
+//!
+//! Generated code knows the layout of its types (`docs/design/record-layout.md`), so packing is
+//! writing slots one after the other, in schema order, with nothing in between. That is only right
+//! for the Plan the code was generated for: a [`fingerprint`](Plan::fingerprint) of the layout is
+//! compared before, and code without one is checked after.
+//!
+//! ```
+//! use bsoap_codec::{Pack, Packer};
+//!
+//! /// `{int x, int y, double value, string note?}`
+//! struct Point { x: i32, y: i32, value: f64, note: Option<String> }
+//!
+//! impl Pack for Point {
+//!     fn pack(&self, packer: &mut Packer<'_>) {
+//!         packer.value(&self.x);
+//!         packer.value(&self.y);
+//!         packer.value(&self.value);
+//!         packer.optional_value(&self.note);
+//!     }
+//! }
+//! ```
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::plan::{ElementId, Plan, TypeId};
+use crate::record::{HeapFull, Record, Scalar, marker};
+use crate::walk::Walk;
+
+/// A Rust value that can be laid into a Record.
+pub trait Pack {
+    /// Appends the slots of the value: those of attributes, then those of content, or the one of a
+    /// simple value.
+    fn pack(&self, packer: &mut Packer<'_>);
+
+    /// Appends the slots of many values.
+    fn pack_all(values: &[Self], packer: &mut Packer<'_>)
+    where
+        Self: Sized,
+    {
+        values.iter().for_each(|value| value.pack(packer));
+    }
+
+    /// The [fingerprint](Plan::fingerprint) of the element this code was generated for, if it was
+    /// generated for one.
+    fn fingerprint(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Why a Rust value could not be packed, or read back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PackError {
+    /// The code was generated for another schema.
+    OtherSchema,
+    /// The slots are not those of the element: the code does not fit the Plan.
+    Misfit,
+    /// More than 4 GiB of text.
+    TooLarge,
+}
+
+impl fmt::Display for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherSchema => "the code was generated for another schema: generate it again",
+            Self::Misfit => "the code does not fit the schema",
+            Self::TooLarge => "more than 4 GiB of text",
+        })
+    }
+}
+
+impl std::error::Error for PackError {}
+
+/// Makes a Record of a Rust value.
+///
+/// # Errors
+/// When the code of the value was not made for this element.
+pub fn pack(plan: &Arc<Plan>, root: ElementId, value: &dyn Pack) -> Result<Record, PackError> {
+    let mut record = Record::new(plan.clone(), root);
+    let element = plan.element(root);
+    if element.has_state {
+        record.push(marker::state(marker::PRESENT, element.ty));
+    }
+    into_record(&mut record, root, value)?;
+    Ok(record)
+}
+
+/// Appends what is in an element: its state marker has been written.
+pub(crate) fn into_record(
+    record: &mut Record,
+    id: ElementId,
+    value: &dyn Pack,
+) -> Result<(), PackError> {
+    let begin = record.slots.len();
+    let fingerprint = value.fingerprint();
+    if fingerprint.is_some_and(|fingerprint| fingerprint != record.plan.fingerprint(id)) {
+        return Err(PackError::OtherSchema);
+    }
+    let mut packer = Packer {
+        record,
+        full: false,
+    };
+    value.pack(&mut packer);
+    if packer.full {
+        return Err(PackError::TooLarge);
+    }
+    if fingerprint.is_none() || cfg!(debug_assertions) {
+        let ty = record.plan.element(id).ty;
+        let mut walk = Walk::over(record, ty, begin);
+        while walk.next().map_err(|_| PackError::Misfit)?.is_some() {}
+        if walk.at() != record.slots.len() {
+            return Err(PackError::Misfit);
+        }
+    }
+    Ok(())
+}
+
+/// Takes the slots of a Rust value, in schema order.
+#[derive(Debug)]
+pub struct Packer<'r> {
+    record: &'r mut Record,
+    /// Whether the heap had no room for something.
+    full: bool,
+}
+
+impl Packer<'_> {
+    /// A value that is there: simple content, a required attribute, a required element without a state.
+    #[inline]
+    pub fn value<T: Pack>(&mut self, value: &T) {
+        value.pack(self);
+    }
+
+    /// A number or truth value.
+    #[inline]
+    pub fn scalar<T: Scalar>(&mut self, value: T) {
+        self.record.push(value.into_slot());
+    }
+
+    /// Text: a string, decimal, date ..., or a QName as `{namespace}local`, or XML where a wildcard stands.
+    #[inline]
+    pub fn text(&mut self, text: &str) {
+        self.octets(text.as_bytes());
+    }
+
+    /// Octets of base64Binary or hexBinary.
+    #[inline]
+    pub fn octets(&mut self, octets: &[u8]) {
+        if self.record.push_octets(octets) == Err(HeapFull) {
+            self.full = true;
+        }
+    }
+
+    /// Values that repeat, or the items of a list: their count, then each.
+    #[inline]
+    pub fn array<T: Pack>(&mut self, values: &[T]) {
+        self.count(values.len());
+        T::pack_all(values, self);
+    }
+
+    /// An optional element that is not a scalar.
+    #[inline]
+    pub fn optional<T: Pack>(&mut self, value: &Option<T>) {
+        match value {
+            Some(value) => {
+                self.present();
+                value.pack(self);
+            }
+            None => self.absent(),
+        }
+    }
+
+    /// An optional element that is a scalar, or an optional attribute: its slot is there in any case.
+    #[inline]
+    pub fn optional_value<T: Pack>(&mut self, value: &Option<T>) {
+        self.optional(value);
+        if value.is_none() {
+            self.zero();
+        }
+    }
+
+    /// A nillable element that is not a scalar; nothing is nil.
+    #[inline]
+    pub fn nillable<T: Pack>(&mut self, value: &Option<T>, ty: TypeId) {
+        match value {
+            Some(value) => {
+                self.state(ty);
+                value.pack(self);
+            }
+            None => self.nil(ty),
+        }
+    }
+
+    /// A nillable element that is a scalar; nothing is nil.
+    #[inline]
+    pub fn nillable_value<T: Pack>(&mut self, value: &Option<T>, ty: TypeId) {
+        self.nillable(value, ty);
+        if value.is_none() {
+            self.zero();
+        }
+    }
+
+    /// How many of something follow.
+    #[inline]
+    pub fn count(&mut self, count: usize) {
+        self.record.push(count as u64);
+    }
+
+    /// The branch of a choice, child of an `all` or element of mixed content that follows, by its
+    /// number from 0.
+    #[inline]
+    pub fn branch(&mut self, index: u32) {
+        self.record.push(1 + u64::from(index));
+    }
+
+    /// No branch of a choice; text of mixed content.
+    #[inline]
+    pub fn no_branch(&mut self) {
+        self.zero();
+    }
+
+    /// What follows is there.
+    #[inline]
+    pub fn present(&mut self) {
+        self.record.push(marker::PRESENT);
+    }
+
+    /// What would follow is not there.
+    #[inline]
+    pub fn absent(&mut self) {
+        self.record.push(marker::ABSENT);
+    }
+
+    /// An element with a state follows, of this type.
+    #[inline]
+    pub fn state(&mut self, ty: TypeId) {
+        self.record.push(marker::state(marker::PRESENT, ty));
+    }
+
+    /// An element with a state is nil.
+    #[inline]
+    pub fn nil(&mut self, ty: TypeId) {
+        self.record.push(marker::state(marker::NIL, ty));
+    }
+
+    /// The empty slot that a scalar keeps where it is absent or nil.
+    #[inline]
+    pub fn zero(&mut self) {
+        self.record.push(0);
+    }
+}
+
+macro_rules! scalars {
+    ($($ty:ty),*) => {$(
+        impl Pack for $ty {
+            #[inline]
+            fn pack(&self, packer: &mut Packer<'_>) {
+                packer.scalar(*self);
+            }
+
+            fn pack_all(values: &[Self], packer: &mut Packer<'_>) {
+                packer.record.slots.extend(values.iter().map(|value| value.into_slot()));
+            }
+        }
+    )*};
+}
+
+scalars!(f64, f32, i64, i32, i16, i8, u64, u32, u16, u8, bool);
+
+impl Pack for String {
+    #[inline]
+    fn pack(&self, packer: &mut Packer<'_>) {
+        packer.text(self);
+    }
+}
+
+impl Pack for str {
+    #[inline]
+    fn pack(&self, packer: &mut Packer<'_>) {
+        packer.text(self);
+    }
+}
+
+impl<T: Pack> Pack for Box<T> {
+    #[inline]
+    fn pack(&self, packer: &mut Packer<'_>) {
+        (**self).pack(packer);
+    }
+}
+
+/// Octets: base64Binary or hexBinary.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Octets(pub Vec<u8>);
+
+impl Pack for Octets {
+    #[inline]
+    fn pack(&self, packer: &mut Packer<'_>) {
+        packer.octets(&self.0);
+    }
+}

@@ -1,0 +1,260 @@
+//! What a type looks like as an object: the keys of its attributes and children, and whether its
+//! children can be shown as they come.
+
+use std::collections::{HashMap, HashSet};
+
+use bsoap_xml::NameId;
+
+use crate::plan::{AttributeId, Content, ParticleId, Plan, Term, TypeId};
+
+/// The shapes of all types of a Plan.
+#[derive(Debug)]
+pub(crate) struct Shapes {
+    types: Vec<Shape>,
+    attribute_keys: Vec<Box<str>>,
+}
+
+/// What a type looks like as an object.
+#[derive(Debug, Default)]
+pub(crate) struct Shape {
+    /// Each key belongs to one particle that is reached once: children can be shown as they come.
+    pub(crate) streams: bool,
+    /// A group repeats, or is an `all`: the order of children is not known from their names.
+    pub(crate) has_order: bool,
+    /// The children by name, in schema order.
+    pub(crate) children: Vec<Child>,
+    /// Whether a wildcard is among the children.
+    pub(crate) has_any: bool,
+    /// The numbers of children by name, where there are many.
+    numbers: HashMap<NameId, usize>,
+    /// Whether two children have one local name.
+    has_twins: bool,
+    /// Whether an attribute is called `type`, so that the derived type needs another key.
+    has_type_attribute: bool,
+    /// The same of `nil`.
+    has_nil_attribute: bool,
+}
+
+/// So many children are looked through faster than a map.
+const MANY: usize = 16;
+
+/// A child element by name.
+#[derive(Debug)]
+pub(crate) struct Child {
+    pub(crate) name: NameId,
+    pub(crate) key: Box<str>,
+    /// Whether an object can hold more than one of them.
+    pub(crate) repeats: bool,
+    /// Whether it can be nil.
+    pub(crate) nillable: bool,
+}
+
+impl Shapes {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let attribute_keys = vec![Box::from(""); plan.attributes.len()];
+        let mut shapes = Self {
+            types: Vec::with_capacity(plan.types.len()),
+            attribute_keys,
+        };
+        for index in 0..plan.types.len() as u32 {
+            shapes.attributes(plan, TypeId(index));
+            let shape = shape(plan, TypeId(index));
+            shapes.types.push(shape);
+        }
+        shapes
+    }
+
+    pub(crate) fn of(&self, ty: TypeId) -> &Shape {
+        &self.types[ty.index()]
+    }
+
+    /// `@name` of an attribute.
+    pub(crate) fn attribute_key(&self, id: AttributeId) -> &str {
+        &self.attribute_keys[id.index()]
+    }
+
+    fn attributes(&mut self, plan: &Plan, ty: TypeId) {
+        let ids: Vec<_> = plan.ty(ty).attribute_ids().collect();
+        for &id in &ids {
+            let name = plan.attribute(id).name;
+            let local = plan.vocabulary.local(name);
+            let twin = ids.iter().any(|&other| {
+                other != id && plan.vocabulary.local(plan.attribute(other).name) == local
+            });
+            let namespace = plan.vocabulary.namespace(name);
+            let key = if twin && !namespace.is_empty() {
+                format!("@{{{namespace}}}{local}")
+            } else {
+                format!("@{local}")
+            };
+            self.attribute_keys[id.index()] = key.into();
+        }
+    }
+}
+
+impl Shape {
+    /// The key of a child.
+    pub(crate) fn key<'s>(&'s self, plan: &'s Plan, name: NameId) -> &'s str {
+        if !self.has_twins {
+            return plan.vocabulary.local(name);
+        }
+        self.index(name).map_or_else(
+            || plan.vocabulary.local(name),
+            |index| &self.children[index].key,
+        )
+    }
+
+    /// The number of a child among [`children`](Self::children).
+    pub(crate) fn index(&self, name: NameId) -> Option<usize> {
+        if self.children.len() > MANY {
+            self.numbers.get(&name).copied()
+        } else {
+            self.children.iter().position(|child| child.name == name)
+        }
+    }
+
+    /// Whether an object can hold more than one child of this name.
+    pub(crate) fn repeats(&self, name: NameId) -> bool {
+        self.index(name)
+            .is_some_and(|index| self.children[index].repeats)
+    }
+
+    /// The key of the derived type.
+    pub(crate) fn type_key(&self) -> &'static str {
+        if self.has_type_attribute {
+            "@xsi:type"
+        } else {
+            "@type"
+        }
+    }
+
+    /// The key that says an object is nil.
+    pub(crate) fn nil_key(&self) -> &'static str {
+        if self.has_nil_attribute {
+            "@xsi:nil"
+        } else {
+            "@nil"
+        }
+    }
+}
+
+fn shape(plan: &Plan, id: TypeId) -> Shape {
+    let ty = plan.ty(id);
+    let named = |wanted: &str| {
+        ty.attribute_ids()
+            .any(|id| plan.vocabulary.local(plan.attribute(id).name) == wanted)
+    };
+    let mut shape = Shape {
+        streams: true,
+        has_type_attribute: named("type"),
+        has_nil_attribute: named("nil"),
+        ..Shape::default()
+    };
+    let (Content::Particle(root) | Content::Mixed { particle: root, .. }) = ty.content else {
+        return shape;
+    };
+    let counts = Counts::of(plan, root);
+    let mut order = Vec::new();
+    let mut nillable = HashSet::new();
+    let mut particles = vec![root];
+    let mut wildcards = 0;
+    // How many particles have each name.
+    let mut uses: HashMap<NameId, u32> = HashMap::new();
+    while let Some(id) = particles.pop() {
+        let particle = plan.particle(id);
+        match &particle.term {
+            Term::Element(element) => {
+                let name = plan.element(*element).name;
+                *uses.entry(name).or_insert_with(|| {
+                    order.push(name);
+                    0
+                }) += 1;
+                if plan.element(*element).nillable {
+                    nillable.insert(name);
+                }
+            }
+            Term::Any(_) => wildcards += 1,
+            Term::All(_) => shape.has_order = true,
+            Term::Sequence(_) | Term::Choice(_) => shape.has_order |= particle.repeats(),
+        }
+        particles.extend(plan.children_of(id).iter().rev());
+    }
+    let mut locals: HashMap<&str, u32> = HashMap::new();
+    for &name in &order {
+        *locals.entry(plan.vocabulary.local(name)).or_default() += 1;
+    }
+    for name in order {
+        let local = plan.vocabulary.local(name);
+        let namespace = plan.vocabulary.namespace(name);
+        let is_twin = locals[local] > 1;
+        shape.has_twins |= is_twin;
+        let key = if is_twin && !namespace.is_empty() {
+            format!("{{{namespace}}}{local}")
+        } else {
+            local.to_owned()
+        };
+        let repeats = counts.get(name) > 1;
+        shape.streams &= uses[&name] == 1 || !repeats;
+        shape.numbers.insert(name, shape.children.len());
+        shape.children.push(Child {
+            name,
+            key: key.into(),
+            repeats,
+            nillable: nillable.contains(&name),
+        });
+    }
+    shape.has_any = wildcards > 0;
+    shape.streams &= !shape.has_order && wildcards <= 1;
+    shape
+}
+
+/// How many elements of each name a particle admits at most.
+struct Counts(HashMap<NameId, u64>);
+
+impl Counts {
+    fn get(&self, name: NameId) -> u64 {
+        self.0.get(&name).copied().unwrap_or(0)
+    }
+
+    /// Adds up sequences, takes the largest of choices. (Groups nest no deeper than a schema document does.)
+    fn of(plan: &Plan, id: ParticleId) -> Self {
+        let particle = plan.particle(id);
+        let mut counts: HashMap<NameId, u64> = HashMap::new();
+        if let Term::Element(element) = particle.term {
+            counts.insert(plan.element(element).name, 1);
+        }
+        let is_choice = matches!(particle.term, Term::Choice(_));
+        for &child in plan.children_of(id) {
+            for (name, count) in Self::of(plan, child).0 {
+                let known = counts.entry(name).or_default();
+                *known = if is_choice {
+                    count.max(*known)
+                } else {
+                    count.saturating_add(*known)
+                };
+            }
+        }
+        for count in counts.values_mut() {
+            *count = count.saturating_mul(particle.max.into());
+        }
+        Self(counts)
+    }
+}
+
+/// What `@type` says for an actual type in place of a declared one: its local name, or
+/// `{namespace}local` where two types share it.
+pub(crate) fn type_name(plan: &Plan, declared: TypeId, actual: TypeId) -> Option<String> {
+    let name = plan.ty(actual).name?;
+    let local = plan.vocabulary.local(name);
+    let mut names = plan
+        .ty(declared)
+        .alternatives
+        .iter()
+        .filter_map(|&other| plan.ty(other).name);
+    let is_shared = names.any(|other| other != name && plan.vocabulary.local(other) == local);
+    Some(if is_shared {
+        format!("{{{}}}{local}", plan.vocabulary.namespace(name))
+    } else {
+        local.to_owned()
+    })
+}

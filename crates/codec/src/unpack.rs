@@ -1,0 +1,270 @@
+//! Slots → Rust values, for generated code: the way back of [`pack`](crate::pack()).
+
+use crate::pack::{Octets, PackError};
+use crate::plan::TypeId;
+use crate::record::{Record, Scalar, marker};
+use crate::view::View;
+use crate::walk::octets;
+
+/// A Rust value that can be read from a Record.
+///
+/// ```
+/// use bsoap_codec::{PackError, Unpack, Unpacker};
+///
+/// struct Point { x: i32, y: i32, value: f64, note: Option<String> }
+///
+/// impl Unpack for Point {
+///     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
+///         Ok(Self { x: from.value()?, y: from.value()?, value: from.value()?, note: from.optional_value()? })
+///     }
+/// }
+/// ```
+pub trait Unpack: Sized {
+    /// Reads the slots that [`Pack::pack`](crate::Pack::pack) writes.
+    ///
+    /// # Errors
+    /// When the slots are not those of this type.
+    fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError>;
+
+    /// Reads many values.
+    ///
+    /// # Errors
+    /// As [`unpack`](Self::unpack).
+    fn unpack_all(from: &mut Unpacker<'_>, count: usize) -> Result<Vec<Self>, PackError> {
+        // A value takes a slot at least, but for empty elements.
+        let mut values = Vec::with_capacity(count.min(from.left()));
+        for _ in 0..count {
+            values.push(Self::unpack(from)?);
+        }
+        Ok(values)
+    }
+
+    /// The [fingerprint](crate::Plan::fingerprint) of the element this code was generated for, if it
+    /// was generated for one.
+    fn fingerprint() -> Option<u64> {
+        None
+    }
+}
+
+/// Whether an element that may be nil or of a derived type is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is not.
+    Absent,
+    /// It is, and nil.
+    Nil(TypeId),
+    /// It is, and its value, of this type, follows.
+    Present(TypeId),
+}
+
+impl View<'_> {
+    /// The value of this element as a Rust type.
+    ///
+    /// # Errors
+    /// When the code of the type was not generated for this element, or the element is nil.
+    pub fn unpack<T: Unpack>(&self) -> Result<T, PackError> {
+        let plan = self.record().plan();
+        match T::fingerprint() {
+            Some(fingerprint) if fingerprint != plan.fingerprint(self.element_id()) => {
+                return Err(PackError::OtherSchema);
+            }
+            _ if self.is_nil() => return Err(PackError::Misfit),
+            _ => {}
+        }
+        let mut from = Unpacker {
+            record: self.record(),
+            at: self.first_slot(),
+        };
+        T::unpack(&mut from)
+    }
+}
+
+/// Gives the slots of a Rust value, in schema order.
+#[derive(Debug)]
+pub struct Unpacker<'r> {
+    record: &'r Record,
+    at: usize,
+}
+
+type Result<T, E = PackError> = std::result::Result<T, E>;
+
+impl<'r> Unpacker<'r> {
+    #[inline]
+    fn next(&mut self) -> Result<u64> {
+        let slot = *self.record.slots.get(self.at).ok_or(PackError::Misfit)?;
+        self.at += 1;
+        Ok(slot)
+    }
+
+    fn left(&self) -> usize {
+        self.record.slots.len().saturating_sub(self.at)
+    }
+
+    /// A value that is there.
+    #[inline]
+    pub fn value<T: Unpack>(&mut self) -> Result<T> {
+        T::unpack(self)
+    }
+
+    /// A number or truth value.
+    #[inline]
+    pub fn scalar<T: Scalar>(&mut self) -> Result<T> {
+        self.next().map(T::from_slot)
+    }
+
+    /// Text.
+    #[inline]
+    pub fn text(&mut self) -> Result<&'r str> {
+        std::str::from_utf8(self.octets()?).map_err(|_| PackError::Misfit)
+    }
+
+    /// Octets.
+    #[inline]
+    pub fn octets(&mut self) -> Result<&'r [u8]> {
+        self.next()?;
+        octets(self.record, self.at - 1).ok_or(PackError::Misfit)
+    }
+
+    /// Values that repeat, or the items of a list.
+    #[inline]
+    pub fn array<T: Unpack>(&mut self) -> Result<Vec<T>> {
+        let count = self.count()?;
+        T::unpack_all(self, count)
+    }
+
+    /// An optional element that is not a scalar.
+    #[inline]
+    pub fn optional<T: Unpack>(&mut self) -> Result<Option<T>> {
+        if self.is_present()? {
+            T::unpack(self).map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// An optional element that is a scalar.
+    #[inline]
+    pub fn optional_value<T: Unpack>(&mut self) -> Result<Option<T>> {
+        let value = self.optional()?;
+        if value.is_none() {
+            self.next()?;
+        }
+        Ok(value)
+    }
+
+    /// An optional attribute; a default counts as given.
+    #[inline]
+    pub fn optional_attribute<T: Unpack>(&mut self) -> Result<Option<T>> {
+        match self.next()? {
+            marker::PRESENT | marker::DEFAULTED => T::unpack(self).map(Some),
+            marker::ABSENT => self.next().map(|_| None),
+            _ => Err(PackError::Misfit),
+        }
+    }
+
+    /// A nillable element that is not a scalar; nil is nothing.
+    #[inline]
+    pub fn nillable<T: Unpack>(&mut self) -> Result<Option<T>> {
+        match self.state()? {
+            State::Present(_) => T::unpack(self).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// A nillable element that is a scalar; nil is nothing.
+    #[inline]
+    pub fn nillable_value<T: Unpack>(&mut self) -> Result<Option<T>> {
+        let value = self.nillable()?;
+        if value.is_none() {
+            self.next()?;
+        }
+        Ok(value)
+    }
+
+    /// How many of something follow.
+    #[inline]
+    pub fn count(&mut self) -> Result<usize> {
+        usize::try_from(self.next()?).map_err(|_| PackError::Misfit)
+    }
+
+    /// The branch, child or element that follows, by its number from 0.
+    #[inline]
+    pub fn branch(&mut self) -> Result<Option<u32>> {
+        let marker = self.next()?;
+        match u32::try_from(marker) {
+            Ok(0) => Ok(None),
+            Ok(branch) => Ok(Some(branch - 1)),
+            Err(_) => Err(PackError::Misfit),
+        }
+    }
+
+    /// Whether what would follow is there.
+    #[inline]
+    pub fn is_present(&mut self) -> Result<bool> {
+        match self.next()? {
+            marker::ABSENT => Ok(false),
+            marker::PRESENT => Ok(true),
+            _ => Err(PackError::Misfit),
+        }
+    }
+
+    /// The state of an element that has one.
+    #[inline]
+    pub fn state(&mut self) -> Result<State> {
+        let slot = self.next()?;
+        let ty = marker::actual_type(slot);
+        match marker::presence(slot) {
+            marker::ABSENT => Ok(State::Absent),
+            marker::PRESENT => Ok(State::Present(ty)),
+            marker::NIL => Ok(State::Nil(ty)),
+            _ => Err(PackError::Misfit),
+        }
+    }
+
+    /// Goes past the empty slot that a scalar keeps where it is absent or nil.
+    #[inline]
+    pub fn zero(&mut self) -> Result<()> {
+        self.next().map(drop)
+    }
+}
+
+macro_rules! scalars {
+    ($($ty:ty),*) => {$(
+        impl Unpack for $ty {
+            #[inline]
+            fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
+                from.scalar()
+            }
+
+            fn unpack_all(from: &mut Unpacker<'_>, count: usize) -> Result<Vec<Self>> {
+                let end = from.at.checked_add(count).ok_or(PackError::Misfit)?;
+                let slots = from.record.slots.get(from.at..end).ok_or(PackError::Misfit)?;
+                from.at = end;
+                Ok(slots.iter().map(|&slot| Self::from_slot(slot)).collect())
+            }
+        }
+    )*};
+}
+
+scalars!(f64, f32, i64, i32, i16, i8, u64, u32, u16, u8, bool);
+
+impl Unpack for String {
+    #[inline]
+    fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
+        from.text().map(str::to_owned)
+    }
+}
+
+impl Unpack for Octets {
+    #[inline]
+    fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
+        from.octets().map(|octets| Self(octets.to_vec()))
+    }
+}
+
+impl<T: Unpack> Unpack for Box<T> {
+    #[inline]
+    fn unpack(from: &mut Unpacker<'_>) -> Result<Self> {
+        T::unpack(from).map(Self::new)
+    }
+}

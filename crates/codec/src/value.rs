@@ -1,0 +1,351 @@
+//! Values without types: what a program that knows no schema at compile time gives and gets.
+
+use indexmap::IndexMap;
+
+/// How deep values may nest, on the way in and out. Values are trees, and programs that walk them
+/// recur; no message that means something comes near.
+pub const MAX_DEPTH: usize = 256;
+
+/// A value of any type.
+///
+/// Arrays of numbers have a form of their own, without a `Value` per number.
+///
+/// ```
+/// use bsoap_codec::Value;
+///
+/// let order = Value::object([("id", Value::from(7)), ("prices", Value::from(vec![1.5, 2.25]))]);
+/// assert_eq!(order["id"].as_i64(), Some(7));
+/// assert_eq!(order["prices"].as_doubles(), Some(&[1.5, 2.25][..]));
+/// assert_eq!(order.to_json(), r#"{"id":7,"prices":[1.5,2.25]}"#);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum Value {
+    /// There, but nil; `null`.
+    #[default]
+    Nil,
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// An integer above `i64::MAX`.
+    UInt(u64),
+    /// A number of 32 bits.
+    Float(f32),
+    /// A number of 64 bits.
+    Double(f64),
+    /// Text, and every lexical form that no other variant holds: decimals, dates, names.
+    Text(String),
+    /// Octets.
+    Bytes(Vec<u8>),
+    /// Values of any kind.
+    Array(Vec<Value>),
+    /// Numbers of 64 bits.
+    Doubles(Vec<f64>),
+    /// Numbers of 32 bits.
+    Floats(Vec<f32>),
+    /// Integers.
+    Ints(Vec<i64>),
+    /// Named values.
+    Object(Object),
+}
+
+static NIL: Value = Value::Nil;
+
+impl Value {
+    /// An object of these members.
+    pub fn object<K: Into<String>>(members: impl IntoIterator<Item = (K, Value)>) -> Self {
+        Self::Object(members.into_iter().collect())
+    }
+
+    /// The member of an object by its key.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.as_object()?.get(key)
+    }
+
+    /// Whether it is nil.
+    pub fn is_nil(&self) -> bool {
+        matches!(self, Self::Nil)
+    }
+
+    /// The object, if it is one.
+    pub fn as_object(&self) -> Option<&Object> {
+        match self {
+            Self::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The text, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The boolean, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is one that fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Int(value) => Some(*value),
+            Self::UInt(value) => i64::try_from(*value).ok(),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is one that is not negative.
+    pub fn as_u64(&self) -> Option<u64> {
+        match self {
+            Self::Int(value) => u64::try_from(*value).ok(),
+            Self::UInt(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one; integers as the nearest `f64`.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            Self::Double(value) => Some(*value),
+            Self::Float(value) => Some((*value).into()),
+            Self::Int(value) => Some(*value as f64),
+            Self::UInt(value) => Some(*value as f64),
+            _ => None,
+        }
+    }
+
+    /// The octets, if it is some.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::Bytes(octets) => Some(octets),
+            _ => None,
+        }
+    }
+
+    /// The numbers, if it is an array of `f64`.
+    pub fn as_doubles(&self) -> Option<&[f64]> {
+        match self {
+            Self::Doubles(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    /// The numbers, if it is an array of integers.
+    pub fn as_ints(&self) -> Option<&[i64]> {
+        match self {
+            Self::Ints(numbers) => Some(numbers),
+            _ => None,
+        }
+    }
+
+    /// The values, if it is an array not of one kind of number.
+    pub fn as_array(&self) -> Option<&[Value]> {
+        match self {
+            Self::Array(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// How many values an array has; 1 for anything else.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Array(values) => values.len(),
+            Self::Doubles(values) => values.len(),
+            Self::Floats(values) => values.len(),
+            Self::Ints(values) => values.len(),
+            _ => 1,
+        }
+    }
+
+    /// Whether it is an array without values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether it is an array of any kind.
+    pub fn is_array(&self) -> bool {
+        matches!(
+            self,
+            Self::Array(_) | Self::Doubles(_) | Self::Floats(_) | Self::Ints(_)
+        )
+    }
+
+    /// What it is, in a word or two.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Nil => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Int(_) | Self::UInt(_) => "an integer",
+            Self::Float(_) | Self::Double(_) => "a number",
+            Self::Text(_) => "a text",
+            Self::Bytes(_) => "octets",
+            Self::Array(_) => "an array",
+            Self::Doubles(_) | Self::Floats(_) | Self::Ints(_) => "an array of numbers",
+            Self::Object(_) => "an object",
+        }
+    }
+}
+
+/// The member of an object; [`Value::Nil`] where there is none.
+impl std::ops::Index<&str> for Value {
+    type Output = Value;
+
+    fn index(&self, key: &str) -> &Value {
+        self.get(key).unwrap_or(&NIL)
+    }
+}
+
+/// The value of an array that is not of one kind of number; [`Value::Nil`] where there is none.
+impl std::ops::Index<usize> for Value {
+    type Output = Value;
+
+    fn index(&self, index: usize) -> &Value {
+        self.as_array()
+            .and_then(|values| values.get(index))
+            .unwrap_or(&NIL)
+    }
+}
+
+macro_rules! from {
+    ($($ty:ty => |$value:ident| $make:expr;)*) => {$(
+        impl From<$ty> for Value {
+            fn from($value: $ty) -> Self {
+                $make
+            }
+        }
+    )*};
+}
+
+from! {
+    bool => |value| Self::Bool(value);
+    i64 => |value| Self::Int(value);
+    i32 => |value| Self::Int(value.into());
+    u32 => |value| Self::Int(value.into());
+    u64 => |value| i64::try_from(value).map_or(Self::UInt(value), Self::Int);
+    f32 => |value| Self::Float(value);
+    f64 => |value| Self::Double(value);
+    &str => |value| Self::Text(value.to_owned());
+    String => |value| Self::Text(value);
+    Object => |value| Self::Object(value);
+    Vec<u8> => |value| Self::Bytes(value);
+    Vec<f64> => |value| Self::Doubles(value);
+    Vec<f32> => |value| Self::Floats(value);
+    Vec<i64> => |value| Self::Ints(value);
+    Vec<i32> => |value| Self::Ints(value.into_iter().map(i64::from).collect());
+    Vec<Value> => |value| Self::Array(value);
+}
+
+/// Nothing is nil.
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Nil, Into::into)
+    }
+}
+
+/// Values by name, in the order they were added.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Object {
+    members: IndexMap<String, Value>,
+}
+
+impl Object {
+    /// An object without members.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The member of this key.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.members.get(key)
+    }
+
+    /// The member of this key.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.members.get_mut(key)
+    }
+
+    /// Sets a member; gives back the one it replaces.
+    pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
+        self.members.insert(key.into(), value.into())
+    }
+
+    /// Takes a member out; the order of the others stays.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        self.members.shift_remove(key)
+    }
+
+    /// The members in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> + '_ {
+        self.members
+            .iter()
+            .map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// The keys in order.
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = &str> + '_ {
+        self.members.keys().map(String::as_str)
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Adds a value to the array of this key.
+    pub(crate) fn append(&mut self, key: &str, value: Value) {
+        match self.members.get_mut(key) {
+            Some(Value::Array(values)) => values.push(value),
+            Some(other) => {
+                let first = std::mem::take(other);
+                *other = Value::Array(spread(first).chain([value]).collect());
+            }
+            None => drop(
+                self.members
+                    .insert(key.to_owned(), Value::Array(vec![value])),
+            ),
+        }
+    }
+}
+
+/// The values of an array, or the one value.
+fn spread(value: Value) -> Box<dyn Iterator<Item = Value>> {
+    match value {
+        Value::Array(values) => Box::new(values.into_iter()),
+        Value::Doubles(values) => Box::new(values.into_iter().map(Value::Double)),
+        Value::Floats(values) => Box::new(values.into_iter().map(Value::Float)),
+        Value::Ints(values) => Box::new(values.into_iter().map(Value::Int)),
+        one => Box::new(std::iter::once(one)),
+    }
+}
+
+impl<K: Into<String>> FromIterator<(K, Value)> for Object {
+    fn from_iter<I: IntoIterator<Item = (K, Value)>>(members: I) -> Self {
+        Self {
+            members: members
+                .into_iter()
+                .map(|(key, value)| (key.into(), value))
+                .collect(),
+        }
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (String, Value);
+    type IntoIter = indexmap::map::IntoIter<String, Value>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.members.into_iter()
+    }
+}

@@ -1,0 +1,418 @@
+//! A view: an element's value within a Record, read where it lies.
+//!
+//! Nothing is copied and nothing is built before it is asked for; finding a child goes past the
+//! others, past those of fixed size in one step. Arrays of numbers are [`Column`]s, arrays of flat
+//! structs are [`Rows`] whose fields are Columns: both lie in the Record as they are.
+
+mod leaf;
+mod tree;
+
+pub use leaf::LeafView;
+pub use tree::TreeError;
+
+use std::borrow::Cow;
+
+use crate::plan::{Content, ElementId, Plan, Term, TypeId};
+use crate::record::{Column, Record, Scalar, marker};
+use crate::walk::{Event, Start, Walk};
+
+/// An element's value within a Record.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'r> {
+    record: &'r Record,
+    start: Start,
+}
+
+/// What stands between the tags of an element.
+#[derive(Clone, Copy, Debug)]
+pub enum Item<'r> {
+    /// An element.
+    Element(View<'r>),
+    /// An element that a wildcard admitted, as XML; or all content of an `anyType`.
+    Xml(&'r str),
+    /// Text of mixed content.
+    Text(&'r str),
+}
+
+impl<'r> View<'r> {
+    /// The root element of a Record.
+    pub fn of(record: &'r Record) -> Self {
+        let nothing = Start {
+            element: record.root,
+            ty: TypeId(0),
+            nil: true,
+            at: 0,
+        };
+        let start = Walk::new(record).map_or(nothing, |(_, start)| start);
+        Self { record, start }
+    }
+
+    /// The Record it is in.
+    pub fn record(&self) -> &'r Record {
+        self.record
+    }
+
+    fn plan(&self) -> &'r Plan {
+        &self.record.plan
+    }
+
+    /// The slot of the first attribute or of the content.
+    pub fn first_slot(&self) -> usize {
+        self.start.at
+    }
+
+    /// The element's declaration.
+    pub fn element_id(&self) -> ElementId {
+        self.start.element
+    }
+
+    /// The actual type.
+    pub fn type_id(&self) -> TypeId {
+        self.start.ty
+    }
+
+    /// The element's local name.
+    pub fn name(&self) -> &'r str {
+        self.plan()
+            .vocabulary
+            .local(self.plan().element(self.start.element).name)
+    }
+
+    /// The namespace of the element's name; empty for none.
+    pub fn namespace(&self) -> &'r str {
+        self.plan()
+            .vocabulary
+            .namespace(self.plan().element(self.start.element).name)
+    }
+
+    /// Whether it is nil.
+    pub fn is_nil(&self) -> bool {
+        self.start.nil
+    }
+
+    fn walk(&self) -> Walk<'r> {
+        Walk::inside(self.record, self.start)
+    }
+
+    /// Whether a name, local or as `{namespace}local`, is that of an element.
+    fn is_called(&self, element: ElementId, name: &str) -> bool {
+        let (vocabulary, id) = (&self.plan().vocabulary, self.plan().element(element).name);
+        match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+            Some(expanded) => expanded == (vocabulary.namespace(id), vocabulary.local(id)),
+            None => name == vocabulary.local(id),
+        }
+    }
+
+    /// Elements, XML and text in it, in the order of the text.
+    pub fn items(&self) -> Items<'r> {
+        Items {
+            record: self.record,
+            walk: self.walk(),
+        }
+    }
+
+    /// The child elements in the order of the text, those in groups and choices too.
+    pub fn children(&self) -> impl Iterator<Item = View<'r>> + use<'r> {
+        self.items().filter_map(|item| match item {
+            Item::Element(view) => Some(view),
+            _ => None,
+        })
+    }
+
+    /// The first child of a name, local or as `{namespace}local`.
+    pub fn child(&self, name: &str) -> Option<View<'r>> {
+        let mut walk = self.walk();
+        while let Ok(Some(event)) = walk.next() {
+            match event {
+                Event::Start(start) if self.is_called(start.element, name) => {
+                    return Some(View {
+                        record: self.record,
+                        start,
+                    });
+                }
+                Event::Start(_) => walk.skip(event).ok()?,
+                Event::Array { element, .. } if !self.is_called(element, name) => {
+                    walk.skip(event).ok()?;
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The children of a name.
+    pub fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = View<'r>> + use<'r, 'n> {
+        let this = *self;
+        self.children()
+            .filter(move |child| this.is_called(child.start.element, name))
+    }
+
+    /// An attribute, if it is there or has a default.
+    pub fn attribute(&self, name: &str) -> Option<LeafView<'r>> {
+        let vocabulary = &self.plan().vocabulary;
+        let mut walk = self.walk();
+        while let Ok(Some(Event::Attribute { id, presence, at })) = walk.next() {
+            let attribute = self.plan().attribute(id);
+            let is_called = match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+                Some(expanded) => {
+                    expanded
+                        == (
+                            vocabulary.namespace(attribute.name),
+                            vocabulary.local(attribute.name),
+                        )
+                }
+                None => name == vocabulary.local(attribute.name),
+            };
+            if is_called {
+                return (presence != marker::ABSENT)
+                    .then(|| LeafView::new(self.record, attribute.leaf, at));
+            }
+        }
+        None
+    }
+
+    /// The simple value between the tags, if it is one.
+    pub fn leaf(&self) -> Option<LeafView<'r>> {
+        if !matches!(self.plan().ty(self.start.ty).content, Content::Simple(_)) {
+            return None;
+        }
+        let mut walk = self.walk();
+        while let Ok(Some(event)) = walk.next() {
+            if let Event::Leaf { leaf, at } = event {
+                return Some(LeafView::new(self.record, leaf, at));
+            }
+        }
+        None
+    }
+
+    /// The number between the tags.
+    pub fn as_f64(&self) -> Option<f64> {
+        self.leaf()?.as_f64()
+    }
+
+    /// The integer between the tags.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.leaf()?.as_i64()
+    }
+
+    /// The integer between the tags, if it is not negative.
+    pub fn as_u64(&self) -> Option<u64> {
+        self.leaf()?.as_u64()
+    }
+
+    /// The truth value between the tags.
+    pub fn as_bool(&self) -> Option<bool> {
+        self.leaf()?.as_bool()
+    }
+
+    /// The text between the tags; of numbers and octets, their lexical form.
+    pub fn text(&self) -> Option<Cow<'r, str>> {
+        Some(self.leaf()?.text())
+    }
+
+    /// The octets between the tags.
+    pub fn octets(&self) -> Option<&'r [u8]> {
+        self.leaf()?.octets()
+    }
+
+    /// The array of a repeated child.
+    fn array(&self, name: &str) -> Option<(ElementId, usize, usize)> {
+        let mut walk = self.walk();
+        while let Ok(Some(event)) = walk.next() {
+            match event {
+                Event::Array { element, count, at } if self.is_called(element, name) => {
+                    return Some((element, count, at));
+                }
+                Event::Array { .. } | Event::Start(_) => walk.skip(event).ok()?,
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// The numbers of a repeated child, without copying. `None` if there is no such child, or its
+    /// values are not numbers that a `T` can hold, or can be nil.
+    pub fn column<T: Scalar>(&self, name: &str) -> Option<Column<'r, T>> {
+        let (element, count, at) = self.array(name)?;
+        let Content::Simple(leaf) = self.plan().ty(self.plan().element(element).ty).content else {
+            return None;
+        };
+        if self.plan().element(element).stride != Some(1) || !T::holds(self.plan().leaf(leaf).kind)
+        {
+            return None;
+        }
+        Some(Column::new(
+            self.record.slots.get(at..at.checked_add(count)?)?,
+            1,
+        ))
+    }
+
+    /// The rows of a repeated child that is a flat struct, without copying. `None` if there is no
+    /// such child, or its values vary in size.
+    pub fn rows(&self, name: &str) -> Option<Rows<'r>> {
+        let (element, count, at) = self.array(name)?;
+        let stride = self.plan().element(element).stride? as usize;
+        let slots = self
+            .record
+            .slots
+            .get(at..at.checked_add(count.checked_mul(stride)?)?)?;
+        Some(Rows {
+            record: self.record,
+            element,
+            at,
+            count,
+            stride,
+            slots,
+        })
+    }
+}
+
+/// What is in an element, in the order of the text.
+#[derive(Clone, Debug)]
+pub struct Items<'r> {
+    record: &'r Record,
+    walk: Walk<'r>,
+}
+
+impl<'r> Iterator for Items<'r> {
+    type Item = Item<'r>;
+
+    fn next(&mut self) -> Option<Item<'r>> {
+        let record = self.record;
+        let text = |at: usize| record.text(record.slots[at]);
+        while let Ok(Some(event)) = self.walk.next() {
+            match event {
+                Event::Start(start) => {
+                    self.walk.skip(event).ok()?;
+                    return Some(Item::Element(View { record, start }));
+                }
+                Event::Fragment { at } | Event::Inner { at } => return Some(Item::Xml(text(at))),
+                Event::Text { at } => return Some(Item::Text(text(at))),
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// An array of flat structs.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'r> {
+    record: &'r Record,
+    element: ElementId,
+    at: usize,
+    count: usize,
+    stride: usize,
+    slots: &'r [u64],
+}
+
+impl<'r> Rows<'r> {
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Slots of a row, 8 bytes each.
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// A row.
+    pub fn row(&self, index: usize) -> Option<View<'r>> {
+        if index >= self.count {
+            return None;
+        }
+        let element = self.record.plan.element(self.element);
+        let at = self.at + index * self.stride;
+        let (ty, nil) = match element.has_state {
+            true => {
+                let state = *self.record.slots.get(at)?;
+                (
+                    marker::actual_type(state),
+                    marker::presence(state) == marker::NIL,
+                )
+            }
+            false => (element.ty, false),
+        };
+        let start = Start {
+            element: self.element,
+            ty,
+            nil,
+            at: at + usize::from(element.has_state),
+        };
+        (ty.index() < self.record.plan.types.len()).then_some(View {
+            record: self.record,
+            start,
+        })
+    }
+
+    /// The rows in order.
+    pub fn iter(&self) -> impl Iterator<Item = View<'r>> + use<'r> {
+        let this = *self;
+        (0..self.count).filter_map(move |index| this.row(index))
+    }
+
+    /// A field of all rows: a required child that is a number and cannot be nil, or `@name`, a
+    /// required attribute.
+    pub fn column<T: Scalar>(&self, name: &str) -> Option<Column<'r, T>> {
+        let plan = &self.record.plan;
+        let element = plan.element(self.element);
+        if element.has_state {
+            return None;
+        }
+        let (offset, leaf) = field(plan, element.ty, name)?;
+        if !T::holds(plan.leaf(leaf).kind) {
+            return None;
+        }
+        if self.count == 0 {
+            return Some(Column::new(&[], self.stride));
+        }
+        Some(Column::new(self.slots.get(offset..)?, self.stride))
+    }
+}
+
+/// How far into a flat struct a field lies.
+fn field(plan: &Plan, id: TypeId, name: &str) -> Option<(usize, crate::plan::LeafId)> {
+    let ty = plan.ty(id);
+    let mut offset = 0;
+    for attribute in ty.attribute_ids() {
+        let attribute = plan.attribute(attribute);
+        if attribute.required
+            && name.strip_prefix('@') == Some(plan.vocabulary.local(attribute.name))
+        {
+            return Some((offset, attribute.leaf));
+        }
+        offset += 1 + usize::from(!attribute.required);
+    }
+    offset += usize::from(ty.any_attribute.is_some());
+    let Content::Particle(content) = ty.content else {
+        return None;
+    };
+    // Only sequences of fixed stride are in a flat struct.
+    let mut particles = vec![content];
+    while let Some(id) = particles.pop() {
+        let particle = plan.particle(id);
+        match &particle.term {
+            Term::Sequence(_) => particles.extend(plan.children_of(id).iter().rev()),
+            Term::Element(element) => {
+                let element = plan.element(*element);
+                let is_plain =
+                    particle.is_required_once() && element.is_scalar && !element.has_state;
+                if is_plain
+                    && plan.vocabulary.local(element.name) == name
+                    && let Content::Simple(leaf) = plan.ty(element.ty).content
+                {
+                    return Some((offset, leaf));
+                }
+                offset += particle.stride? as usize;
+            }
+            _ => offset += particle.stride? as usize,
+        }
+    }
+    None
+}

@@ -1,0 +1,209 @@
+//! A simple value within a Record.
+
+use std::borrow::Cow;
+
+use serde::ser::{Serialize, Serializer};
+
+use bsoap_datatypes::{binary, boolean, double, float, integer};
+
+use crate::json::{Double, Float, Octets, Sequence};
+use crate::plan::{LeafId, LeafKind};
+use crate::record::{Record, Scalar};
+use crate::value::Value;
+use crate::walk::octets;
+
+/// A simple value within a Record: what is between tags, or of an attribute.
+#[derive(Clone, Copy, Debug)]
+pub struct LeafView<'r> {
+    record: &'r Record,
+    leaf: LeafId,
+    at: usize,
+}
+
+impl<'r> LeafView<'r> {
+    pub(crate) fn new(record: &'r Record, leaf: LeafId, at: usize) -> Self {
+        Self { record, leaf, at }
+    }
+
+    /// How the value lies in its slot.
+    pub fn kind(&self) -> LeafKind {
+        self.record.plan.leaf(self.leaf).kind
+    }
+
+    /// The slot.
+    pub fn slot(&self) -> usize {
+        self.at
+    }
+
+    fn bits(&self) -> u64 {
+        self.record.slots.get(self.at).copied().unwrap_or(0)
+    }
+
+    /// The number; integers as the nearest `f64`.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self.kind() {
+            LeafKind::Double => Some(f64::from_bits(self.bits())),
+            LeafKind::Float => Some(f32::from_slot(self.bits()).into()),
+            LeafKind::Signed { .. } => Some(self.bits() as i64 as f64),
+            LeafKind::Unsigned { .. } => Some(self.bits() as f64),
+            _ => None,
+        }
+    }
+
+    /// The integer.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self.kind() {
+            LeafKind::Signed { .. } => Some(self.bits() as i64),
+            LeafKind::Unsigned { .. } => i64::try_from(self.bits()).ok(),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is not negative.
+    pub fn as_u64(&self) -> Option<u64> {
+        match self.kind() {
+            LeafKind::Signed { .. } => u64::try_from(self.bits() as i64).ok(),
+            LeafKind::Unsigned { .. } => Some(self.bits()),
+            _ => None,
+        }
+    }
+
+    /// The truth value.
+    pub fn as_bool(&self) -> Option<bool> {
+        (self.kind() == LeafKind::Boolean).then(|| self.bits() != 0)
+    }
+
+    /// The text in the heap, if that is where the value is and it is no octets.
+    pub fn as_str(&self) -> Option<&'r str> {
+        match self.kind() {
+            LeafKind::Text | LeafKind::Name => {
+                std::str::from_utf8(octets(self.record, self.at)?).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// The octets of a binary value.
+    pub fn octets(&self) -> Option<&'r [u8]> {
+        match self.kind() {
+            LeafKind::Base64 | LeafKind::Hex => octets(self.record, self.at),
+            _ => None,
+        }
+    }
+
+    /// The items of a list.
+    pub fn items(&self) -> impl ExactSizeIterator<Item = LeafView<'r>> + use<'r> {
+        let (record, at) = (self.record, self.at);
+        let (item, count) = match self.kind() {
+            LeafKind::List(item) => (
+                item,
+                (self.bits() as usize).min(record.slots.len().saturating_sub(at + 1)),
+            ),
+            _ => (self.leaf, 0),
+        };
+        (0..count).map(move |index| LeafView {
+            record,
+            leaf: item,
+            at: at + 1 + index,
+        })
+    }
+
+    /// Its text: what it holds, or the lexical form of what it holds.
+    pub fn text(&self) -> Cow<'r, str> {
+        let mut out = Vec::new();
+        match self.kind() {
+            LeafKind::Text | LeafKind::Name => {
+                return Cow::Borrowed(self.as_str().unwrap_or_default());
+            }
+            LeafKind::Boolean => return Cow::Borrowed(boolean::text(self.bits() != 0)),
+            LeafKind::Signed { .. } => integer::write_i64(self.bits() as i64, &mut out),
+            LeafKind::Unsigned { .. } => integer::write_u64(self.bits(), &mut out),
+            LeafKind::Float => float::write(f32::from_slot(self.bits()), &mut out),
+            LeafKind::Double => double::write(f64::from_bits(self.bits()), &mut out),
+            LeafKind::Base64 => binary::write_base64(self.octets().unwrap_or_default(), &mut out),
+            LeafKind::Hex => binary::write_hex(self.octets().unwrap_or_default(), &mut out),
+            LeafKind::List(_) => {
+                for (index, item) in self.items().enumerate() {
+                    if index > 0 {
+                        out.push(b' ');
+                    }
+                    out.extend_from_slice(item.text().as_bytes());
+                }
+            }
+        }
+        Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+    }
+
+    /// As a value on its own.
+    pub fn to_value(&self) -> Value {
+        match self.kind() {
+            LeafKind::Boolean => Value::Bool(self.bits() != 0),
+            LeafKind::Signed { .. } => Value::Int(self.bits() as i64),
+            LeafKind::Unsigned { .. } => Value::from(self.bits()),
+            LeafKind::Float => Value::Float(f32::from_slot(self.bits())),
+            LeafKind::Double => Value::Double(f64::from_bits(self.bits())),
+            LeafKind::Text | LeafKind::Name => Value::from(self.as_str().unwrap_or_default()),
+            LeafKind::Base64 | LeafKind::Hex => {
+                Value::Bytes(self.octets().unwrap_or_default().to_vec())
+            }
+            LeafKind::List(item) => {
+                let items = self.items();
+                let at = self.at + 1;
+                numbers(
+                    self.record,
+                    self.record.plan.leaf(item).kind,
+                    at,
+                    items.len(),
+                )
+                .unwrap_or_else(|| Value::Array(items.map(|item| item.to_value()).collect()))
+            }
+        }
+    }
+}
+
+/// Numbers one after the other, as an array of their kind.
+pub(super) fn numbers(record: &Record, kind: LeafKind, at: usize, count: usize) -> Option<Value> {
+    let slots = record.slots.get(at..at.checked_add(count)?)?;
+    match kind {
+        LeafKind::Double => Some(Value::Doubles(
+            slots.iter().map(|&slot| f64::from_bits(slot)).collect(),
+        )),
+        LeafKind::Float => Some(Value::Floats(
+            slots.iter().map(|&slot| f32::from_slot(slot)).collect(),
+        )),
+        LeafKind::Signed { .. } => {
+            Some(Value::Ints(slots.iter().map(|&slot| slot as i64).collect()))
+        }
+        LeafKind::Unsigned { max } if i64::try_from(max).is_ok() => {
+            Some(Value::Ints(slots.iter().map(|&slot| slot as i64).collect()))
+        }
+        _ => None,
+    }
+}
+
+impl Serialize for LeafView<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.kind() {
+            LeafKind::Boolean => serializer.serialize_bool(self.bits() != 0),
+            LeafKind::Signed { .. } => serializer.serialize_i64(self.bits() as i64),
+            LeafKind::Unsigned { .. } => serializer.serialize_u64(self.bits()),
+            LeafKind::Float => Float(f32::from_slot(self.bits())).serialize(serializer),
+            LeafKind::Double => Double(f64::from_bits(self.bits())).serialize(serializer),
+            LeafKind::Text | LeafKind::Name => {
+                serializer.serialize_str(self.as_str().unwrap_or_default())
+            }
+            LeafKind::Base64 | LeafKind::Hex => {
+                Octets(self.octets().unwrap_or_default()).serialize(serializer)
+            }
+            LeafKind::List(item) => {
+                let (record, at) = (self.record, self.at);
+                Sequence(self.items().len(), |index| LeafView {
+                    record,
+                    leaf: item,
+                    at: at + 1 + index,
+                })
+                .serialize(serializer)
+            }
+        }
+    }
+}

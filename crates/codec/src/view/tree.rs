@@ -1,0 +1,511 @@
+//! A view as a tree: as a [`Value`], and as JSON without one.
+//!
+//! Where each key belongs to one particle, members are written as they come, arrays of numbers
+//! straight from the slots. Where children of one name may be scattered (repeated groups), the
+//! members of that one object are collected first.
+
+use std::cell::RefCell;
+
+use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use crate::build::place::{Head, canonical};
+use crate::json::{Double, Float, Sequence};
+use crate::kept;
+use crate::plan::{Content, ElementId, LeafKind, Plan, TypeId};
+use crate::record::{Record, Scalar, marker};
+use crate::shape::{Shape, type_name};
+use crate::value::{MAX_DEPTH, Object, Value};
+use crate::walk::{Event, Misfit, Start, Walk};
+
+use super::View;
+use super::leaf::{LeafView, numbers};
+
+/// Why a tree could not be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TreeError {
+    /// The slots are not what the Plan says they are.
+    Misfit,
+    /// Elements nest deeper than [`MAX_DEPTH`].
+    Depth,
+}
+
+impl From<Misfit> for TreeError {
+    fn from(_: Misfit) -> Self {
+        Self::Misfit
+    }
+}
+
+impl std::fmt::Display for TreeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Misfit => f.write_str("the record does not fit its plan"),
+            Self::Depth => write!(
+                f,
+                "elements nest deeper than {MAX_DEPTH} (limit `MAX_DEPTH`)"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for TreeError {}
+
+impl View<'_> {
+    /// The element as a value of its own.
+    ///
+    /// # Errors
+    /// When elements nest deeper than [`MAX_DEPTH`], or the Record does not fit its Plan.
+    pub fn to_value(&self) -> Result<Value, TreeError> {
+        let mut tree = Tree {
+            record: self.record,
+            plan: &self.record.plan,
+            walk: self.walk(),
+            depth: 0,
+        };
+        tree.element(self.start)
+    }
+}
+
+/// The rest of a walk, being made into values.
+struct Tree<'r> {
+    record: &'r Record,
+    plan: &'r Plan,
+    walk: Walk<'r>,
+    depth: usize,
+}
+
+/// Whether an element of this type is shown as its simple value alone.
+fn is_plain(plan: &Plan, declared: TypeId, actual: TypeId) -> bool {
+    let ty = plan.ty(actual);
+    declared == actual
+        && ty.attributes.is_empty()
+        && ty.any_attribute.is_none()
+        && matches!(ty.content, Content::Simple(_))
+}
+
+/// The kind of the numbers that an array of this element is, if it is one.
+fn number_kind(plan: &Plan, id: ElementId) -> Option<LeafKind> {
+    let element = plan.element(id);
+    match plan.ty(element.ty).content {
+        Content::Simple(leaf) if element.stride == Some(1) => Some(plan.leaf(leaf).kind),
+        _ => None,
+    }
+}
+
+impl<'r> Tree<'r> {
+    fn text(&self, at: usize) -> &'r str {
+        self.record.text(self.record.slots[at])
+    }
+
+    /// An element that has begun, to its end.
+    fn element(&mut self, start: Start) -> Result<Value, TreeError> {
+        if self.depth >= MAX_DEPTH {
+            return Err(TreeError::Depth);
+        }
+        let declared = self.plan.element(start.element).ty;
+        if is_plain(self.plan, declared, start.ty) && !start.nil {
+            let mut value = Value::Nil;
+            while let Some(event) = self.walk.next()? {
+                match event {
+                    Event::Leaf { leaf, at } => {
+                        value = LeafView::new(self.record, leaf, at).to_value();
+                    }
+                    Event::End(_) => break,
+                    _ => {}
+                }
+            }
+            return Ok(value);
+        }
+        self.depth += 1;
+        let value = self.object(start, declared);
+        self.depth -= 1;
+        value
+    }
+
+    fn object(&mut self, start: Start, declared: TypeId) -> Result<Value, TreeError> {
+        let shape = self.plan.shapes().of(start.ty);
+        let mut members = Members {
+            tree: self,
+            shape,
+            object: Object::new(),
+            order: Vec::new(),
+            mixed: None,
+        };
+        if start.nil {
+            members.object.insert(shape.nil_key(), true);
+        }
+        if start.ty != declared
+            && let Some(name) = type_name(members.tree.plan, declared, start.ty)
+        {
+            members.object.insert(shape.type_key(), name);
+        }
+        if matches!(
+            members.tree.plan.ty(start.ty).content,
+            Content::Mixed { .. }
+        ) && !start.nil
+        {
+            members.mixed = Some(Vec::new());
+        }
+        while let Some(event) = members.tree.walk.next()? {
+            if matches!(event, Event::End(_)) {
+                break;
+            }
+            members.add(event)?;
+        }
+        Ok(members.finish(start, declared))
+    }
+
+    /// An array that has begun.
+    fn array(&mut self, event: Event) -> Result<Option<Value>, TreeError> {
+        let Event::Array { element, count, at } = event else {
+            return Ok(None);
+        };
+        if count == 0 {
+            return Ok(None);
+        }
+        if let Some(values) =
+            number_kind(self.plan, element).and_then(|kind| numbers(self.record, kind, at, count))
+        {
+            self.walk.skip(event)?;
+            return Ok(Some(values));
+        }
+        let mut values = Vec::new();
+        for _ in 0..count {
+            if let Some(Event::Start(start)) = self.walk.next()? {
+                values.push(self.element(start)?);
+            }
+        }
+        Ok(Some(Value::Array(values)))
+    }
+}
+
+/// The members of an object so far.
+struct Members<'t, 'r> {
+    tree: &'t mut Tree<'r>,
+    shape: &'r Shape,
+    object: Object,
+    /// The children in the order of the text, where that may have to be told.
+    order: Vec<Head>,
+    mixed: Option<Vec<Value>>,
+}
+
+impl Members<'_, '_> {
+    fn add(&mut self, event: Event) -> Result<(), TreeError> {
+        let plan = self.tree.plan;
+        match event {
+            Event::Attribute { id, presence, at } => {
+                if presence != marker::ABSENT {
+                    let value =
+                        LeafView::new(self.tree.record, plan.attribute(id).leaf, at).to_value();
+                    self.object.insert(plan.shapes().attribute_key(id), value);
+                }
+            }
+            Event::AnyAttribute { at } => {
+                if let Some(attributes) = kept_attributes(self.tree.text(at)) {
+                    self.object.insert("@any", attributes);
+                }
+            }
+            Event::Leaf { leaf, at } => {
+                self.object.insert(
+                    "#text",
+                    LeafView::new(self.tree.record, leaf, at).to_value(),
+                );
+            }
+            Event::Array { element, count, .. } => {
+                let name = plan.element(element).name;
+                // Where children of this name can stand elsewhere too, they come one by one.
+                if self.shape.streams && self.mixed.is_none() {
+                    if let Some(values) = self.tree.array(event)? {
+                        self.object.insert(self.shape.key(plan, name), values);
+                    }
+                } else if count > 0
+                    && number_kind(plan, element).is_some()
+                    && self.object.get(self.shape.key(plan, name)).is_none()
+                {
+                    let head = self.shape.index(name).map(Head::Child);
+                    if let Some(values) = self.tree.array(event)? {
+                        self.order.extend(head.into_iter().cycle().take(count));
+                        self.object.insert(self.shape.key(plan, name), values);
+                    }
+                }
+            }
+            Event::Start(start) => {
+                let name = plan.element(start.element).name;
+                let value = self.tree.element(start)?;
+                self.child(name, value);
+            }
+            Event::Text { at } => {
+                let text = Value::from(self.tree.text(at));
+                self.mixed.get_or_insert_default().push(text);
+            }
+            Event::Fragment { at } => {
+                let xml = Value::from(self.tree.text(at));
+                match &mut self.mixed {
+                    Some(items) => items.push(Value::object([("#any", xml)])),
+                    None => {
+                        self.order.push(Head::Any);
+                        self.object.append("#any", xml);
+                    }
+                }
+            }
+            Event::Inner { at } => {
+                let xml = self.tree.text(at);
+                self.object.append("#any", Value::from(xml));
+            }
+            Event::End(_) => {}
+        }
+        Ok(())
+    }
+
+    fn child(&mut self, name: bsoap_xml::NameId, value: Value) {
+        let key = self.shape.key(self.tree.plan, name);
+        if let Some(items) = &mut self.mixed {
+            items.push(Value::object([(key, value)]));
+            return;
+        }
+        self.order.extend(self.shape.index(name).map(Head::Child));
+        if self.shape.repeats(name) {
+            self.object.append(key, value);
+        } else {
+            self.object.insert(key, value);
+        }
+    }
+
+    fn finish(mut self, start: Start, declared: TypeId) -> Value {
+        let plan = self.tree.plan;
+        if let Some(items) = self.mixed.take() {
+            self.object.insert("#mixed", Value::Array(items));
+        }
+        if start.nil && start.ty == declared {
+            return Value::Nil;
+        }
+        if matches!(plan.ty(start.ty).content, Content::Any) {
+            return any_content(self.object);
+        }
+        if let Content::Particle(particle) = plan.ty(start.ty).content
+            && self.shape.has_order
+            && !start.nil
+        {
+            let mut counts = vec![0; self.shape.children.len()];
+            let mut any = 0;
+            for head in &self.order {
+                match head {
+                    Head::Child(index) => counts[*index] += 1,
+                    Head::Any => any += 1,
+                }
+            }
+            if canonical(plan, start.ty, particle, &counts, any).as_ref() != Some(&self.order) {
+                let names = self.order.iter().map(|head| match head {
+                    Head::Child(index) => Value::from(&*self.shape.children[*index].key),
+                    Head::Any => Value::from("#any"),
+                });
+                self.object.insert("#order", Value::Array(names.collect()));
+            }
+        }
+        Value::Object(self.object)
+    }
+}
+
+/// Content of `anyType`: text alone is shown as text, without content nothing is shown.
+fn any_content(mut object: Object) -> Value {
+    let xml = match object.get("#any") {
+        Some(Value::Array(pieces)) => pieces.first().and_then(Value::as_str).unwrap_or_default(),
+        _ => "",
+    };
+    if object.len() == 1 && !xml.contains(['<', '&']) {
+        return Value::from(xml);
+    }
+    if xml.is_empty() {
+        object.remove("#any");
+    }
+    Value::Object(object)
+}
+
+fn kept_attributes(xml: &str) -> Option<Value> {
+    let attributes = kept::attributes(xml)?;
+    if attributes.is_empty() {
+        return None;
+    }
+    let members = attributes.iter().map(|kept| {
+        let name = if kept.namespace.is_empty() {
+            kept.local.to_owned()
+        } else {
+            format!("{{{}}}{}", kept.namespace, kept.local)
+        };
+        (name, Value::from(kept.value().into_owned()))
+    });
+    Some(Value::object(members))
+}
+
+/// As JSON, by the convention of `docs/design/contracts.md`.
+impl Serialize for View<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tree = Tree {
+            record: self.record,
+            plan: &self.record.plan,
+            walk: self.walk(),
+            depth: 0,
+        };
+        let tree = RefCell::new(tree);
+        Node {
+            tree: &tree,
+            start: self.start,
+        }
+        .serialize(serializer)
+    }
+}
+
+/// An element that has begun; serializing it goes to its end.
+struct Node<'t, 'r> {
+    tree: &'t RefCell<Tree<'r>>,
+    start: Start,
+}
+
+fn failed<E: serde::ser::Error>(problem: impl Into<TreeError>) -> E {
+    E::custom(problem.into())
+}
+
+impl Serialize for Node<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { tree, start } = *self;
+        let plan = tree.borrow().plan;
+        let declared = plan.element(start.element).ty;
+        let shape = plan.shapes().of(start.ty);
+        let content = &plan.ty(start.ty).content;
+        let streams = shape.streams
+            && !start.nil
+            && matches!(
+                content,
+                Content::Particle(_) | Content::Simple(_) | Content::Empty
+            );
+        if !streams {
+            let value = tree.borrow_mut().element(start).map_err(failed)?;
+            return value.serialize(serializer);
+        }
+        if is_plain(plan, declared, start.ty) {
+            return self.plain(serializer);
+        }
+        let mut map = serializer.serialize_map(None)?;
+        if start.ty != declared
+            && let Some(name) = type_name(plan, declared, start.ty)
+        {
+            map.serialize_entry(shape.type_key(), &name)?;
+        }
+        if tree.borrow().depth >= MAX_DEPTH {
+            return Err(failed(TreeError::Depth));
+        }
+        tree.borrow_mut().depth += 1;
+        self.members(shape, &mut map)?;
+        tree.borrow_mut().depth -= 1;
+        map.end()
+    }
+}
+
+impl Node<'_, '_> {
+    fn next<E: serde::ser::Error>(&self) -> Result<Option<Event>, E> {
+        self.tree.borrow_mut().walk.next().map_err(failed)
+    }
+
+    fn plain<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Some(Event::Leaf { leaf, at }) = self.next()? else {
+            return Err(S::Error::custom(TreeError::Misfit));
+        };
+        let record = self.tree.borrow().record;
+        let done = LeafView::new(record, leaf, at).serialize(serializer)?;
+        self.next()?; // its end
+        Ok(done)
+    }
+
+    fn members<M: SerializeMap>(&self, shape: &Shape, map: &mut M) -> Result<(), M::Error> {
+        let tree = self.tree;
+        let (record, plan) = (tree.borrow().record, tree.borrow().plan);
+        let mut fragments = Vec::new();
+        while let Some(event) = self.next()? {
+            match event {
+                Event::End(_) => break,
+                Event::Attribute { id, presence, at } if presence != marker::ABSENT => {
+                    let key = plan.shapes().attribute_key(id);
+                    map.serialize_entry(key, &LeafView::new(record, plan.attribute(id).leaf, at))?;
+                }
+                Event::AnyAttribute { at } => {
+                    if let Some(attributes) = kept_attributes(tree.borrow().text(at)) {
+                        map.serialize_entry("@any", &attributes)?;
+                    }
+                }
+                Event::Leaf { leaf, at } => {
+                    map.serialize_entry("#text", &LeafView::new(record, leaf, at))?;
+                }
+                Event::Array { element, count, .. } if count > 0 => {
+                    let key = shape.key(plan, plan.element(element).name);
+                    map.serialize_entry(key, &Elements { tree, event })?;
+                }
+                Event::Start(start) => {
+                    let name = plan.element(start.element).name;
+                    map.serialize_entry(shape.key(plan, name), &Node { tree, start })?;
+                }
+                Event::Fragment { at } => fragments.push(tree.borrow().text(at)),
+                _ => {}
+            }
+        }
+        if !fragments.is_empty() {
+            map.serialize_entry("#any", &fragments)?;
+        }
+        Ok(())
+    }
+}
+
+/// An array that has begun; serializing it goes to its end.
+struct Elements<'t, 'r> {
+    tree: &'t RefCell<Tree<'r>>,
+    event: Event,
+}
+
+impl Serialize for Elements<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Event::Array { element, count, at } = self.event else {
+            return serializer.serialize_unit();
+        };
+        let (record, plan) = (self.tree.borrow().record, self.tree.borrow().plan);
+        let slots = at
+            .checked_add(count)
+            .and_then(|end| record.slots.get(at..end));
+        if let (Some(kind), Some(slots)) = (number_kind(plan, element), slots)
+            && !kind.is_in_heap()
+        {
+            let done = match kind {
+                LeafKind::Double => {
+                    Sequence(count, |index: usize| Double(f64::from_bits(slots[index])))
+                        .serialize(serializer)
+                }
+                LeafKind::Float => {
+                    Sequence(count, |index: usize| Float(f32::from_slot(slots[index])))
+                        .serialize(serializer)
+                }
+                LeafKind::Signed { .. } => {
+                    Sequence(count, |index: usize| slots[index] as i64).serialize(serializer)
+                }
+                LeafKind::Boolean => {
+                    Sequence(count, |index: usize| slots[index] != 0).serialize(serializer)
+                }
+                _ => Sequence(count, |index: usize| slots[index]).serialize(serializer),
+            }?;
+            self.tree
+                .borrow_mut()
+                .walk
+                .skip(self.event)
+                .map_err(failed)?;
+            return Ok(done);
+        }
+        let mut sequence = serializer.serialize_seq(Some(count))?;
+        for _ in 0..count {
+            let event = self.tree.borrow_mut().walk.next().map_err(failed)?;
+            if let Some(Event::Start(start)) = event {
+                sequence.serialize_element(&Node {
+                    tree: self.tree,
+                    start,
+                })?;
+            }
+        }
+        sequence.end()
+    }
+}

@@ -1,0 +1,539 @@
+//! A walk over a Record by its Plan, in document order.
+//!
+//! The stack is the walk's own, so the depth of a message does not matter to it. A Record that does
+//! not fit its Plan gives a [`Misfit`], never a panic.
+
+use crate::kept;
+use crate::plan::{
+    AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
+};
+use crate::record::{Record, heap_range, marker};
+
+/// The slots are not what the Plan says they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Misfit;
+
+/// Levels of the stack, of which an element takes about three. A schema whose element contains
+/// itself, always, would otherwise never end.
+const MAX_STACK: usize = 1 << 20;
+
+/// What a walk meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// An element begins. Unless it is nil, its attributes and content follow from slot `at`.
+    Start(Start),
+    /// The element has ended.
+    End(ElementId),
+    /// So many elements follow, the first from slot `at`. Also said of none.
+    Array {
+        element: ElementId,
+        count: usize,
+        at: usize,
+    },
+    /// An attribute, whose value is at slot `at`; also said of absent ones.
+    Attribute {
+        id: AttributeId,
+        presence: u64,
+        at: usize,
+    },
+    /// The attributes of a wildcard.
+    AnyAttribute { at: usize },
+    /// Simple content; a list has its count at slot `at`.
+    Leaf { leaf: LeafId, at: usize },
+    /// Text of mixed content.
+    Text { at: usize },
+    /// An element that a wildcard admitted.
+    Fragment { at: usize },
+    /// Content of `xs:anyType`.
+    Inner { at: usize },
+}
+
+/// The start of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) element: ElementId,
+    /// Its actual type.
+    pub(crate) ty: TypeId,
+    pub(crate) nil: bool,
+    /// The first slot behind its markers.
+    pub(crate) at: usize,
+}
+
+/// What is still to be done.
+#[derive(Clone, Copy, Debug)]
+enum Frame<'p> {
+    End(ElementId),
+    /// The attributes from number `next` on, then the content.
+    Attributes {
+        ty: TypeId,
+        next: u32,
+    },
+    Content(TypeId),
+    Particle(ParticleId),
+    /// What is left of a sequence.
+    Sequence(&'p [ParticleId]),
+    Repeat {
+        particle: ParticleId,
+        left: usize,
+    },
+    All {
+        children: &'p [ParticleId],
+        left: usize,
+    },
+    Mixed {
+        elements: &'p [ParticleId],
+        left: usize,
+    },
+}
+
+/// A walk over a Record, or over one element in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk<'r> {
+    plan: &'r Plan,
+    slots: &'r [u64],
+    at: usize,
+    stack: Vec<Frame<'r>>,
+    /// The height of the stack before the last `Start` or `Array`.
+    mark: usize,
+}
+
+impl<'r> Walk<'r> {
+    /// The whole Record; begins with the `Start` of its root.
+    pub(crate) fn new(record: &'r Record) -> Result<(Self, Start), Misfit> {
+        let mut walk = Self {
+            plan: &record.plan,
+            slots: &record.slots,
+            at: 0,
+            stack: Vec::new(),
+            mark: 0,
+        };
+        if walk.plan.elements.len() <= record.root.index() {
+            return Err(Misfit);
+        }
+        let Event::Start(start) = walk.element(record.root)? else {
+            return Err(Misfit);
+        };
+        Ok((walk, start))
+    }
+
+    /// Attributes and content of an element that has begun.
+    pub(crate) fn inside(record: &'r Record, start: Start) -> Self {
+        if start.nil {
+            return Self {
+                plan: &record.plan,
+                slots: &record.slots,
+                at: start.at,
+                stack: Vec::new(),
+                mark: 0,
+            };
+        }
+        Self::over(record, start.ty, start.at)
+    }
+
+    /// Attributes and content of a type, from slot `at`.
+    pub(crate) fn over(record: &'r Record, ty: TypeId, at: usize) -> Self {
+        Self {
+            plan: &record.plan,
+            slots: &record.slots,
+            at,
+            stack: vec![Frame::Attributes { ty, next: 0 }],
+            mark: 0,
+        }
+    }
+
+    /// The next slot.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// What comes next; `None` at the end.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<Event>, Misfit> {
+        while let Some(frame) = self.stack.pop() {
+            if let Some(event) = self.step(frame)? {
+                return Ok(Some(event));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes past the element or array that the last event began.
+    pub(crate) fn skip(&mut self, event: Event) -> Result<(), Misfit> {
+        let stride = match event {
+            Event::Start(Start { nil: true, .. }) => Some(0),
+            Event::Start(start) => self.plan.ty(start.ty).stride.map(|stride| stride as usize),
+            Event::Array { element, count, .. } => self
+                .plan
+                .element(element)
+                .stride
+                .and_then(|stride| (stride as usize).checked_mul(count)),
+            _ => return Ok(()),
+        };
+        let Some(stride) = stride else {
+            return self.skip_slowly();
+        };
+        self.stack.truncate(self.mark);
+        self.at = self
+            .at
+            .checked_add(stride)
+            .filter(|&at| at <= self.slots.len())
+            .ok_or(Misfit)?;
+        Ok(())
+    }
+
+    fn skip_slowly(&mut self) -> Result<(), Misfit> {
+        let mark = self.mark;
+        while self.stack.len() > mark {
+            let Some(frame) = self.stack.pop() else { break };
+            self.step(frame)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn read(&mut self) -> Result<u64, Misfit> {
+        let slot = *self.slots.get(self.at).ok_or(Misfit)?;
+        self.at += 1;
+        Ok(slot)
+    }
+
+    /// The count at the next slot. No count can be larger than what a message of 2^48 bytes holds.
+    fn count(&mut self) -> Result<usize, Misfit> {
+        let count = self.read()?;
+        usize::try_from(count)
+            .ok()
+            .filter(|&count| count < 1 << 48)
+            .ok_or(Misfit)
+    }
+
+    fn push(&mut self, frame: Frame<'r>) -> Result<(), Misfit> {
+        if self.stack.len() >= MAX_STACK {
+            return Err(Misfit);
+        }
+        self.stack.push(frame);
+        Ok(())
+    }
+
+    fn step(&mut self, frame: Frame<'r>) -> Result<Option<Event>, Misfit> {
+        match frame {
+            Frame::End(element) => Ok(Some(Event::End(element))),
+            Frame::Attributes { ty, next } => self.attributes(ty, next),
+            Frame::Content(ty) => self.content(ty),
+            Frame::Particle(id) => self.particle(id),
+            Frame::Sequence(children) => {
+                let Some((&first, rest)) = children.split_first() else {
+                    return Ok(None);
+                };
+                if !rest.is_empty() {
+                    self.push(Frame::Sequence(rest))?;
+                }
+                self.particle(first)
+            }
+            Frame::Repeat { particle, left } => {
+                if left == 0 {
+                    return Ok(None);
+                }
+                self.push(Frame::Repeat {
+                    particle,
+                    left: left - 1,
+                })?;
+                self.occurrence(particle)
+            }
+            Frame::All { children, left } => {
+                if left == 0 {
+                    return Ok(None);
+                }
+                self.push(Frame::All {
+                    children,
+                    left: left - 1,
+                })?;
+                let child = self.read()?.checked_sub(1).ok_or(Misfit)?;
+                let child = *usize::try_from(child)
+                    .ok()
+                    .and_then(|child| children.get(child))
+                    .ok_or(Misfit)?;
+                if self.plan.particle(child).repeats() {
+                    self.particle(child)
+                } else {
+                    self.occurrence(child)
+                }
+            }
+            Frame::Mixed { elements, left } => {
+                if left == 0 {
+                    return Ok(None);
+                }
+                self.push(Frame::Mixed {
+                    elements,
+                    left: left - 1,
+                })?;
+                match self.read()? {
+                    0 => self.value().map(|at| Some(Event::Text { at })),
+                    index => {
+                        let item = usize::try_from(index - 1)
+                            .ok()
+                            .and_then(|index| elements.get(index));
+                        self.occurrence(*item.ok_or(Misfit)?)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Goes past one value slot.
+    fn value(&mut self) -> Result<usize, Misfit> {
+        self.read()?;
+        Ok(self.at - 1)
+    }
+
+    /// Goes past the value of a leaf.
+    fn leaf(&mut self, leaf: LeafId) -> Result<usize, Misfit> {
+        let at = self.at;
+        match self.plan.leaf(leaf).kind {
+            LeafKind::List(_) => {
+                let items = self.count()?;
+                self.at = self
+                    .at
+                    .checked_add(items)
+                    .filter(|&at| at <= self.slots.len())
+                    .ok_or(Misfit)?;
+            }
+            _ => drop(self.value()?),
+        }
+        Ok(at)
+    }
+
+    fn attributes(&mut self, id: TypeId, next: u32) -> Result<Option<Event>, Misfit> {
+        let ty = self.plan.ty(id);
+        if let Some(attribute_id) = ty.attribute_ids().nth(next as usize) {
+            self.push(Frame::Attributes {
+                ty: id,
+                next: next + 1,
+            })?;
+            let attribute = self.plan.attribute(attribute_id);
+            let presence = if attribute.required {
+                marker::PRESENT
+            } else {
+                self.read()?
+            };
+            let at = self.leaf(attribute.leaf)?;
+            return Ok(Some(Event::Attribute {
+                id: attribute_id,
+                presence,
+                at,
+            }));
+        }
+        if ty.any_attribute.is_some() {
+            self.push(Frame::Content(id))?;
+            return self.value().map(|at| Some(Event::AnyAttribute { at }));
+        }
+        self.content(id)
+    }
+
+    fn content(&mut self, id: TypeId) -> Result<Option<Event>, Misfit> {
+        match &self.plan.ty(id).content {
+            Content::Empty => Ok(None),
+            Content::Simple(leaf) => self
+                .leaf(*leaf)
+                .map(|at| Some(Event::Leaf { leaf: *leaf, at })),
+            Content::Particle(particle) => self.particle(*particle),
+            Content::Mixed { elements, .. } => {
+                let left = self.count()?;
+                self.push(Frame::Mixed {
+                    elements: self.plan.group(elements),
+                    left,
+                })?;
+                Ok(None)
+            }
+            Content::Any => self.value().map(|at| Some(Event::Inner { at })),
+        }
+    }
+
+    /// A particle with its markers.
+    fn particle(&mut self, id: ParticleId) -> Result<Option<Event>, Misfit> {
+        let particle = self.plan.particle(id);
+        if particle.repeats() {
+            let left = self.count()?;
+            let mark = self.stack.len();
+            self.push(Frame::Repeat { particle: id, left })?;
+            return Ok(match particle.term {
+                Term::Element(element) => {
+                    self.mark = mark;
+                    Some(Event::Array {
+                        element,
+                        count: left,
+                        at: self.at,
+                    })
+                }
+                _ => None,
+            });
+        }
+        if particle.min > 0 || matches!(particle.term, Term::Choice(_)) {
+            return self.occurrence(id);
+        }
+        if let Term::Element(element) = particle.term
+            && self.plan.element(element).has_state
+        {
+            return self.occurrence(id);
+        }
+        match (self.read()?, &particle.term) {
+            (marker::PRESENT, _) => self.occurrence(id),
+            (marker::ABSENT, Term::Any(_)) => self.value().map(|_| None),
+            (marker::ABSENT, Term::Element(element)) if self.plan.element(*element).is_scalar => {
+                self.value().map(|_| None)
+            }
+            (marker::ABSENT, _) => Ok(None),
+            _ => Err(Misfit),
+        }
+    }
+
+    /// A term without the markers of its particle.
+    fn occurrence(&mut self, id: ParticleId) -> Result<Option<Event>, Misfit> {
+        let particle = self.plan.particle(id);
+        match &particle.term {
+            Term::Element(element) => {
+                if self.plan.element(*element).has_state
+                    && self.slots.get(self.at) == Some(&marker::ABSENT)
+                {
+                    // Only where the particle may be missing, and then it is not in a list.
+                    if particle.min > 0 || particle.repeats() {
+                        return Err(Misfit);
+                    }
+                    self.at += 1 + usize::from(self.plan.element(*element).is_scalar);
+                    return if self.at <= self.slots.len() {
+                        Ok(None)
+                    } else {
+                        Err(Misfit)
+                    };
+                }
+                self.element(*element).map(Some)
+            }
+            Term::Any(_) => self.value().map(|at| Some(Event::Fragment { at })),
+            Term::Sequence(children) => {
+                self.push(Frame::Sequence(self.plan.group(children)))?;
+                Ok(None)
+            }
+            Term::Choice(children) => match self.read()? {
+                0 => Ok(None),
+                branch => {
+                    let child = usize::try_from(branch - 1)
+                        .ok()
+                        .and_then(|branch| self.plan.group(children).get(branch));
+                    self.push(Frame::Particle(*child.ok_or(Misfit)?))?;
+                    Ok(None)
+                }
+            },
+            Term::All(children) => {
+                let left = self.count()?;
+                self.push(Frame::All {
+                    children: self.plan.group(children),
+                    left,
+                })?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// An element that is there.
+    fn element(&mut self, id: ElementId) -> Result<Event, Misfit> {
+        let element = self.plan.element(id);
+        let (nil, ty) = if element.has_state {
+            let state = self.read()?;
+            let nil = match marker::presence(state) {
+                marker::PRESENT => false,
+                marker::NIL => true,
+                _ => return Err(Misfit),
+            };
+            (nil, marker::actual_type(state))
+        } else {
+            (false, element.ty)
+        };
+        if ty.index() >= self.plan.types.len() {
+            return Err(Misfit);
+        }
+        let start = Start {
+            element: id,
+            ty,
+            nil,
+            at: self.at,
+        };
+        self.mark = self.stack.len();
+        self.push(Frame::End(id))?;
+        if !nil {
+            self.push(Frame::Attributes { ty, next: 0 })?;
+        } else if element.is_scalar {
+            self.value()?;
+        }
+        Ok(Event::Start(start))
+    }
+}
+
+/// Whether two Records of one Plan and root hold the same values; where strings stand in the heap
+/// does not matter. Numbers are compared by their bits.
+pub(crate) fn same_values(a: &Record, b: &Record) -> bool {
+    differs_nowhere(a, b) == Ok(true)
+}
+
+fn differs_nowhere(a: &Record, b: &Record) -> Result<bool, Misfit> {
+    let (mut walk, _) = Walk::new(a)?;
+    // Slots before it are known to be the same.
+    let mut same = 0;
+    let mut heap_slot = |at: usize, equal: fn(&[u8], &[u8]) -> bool| -> bool {
+        let between = a.slots.get(same..at) == b.slots.get(same..at);
+        same = at + 1;
+        match (octets(a, at), octets(b, at)) {
+            (Some(x), Some(y)) => between && equal(x, y),
+            _ => false,
+        }
+    };
+    let bytes = |x: &[u8], y: &[u8]| x == y;
+    while let Some(event) = walk.next()? {
+        let (leaf, at) = match event {
+            Event::Leaf { leaf, at } => (Some(leaf), at),
+            Event::Attribute { id, at, .. } => (Some(a.plan.attribute(id).leaf), at),
+            Event::Text { at } | Event::Fragment { at } | Event::Inner { at } => (None, at),
+            Event::AnyAttribute { at } => {
+                if !heap_slot(at, same_attributes) {
+                    return Ok(false);
+                }
+                continue;
+            }
+            Event::Start(_) | Event::End(_) | Event::Array { .. } => continue,
+        };
+        let kind = leaf.map_or(LeafKind::Text, |leaf| a.plan.leaf(leaf).kind);
+        let all_same = match kind {
+            LeafKind::List(item) if a.plan.leaf(item).kind.is_in_heap() => {
+                (at + 1..walk.at()).all(|at| heap_slot(at, bytes))
+            }
+            kind => !kind.is_in_heap() || heap_slot(at, bytes),
+        };
+        if !all_same {
+            return Ok(false);
+        }
+    }
+    Ok(a.slots.get(same..) == b.slots.get(same..))
+}
+
+/// Whether attributes kept as XML are the same; prefixes and quotes do not matter.
+fn same_attributes(x: &[u8], y: &[u8]) -> bool {
+    let read = |xml| std::str::from_utf8(xml).ok().and_then(kept::attributes);
+    match (x == y, read(x), read(y)) {
+        (true, ..) => true,
+        (false, Some(x), Some(y)) => {
+            let named = |kept: &kept::Kept<'_>| {
+                (
+                    kept.namespace.to_string(),
+                    kept.local.to_owned(),
+                    kept.value().into_owned(),
+                )
+            };
+            x.iter().map(named).eq(y.iter().map(named))
+        }
+        _ => false,
+    }
+}
+
+/// The octets that the slot at `at` points at.
+pub(crate) fn octets(record: &Record, at: usize) -> Option<&[u8]> {
+    let (start, length) = heap_range(*record.slots.get(at)?);
+    record.heap.get(start..start + length)
+}
