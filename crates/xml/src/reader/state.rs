@@ -670,3 +670,88 @@ fn scan_end_tag(input: &str, name: &str) -> Result<usize, Stop> {
         0,
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads all of `text` with more to follow, and says where the machine stands.
+    fn phase_after(text: &str) -> Result<Phase> {
+        let (vocabulary, mut scopes) = (Vocabulary::default(), Scopes::new());
+        let mut state = State::new(&Options::default());
+        while state
+            .next(
+                &vocabulary,
+                &mut scopes,
+                &text[state.offset() as usize..],
+                false,
+            )?
+            .is_some()
+        {}
+        Ok(state.phase)
+    }
+
+    #[test]
+    fn each_phase_is_entered_where_the_picture_says() {
+        for (text, phase) in [
+            ("", Phase::Start),
+            ("<?xm", Phase::Start),
+            ("<?xml version='1.0'?>", Phase::Prolog),
+            (" <!-- -->", Phase::Prolog),
+            ("<a", Phase::Prolog),
+            ("<a>", Phase::Content),
+            ("<a><b></b>", Phase::Content),
+            ("<a><b/>", Phase::Content),
+            ("<a><![CDATA[", Phase::Cdata),
+            ("<a><![CDATA[]]", Phase::Cdata),
+            ("<a><![CDATA[]]>", Phase::Content),
+            ("<a/>", Phase::Epilog),
+            ("<a></a> <?p?>", Phase::Epilog),
+        ] {
+            assert_eq!(phase_after(text).unwrap(), phase, "{text}");
+        }
+    }
+
+    /// Which of the bytes from U+0000 to U+007F may come next, if what follows is made to fit.
+    #[test]
+    fn in_each_phase_the_bytes_of_its_grammar_are_taken_and_all_others_refused() {
+        let space = " \t\r\n";
+        let printable: String = (' '..='\u{7F}').collect();
+        let without = |unwanted: &str| {
+            printable
+                .chars()
+                .filter(|&c| !unwanted.contains(c))
+                .collect::<String>()
+                + space
+        };
+        for (before, taken) in [
+            ("", format!("<{space}")),
+            ("<?xml version='1.0'?>", format!("<{space}")),
+            ("<a/>", format!("<{space}")),
+            ("<a>", without("")),
+            ("<a><![CDATA[", without("")),
+            ("<a><!--", without("")),
+            ("<a><?p ", without("")),
+        ] {
+            for byte in '\0'..='\u{7F}' {
+                // What was begun ends, so that it is judged.
+                let ends = if before.len() > 3 && before.starts_with("<a>") {
+                    " ]]>--><?p ?>"
+                } else {
+                    ""
+                };
+                let judged = phase_after(&format!("{before}{byte}{ends}"));
+                let in_comment = before.ends_with("<!--") && byte == '-';
+                if !in_comment {
+                    let refused =
+                        matches!(&judged, Err(error) if error.offset() <= before.len() as u64);
+                    assert_eq!(
+                        !refused,
+                        taken.contains(byte),
+                        "{before:?} then {byte:?}: {judged:?}"
+                    );
+                }
+            }
+        }
+    }
+}
