@@ -114,6 +114,11 @@ impl<'e> Tag<'e> {
             .flatten()
     }
 
+    /// The bindings inside the element, its own and those of the elements around it: what it needs to stand alone.
+    pub fn bindings(&self) -> impl Iterator<Item = (&'e str, &'e str)> + use<'e> {
+        self.scopes.bindings(self.scope)
+    }
+
     /// What a prefix is bound to here; the empty prefix is the default namespace. For QNames in content.
     pub fn resolve(&self, prefix: &str) -> Option<Namespace<'e>> {
         self.scopes.resolve(self.scope, prefix)
