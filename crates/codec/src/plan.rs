@@ -143,6 +143,12 @@ impl Plan {
         self.derived.shapes.get_or_init(|| Shapes::new(self))
     }
 
+    /// The key of a child in the [`Value`](crate::Value) of an element of type `parent`: its local name, or
+    /// `{namespace}local` where two children share that.
+    pub fn key(&self, parent: TypeId, child: ElementId) -> &str {
+        self.shapes().of(parent).key(self, self.element(child).name)
+    }
+
     /// The prefix this Plan writes for a namespace of its vocabulary; empty for no namespace.
     pub fn prefix(&self, namespace: bsoap_xml::NamespaceId) -> &str {
         &self.prefixes[namespace.0 as usize]
