@@ -242,6 +242,7 @@ async fn documents_are_published_where_the_request_came_in() {
             text: "<definitions/>".into(),
         }],
         services: Vec::new(),
+        resolve: |_, reference| reference.to_owned(),
     };
     let server = start(echo().with_site(&site), ServerOptions::default()).await;
     let get = |target: &str, host: &str| {

@@ -33,6 +33,11 @@ impl Address {
         self.url.as_str()
     }
 
+    /// Its path, at least `/`.
+    pub fn path(&self) -> &str {
+        self.url.path()
+    }
+
     /// Whether it is `https`.
     pub fn is_secure(&self) -> bool {
         self.url.scheme() == "https"
@@ -48,7 +53,7 @@ impl Address {
     }
 
     /// Same scheme, host and port. (RFC 6454 §5)
-    pub(crate) fn is_same_origin(&self, other: &Self) -> bool {
+    pub fn is_same_origin(&self, other: &Self) -> bool {
         self.url.origin() == other.url.origin()
     }
 
