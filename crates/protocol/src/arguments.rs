@@ -1,0 +1,253 @@
+//! Between what a program passes and gets, and what stands under `Envelope`.
+//!
+//! | style | arguments | under `Body` |
+//! |---|---|---|
+//! | wrapped | the children of the wrapper | `{"wrapper": {…}}` |
+//! | rpc | the parts by name, which are the children of the wrapper | `{"wrapper": {…}}` |
+//! | bare | the parts by name | `{"element of the part": …}` |
+//!
+//! Header blocks go beside them under `@headers`: declared ones by the name of their part, others as XML under `#any`.
+
+use bsoap_codec::plan::{Content, ElementId, Plan, Term, TypeId};
+use bsoap_codec::{Object, Value};
+use bsoap_schema::{Body, Message, Part, SoapVersion};
+
+/// The member of arguments that holds header blocks.
+pub const HEADERS: &str = "@headers";
+
+/// The two parts of an Envelope, as the Plan describes them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sections<'p> {
+    plan: &'p Plan,
+    header: Option<TypeId>,
+    body: Option<TypeId>,
+}
+
+impl<'p> Sections<'p> {
+    /// Those of the Envelope `root`.
+    pub(crate) fn of(plan: &'p Plan, root: ElementId) -> Self {
+        let mut sections = Self {
+            plan,
+            header: None,
+            body: None,
+        };
+        let Content::Particle(content) = plan.ty(plan.element(root).ty).content else {
+            return sections;
+        };
+        let Term::Sequence(children) = &plan.particle(content).term else {
+            return sections;
+        };
+        for &child in plan.group(children) {
+            let Term::Element(element) = plan.particle(child).term else {
+                continue;
+            };
+            let place = match local(plan, element) {
+                "Header" => &mut sections.header,
+                _ => &mut sections.body,
+            };
+            *place = Some(plan.element(element).ty);
+        }
+        sections
+    }
+
+    /// The key of an element under Header.
+    fn header_key(&self, element: ElementId) -> &'p str {
+        self.header
+            .map_or("", |header| self.plan.key(header, element))
+    }
+
+    /// The key of an element under Body.
+    pub(crate) fn body_key(&self, element: ElementId) -> &'p str {
+        self.body.map_or("", |body| self.plan.key(body, element))
+    }
+
+    /// The key of the Fault: another element may be called that, too.
+    pub(crate) fn fault_key(&self, version: SoapVersion) -> String {
+        let namespace = version.envelope_namespace();
+        let names = self
+            .body
+            .into_iter()
+            .flat_map(|body| elements(self.plan, body));
+        let fault = names.into_iter().find(|&element| {
+            let name = self.plan.element(element).name;
+            let vocabulary = self.plan.vocabulary();
+            (vocabulary.namespace(name), vocabulary.local(name)) == (namespace, "Fault")
+        });
+        fault
+            .map_or("Fault", |fault| self.body_key(fault))
+            .to_owned()
+    }
+
+    /// The Value of an Envelope for these arguments.
+    pub(crate) fn wrap(&self, message: &Message, mut arguments: Value) -> Value {
+        let headers = match &mut arguments {
+            Value::Object(members) => members.remove(HEADERS),
+            _ => None,
+        };
+        let mut envelope = Object::new();
+        if let Some(headers) = headers {
+            envelope.insert("Header", self.wrap_headers(message, headers));
+        }
+        envelope.insert("Body", self.wrap_body(message, arguments));
+        envelope.into()
+    }
+
+    fn wrap_headers(&self, message: &Message, headers: Value) -> Value {
+        let Value::Object(headers) = headers else {
+            return headers;
+        };
+        let renamed = headers.into_iter().map(|(key, block)| {
+            let part = message.headers.iter().find(|part| part.name == key);
+            (
+                part.map_or(key, |part| self.header_key(part.element).to_owned()),
+                block,
+            )
+        });
+        Value::object(renamed)
+    }
+
+    fn wrap_body(&self, message: &Message, arguments: Value) -> Value {
+        match &message.body {
+            Body::Empty => Value::Object(Object::new()),
+            Body::Wrapped { wrapper } | Body::Rpc { wrapper, .. } => {
+                // No arguments at all are an empty wrapper, not a nil one.
+                let arguments = if arguments.is_nil() {
+                    Object::new().into()
+                } else {
+                    arguments
+                };
+                Value::object([(self.body_key(*wrapper), arguments)])
+            }
+            Body::Bare { parts } => self.wrap_parts(parts, arguments),
+        }
+    }
+
+    fn wrap_parts(&self, parts: &[Part], arguments: Value) -> Value {
+        let part_of = |key: &str| {
+            parts
+                .iter()
+                .find(|part| part.name == key || self.body_key(part.element) == key)
+        };
+        let is_named = arguments
+            .as_object()
+            .is_some_and(|members| members.keys().any(|key| part_of(key).is_some()));
+        match (parts, arguments) {
+            // A single part needs no name.
+            ([part], value) if !is_named => Value::object([(self.body_key(part.element), value)]),
+            (_, Value::Object(members)) => {
+                let renamed = members.into_iter().map(|(key, value)| {
+                    let part = part_of(&key);
+                    (
+                        part.map_or(key, |part| self.body_key(part.element).to_owned()),
+                        value,
+                    )
+                });
+                Value::object(renamed)
+            }
+            (_, value) => value,
+        }
+    }
+
+    /// The arguments in the Value of an Envelope.
+    pub(crate) fn unwrap(&self, message: &Message, envelope: Value) -> Value {
+        let Value::Object(mut envelope) = envelope else {
+            return Value::Nil;
+        };
+        let body = envelope.remove("Body").unwrap_or_default();
+        let mut arguments = self.unwrap_body(message, body);
+        if let Some(header) = envelope.remove("Header") {
+            let headers = self.unwrap_headers(message, header);
+            if let (Value::Object(members), false) = (&mut arguments, headers.is_empty()) {
+                members.insert(HEADERS, headers);
+            }
+        }
+        arguments
+    }
+
+    fn unwrap_body(&self, message: &Message, body: Value) -> Value {
+        match (&message.body, body) {
+            (Body::Empty, _) => Object::new().into(),
+            (Body::Wrapped { wrapper } | Body::Rpc { wrapper, .. }, Value::Object(mut members)) => {
+                members.remove(self.body_key(*wrapper)).unwrap_or_default()
+            }
+            (Body::Bare { parts }, Value::Object(members)) => {
+                let renamed = members.into_iter().map(|(key, value)| {
+                    let part = parts.iter().find(|part| self.body_key(part.element) == key);
+                    (part.map_or(key, |part| part.name.clone()), value)
+                });
+                Value::object(renamed)
+            }
+            (_, body) => body,
+        }
+    }
+
+    /// Header blocks by the name of their part.
+    pub(crate) fn unwrap_headers(&self, message: &Message, header: Value) -> Object {
+        let Value::Object(blocks) = header else {
+            return Object::new();
+        };
+        let named = blocks
+            .into_iter()
+            .filter(|(key, _)| !key.starts_with('@'))
+            .map(|(key, block)| {
+                let part = message
+                    .headers
+                    .iter()
+                    .find(|part| self.header_key(part.element) == key);
+                (part.map_or(key, |part| part.name.clone()), block)
+            });
+        alone(named.collect())
+    }
+}
+
+/// Header blocks and the elements of a detail may repeat, so that the Plan sees arrays; they hardly ever do, and what
+/// is alone need not be in an array.
+pub(crate) fn alone(members: Object) -> Object {
+    let bare = |value: Value| match value {
+        // Every block may have attributes of SOAP's own; where it has none, its text is all there is.
+        Value::Object(mut members) if members.len() == 1 && members.get("#text").is_some() => {
+            members.remove("#text").unwrap_or_default()
+        }
+        value => value,
+    };
+    let single = |value: Value| match value {
+        Value::Array(mut values) if values.len() == 1 => bare(values.pop().unwrap_or_default()),
+        Value::Ints(values) if values.len() == 1 => Value::Int(values[0]),
+        Value::Doubles(values) if values.len() == 1 => Value::Double(values[0]),
+        Value::Floats(values) if values.len() == 1 => Value::Float(values[0]),
+        value => value,
+    };
+    let members = members.into_iter();
+    members
+        .map(|(key, value)| {
+            if key.starts_with('#') {
+                (key, value)
+            } else {
+                (key, single(value))
+            }
+        })
+        .collect()
+}
+
+/// The elements of a choice, those of its sequences too.
+fn elements(plan: &Plan, ty: TypeId) -> Vec<ElementId> {
+    let Content::Particle(content) = plan.ty(ty).content else {
+        return Vec::new();
+    };
+    let (mut found, mut particles) = (Vec::new(), vec![content]);
+    while let Some(particle) = particles.pop() {
+        match &plan.particle(particle).term {
+            Term::Element(element) => found.push(*element),
+            Term::Sequence(children) | Term::Choice(children) | Term::All(children) => {
+                particles.extend(plan.group(children));
+            }
+            Term::Any(_) => {}
+        }
+    }
+    found
+}
+
+/// The local name of an element.
+pub(crate) fn local(plan: &Plan, element: ElementId) -> &str {
+    plan.vocabulary().local(plan.element(element).name)
+}

@@ -1,0 +1,299 @@
+//! The client's side: [`Request`] → [`AwaitingReply`] → [`Reply`].
+
+use bsoap_codec::{Decoder, Object, Record, Value, View, build, encode};
+use bsoap_schema::{Message, SoapVersion};
+
+use super::{Target, body_child, value_of};
+use crate::arguments::Sections;
+use crate::{Error, ErrorKind, Fault, MediaType, Peek, arguments, fault, media};
+
+/// A message ready to be written.
+#[derive(Clone, Debug)]
+pub struct Request {
+    target: Target,
+    record: Record,
+}
+
+/// A message to send, and what to say beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutgoingRequest {
+    /// The `Content-Type`.
+    pub content_type: String,
+    /// The `SOAPAction`, where the version has one.
+    pub soap_action: Option<String>,
+    /// The message.
+    pub body: Vec<u8>,
+}
+
+/// A request is on its way.
+#[derive(Clone, Debug)]
+pub struct AwaitingReply {
+    target: Target,
+}
+
+/// What came back, as the transport tells it.
+#[derive(Clone, Copy, Debug)]
+pub struct IncomingReply<'a> {
+    /// The HTTP status.
+    pub status: u16,
+    /// The `Content-Type`.
+    pub content_type: Option<&'a str>,
+    /// The message.
+    pub body: &'a [u8],
+}
+
+/// How an exchange ended.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// With the operation's answer.
+    Answer(Answer),
+    /// A one-way message was taken.
+    Accepted,
+    /// The peer says why not.
+    Fault(Fault),
+}
+
+/// The answer of an operation.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    target: Target,
+    record: Record,
+}
+
+impl Target {
+    /// A request with these arguments.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Arguments`] if they do not fit.
+    pub fn request(&self, arguments: Value) -> Result<Request, Error> {
+        let envelope =
+            Sections::of(&self.plan, self.binding.request).wrap(&self.operation().input, arguments);
+        let record = build(&self.plan, self.binding.request, &envelope).map_err(|source| {
+            Error::new(ErrorKind::Arguments {
+                operation: self.operation().name.clone(),
+            })
+            .because(source)
+        })?;
+        Ok(self.request_of(record))
+    }
+
+    /// A request that is the Record of an Envelope already.
+    pub fn request_of(&self, record: Record) -> Request {
+        Request {
+            target: self.clone(),
+            record,
+        }
+    }
+}
+
+impl Request {
+    /// The message's values.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The message's values.
+    pub fn into_record(self) -> Record {
+        self.record
+    }
+
+    /// Writes the message.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unwritable`] if it holds what XML cannot carry.
+    pub fn write(self) -> Result<(OutgoingRequest, AwaitingReply), Error> {
+        let Self { target, record } = self;
+        let mut body = Vec::new();
+        encode(&record, &mut body).map_err(|source| {
+            Error::new(ErrorKind::Unwritable {
+                operation: target.operation().name.clone(),
+            })
+            .because(source)
+        })?;
+        let (version, action) = (
+            target.binding.version,
+            target.operation().soap_action.as_deref(),
+        );
+        let content_type = media::content_type(version, action);
+        let soap_action = media::soap_action(version, action);
+        Ok((
+            OutgoingRequest {
+                content_type,
+                soap_action,
+                body,
+            },
+            AwaitingReply { target },
+        ))
+    }
+}
+
+impl AwaitingReply {
+    /// What was asked.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Reads what came back.
+    ///
+    /// # Errors
+    /// If it is neither the answer, nor a fault, nor the empty reply to a one-way message.
+    pub fn read(self, decoder: &mut Decoder, reply: IncomingReply<'_>) -> Result<Reply, Error> {
+        let operation = self.target.operation();
+        let is_success = (200..300).contains(&reply.status);
+        if reply.body.iter().all(u8::is_ascii_whitespace) {
+            return match &operation.output {
+                None if is_success => Ok(Reply::Accepted),
+                _ => Err(self.error(|operation| ErrorKind::NoReply {
+                    operation,
+                    status: reply.status,
+                })),
+            };
+        }
+        let media = reply.content_type.and_then(MediaType::parse);
+        if media.as_ref().is_some_and(|media| !media.is_xml()) {
+            return Err(not_soap(reply));
+        }
+        let text = media::recoded(media.as_ref(), reply.body);
+        match decoder.decode(self.target.binding.response, &text) {
+            Ok(record) => self.reply(record),
+            Err(error) => self.other_reply(&text, reply, error),
+        }
+    }
+
+    /// The reply in a message that is one of this binding's.
+    fn reply(self, record: Record) -> Result<Reply, Error> {
+        let output = self.target.operation().output.as_ref();
+        let child = body_child(&record);
+        match child.map(|child| child.element_id()) {
+            Some(_) if child.is_some_and(|child| is_fault(&child, self.target.version())) => {
+                let value = child.map(|fault| value_of(&fault)).unwrap_or_default();
+                Ok(Reply::Fault(fault::from_value(value)))
+            }
+            element => match output {
+                Some(output) if output.body.first_element() == element => {
+                    Ok(Reply::Answer(Answer {
+                        target: self.target,
+                        record,
+                    }))
+                }
+                // Some stacks answer one-way messages with an empty Envelope.
+                None if element.is_none() => Ok(Reply::Accepted),
+                _ => {
+                    let plan = &self.target.plan;
+                    let found = element
+                        .map_or("nothing", |element| arguments::local(plan, element))
+                        .to_owned();
+                    Err(self.error(|operation| ErrorKind::OtherReply { operation, found }))
+                }
+            },
+        }
+    }
+
+    /// What there is to say about a message that does not decode.
+    fn other_reply(
+        self,
+        text: &[u8],
+        reply: IncomingReply<'_>,
+        error: bsoap_codec::decode::Error,
+    ) -> Result<Reply, Error> {
+        if let Some(fault) = fault::read_leniently(text) {
+            return Ok(Reply::Fault(fault));
+        }
+        let expected = self.target.binding.version;
+        match crate::peek(text) {
+            Peek::Envelope(version) if version == expected => Err(self
+                .error(|operation| ErrorKind::Reply { operation })
+                .because(error)),
+            Peek::Envelope(other) => {
+                let found = other.envelope_namespace().to_owned();
+                Err(Error::new(ErrorKind::Version { expected, found }))
+            }
+            Peek::ForeignEnvelope(found) => Err(Error::new(ErrorKind::Version { expected, found })),
+            Peek::Other(_) | Peek::Nothing => Err(not_soap(reply).because(error)),
+        }
+    }
+
+    fn error(&self, kind: impl FnOnce(String) -> ErrorKind) -> Error {
+        Error::new(kind(self.target.operation().name.clone()))
+    }
+}
+
+fn is_fault(child: &View<'_>, version: SoapVersion) -> bool {
+    child.name() == "Fault" && child.namespace() == version.envelope_namespace()
+}
+
+fn not_soap(reply: IncomingReply<'_>) -> Error {
+    let beginning = &reply.body[..reply.body.len().min(200)];
+    Error::new(ErrorKind::NotSoap {
+        status: reply.status,
+        content_type: reply.content_type.map(str::to_owned),
+        beginning: String::from_utf8_lossy(beginning).into_owned(),
+    })
+}
+
+impl Answer {
+    /// The whole message: a Record of the response Envelope.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The whole message.
+    pub fn into_record(self) -> Record {
+        self.record
+    }
+
+    /// The result: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.
+    pub fn value(&self) -> Value {
+        let Some(output) = self.message() else {
+            return Value::Nil;
+        };
+        self.sections()
+            .unwrap(output, value_of(&View::of(&self.record)))
+    }
+
+    /// The header blocks: declared ones by the name of their part, others as XML under `#any`.
+    pub fn headers(&self) -> Object {
+        let header = View::of(&self.record).child("Header");
+        match (self.message(), header) {
+            (Some(output), Some(header)) => {
+                self.sections().unwrap_headers(output, value_of(&header))
+            }
+            _ => Object::new(),
+        }
+    }
+
+    /// What was asked.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    fn sections(&self) -> Sections<'_> {
+        Sections::of(&self.target.plan, self.target.binding.response)
+    }
+
+    fn message(&self) -> Option<&Message> {
+        self.target.operation().output.as_ref()
+    }
+}
+
+impl Reply {
+    /// The answer's value; nil for a one-way message.
+    ///
+    /// # Errors
+    /// The fault.
+    pub fn into_value(self) -> Result<Value, Fault> {
+        match self {
+            Self::Answer(answer) => Ok(answer.value()),
+            Self::Accepted => Ok(Value::Nil),
+            Self::Fault(fault) => Err(fault),
+        }
+    }
+}
+
+impl Target {
+    /// The version of SOAP it speaks.
+    pub fn version(&self) -> SoapVersion {
+        self.binding.version
+    }
+}

@@ -1,0 +1,324 @@
+//! Reads a fault off a message that does not decode: another version's, or one that bends the rules, as many do
+//! (text in `detail`, codes without namespace, children missing). What is there is taken; nothing is required but
+//! `Envelope/Body/Fault`.
+
+use std::sync::Arc;
+
+use bsoap_codec::Value;
+use bsoap_schema::SoapVersion;
+use bsoap_xml::{Event, Options, Reader, ScopeId, Tag, Vocabulary};
+
+use super::{Code, Fault, FaultParts, Reason};
+use crate::{Name, version_of};
+
+/// The fault in a message, if it holds one.
+pub(crate) fn read(bytes: &[u8]) -> Option<Fault> {
+    let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+    reader.feed(bytes).ok()?;
+    reader.finish().ok()?;
+    let mut sketch = Sketch::default();
+    loop {
+        match reader.next().ok()?? {
+            Event::Start(tag) => sketch.start(&tag)?,
+            Event::Text(text) => sketch.text(&text.value, text.raw),
+            Event::End(tag) => {
+                let (scope, raw) = (tag.scope, tag.raw.to_owned());
+                sketch.end(&raw, |prefix| resolve(&reader, scope, prefix));
+            }
+            Event::EndOfDocument => return sketch.fault(),
+            _ => {}
+        }
+    }
+}
+
+fn resolve(reader: &Reader, scope: ScopeId, prefix: &str) -> String {
+    reader
+        .scopes()
+        .resolve(scope, prefix)
+        .map(|namespace| namespace.uri.to_owned())
+        .unwrap_or_default()
+}
+
+/// What has been read of a fault.
+#[derive(Default)]
+struct Sketch {
+    /// The local names of the open elements, as deep as they matter.
+    path: Vec<String>,
+    depth: usize,
+    version: Option<SoapVersion>,
+    is_fault: bool,
+    text: String,
+    language: String,
+    codes: Vec<Name>,
+    reasons: Vec<Reason>,
+    node: Option<String>,
+    role: Option<String>,
+    detail: Detail,
+}
+
+#[derive(Default)]
+struct Detail {
+    is_there: bool,
+    /// The element being copied.
+    open: String,
+    elements: Vec<Value>,
+    text: String,
+}
+
+/// Where the elements that matter stand, counted from the Envelope.
+const FAULT: usize = 3;
+const DETAIL: usize = 4;
+/// `Envelope/Body/Fault/Code/Subcode/…/Value`: subcodes of subcodes beyond this are not kept.
+const DEEP: usize = 24;
+
+impl Sketch {
+    /// `None` if the message cannot hold a fault.
+    fn start(&mut self, tag: &Tag<'_>) -> Option<()> {
+        self.depth += 1;
+        if self.depth == 1 {
+            self.version = version_of(tag.namespace());
+            self.version.filter(|_| tag.local() == "Envelope")?;
+        }
+        if self.in_detail() {
+            self.detail
+                .open
+                .push_str(&tag_with_bindings(tag, self.depth == DETAIL + 1));
+            return Some(());
+        }
+        if self.depth <= DEEP {
+            self.path.truncate(self.depth - 1);
+            self.path.push(tag.local().to_owned());
+        }
+        self.text.clear();
+        self.is_fault |=
+            self.is_at(&["Envelope", "Body", "Fault"]) && version_of(tag.namespace()).is_some();
+        self.detail.is_there |= self.in_detail();
+        if tag.local() == "Text" {
+            let language = tag.attributes().find(|attribute| attribute.local == "lang");
+            self.language = language
+                .map(|attribute| attribute.value().into_owned())
+                .unwrap_or_default();
+        }
+        Some(())
+    }
+
+    fn text(&mut self, value: &str, raw: &str) {
+        match () {
+            () if self.in_detail() && self.depth > DETAIL => self.detail.open.push_str(raw),
+            () if self.in_detail() => self.detail.text.push_str(value),
+            () if self.is_fault => self.text.push_str(value),
+            () => {}
+        }
+    }
+
+    fn end(&mut self, raw: &str, resolve: impl Fn(&str) -> String) {
+        if self.in_detail() && self.depth > DETAIL {
+            self.detail.open.push_str(raw);
+            if self.depth == DETAIL + 1 {
+                self.detail
+                    .elements
+                    .push(Value::Text(std::mem::take(&mut self.detail.open)));
+            }
+        } else if self.is_fault && self.depth <= DEEP {
+            self.close(&resolve);
+            self.text.clear();
+        }
+        self.depth -= 1;
+        if self.depth < DEEP {
+            self.path.truncate(self.depth);
+        }
+    }
+
+    /// Takes what an element of the fault said.
+    fn close(&mut self, resolve: &dyn Fn(&str) -> String) {
+        let text = || self.text.trim().to_owned();
+        let path: Vec<&str> = self.path.iter().skip(FAULT).map(String::as_str).collect();
+        match path[..] {
+            ["faultcode"] | ["Code", "Value"] | ["Code", .., "Value"] => {
+                let (prefix, local) = self
+                    .text
+                    .trim()
+                    .split_once(':')
+                    .unwrap_or(("", self.text.trim()));
+                self.codes.push(Name::new(resolve(prefix), local));
+            }
+            ["faultstring"] => self.reasons.push(Reason {
+                language: String::new(),
+                text: text(),
+            }),
+            ["Reason", "Text"] => {
+                let language = std::mem::take(&mut self.language);
+                self.reasons.push(Reason {
+                    language,
+                    text: self.text.trim().to_owned(),
+                });
+            }
+            ["faultactor"] | ["Role"] => self.role = Some(text()),
+            ["Node"] => self.node = Some(text()),
+            _ => {}
+        }
+    }
+
+    fn is_at(&self, path: &[&str]) -> bool {
+        self.depth == path.len()
+            && self
+                .path
+                .iter()
+                .map(String::as_str)
+                .eq(path.iter().copied())
+    }
+
+    fn in_detail(&self) -> bool {
+        self.is_fault
+            && self.depth >= DETAIL
+            && self.path.len() >= DETAIL
+            && matches!(self.path[DETAIL - 1].as_str(), "detail" | "Detail")
+    }
+
+    fn fault(self) -> Option<Fault> {
+        if !self.is_fault {
+            return None;
+        }
+        let mut codes = self.codes.into_iter();
+        let (code, mut subcodes) = codes
+            .next()
+            .map_or((Code::Receiver, Vec::new()), |name| Code::of(&name));
+        subcodes.extend(codes);
+        let detail = self.detail.is_there.then(|| self.detail.value());
+        let (reasons, node, role) = (self.reasons, self.node, self.role);
+        Some(
+            FaultParts {
+                code,
+                subcodes,
+                reasons,
+                node,
+                role,
+                detail,
+            }
+            .into(),
+        )
+    }
+}
+
+impl Detail {
+    fn value(self) -> Value {
+        let text = self.text.trim();
+        let mut members = Vec::new();
+        if !text.is_empty() {
+            members.push(("#text".to_owned(), Value::Text(text.to_owned())));
+        }
+        if !self.elements.is_empty() {
+            members.push(("#any".to_owned(), Value::Array(self.elements)));
+        }
+        Value::object(members)
+    }
+}
+
+/// A start tag that stands alone if asked to: with the declarations it owes to the elements around it.
+fn tag_with_bindings(tag: &Tag<'_>, alone: bool) -> String {
+    if !alone {
+        return tag.raw.to_owned();
+    }
+    let name_end = 1 + tag.qname().len();
+    let own: Vec<&str> = tag.declarations().map(|(prefix, _)| prefix).collect();
+    let mut text = tag.raw[..name_end].to_owned();
+    for (prefix, uri) in tag.bindings().filter(|(prefix, _)| !own.contains(prefix)) {
+        let (colon, mut escaped) = (if prefix.is_empty() { "" } else { ":" }, Vec::new());
+        if bsoap_xml::escape_attribute(uri, &mut escaped).is_ok() {
+            text.push_str(&format!(
+                " xmlns{colon}{prefix}=\"{}\"",
+                String::from_utf8_lossy(&escaped)
+            ));
+        }
+    }
+    text.push_str(&tag.raw[name_end..]);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn soap11(fault: &str) -> Option<Fault> {
+        let namespace = SoapVersion::Soap11.envelope_namespace();
+        read(format!("<s:Envelope xmlns:s='{namespace}' xmlns:a='urn:a&amp;b'><s:Body>{fault}</s:Body></s:Envelope>").as_bytes())
+    }
+
+    #[test]
+    fn what_is_there_is_taken() {
+        let fault = soap11(
+            "<s:Fault><faultcode>s:Client.Auth</faultcode><faultstring> go <![CDATA[a<way]]> </faultstring>\
+             <detail> t <a:x k='1'>y<a:z/></a:x><b xmlns=''/></detail></s:Fault>",
+        )
+        .expect("a fault");
+        assert_eq!(
+            (&fault.code, fault.subcodes.as_slice()),
+            (&Code::Sender, &[Name::new("", "Auth")][..])
+        );
+        assert_eq!(fault.reason(), "go a<way");
+        let detail = serde_json::to_string(fault.detail.as_ref().expect("a detail")).expect("JSON");
+        assert!(detail.contains(r##""#text":"t""##), "{detail}");
+        assert!(
+            detail.contains(r#"xmlns:a=\"urn:a&amp;b\""#) && detail.contains("k='1'>y<a:z/></a:x>"),
+            "{detail}"
+        );
+    }
+
+    #[test]
+    fn a_bare_fault_is_a_fault_and_anything_else_is_none() {
+        let fault = soap11("<s:Fault><faultcode>oops</faultcode></s:Fault>").expect("a fault");
+        assert_eq!(fault.code, Code::Other(Name::new("", "oops")));
+        assert_eq!(soap11("<s:Fault/>").expect("a fault").code, Code::Receiver);
+        for none in ["", "<Fault/>", "<a><s:Fault/></a>"] {
+            assert_eq!(soap11(none), None, "{none}");
+        }
+        for none in [
+            "",
+            "<html/>",
+            "<s:Envelope",
+            "<Envelope><Body><Fault/></Body></Envelope>",
+        ] {
+            assert_eq!(read(none.as_bytes()), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_fault_of_soap_12_keeps_subcodes_languages_node_and_role() {
+        let namespace = SoapVersion::Soap12.envelope_namespace();
+        let text = format!(
+            "<Envelope xmlns='{namespace}' xmlns:m='urn:m'><Header/><Body><Fault><Code><Value>Sender</Value><Subcode><Value>m:a</Value>\
+             <Subcode><Value>m:b</Value></Subcode></Subcode></Code><Reason><Text xml:lang='en'>no</Text><Text xml:lang='de'>nein</Text></Reason>\
+             <Node>urn:n</Node><Role>urn:r</Role><Detail/></Fault></Body></Envelope>"
+        );
+        let fault = read(text.as_bytes()).expect("a fault");
+        assert_eq!((&fault.code, fault.subcodes.len()), (&Code::Sender, 2));
+        assert_eq!(fault.subcodes[1], Name::new("urn:m", "b"));
+        let reasons: Vec<_> = fault
+            .reasons
+            .iter()
+            .map(|reason| (reason.language.as_str(), reason.text.as_str()))
+            .collect();
+        assert_eq!(reasons, [("en", "no"), ("de", "nein")]);
+        assert_eq!(
+            (fault.node.as_deref(), fault.role.as_deref()),
+            (Some("urn:n"), Some("urn:r"))
+        );
+        assert!(fault.detail.is_some());
+    }
+
+    #[test]
+    fn depth_is_no_trouble() {
+        let deep = format!(
+            "<s:Fault><Code>{}{}</Code></s:Fault>",
+            "<Subcode>".repeat(500),
+            "</Subcode>".repeat(500)
+        );
+        assert!(soap11(&deep).is_some());
+        let deep = format!(
+            "<s:Fault><detail>{}{}</detail></s:Fault>",
+            "<d>".repeat(500),
+            "</d>".repeat(500)
+        );
+        assert!(soap11(&deep).is_some());
+    }
+}

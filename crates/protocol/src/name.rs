@@ -1,0 +1,68 @@
+//! Expanded names, as faults and header blocks use them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A name in a namespace. Prints, and parses, as `{namespace}local`.
+///
+/// ```
+/// use bsoap_protocol::Name;
+///
+/// let name: Name = "{urn:shop}order".parse().unwrap();
+/// assert_eq!((name.namespace.as_str(), name.local.as_str()), ("urn:shop", "order"));
+/// assert_eq!(name.to_string(), "{urn:shop}order");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name {
+    /// The namespace name; empty for none.
+    pub namespace: String,
+    /// The local name.
+    pub local: String,
+}
+
+impl Name {
+    /// A name of these parts.
+    pub fn new(namespace: impl Into<String>, local: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            local: local.into(),
+        }
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace.as_str() {
+            "" => f.write_str(&self.local),
+            namespace => write!(f, "{{{namespace}}}{}", self.local),
+        }
+    }
+}
+
+impl FromStr for Name {
+    type Err = NotAName;
+
+    fn from_str(text: &str) -> Result<Self, NotAName> {
+        let (namespace, local) = match text.strip_prefix('{') {
+            Some(rest) => rest.rsplit_once('}').ok_or(NotAName)?,
+            None => ("", text),
+        };
+        if bsoap_xml::is_ncname(local) {
+            Ok(Self::new(namespace, local))
+        } else {
+            Err(NotAName)
+        }
+    }
+}
+
+/// A text is not `{namespace}local` or `local`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAName;
+
+impl fmt::Display for NotAName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not an expanded name: expected {namespace}local")
+    }
+}
+
+impl std::error::Error for NotAName {}
