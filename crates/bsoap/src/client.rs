@@ -1,0 +1,179 @@
+//! The client: a port of a service, ready to be called.
+
+use std::sync::Arc;
+
+use bsoap_codec::plan::Plan;
+use bsoap_codec::{Record, Value};
+use bsoap_http::{Address, HeaderMap, header};
+use bsoap_protocol::{Answer, IncomingReply, Reply, Request, SoapVersion, Target};
+use bsoap_schema::{Definitions, Operation, Port};
+
+use crate::decoders::Decoders;
+use crate::{Error, Wsdl};
+
+mod builder;
+
+pub use builder::ClientBuilder;
+
+/// A port of a service, ready to be called. Cloning shares connections.
+///
+/// ```no_run
+/// use bsoap::{Client, Value};
+///
+/// # async fn example() -> Result<(), bsoap::Error> {
+/// let client = Client::from_wsdl("examples/mesh/mesh.wsdl")?;
+/// let arguments = Value::object([("values", Value::object([("item", Value::from(vec![1.5, 2.5]))]))]);
+/// let answer = client.call("sumDoubles", &arguments).await?;
+/// assert_eq!(answer["sum"].as_f64(), Some(4.0));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Client {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    definitions: Arc<Definitions>,
+    service: String,
+    port: Port,
+    address: Address,
+    transport: bsoap_http::Client,
+    decoders: Decoders,
+}
+
+impl Client {
+    /// A client of the WSDL's first port that has an address: a location, or the text itself.
+    ///
+    /// # Errors
+    /// If the WSDL cannot be loaded, or has no port with an address.
+    pub fn from_wsdl(wsdl: impl Into<Wsdl>) -> Result<Self, Error> {
+        Self::builder(wsdl).build()
+    }
+
+    /// A client of a port to be chosen, with options.
+    pub fn builder(wsdl: impl Into<Wsdl>) -> ClientBuilder {
+        ClientBuilder::new(wsdl.into())
+    }
+
+    /// Calls an operation: arguments in, result out. Both are the children of the wrapper, or the parts by name; header
+    /// blocks go and come under `@headers`. The result of a one-way operation is nil.
+    ///
+    /// # Errors
+    /// [`Error::Fault`] if the peer says no, others if nobody could say anything.
+    pub async fn call(&self, operation: &str, arguments: &Value) -> Result<Value, Error> {
+        let reply = self
+            .exchange(self.request(operation, arguments.clone())?)
+            .await?;
+        reply.into_value().map_err(Error::Fault)
+    }
+
+    /// The request that [`call`](Self::call) would send.
+    ///
+    /// # Errors
+    /// If there is no such operation, or the arguments do not fit it.
+    pub fn request(&self, operation: &str, arguments: impl Into<Value>) -> Result<Request, Error> {
+        Ok(self.target(operation)?.request(arguments.into())?)
+    }
+
+    /// Sends a request and waits for how it ends. A fault is an end, not an error; the answer is there as a
+    /// [`Record`].
+    ///
+    /// # Errors
+    /// If the request cannot be written, does not get there, or what comes back is no reply to it.
+    pub async fn exchange(&self, request: Request) -> Result<Reply, Error> {
+        let (outgoing, awaiting) = request.write()?;
+        let mut headers = HeaderMap::with_capacity(4);
+        let pairs = [(header::CONTENT_TYPE, Some(outgoing.content_type))];
+        let action = (
+            header::HeaderName::from_static("soapaction"),
+            outgoing.soap_action,
+        );
+        for (name, value) in pairs.into_iter().chain([action]) {
+            let Some(value) = value else { continue };
+            let value = header::HeaderValue::try_from(value).map_err(|_| {
+                Error::Setup("the operation's soapAction cannot be sent as a header".into())
+            })?;
+            headers.insert(name, value);
+        }
+        let fetched = self
+            .inner
+            .transport
+            .post(&self.inner.address, headers, outgoing.body.into())
+            .await?;
+        let incoming = IncomingReply {
+            status: fetched.status.as_u16(),
+            content_type: fetched.content_type(),
+            body: &fetched.body,
+        };
+        Ok(self
+            .inner
+            .decoders
+            .with(|decoder| awaiting.read(decoder, incoming))?)
+    }
+
+    /// Sends the Record of a request Envelope; gives the Record of the response Envelope.
+    ///
+    /// # Errors
+    /// As for [`call`](Self::call).
+    pub async fn call_record(
+        &self,
+        operation: &str,
+        envelope: Record,
+    ) -> Result<Option<Record>, Error> {
+        let request = self.target(operation)?.request_of(envelope);
+        match self.exchange(request).await? {
+            Reply::Answer(answer) => Ok(Some(Answer::into_record(answer))),
+            Reply::Accepted => Ok(None),
+            Reply::Fault(fault) => Err(Error::Fault(fault)),
+        }
+    }
+
+    /// An operation by name, with the Plan of its messages.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn target(&self, operation: &str) -> Result<Target, Error> {
+        Ok(Target::new(
+            self.inner.definitions.plan(),
+            &self.inner.port.binding,
+            operation,
+        )?)
+    }
+
+    /// The operations that can be called.
+    pub fn operations(&self) -> &[Operation] {
+        &self.inner.port.binding.operations
+    }
+
+    /// The WSDL.
+    pub fn definitions(&self) -> &Arc<Definitions> {
+        &self.inner.definitions
+    }
+
+    /// The Plan of all messages.
+    pub fn plan(&self) -> &Arc<Plan> {
+        self.inner.definitions.plan()
+    }
+
+    /// The name of the service.
+    pub fn service(&self) -> &str {
+        &self.inner.service
+    }
+
+    /// The port.
+    pub fn port(&self) -> &Port {
+        &self.inner.port
+    }
+
+    /// The version of SOAP spoken.
+    pub fn version(&self) -> SoapVersion {
+        self.inner.port.binding.version
+    }
+
+    /// The address messages are sent to.
+    pub fn endpoint(&self) -> &str {
+        self.inner.address.as_str()
+    }
+}

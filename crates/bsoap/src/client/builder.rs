@@ -1,0 +1,229 @@
+//! How a client is set up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bsoap_codec::DecodeOptions;
+use bsoap_http::{Address, ClientOptions, Credentials, Roots, Transfer, header};
+use bsoap_protocol::SoapVersion;
+use bsoap_schema::{Definitions, Port, Service};
+
+use super::{Client, Inner};
+use crate::decoders::Decoders;
+use crate::load::Fetch;
+use crate::{Error, Wsdl};
+
+/// Sets up a [`Client`].
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use bsoap::{Client, SoapVersion};
+///
+/// let client = Client::builder("examples/mesh/mesh.wsdl")
+///     .version(SoapVersion::Soap12)
+///     .endpoint("https://example.com/mesh12")
+///     .basic_auth("jo", "secret")
+///     .timeout(Duration::from_secs(20))
+///     .build()?;
+/// # Ok::<(), bsoap::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ClientBuilder {
+    wsdl: Wsdl,
+    fetch: Fetch,
+    service: Option<String>,
+    port: Option<String>,
+    version: Option<SoapVersion>,
+    endpoint: Option<String>,
+    transport: ClientOptions,
+    decoding: DecodeOptions,
+    /// The first thing that was wrong.
+    problem: Option<String>,
+}
+
+impl ClientBuilder {
+    pub(super) fn new(wsdl: Wsdl) -> Self {
+        Self {
+            wsdl,
+            fetch: Fetch::default(),
+            service: None,
+            port: None,
+            version: None,
+            endpoint: None,
+            transport: ClientOptions::default(),
+            decoding: DecodeOptions::default(),
+            problem: None,
+        }
+    }
+
+    /// The service of this name; otherwise the first one that has a fitting port.
+    pub fn service(mut self, name: impl Into<String>) -> Self {
+        self.service = Some(name.into());
+        self
+    }
+
+    /// The port of this name; otherwise the first one.
+    pub fn port(mut self, name: impl Into<String>) -> Self {
+        self.port = Some(name.into());
+        self
+    }
+
+    /// A port that speaks this version.
+    pub fn version(mut self, version: SoapVersion) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// Where to send messages, if not where the WSDL says.
+    pub fn endpoint(mut self, address: impl Into<String>) -> Self {
+        self.endpoint = Some(address.into());
+        self
+    }
+
+    /// What may be fetched from the network while the WSDL is loaded.
+    pub fn fetch(mut self, fetch: Fetch) -> Self {
+        self.fetch = fetch;
+        self
+    }
+
+    /// Basic authentication.
+    pub fn basic_auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
+        self.transport.credentials = Some(Credentials {
+            user: user.into(),
+            password: password.into(),
+        });
+        self
+    }
+
+    /// An HTTP header sent with every message.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        match (name.parse::<header::HeaderName>(), value.parse()) {
+            (Ok(name), Ok(value)) => drop(self.transport.headers.append(name, value)),
+            _ => {
+                let problem = || format!("{name:?} cannot be sent as a header");
+                self.problem.get_or_insert_with(problem);
+            }
+        }
+        self
+    }
+
+    /// `User-Agent`.
+    pub fn user_agent(mut self, user_agent: impl Into<String>) -> Self {
+        self.transport.user_agent = user_agent.into();
+        self
+    }
+
+    /// How long a call may take (300 s).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.transport.timeout = timeout;
+        self
+    }
+
+    /// How long a connection may take to come about (10 s).
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.transport.connect_timeout = timeout;
+        self
+    }
+
+    /// Sends messages as gzip. Only for peers known to understand it: HTTP has no way to ask first.
+    pub fn gzip_requests(mut self) -> Self {
+        self.transport.gzip_requests = true;
+        self
+    }
+
+    /// Asks for answers as gzip: worth it where the network is slower than about 100 MB/s.
+    pub fn accept_gzip(mut self) -> Self {
+        self.transport.accept_gzip = true;
+        self
+    }
+
+    /// Sends messages with `Transfer-Encoding: chunked`.
+    pub fn chunked(mut self) -> Self {
+        self.transport.transfer = Transfer::Chunked;
+        self
+    }
+
+    /// Follows up to so many redirects (none). Credentials and headers stay with the first origin.
+    pub fn redirects(mut self, most: u32) -> Self {
+        self.transport.redirects = most;
+        self
+    }
+
+    /// Over HTTPS, trusts these certificate authorities (PEM) and no others.
+    pub fn trust_only(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.transport.roots = Roots::Pem(pem.into());
+        self
+    }
+
+    /// Over HTTPS, trusts these certificate authorities (PEM) besides the system's.
+    pub fn trust_also(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.transport.roots = Roots::SystemAnd(pem.into());
+        self
+    }
+
+    /// The longest answer taken, in bytes (256 MiB), after any gzip is undone.
+    pub fn max_response(mut self, bytes: u64) -> Self {
+        self.transport.max_response = bytes;
+        self
+    }
+
+    /// How answers are read: limits, and how much is checked.
+    pub fn decoding(mut self, options: DecodeOptions) -> Self {
+        self.decoding = options;
+        self
+    }
+
+    /// The client.
+    ///
+    /// # Errors
+    /// If the WSDL cannot be loaded, has no such port, or something else given here is no use.
+    pub fn build(self) -> Result<Client, Error> {
+        if let Some(problem) = self.problem {
+            return Err(Error::Setup(problem));
+        }
+        let definitions = self.wsdl.load(self.fetch, &self.transport)?;
+        let wanted = |service: &Service, port: &Port| {
+            self.service
+                .as_ref()
+                .is_none_or(|name| *name == service.name)
+                && self.port.as_ref().is_none_or(|name| *name == port.name)
+                && self
+                    .version
+                    .is_none_or(|version| version == port.binding.version)
+        };
+        let Some((service, port)) = definitions
+            .ports()
+            .find(|(service, port)| wanted(service, port))
+        else {
+            return Err(Error::Setup(no_port(&definitions)));
+        };
+        let Some(address) = self.endpoint.as_ref().or(port.address.as_ref()) else {
+            return Err(Error::Setup(format!(
+                "port {} has no address; give one with `endpoint`",
+                port.name
+            )));
+        };
+        let inner = Inner {
+            service: service.name.clone(),
+            port: port.clone(),
+            address: address.parse::<Address>()?,
+            transport: bsoap_http::Client::new(self.transport)?,
+            decoders: Decoders::new(definitions.plan(), self.decoding),
+            definitions: Arc::clone(&definitions),
+        };
+        Ok(Client {
+            inner: Arc::new(inner),
+        })
+    }
+}
+
+fn no_port(definitions: &Definitions) -> String {
+    let known = definitions.ports().map(|(service, port)| {
+        format!("{}.{} ({})", service.name, port.name, port.binding.version)
+    });
+    match known.collect::<Vec<_>>() {
+        known if known.is_empty() => "the WSDL has no SOAP port".to_owned(),
+        known => format!("no such port, expected one of {}", known.join(", ")),
+    }
+}

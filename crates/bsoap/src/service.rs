@@ -1,0 +1,223 @@
+//! The service: operations of a WSDL, each with a handler.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use bsoap_http::{Handler, Request, Response, Routes, Server, ServerOptions};
+use bsoap_protocol::{AwaitingAnswer, Endpoint, Fault, IncomingRequest, OutgoingReply};
+use bsoap_schema::Definitions;
+use tokio::task::JoinSet;
+
+use crate::decoders::Decoders;
+use crate::error::report;
+use crate::{Error, Wsdl};
+
+mod builder;
+mod handler;
+mod site;
+
+pub use builder::ServiceBuilder;
+pub use handler::{IntoReply, Message, Payload};
+
+use handler::Operation;
+
+/// A WSDL's services with a handler for each operation.
+///
+/// ```no_run
+/// use bsoap::{Fault, Message, Service, Value};
+///
+/// async fn sum(message: Message) -> Result<Value, Fault> {
+///     let arguments = message.value();
+///     let Some(numbers) = arguments["values"]["item"].as_doubles() else {
+///         return Err(Fault::sender("there is nothing to add up"));
+///     };
+///     Ok(Value::object([("sum", Value::from(numbers.iter().sum::<f64>()))]))
+/// }
+///
+/// # async fn example() -> Result<(), bsoap::Error> {
+/// let service = Service::builder("examples/mesh/mesh.wsdl").handle("sumDoubles", sum).build()?;
+/// service.serve("127.0.0.1:8080").await
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Service {
+    definitions: Arc<Definitions>,
+    routes: Routes,
+    paths: Vec<String>,
+    options: ServerOptions,
+    background: Background,
+}
+
+impl Service {
+    /// Sets a service up: a location, or the text itself.
+    pub fn builder(wsdl: impl Into<Wsdl>) -> ServiceBuilder {
+        ServiceBuilder::new(wsdl.into())
+    }
+
+    /// Serves at an address such as `127.0.0.1:8080`, for ever.
+    ///
+    /// # Errors
+    /// If the address cannot be had.
+    pub async fn serve(self, address: &str) -> Result<(), Error> {
+        self.bind(address).await?.run(std::future::pending()).await;
+        Ok(())
+    }
+
+    /// Takes an address; port 0 takes a free one. Nothing is accepted before [`Bound::run`].
+    ///
+    /// # Errors
+    /// If the address cannot be had.
+    pub async fn bind(self, address: &str) -> Result<Bound, Error> {
+        let server = Server::bind(address, self.routes, self.options.clone()).await?;
+        let scheme = if self.options.identity.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        Ok(Bound {
+            base: format!("{scheme}://{}", server.address()),
+            server,
+            paths: self.paths,
+            background: self.background,
+        })
+    }
+
+    /// The WSDL.
+    pub fn definitions(&self) -> &Arc<Definitions> {
+        &self.definitions
+    }
+
+    /// The paths served, one for each port.
+    pub fn paths(&self) -> &[String] {
+        &self.paths
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service")
+            .field("paths", &self.paths)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A service that has its address.
+#[derive(Debug)]
+pub struct Bound {
+    server: Server,
+    base: String,
+    paths: Vec<String>,
+    background: Background,
+}
+
+impl Bound {
+    /// The address taken.
+    pub fn address(&self) -> std::net::SocketAddr {
+        self.server.address()
+    }
+
+    /// The URLs of the ports.
+    pub fn urls(&self) -> Vec<String> {
+        self.paths
+            .iter()
+            .map(|path| format!("{}{path}", self.base))
+            .collect()
+    }
+
+    /// Serves until `stop` is done; then lets running requests end, those of one-way operations too, and returns.
+    pub async fn run(self, stop: impl Future<Output = ()>) {
+        self.server.run(stop).await;
+        self.background.finish().await;
+    }
+}
+
+/// Handlers of one-way operations, which go on when the client has its answer.
+#[derive(Clone, Debug, Default)]
+struct Background {
+    running: Arc<tokio::sync::Mutex<JoinSet<()>>>,
+}
+
+impl Background {
+    async fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut running = self.running.lock().await;
+        while running.try_join_next().is_some() {}
+        running.spawn(task);
+    }
+
+    async fn finish(&self) {
+        let mut running = std::mem::take(&mut *self.running.lock().await);
+        while running.join_next().await.is_some() {}
+    }
+}
+
+/// What answers at one path.
+struct PathHandler {
+    endpoint: Endpoint,
+    decoders: Arc<Decoders>,
+    operations: Arc<HashMap<String, Operation>>,
+    fallback: Option<Operation>,
+    background: Background,
+}
+
+impl Handler for PathHandler {
+    fn handle(&self, request: Request) -> bsoap_http::BoxedAnswer<'_> {
+        Box::pin(async move { response(self.reply(request).await) })
+    }
+}
+
+impl PathHandler {
+    async fn reply(&self, request: Request) -> OutgoingReply {
+        let incoming = IncomingRequest {
+            content_type: request.header("content-type"),
+            soap_action: request.header("soapaction"),
+            body: &request.body,
+        };
+        let read = self
+            .decoders
+            .with(|decoder| self.endpoint.receive(decoder, incoming));
+        let (received, awaiting) = match read {
+            Ok(read) => read,
+            Err(reply) => return *reply,
+        };
+        let name = &received.target().operation().name;
+        let Some(operation) = self.operations.get(name).or(self.fallback.as_ref()) else {
+            return awaiting.fault(&Fault::receiver(format!(
+                "operation {name} is not implemented here"
+            )));
+        };
+        let answer = operation.call(Message::new(received, request.headers, request.peer));
+        if awaiting.is_one_way() {
+            self.background
+                .spawn(async move { drop(answer.await) })
+                .await;
+            return awaiting.accept();
+        }
+        settle(awaiting, answer.await)
+    }
+}
+
+/// The reply that a handler's answer makes.
+fn settle(awaiting: AwaitingAnswer, answer: Result<Payload, Fault>) -> OutgoingReply {
+    let reply = match answer {
+        Ok(Payload::Value(value)) => awaiting.answer(value),
+        Ok(Payload::Record(record)) => awaiting.answer_with(&record),
+        Err(fault) => return awaiting.fault(&fault),
+    };
+    reply.unwrap_or_else(|unanswered| {
+        // The peer has no use for what is wrong with our own answer; whoever runs the service has.
+        let report = report(&unanswered.error);
+        tracing::error!(
+            operation = unanswered.awaiting.target().operation().name,
+            "{report}"
+        );
+        unanswered.apologise()
+    })
+}
+
+fn response(reply: OutgoingReply) -> Response {
+    match reply.content_type {
+        Some(content_type) => Response::new(reply.status, &content_type, reply.body),
+        None => Response::empty(reply.status),
+    }
+}

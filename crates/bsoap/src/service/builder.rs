@@ -1,0 +1,240 @@
+//! How a service is set up.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bsoap_codec::DecodeOptions;
+use bsoap_http::{ClientOptions, Identity, Routes, ServerOptions};
+use bsoap_protocol::{Endpoint, Name, Node};
+use bsoap_schema::{Binding, Port, Service as Description};
+
+use super::handler::{IntoReply, Message, Operation};
+use super::{Background, PathHandler, Service, site};
+use crate::decoders::Decoders;
+use crate::load::Fetch;
+use crate::{Error, Wsdl};
+
+/// Sets up a [`Service`].
+#[must_use]
+pub struct ServiceBuilder {
+    wsdl: Wsdl,
+    fetch: Fetch,
+    only: Option<String>,
+    operations: HashMap<String, Operation>,
+    fallback: Option<Operation>,
+    node: Node,
+    decoding: DecodeOptions,
+    options: ServerOptions,
+}
+
+impl ServiceBuilder {
+    pub(super) fn new(wsdl: Wsdl) -> Self {
+        Self {
+            wsdl,
+            fetch: Fetch::default(),
+            only: None,
+            operations: HashMap::new(),
+            fallback: None,
+            node: Node::new(),
+            decoding: DecodeOptions::default(),
+            options: ServerOptions::default(),
+        }
+    }
+
+    /// Answers an operation, on every port that has it. Operations without a handler answer with a fault.
+    pub fn handle<F, Answer>(mut self, operation: impl Into<String>, handler: F) -> Self
+    where
+        F: Fn(Message) -> Answer + Send + Sync + 'static,
+        Answer: Future<Output: IntoReply> + Send + 'static,
+    {
+        self.operations
+            .insert(operation.into(), Operation::new(handler));
+        self
+    }
+
+    /// Answers every operation that has no handler of its own.
+    pub fn handle_others<F, Answer>(mut self, handler: F) -> Self
+    where
+        F: Fn(Message) -> Answer + Send + Sync + 'static,
+        Answer: Future<Output: IntoReply> + Send + 'static,
+    {
+        self.fallback = Some(Operation::new(handler));
+        self
+    }
+
+    /// Serves only the service of this name; otherwise all of the WSDL's.
+    pub fn service(mut self, name: impl Into<String>) -> Self {
+        self.only = Some(name.into());
+        self
+    }
+
+    /// Understands header blocks of this name in every operation, besides those the operations declare.
+    pub fn understanding(mut self, namespace: impl Into<String>, local: impl Into<String>) -> Self {
+        self.node = self.node.understanding(Name::new(namespace, local));
+        self
+    }
+
+    /// Plays this role (`actor` in SOAP 1.1) besides those of every receiver.
+    pub fn playing(mut self, role: impl Into<String>) -> Self {
+        self.node = self.node.playing(role);
+        self
+    }
+
+    /// What may be fetched from the network while the WSDL is loaded.
+    pub fn fetch(mut self, fetch: Fetch) -> Self {
+        self.fetch = fetch;
+        self
+    }
+
+    /// How requests are read: limits, and how much is checked.
+    pub fn decoding(mut self, options: DecodeOptions) -> Self {
+        self.decoding = options;
+        self
+    }
+
+    /// Limits, times, TLS and the like.
+    pub fn options(mut self, options: ServerOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Speaks HTTPS: certificate chain and private key in PEM.
+    pub fn identity(mut self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
+        self.options.identity = Some(Identity {
+            certificates: certificates.into(),
+            key: key.into(),
+        });
+        self
+    }
+
+    /// Where the world reaches the service, as `https://example.com`, if not where requests say (behind a proxy).
+    pub fn public_address(mut self, address: impl Into<String>) -> Self {
+        self.options.public_address = Some(address.into());
+        self
+    }
+
+    /// The service.
+    ///
+    /// # Errors
+    /// If the WSDL cannot be loaded or has no such port, or a handler is for an operation that it does not have.
+    pub fn build(self) -> Result<Service, Error> {
+        let definitions = self.wsdl.load(self.fetch, &ClientOptions::default())?;
+        let served: Vec<&Description> = definitions
+            .services()
+            .iter()
+            .filter(|service| self.only.as_ref().is_none_or(|name| *name == service.name))
+            .collect();
+        let ports = placed(&served);
+        if ports.is_empty() {
+            return Err(Error::Setup(
+                "the WSDL has no such service, or it has no SOAP port".into(),
+            ));
+        }
+        check_operations(&self.operations, &ports)?;
+        let mut paths: Vec<String> = Vec::new();
+        for (path, ..) in &ports {
+            if !paths.contains(path) {
+                paths.push(path.clone());
+            }
+        }
+        let background = Background::default();
+        let decoders = Arc::new(Decoders::new(definitions.plan(), self.decoding));
+        let operations = Arc::new(self.operations);
+        let mut routes = Routes::new();
+        for path in &paths {
+            let bindings = bindings_at(path, &ports);
+            routes = routes.at(
+                path.clone(),
+                PathHandler {
+                    endpoint: Endpoint::new(definitions.plan(), bindings, self.node.clone()),
+                    decoders: Arc::clone(&decoders),
+                    operations: Arc::clone(&operations),
+                    fallback: self.fallback.clone(),
+                    background: background.clone(),
+                },
+            );
+        }
+        let routes = routes.with_site(&site::describe(&definitions, &ports));
+        Ok(Service {
+            definitions: Arc::clone(&definitions),
+            routes,
+            paths,
+            options: self.options,
+            background,
+        })
+    }
+}
+
+/// A port with its service and the path it is served at.
+pub(super) type Placed<'d> = (String, &'d Description, &'d Port);
+
+/// Where each port is served: at the path of its address, otherwise at its name.
+fn placed<'d>(services: &[&'d Description]) -> Vec<Placed<'d>> {
+    let ports = services
+        .iter()
+        .flat_map(|service| service.ports.iter().map(move |port| (*service, port)));
+    ports
+        .map(|(service, port)| {
+            let address = port
+                .address
+                .as_deref()
+                .and_then(|address| address.parse::<bsoap_http::Address>().ok());
+            let path = address
+                .map(|address| address.path().to_owned())
+                .filter(|path| path != "/");
+            (
+                path.unwrap_or_else(|| format!("/{}", port.name)),
+                service,
+                port,
+            )
+        })
+        .collect()
+}
+
+/// The bindings of the ports at a path, each once.
+fn bindings_at(path: &str, ports: &[Placed<'_>]) -> Vec<Arc<Binding>> {
+    let mut bindings: Vec<Arc<Binding>> = Vec::new();
+    for (_, _, port) in ports.iter().filter(|(place, ..)| place == path) {
+        if !bindings
+            .iter()
+            .any(|known| Arc::ptr_eq(known, &port.binding))
+        {
+            bindings.push(Arc::clone(&port.binding));
+        }
+    }
+    bindings
+}
+
+/// Every handler has its operation.
+fn check_operations(
+    operations: &HashMap<String, Operation>,
+    ports: &[Placed<'_>],
+) -> Result<(), Error> {
+    let exists = |name: &str| {
+        ports
+            .iter()
+            .any(|(_, _, port)| port.binding.operation(name).is_some())
+    };
+    let mut unknown: Vec<&str> = operations
+        .keys()
+        .map(String::as_str)
+        .filter(|name| !exists(name))
+        .collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    unknown.sort_unstable();
+    Err(Error::Setup(format!(
+        "the WSDL has no operation {}, for which there is a handler",
+        unknown.join(", ")
+    )))
+}
+
+impl std::fmt::Debug for ServiceBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let operations: Vec<&String> = self.operations.keys().collect();
+        f.debug_struct("ServiceBuilder")
+            .field("operations", &operations)
+            .finish_non_exhaustive()
+    }
+}

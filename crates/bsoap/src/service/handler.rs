@@ -1,0 +1,151 @@
+//! What a handler gets and gives.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bsoap_codec::{Object, Record, Value};
+use bsoap_http::HeaderMap;
+use bsoap_protocol::{Block, Fault, Received, Target};
+
+/// A request, read and meant for us.
+#[derive(Clone)]
+pub struct Message {
+    received: Received,
+    headers: HeaderMap,
+    peer: SocketAddr,
+}
+
+impl Message {
+    pub(super) fn new(received: Received, headers: HeaderMap, peer: SocketAddr) -> Self {
+        Self {
+            received,
+            headers,
+            peer,
+        }
+    }
+
+    /// The name of the operation asked for.
+    pub fn operation(&self) -> &str {
+        &self.received.target().operation().name
+    }
+
+    /// The operation asked for, with its binding and Plan.
+    pub fn target(&self) -> &Target {
+        self.received.target()
+    }
+
+    /// The arguments: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.
+    pub fn value(&self) -> Value {
+        self.received.value()
+    }
+
+    /// The header blocks: declared ones by the name of their part, others as XML under `#any`.
+    pub fn headers(&self) -> Object {
+        self.received.headers()
+    }
+
+    /// What the header blocks say about themselves.
+    pub fn blocks(&self) -> &[Block] {
+        self.received.blocks()
+    }
+
+    /// The whole message: a Record of the request Envelope.
+    pub fn record(&self) -> &Record {
+        self.received.record()
+    }
+
+    /// The HTTP headers.
+    pub fn http_headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// Who sent it.
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message")
+            .field("operation", &self.operation())
+            .field("peer", &self.peer)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The answer of a handler.
+#[derive(Clone, Debug)]
+pub enum Payload {
+    /// The children of the wrapper, otherwise the parts by name; header blocks under `@headers`.
+    Value(Value),
+    /// A Record of the response Envelope.
+    Record(Record),
+}
+
+/// What a handler may return: a [`Value`], a [`Record`] of the response Envelope, nothing, or a `Result` of these and
+/// something that becomes a [`Fault`].
+pub trait IntoReply {
+    /// The answer, or the fault.
+    fn into_reply(self) -> Result<Payload, Fault>;
+}
+
+impl IntoReply for Payload {
+    fn into_reply(self) -> Result<Payload, Fault> {
+        Ok(self)
+    }
+}
+
+impl IntoReply for Value {
+    fn into_reply(self) -> Result<Payload, Fault> {
+        Ok(Payload::Value(self))
+    }
+}
+
+impl IntoReply for Record {
+    fn into_reply(self) -> Result<Payload, Fault> {
+        Ok(Payload::Record(self))
+    }
+}
+
+impl IntoReply for () {
+    fn into_reply(self) -> Result<Payload, Fault> {
+        Ok(Payload::Value(Value::Nil))
+    }
+}
+
+impl<T: IntoReply, E: Into<Fault>> IntoReply for Result<T, E> {
+    fn into_reply(self) -> Result<Payload, Fault> {
+        self.map_err(Into::into)?.into_reply()
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Payload, Fault>> + Send>>;
+
+/// A handler without its type.
+#[derive(Clone)]
+pub(super) struct Operation {
+    handler: Arc<dyn Fn(Message) -> Answering + Send + Sync>,
+}
+
+impl Operation {
+    pub(super) fn new<F, Answer>(handler: F) -> Self
+    where
+        F: Fn(Message) -> Answer + Send + Sync + 'static,
+        Answer: Future<Output: IntoReply> + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        Self {
+            handler: Arc::new(move |message| {
+                let handler = Arc::clone(&handler);
+                Box::pin(async move { handler(message).await.into_reply() })
+            }),
+        }
+    }
+
+    pub(super) fn call(&self, message: Message) -> Answering {
+        (self.handler)(message)
+    }
+}
