@@ -319,7 +319,7 @@ fn walk(node: roxmltree::Node<'_, '_>, lines: &mut Vec<String>) {
         roxmltree::NodeType::Text if node.text() == Some("") => {}
         roxmltree::NodeType::Text => lines.push(format!("text {}", node.text().unwrap_or(""))),
         roxmltree::NodeType::Comment => {
-            lines.push(format!("comment {}", node.text().unwrap_or("")))
+            lines.push(format!("comment {}", node.text().unwrap_or("")));
         }
         roxmltree::NodeType::PI => {
             let instruction = node.pi().unwrap();
