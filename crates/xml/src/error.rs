@@ -67,6 +67,8 @@ pub enum ErrorKind {
     },
     /// A prefix that no declaration in scope binds.
     UnboundPrefix(String),
+    /// The state's scope is not, or no longer, one of the [`Scopes`](crate::Scopes) it is read with.
+    UnknownScope,
     /// Two attributes of a tag with one expanded name.
     DuplicateAttribute(String),
     /// A namespace declaration that Namespaces in XML 1.0 forbids.
@@ -227,6 +229,9 @@ impl fmt::Display for ErrorKind {
                 write!(f, "found </{found}>, expected </{expected}>")
             }
             ErrorKind::UnboundPrefix(prefix) => write!(f, "the prefix {prefix:?} is not declared"),
+            ErrorKind::UnknownScope => {
+                f.write_str("the namespaces in scope here have been forgotten")
+            }
             ErrorKind::DuplicateAttribute(name) => write!(f, "the attribute {name:?} stands twice"),
             ErrorKind::Declaration { prefix, rule } if prefix.is_empty() => {
                 write!(f, "the default namespace declaration is wrong: {rule}")

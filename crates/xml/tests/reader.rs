@@ -2,7 +2,9 @@
 
 mod common;
 
-use bsoap_xml::{DoctypePolicy, ErrorKind, Input, Limits, Options, Scopes, State, Vocabulary};
+use bsoap_xml::{
+    DoctypePolicy, ErrorKind, Event, Input, Limits, Options, Scopes, State, Vocabulary,
+};
 use common::{read, read_in_chunks, read_with, show};
 
 const DOCUMENTS: &[&str] = &[
@@ -436,4 +438,33 @@ fn a_fast_path_leaves_the_state_that_reading_leaves() {
         show(fast.next(&vocabulary, &mut scopes, "", true).unwrap()),
         "end of document"
     );
+}
+
+#[test]
+fn scopes_are_forgotten_in_the_end_and_never_mistaken_for_others() {
+    let (vocabulary, mut scopes) = (Vocabulary::default(), Scopes::new());
+    let mut state = State::new(&Options::default());
+    let first = "<a xmlns='urn:first'><b/><p:c xmlns:p='u'/></a>";
+    state.next(&vocabulary, &mut scopes, first, true).unwrap();
+    let old = state.clone();
+    for i in 0..40_000 {
+        state.restart();
+        let document = format!("<a xmlns='urn:{i}'/>");
+        let Some(Event::Start(tag)) = state
+            .next(&vocabulary, &mut scopes, &document, true)
+            .unwrap()
+        else {
+            panic!()
+        };
+        assert_eq!(tag.namespace(), format!("urn:{i}"));
+    }
+    assert!(!scopes.contains(old.scope()));
+    let rest = &first[old.offset() as usize..];
+    for rest in [rest, &rest["<b/>".len()..]] {
+        let error = old
+            .clone()
+            .next(&vocabulary, &mut scopes, rest, true)
+            .unwrap_err();
+        assert_eq!(*error.kind(), ErrorKind::UnknownScope);
+    }
 }

@@ -149,7 +149,8 @@ impl Scopes {
         self.prefixes.push_str("xml");
     }
 
-    /// Forgets all scopes if there are too many. Only between documents: ids of before are not known afterwards.
+    /// Forgets all scopes if there are too many. Only between documents, and the reader does it there: ids of before are
+    /// not known afterwards, and reading on from a state that holds one is an error.
     pub fn renew_if_full(&mut self) {
         if self.scopes.len() + self.bindings.len() + (self.prefixes.len() + self.uris.len()) / 16
             < self.cap
@@ -170,7 +171,7 @@ impl Scopes {
     }
 
     /// The scope of these declarations (prefix, URI) inside another. They are taken as they are: whether Namespaces in XML
-    /// allows them has been checked before.
+    /// allows them has been checked before. A parent that is not known counts as the root.
     pub fn enter<D>(&mut self, vocabulary: &Vocabulary, parent: ScopeId, declarations: D) -> ScopeId
     where
         D: IntoIterator<Item: Declared> + Clone,

@@ -370,6 +370,9 @@ impl TagSpans {
         input: &str,
     ) -> Result<ScopeId, Stop> {
         self.check_declarations(context, input)?;
+        if !scopes.contains(context.scope) {
+            return Err(Stop::fault(ErrorKind::UnknownScope, 0));
+        }
         if scopes.in_scope(context.scope) + self.declarations.len() > context.limits.namespaces {
             return Err(Stop::limit("namespaces", context.limits.namespaces));
         }
@@ -541,18 +544,17 @@ fn resolve(scopes: &Scopes, scope: ScopeId, name: &NameSpan, text: &str) -> Resu
     let prefix = name.prefix(text);
     scopes
         .resolve_uri(scope, prefix)
-        .ok_or_else(|| unbound(prefix, name.start))
+        .ok_or_else(|| unbound(scopes, scope, prefix, name.start as usize))
 }
 
 #[cold]
-fn unbound(prefix: &str, at: u32) -> Stop {
-    match is_ncname(prefix) {
-        true => Stop::fault(ErrorKind::UnboundPrefix(prefix.to_owned()), at as usize),
-        false => Stop::fault(
-            ErrorKind::InvalidName(prefix.chars().take(100).collect()),
-            at as usize,
-        ),
-    }
+fn unbound(scopes: &Scopes, scope: ScopeId, prefix: &str, at: usize) -> Stop {
+    let kind = match scopes.contains(scope) {
+        false => ErrorKind::UnknownScope,
+        true if is_ncname(prefix) => ErrorKind::UnboundPrefix(prefix.to_owned()),
+        true => ErrorKind::InvalidName(prefix.chars().take(100).collect()),
+    };
+    Stop::fault(kind, at)
 }
 
 #[inline]
