@@ -97,6 +97,11 @@ impl Decoder {
         &self.options
     }
 
+    /// How many events of the reader the last message took. Tags and values that were recognised by their bytes take none.
+    pub fn events(&self) -> u64 {
+        self.machine.events.0
+    }
+
     /// Reads a whole message, whose root element must be `root`. UTF-8 text is read in place.
     ///
     /// # Errors

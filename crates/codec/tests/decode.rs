@@ -764,3 +764,40 @@ fn a_record_takes_little_more_than_its_values() {
         record.memory()
     );
 }
+
+#[test]
+fn what_was_met_before_takes_no_events() {
+    let mut schema = Schema::new();
+    let attribute = schema.attribute("n", Datatype::Int);
+    let fields = vec![
+        schema.field(1, 1, "x", Datatype::Int),
+        schema.field(0, 1, "y", Datatype::String),
+    ];
+    let row = schema.structure(fields);
+    let row = schema.element("row", row);
+    let named = vec![schema.field(1, 1, "x", Datatype::Int)];
+    let named = schema.structure(named);
+    schema.amend(named).attributes = vec![attribute];
+    let named = schema.element("named", named);
+    let children = vec![
+        schema.of(0, UNBOUNDED, row),
+        schema.of(0, UNBOUNDED, named),
+        schema.field(0, UNBOUNDED, "v", Datatype::Double),
+        schema.field(1, 1, "end", Datatype::Date),
+    ];
+    let root = schema.rooted("r", children);
+    let text = |count: usize| {
+        let rows = "<row><x>1</x><y>a</y></row>".repeat(count);
+        let named: String = (0..count)
+            .map(|n| format!("\n <named n='{n}'> <x>2</x></named>"))
+            .collect();
+        let values = " <v>1.5</v>".repeat(count);
+        format!("<r>{rows}{named}{values}<end>2024-01-01</end></r>")
+    };
+    let mut decoder = Decoder::new(root.0.clone(), DecodeOptions::default());
+    for count in [3, 1000] {
+        decoder.decode(root.1, text(count).as_bytes()).unwrap();
+    }
+    // The declaration-less document, its root element's tags, and its end.
+    assert!(decoder.events() <= 4, "{} events", decoder.events());
+}

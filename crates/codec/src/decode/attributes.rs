@@ -89,7 +89,7 @@ impl<S: Sink> Builder<'_, S> {
             (self.options.validation, declared.fixed.as_deref())
             && let Err(kind) = leaf::check_fixed(leaf, fixed, &value)
         {
-            self.report_attribute(kind, attribute)?;
+            self.report_attribute(*kind, attribute)?;
         }
         let to = attribute.offset + attribute.raw.len() as u64;
         let lexical = Lexical {
@@ -100,7 +100,7 @@ impl<S: Sink> Builder<'_, S> {
         };
         match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
             Ok(()) => Ok(()),
-            Err(kind) => self.report_attribute(kind, attribute),
+            Err(kind) => self.report_attribute(*kind, attribute),
         }
     }
 
@@ -129,7 +129,7 @@ impl<S: Sink> Builder<'_, S> {
         };
         match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
             Ok(()) => Ok(()),
-            Err(kind) => self.report(kind, tag.offset),
+            Err(kind) => self.report(*kind, tag.offset),
         }
     }
 

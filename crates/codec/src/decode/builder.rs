@@ -13,7 +13,8 @@ use crate::record::{Record, heap_slot, marker};
 use super::content::{Sought, Target};
 use super::error::{Error, ErrorKind, Name, bounded};
 use super::fragment::Fragment;
-use super::frame::{ElementFrame, Frame, Inside, Last, Machine, NO_PARTICLE};
+use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine, NO_PARTICLE};
+use super::leaf::Wrong;
 use super::options::{DecodeOptions, Unknown, Validation};
 use super::{Violation, leaf};
 
@@ -295,6 +296,7 @@ impl<S: Sink> Builder<'_, S> {
         if let Some(Frame::Element(frame)) = self.machine.frames.last_mut() {
             (frame.ty, frame.inside) = (ty, inside);
         }
+        self.begin_model();
         Ok(())
     }
 
@@ -344,6 +346,26 @@ impl<S: Sink> Builder<'_, S> {
                 self.machine.fragment = Some(Box::new(Fragment::new(at)));
                 Inside::Any
             }
+        }
+    }
+
+    /// Enters the content model of an element just opened, if that can be done in one way only: it is a sequence, once.
+    #[inline]
+    pub(super) fn begin_model(&mut self) {
+        let Some(Frame::Element(frame)) = self.machine.frames.last_mut() else {
+            return;
+        };
+        let Inside::Model {
+            particle: id,
+            entered,
+        } = &mut frame.inside
+        else {
+            return;
+        };
+        let (id, particle) = (*id, self.plan.particle(*id));
+        if !*entered && particle.is_required_once() && matches!(particle.term, Term::Sequence(_)) {
+            *entered = true;
+            self.machine.frames.push(Frame::Group(GroupFrame::once(id)));
         }
     }
 
@@ -607,7 +629,7 @@ impl<S: Sink> Builder<'_, S> {
             is_there,
         };
         if let Err(kind) = self.leaf_slots(leaf, lexical, &InEnd(tag)) {
-            self.report(kind, from)?;
+            self.report(*kind, from)?;
         }
         self.machine.text = text;
         self.machine.text.clear();
@@ -627,7 +649,7 @@ impl<S: Sink> Builder<'_, S> {
         leaf: LeafId,
         given: Lexical<'_>,
         bindings: &dyn NamespaceContext,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), Wrong> {
         let plan = self.plan;
         let (mut lexical, mut fixed) = (given, Ok(()));
         if let Some(Frame::Element(frame)) = self.machine.frames.last() {
@@ -650,13 +672,15 @@ impl<S: Sink> Builder<'_, S> {
 
 impl<S: Sink> Builder<'_, S> {
     /// Appends the slot of a text whose octets are on the heap from `start` on.
-    pub(super) fn push_heap_slot(&mut self, start: usize) -> Result<(), ErrorKind> {
+    pub(super) fn push_heap_slot(&mut self, start: usize) -> Result<(), Wrong> {
         let length = self.record.heap.len() - start;
-        let full = ErrorKind::Limit {
-            name: "record_heap",
-            limit: u64::from(u32::MAX),
+        let full = || {
+            Wrong::new(ErrorKind::Limit {
+                name: "record_heap",
+                limit: u64::from(u32::MAX),
+            })
         };
-        let slot = heap_slot(start, length).ok_or(full)?;
+        let slot = heap_slot(start, length).ok_or_else(full)?;
         self.record.push(slot);
         Ok(())
     }

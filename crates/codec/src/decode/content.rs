@@ -138,6 +138,15 @@ impl Machine {
     /// Whether the innermost element may end here.
     #[inline]
     pub(super) fn may_end(&self, plan: &Plan) -> bool {
+        // The usual case: all children of a sequence, which comes once, have been.
+        if let [.., Frame::Element(_), Frame::Group(group)] = &*self.frames
+            && let particle = plan.particle(group.particle)
+            && let Term::Sequence(children) = &particle.term
+            && group.at as usize == children.len()
+            && group.count >= particle.min
+        {
+            return true;
+        }
         matches!(self.ahead(plan, |_| ControlFlow::Continue(())), Ahead::End)
     }
 

@@ -170,6 +170,7 @@ impl<S: Sink> Run<'_, S> {
                         entered: false,
                     },
                 );
+                self.builder.begin_model();
                 let step = self.open(window, id, after);
                 self.fast_rows(window, id, &opened, after).unwrap_or(step)
             }
@@ -390,46 +391,74 @@ impl<S: Sink> Builder<'_, S> {
     /// [`enter`](Self::enter) for a name that may not be accepted; usually it is that of the next child of a sequence.
     #[inline]
     fn enter_known(&mut self, name: NameId) -> Option<Target> {
-        let plan = self.plan;
-        if let Some(Frame::Group(group)) = self.machine.frames.last_mut()
-            && !group.silent
-        {
-            let particle = plan.particle(group.particle);
-            match &particle.term {
-                Term::Sequence(children) => {
-                    if let Some(&child) = plan.group(children).get(group.at as usize)
-                        && let next = plan.particle(child)
-                        && let Term::Element(element) = next.term
-                        && !next.repeats()
-                        && next.first.named(name).is_some()
-                    {
-                        group.at += 1;
-                        return Some(Target::Element {
-                            element,
-                            particle: child,
-                            optional: next.min == 0,
-                        });
-                    }
-                }
-                Term::Element(element)
-                    if group.count < particle.max && particle.first.named(name).is_some() =>
-                {
-                    group.count += 1;
-                    return Some(Target::Element {
-                        element: *element,
-                        particle: group.particle,
-                        optional: false,
-                    });
-                }
-                _ => {}
-            }
+        if let Some(target) = self.enter_next(name) {
+            return Some(target);
         }
         let sought = Sought::Known(name);
-        if self.machine.accepts(plan, sought) {
+        if self.machine.accepts(self.plan, sought) {
             self.enter(sought)
         } else {
             None
         }
+    }
+
+    /// The usual case: a child of the innermost sequence, or one more of an element that repeats. Nothing is changed if it
+    /// is another.
+    #[inline]
+    fn enter_next(&mut self, name: NameId) -> Option<Target> {
+        let plan = self.plan;
+        let Some(Frame::Group(group)) = self.machine.frames.last_mut() else {
+            return None;
+        };
+        let particle = plan.particle(group.particle);
+        let children = match &particle.term {
+            Term::Sequence(children) if !group.silent => plan.group(children),
+            Term::Element(element)
+                if group.count < particle.max && particle.first.named(name).is_some() =>
+            {
+                group.count += 1;
+                return Some(Target::Element {
+                    element: *element,
+                    particle: group.particle,
+                    optional: false,
+                });
+            }
+            _ => return None,
+        };
+        let mut absent = 0;
+        for (index, &child) in children.iter().enumerate().skip(group.at as usize) {
+            let next = plan.particle(child);
+            if next.first.named(name).is_some() {
+                let Term::Element(element) = next.term else {
+                    return None;
+                };
+                group.at = index as u32 + 1;
+                self.absent(absent, false);
+                if next.repeats() {
+                    let marker = self.record.slots.len() as u32;
+                    self.record.push(0);
+                    self.machine.frames.push(Frame::Group(GroupFrame {
+                        marker,
+                        ..GroupFrame::once(child)
+                    }));
+                    return Some(Target::Element {
+                        element,
+                        particle: child,
+                        optional: false,
+                    });
+                }
+                return Some(Target::Element {
+                    element,
+                    particle: child,
+                    optional: next.min == 0,
+                });
+            }
+            if !next.is_emptiable || next.first.wildcards().next().is_some() {
+                return None;
+            }
+            absent += u64::from(next.absent);
+        }
+        None
     }
 
     /// Whether an element of this type may come without attributes, and what that means is known beforehand.
@@ -677,8 +706,9 @@ impl<S: Sink> Builder<'_, S> {
         bindings: &dyn NamespaceContext,
     ) -> Option<Done> {
         let bytes = window.text.as_bytes();
-        let row = self.machine.frames.len().checked_sub(2)?;
-        let Some(Frame::Group(group)) = self.machine.frames.get(row) else {
+        // The array, the row, its sequence.
+        let array = self.machine.frames.len().checked_sub(3)?;
+        let Some(Frame::Group(group)) = self.machine.frames.get(array) else {
             return None;
         };
         if !rows.head.stands_at(bytes, at) {
@@ -708,26 +738,12 @@ impl<S: Sink> Builder<'_, S> {
                 );
             }
         }
-        if let Some(Frame::Group(group)) = self.machine.frames.get_mut(row) {
+        if let Some(Frame::Group(group)) = self.machine.frames.get_mut(array) {
             group.count += done.rows as u32;
         }
-        if let Some(Frame::Element(frame)) = self.machine.frames.get_mut(row + 1) {
-            frame.inside = Inside::Model {
-                particle: rows.sequence,
-                entered: true,
-            };
+        if let Some(Frame::Group(sequence)) = self.machine.frames.last_mut() {
+            sequence.at = done.field as u32 + 1;
         }
-        let at = done.field as u32 + 1;
-        let sequence = GroupFrame {
-            particle: rows.sequence,
-            count: 1,
-            marker: 0,
-            at,
-            children: 0,
-            seen: 0,
-            silent: false,
-        };
-        self.machine.frames.push(Frame::Group(sequence));
         Some(done)
     }
 

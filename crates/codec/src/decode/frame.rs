@@ -40,6 +40,8 @@ pub(super) struct Machine {
     pub(super) tag_end: u64,
     /// Whether the root element has ended.
     pub(super) done: bool,
+    /// How many events of the reader it took so far.
+    pub(super) events: Events,
 }
 
 impl Machine {
@@ -56,6 +58,7 @@ impl Machine {
             last: Last::NOTHING,
             tag_end: 0,
             done: false,
+            events: Events(0),
         }
     }
 
@@ -72,6 +75,16 @@ impl Machine {
             text,
             ..Self::new(root)
         };
+    }
+}
+
+/// A count that is no part of the state: by which road it was reached does not matter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Events(pub(super) u64);
+
+impl PartialEq for Events {
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 
@@ -184,4 +197,19 @@ pub(super) struct GroupFrame {
     pub(super) seen: u32,
     /// Whether it is in mixed content, where items have markers and groups have none.
     pub(super) silent: bool,
+}
+
+impl GroupFrame {
+    /// A group at its beginning, which stands where markers are written and has none itself.
+    pub(super) fn once(particle: ParticleId) -> Self {
+        Self {
+            particle,
+            count: 1,
+            marker: 0,
+            at: 0,
+            children: 0,
+            seen: 0,
+            silent: false,
+        }
+    }
 }

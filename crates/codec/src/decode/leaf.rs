@@ -12,6 +12,9 @@ use super::builder::{Builder, Lexical};
 use super::error::{ErrorKind, bounded};
 use super::options::Validation;
 
+/// What is wrong with a value. Boxed: most values are right.
+pub(super) type Wrong = Box<ErrorKind>;
+
 impl From<LexicalError> for ErrorKind {
     #[cold]
     fn from(error: LexicalError) -> Self {
@@ -22,6 +25,13 @@ impl From<LexicalError> for ErrorKind {
     }
 }
 
+impl From<LexicalError> for Wrong {
+    #[cold]
+    fn from(error: LexicalError) -> Self {
+        Self::new(error.into())
+    }
+}
+
 impl<S: Sink> Builder<'_, S> {
     /// Appends the slots of a simple value. What is wrong still gets its slot, so that decoding can go on.
     pub(super) fn push_leaf(
@@ -29,7 +39,7 @@ impl<S: Sink> Builder<'_, S> {
         id: LeafId,
         lexical: Lexical<'_>,
         bindings: &dyn NamespaceContext,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), Wrong> {
         let leaf = self.plan.leaf(id);
         let slot = self.record.slots.len();
         if S::LISTENS && lexical.is_there {
@@ -55,12 +65,12 @@ impl<S: Sink> Builder<'_, S> {
         leaf: &Leaf,
         text: &str,
         bindings: &dyn NamespaceContext,
-    ) -> Result<(), ErrorKind> {
-        leaf.simple
-            .check(text, bindings)
-            .map_err(|problem| ErrorKind::Value {
+    ) -> Result<(), Wrong> {
+        leaf.simple.check(text, bindings).map_err(|problem| {
+            Wrong::new(ErrorKind::Value {
                 problem: bounded(&problem.to_string(), 300),
             })
+        })
     }
 
     /// A list: its count, then its items.
@@ -69,7 +79,7 @@ impl<S: Sink> Builder<'_, S> {
         item: LeafId,
         lexical: Lexical<'_>,
         bindings: &dyn NamespaceContext,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), Wrong> {
         let count = self.record.slots.len();
         self.record.push(0);
         let leaf = self.plan.leaf(item);
@@ -100,16 +110,16 @@ impl<S: Sink> Builder<'_, S> {
         leaf: &Leaf,
         text: &str,
         bindings: &dyn NamespaceContext,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), Wrong> {
         let slot = match leaf.kind {
             LeafKind::Text => return self.push_checked_text(leaf, text, bindings),
             LeafKind::Base64 => return self.push_binary(text, binary::parse_base64),
             LeafKind::Hex => return self.push_binary(text, binary::parse_hex),
             LeafKind::Name => return self.push_name(leaf, text, bindings),
             LeafKind::List(_) => {
-                return Err(ErrorKind::Value {
+                return Err(Wrong::new(ErrorKind::Value {
                     problem: "a list in a list".into(),
-                });
+                }));
             }
             kind => scalar(kind, trim(text).as_bytes(), leaf)?,
         };
@@ -122,7 +132,7 @@ impl<S: Sink> Builder<'_, S> {
         leaf: &Leaf,
         text: &str,
         bindings: &dyn NamespaceContext,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), Wrong> {
         let start = self.record.heap.len();
         let white_space = match leaf.simple.variety() {
             Variety::Atomic(_) => leaf.simple.white_space(),
@@ -155,7 +165,7 @@ impl<S: Sink> Builder<'_, S> {
         &mut self,
         text: &str,
         parse: impl Fn(&[u8], &mut Vec<u8>) -> Result<(), LexicalError>,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), Wrong> {
         let start = self.record.heap.len();
         if let Err(error) = parse(trim(text).as_bytes(), &mut self.record.heap) {
             self.record.heap.truncate(start);
@@ -169,12 +179,12 @@ impl<S: Sink> Builder<'_, S> {
         leaf: &Leaf,
         text: &str,
         bindings: &dyn NamespaceContext,
-    ) -> Result<(), ErrorKind> {
+    ) -> Result<(), Wrong> {
         let text = trim(text);
         let datatype = atomic(leaf);
         let (prefix, _) = qname::split(text).ok_or_else(|| LexicalError::new(datatype, text))?;
         let name = qname::resolve(text, bindings)
-            .ok_or_else(|| ErrorKind::UnboundPrefix(bounded(prefix, 100)))?;
+            .ok_or_else(|| Wrong::new(ErrorKind::UnboundPrefix(bounded(prefix, 100))))?;
         let start = self.record.heap.len();
         if let Some(namespace) = name.namespace() {
             self.record.heap.push(b'{');
@@ -188,8 +198,8 @@ impl<S: Sink> Builder<'_, S> {
 
 /// The slot of a number or truth value.
 #[inline]
-pub(super) fn scalar(kind: LeafKind, text: &[u8], leaf: &Leaf) -> Result<u64, ErrorKind> {
-    let wrong = |_| ErrorKind::from(LexicalError::new(atomic(leaf), text));
+pub(super) fn scalar(kind: LeafKind, text: &[u8], leaf: &Leaf) -> Result<u64, Wrong> {
+    let wrong = |_| Wrong::from(LexicalError::new(atomic(leaf), text));
     match kind {
         LeafKind::Double => Ok(double::parse(text).map_err(wrong)?.to_bits()),
         LeafKind::Float => Ok(u64::from(float::parse(text).map_err(wrong)?.to_bits())),
@@ -218,7 +228,7 @@ fn atomic(leaf: &Leaf) -> Datatype {
 
 /// Whether a value is the only one allowed. Forms are compared after white-space processing, numbers as numbers.
 #[cold]
-pub(super) fn check_fixed(leaf: &Leaf, fixed: &str, found: &str) -> Result<(), ErrorKind> {
+pub(super) fn check_fixed(leaf: &Leaf, fixed: &str, found: &str) -> Result<(), Wrong> {
     let white_space = leaf.simple.white_space();
     let (expected, processed) = (white_space.apply(fixed), white_space.apply(found));
     if expected == processed {
@@ -234,8 +244,8 @@ pub(super) fn check_fixed(leaf: &Leaf, fixed: &str, found: &str) -> Result<(), E
     {
         return Ok(());
     }
-    Err(ErrorKind::Fixed {
+    Err(Wrong::new(ErrorKind::Fixed {
         expected: bounded(fixed, 100),
         found: bounded(found, 100),
-    })
+    }))
 }

@@ -7,7 +7,7 @@
 //!
 //! Once the tags of a row are known, so are these stretches: each is one compare, and a row is a loop over its fields.
 
-use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term};
+use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use crate::record::marker;
 
 use super::frame::Last;
@@ -21,8 +21,6 @@ pub(super) struct Rows {
     /// What stands between the start of a row and its first value.
     pub(super) head: Spelling,
     pub(super) fields: Box<[Field]>,
-    /// The sequence of the fields.
-    pub(super) sequence: ParticleId,
     /// Slots of a row.
     pub(super) slots: usize,
 }
@@ -61,18 +59,19 @@ impl Rows {
         let What::Start(row_start) = &start.what else {
             return None;
         };
-        let (sequence, mut fields) = fields(plan, options, row)?;
+        let mut fields = fields(plan, options, row)?;
         let scope = row_start.inner;
+        let Term::Element(row_element) = plan.particle(row).term else {
+            return None;
+        };
+        let row_element = (row_element, plan.element(row_element).ty);
         let mut next = start_of(learned.likeliest(Last::opened(row))?)?;
         let head = learned.likeliest(Last::opened(row))?.spelling.clone();
         let count = fields.len();
         for (index, field) in fields.iter_mut().enumerate() {
             // A name in the text is resolved by the bindings of the row.
-            let is_plain = next.ty.is_none()
-                && !next.nil
-                && next.holes.is_empty()
-                && !next.is_empty
-                && next.inner == scope;
+            let declared = plan.element(field.element).ty;
+            let is_plain = next.is_plain((field.element, declared)) && next.inner == scope;
             if !is_plain || next.name != plan.element(field.element).name {
                 return None;
             }
@@ -98,8 +97,7 @@ impl Rows {
             if *qname != row_start.qname
                 || *qname != again_start.qname
                 || !is_row
-                || again_start.ty.is_some()
-                || again_start.is_empty
+                || !again_start.is_plain(row_element)
             {
                 return None;
             }
@@ -112,9 +110,19 @@ impl Rows {
         Some(Self {
             head,
             fields: fields.into(),
-            sequence,
+
             slots,
         })
+    }
+}
+
+impl Start {
+    /// Whether it is a start tag without values, and of an element that is what it is declared to be.
+    fn is_plain(&self, declared: (ElementId, TypeId)) -> bool {
+        self.holes.is_empty()
+            && !self.is_empty
+            && !self.nil
+            && self.ty.is_none_or(|ty| ty == declared)
     }
 }
 
@@ -126,11 +134,7 @@ fn start_of(known: &Known) -> Option<&Start> {
 }
 
 /// The fields of a flat row, their spelling yet to be found out.
-fn fields(
-    plan: &Plan,
-    options: &DecodeOptions,
-    row: ParticleId,
-) -> Option<(ParticleId, Vec<Field>)> {
+fn fields(plan: &Plan, options: &DecodeOptions, row: ParticleId) -> Option<Vec<Field>> {
     let Term::Element(element) = plan.particle(row).term else {
         return None;
     };
@@ -154,11 +158,10 @@ fn fields(
     if !particle.is_required_once() || children.len() > MOST || children.is_empty() {
         return None;
     }
-    let fields: Option<Vec<Field>> = children
+    children
         .iter()
         .map(|&child| field(plan, options, child))
-        .collect();
-    Some((sequence, fields?))
+        .collect()
 }
 
 fn field(plan: &Plan, options: &DecodeOptions, id: ParticleId) -> Option<Field> {

@@ -63,6 +63,7 @@ impl<S: Sink> Run<'_, S> {
                 Ok(None) => return Ok(()),
                 Err(error) => return Err(self.xml_error(error)),
             };
+            self.builder.machine.events.0 += 1;
             match event {
                 Event::Start(tag) => {
                     let (last, from) = (self.builder.machine.last, self.builder.machine.tag_end);
@@ -141,9 +142,17 @@ fn learn_start<S: Sink>(
     tag: &Tag<'_>,
 ) {
     let machine = &builder.machine;
-    let (Some(name), Some(Frame::Element(frame))) = (tag.name, machine.frames.last()) else {
+    // The element just opened; its content may have been entered.
+    let opened = machine.frames.iter().rev().find_map(|frame| match frame {
+        Frame::Element(frame) => Some(frame),
+        Frame::Group(_) => None,
+    });
+    let (Some(name), Some(frame)) = (tag.name, opened) else {
         return;
     };
+    if last == Last::NOTHING {
+        return;
+    }
     let Some(bytes) = gap_and_tag(bytes, tag.raw) else {
         return;
     };
@@ -264,9 +273,13 @@ fn varying<S: Sink>(
             !attribute.required && attribute.default.is_none() && attribute.fixed.is_none()
         }
     });
-    let is_plain = is_plain || (found.nil && found.values.is_empty());
-    (is_plain && found.values.len() <= MOST_HOLES && !(found.nil && !found.values.is_empty()))
-        .then_some(found)
+    // A nil element has no attributes; one with values is left to the general road, which drops them.
+    let may_learn = if found.nil {
+        found.values.is_empty()
+    } else {
+        is_plain
+    };
+    (may_learn && found.values.len() <= MOST_HOLES).then_some(found)
 }
 
 fn learn_end(

@@ -68,6 +68,14 @@ impl FirstSet {
     /// The way of a declared name only.
     #[inline]
     pub fn named(&self, name: NameId) -> Option<u32> {
+        match &*self.names {
+            // Most often it is one element's.
+            [(only, child)] => (*only == name).then_some(*child),
+            _ => self.named_of_many(name),
+        }
+    }
+
+    fn named_of_many(&self, name: NameId) -> Option<u32> {
         match &self.map {
             Some(map) => map.get(&name).copied(),
             None => self
