@@ -8,6 +8,7 @@
 
 mod error;
 mod leaf;
+mod mixed;
 pub(crate) mod place;
 
 pub use error::{BuildError, BuildErrorKind};
@@ -18,12 +19,14 @@ use std::sync::Arc;
 use crate::decode::Validation;
 use crate::kept;
 use crate::pack::Pack;
-use crate::plan::{AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, TypeId};
+use crate::plan::{
+    AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
+};
 use crate::record::{HeapFull, Record, marker};
 use crate::shape::{Shapes, type_name};
 use crate::value::{MAX_DEPTH, Object, Value};
 
-use place::{Lay, Placer, Presence, Queue, Source};
+use place::{Lay, Placer, Presence, Source};
 
 /// How values are taken.
 #[derive(Clone, Copy, Default)]
@@ -113,11 +116,16 @@ impl Lay for Builder<'_> {
         self.numbers(id, values)
     }
 
-    fn fragment(&mut self, value: Cow<'_, Value>) -> Result<()> {
+    fn fragment(&mut self, value: Cow<'_, Value>, wildcard: ParticleId) -> Result<()> {
         let Some(xml) = value.as_str() else {
             return Err(BuildErrorKind::mismatch("an element as XML", &value).into());
         };
-        leaf::check_fragment(xml, leaf::Wellformed::OneElement)?;
+        let namespace = leaf::check_fragment(xml, leaf::Wellformed::OneElement)?;
+        if let Term::Any(wildcard) = &self.plan.particle(wildcard).term
+            && !wildcard.namespaces.admits(&namespace)
+        {
+            return Err(BuildErrorKind::Namespace(namespace).into());
+        }
         Ok(self.record.push_octets(xml.as_bytes())?)
     }
 
@@ -155,7 +163,7 @@ impl<'p> Builder<'p> {
             self.present(id, element.ty, presence);
             return self.packed(id, pack);
         }
-        if value.is_array() {
+        if value.is_array() && !self.is_list(element.ty) {
             return Err(
                 BuildErrorKind::mismatch(error::type_label(self.plan, element.ty), &value).into(),
             );
@@ -174,9 +182,14 @@ impl<'p> Builder<'p> {
         self.present(id, ty, presence);
         self.depth += 1;
         let default = element.default.as_deref().or(element.fixed.as_deref());
-        let result = self.inside(ty, &value, default);
+        let result = self.inside(ty, element.ty, &value, default);
         self.depth -= 1;
         result
+    }
+
+    /// Whether a value of this type is an array itself.
+    fn is_list(&self, ty: TypeId) -> bool {
+        matches!(self.plan.ty(ty).content, Content::Simple(leaf) if matches!(self.plan.leaf(leaf).kind, LeafKind::List(_)))
     }
 
     fn present(&mut self, id: ElementId, ty: TypeId, presence: Presence) {
@@ -261,22 +274,44 @@ impl<'p> Builder<'p> {
     }
 
     /// Attributes and content.
-    fn inside(&mut self, id: TypeId, value: &Value, default: Option<&str>) -> Result<()> {
-        let ty = self.plan.ty(id);
+    fn inside(
+        &mut self,
+        id: TypeId,
+        declared: TypeId,
+        value: &Value,
+        default: Option<&str>,
+    ) -> Result<()> {
         let shape = self.shapes.of(id);
-        let object = value.as_object();
-        let mut keys = Keys { object, used: 0 };
-        if !ty.alternatives.is_empty()
-            || object.is_some_and(|object| object.get("@xsi:type").is_some())
-        {
+        let mut keys = Keys {
+            object: value.as_object(),
+            used: 0,
+        };
+        if !self.plan.ty(declared).alternatives.is_empty() {
             keys.take("@xsi:type");
             if shape.type_key() == "@type" {
                 keys.take("@type");
             }
         }
-        for key in ["@xsi:nil", shape.nil_key()] {
-            keys.take(key); // false: true was dealt with
+        keys.take("@xsi:nil"); // false: true was dealt with
+        if shape.nil_key() == "@nil" {
+            keys.take("@nil");
         }
+        let result = self
+            .attributes(id, &mut keys)
+            .and_then(|()| self.content(id, value, default, &mut keys));
+        match result {
+            Ok(()) if keys.all_used() => Ok(()),
+            Ok(()) => self.unknown(id, &keys),
+            // A key that is misspelled explains one that is missing.
+            Err(error) if error.is_missing_here() => {
+                Err(self.unknown(id, &keys).err().unwrap_or(error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn attributes(&mut self, id: TypeId, keys: &mut Keys<'_>) -> Result<()> {
+        let ty = self.plan.ty(id);
         for attribute in ty.attribute_ids() {
             let given = keys.take(self.shapes.attribute_key(attribute));
             self.attribute(attribute, given)?;
@@ -286,37 +321,47 @@ impl<'p> Builder<'p> {
             self.any_attribute(given)
                 .map_err(|error| error.inside("@any"))?;
         }
-        match &ty.content {
-            Content::Empty => self.nothing(value)?,
+        Ok(())
+    }
+
+    fn content(
+        &mut self,
+        id: TypeId,
+        value: &Value,
+        default: Option<&str>,
+        keys: &mut Keys<'_>,
+    ) -> Result<()> {
+        let is_object = value.as_object().is_some();
+        match &self.plan.ty(id).content {
+            Content::Empty => self.nothing(value),
             Content::Simple(leaf) => {
-                let text = if object.is_some() {
+                let text = if is_object {
                     keys.take("#text")
                 } else {
                     Some(value)
                 };
-                self.simple(*leaf, text, default)?;
+                self.simple(*leaf, text, default)
             }
-            Content::Particle(particle) => match object {
-                Some(object) => self.children(id, *particle, object, &mut keys)?,
-                None if matches!(value, Value::Text(text) if text.is_empty()) => {
-                    self.children(id, *particle, &Object::new(), &mut keys)?;
+            Content::Particle(particle) => match value {
+                Value::Object(object) => self.children(id, *particle, object, keys),
+                Value::Text(text) if text.is_empty() => {
+                    self.children(id, *particle, &Object::new(), keys)
                 }
-                None => return Err(BuildErrorKind::mismatch("an object", value).into()),
+                other => Err(BuildErrorKind::mismatch("an object", other).into()),
             },
-            Content::Mixed { elements, .. } => {
+            Content::Mixed { particle, elements } => {
                 let elements = self.plan.group(elements);
-                self.mixed(id, elements, value, &mut keys)?;
+                self.mixed(id, *particle, elements, value, keys)
             }
             Content::Any => {
-                let inner = if object.is_some() {
+                let inner = if is_object {
                     keys.take("#any")
                 } else {
                     Some(value)
                 };
-                self.inner(inner, object.is_some())?;
+                self.inner(inner, is_object)
             }
         }
-        keys.finish(self, id)
     }
 
     fn attribute(&mut self, id: AttributeId, given: Option<&Value>) -> Result<()> {
@@ -459,121 +504,31 @@ impl<'p> Builder<'p> {
         Ok(place::Order::new(heads.ok_or_else(wrong)?))
     }
 
-    /// Text and elements mixed: `#mixed`, plain text, or children by name in schema order.
-    fn mixed(
-        &mut self,
-        ty: TypeId,
-        elements: &[ParticleId],
-        value: &Value,
-        keys: &mut Keys<'_>,
-    ) -> Result<()> {
-        let shape = self.shapes.of(ty);
-        let items: Vec<(&str, &Value)> = match (keys.take("#mixed"), value) {
-            (Some(Value::Array(items)), _) => {
-                items.iter().map(mixed_item).collect::<Result<_>>()?
-            }
-            (Some(other), _) => {
-                return Err(
-                    BuildErrorKind::mismatch("an array of texts and objects", other).into(),
-                );
-            }
-            (None, Value::Object(object)) => {
-                let mut items = Vec::new();
-                for key in shape
-                    .children
-                    .iter()
-                    .map(|child| &*child.key)
-                    .chain(shape.has_any.then_some("#any"))
-                {
-                    match object.get(key) {
-                        Some(Value::Array(values)) => {
-                            items.extend(values.iter().map(|value| (key, value)));
-                        }
-                        Some(value) => items.push((key, value)),
-                        None => continue,
-                    }
-                    keys.used += 1;
-                }
-                items
-            }
-            (None, Value::Text(text)) if text.is_empty() => Vec::new(),
-            (None, text) => vec![("", text)],
+    /// An error if an object has a member that its type does not.
+    fn unknown(&self, id: TypeId, keys: &Keys<'_>) -> Result<()> {
+        let Some(object) = keys.object else {
+            return Ok(());
         };
-        self.record.push(items.len() as u64);
-        for (index, (key, value)) in items.into_iter().enumerate() {
-            self.mixed_one(ty, elements, key, value)
-                .map_err(|error| error.inside(format!("#mixed[{}]", index + 1)))?;
-        }
-        Ok(())
-    }
-
-    fn mixed_one(
-        &mut self,
-        ty: TypeId,
-        elements: &[ParticleId],
-        key: &str,
-        value: &Value,
-    ) -> Result<()> {
-        if key.is_empty() {
-            let text =
-                leaf::text_of(value).ok_or_else(|| BuildErrorKind::mismatch("text", value))?;
-            self.record.push(0);
-            return Ok(self.record.push_octets(text.as_bytes())?);
-        }
-        let shape = self.shapes.of(ty);
-        let found =
-            elements
-                .iter()
-                .position(|&particle| match &self.plan.particle(particle).term {
-                    crate::plan::Term::Element(element) => {
-                        shape.key(self.plan, self.plan.element(*element).name) == key
-                    }
-                    _ => key == "#any",
-                });
-        let Some(index) = found else {
-            return Err(self.unknown_key(ty, key));
+        let (ty, shape) = (self.plan.ty(id), self.shapes.of(id));
+        let attributes: Vec<&str> = ty
+            .attribute_ids()
+            .map(|id| self.shapes.attribute_key(id))
+            .collect();
+        let is_known = |key: &str| match key {
+            "@xsi:type" | "@xsi:nil" | "@nil" => true,
+            "@any" => ty.any_attribute.is_some(),
+            "#text" => matches!(ty.content, Content::Simple(_)),
+            "#mixed" => matches!(ty.content, Content::Mixed { .. }),
+            "#order" => matches!(ty.content, Content::Particle(_)),
+            "#any" => shape.has_any || matches!(ty.content, Content::Any),
+            key => {
+                attributes.contains(&key) || shape.children.iter().any(|child| *child.key == *key)
+            }
         };
-        self.record.push(1 + index as u64);
-        match &self.plan.particle(elements[index]).term {
-            crate::plan::Term::Element(element) => self
-                .element(*element, Cow::Borrowed(value), Presence::Named)
-                .map_err(|error| error.inside(key)),
-            _ => self
-                .fragment(Cow::Borrowed(value))
-                .map_err(|error| error.inside(key)),
+        match object.keys().find(|key| !is_known(key)) {
+            Some(key) => Err(self.unknown_key(id, key)),
+            None => Ok(()),
         }
-    }
-
-    /// Content of `anyType`: XML under `#any`, or a simple value as text.
-    fn inner(&mut self, given: Option<&Value>, is_xml: bool) -> Result<()> {
-        let mut xml = String::new();
-        match given {
-            None => {}
-            Some(value) if !is_xml => {
-                let text = leaf::text_of(value)
-                    .ok_or_else(|| BuildErrorKind::mismatch("text, or XML under #any", value))?;
-                let mut escaped = Vec::new();
-                bsoap_xml::escape_text(&text, &mut escaped)
-                    .map_err(|problem| BuildErrorKind::Xml(problem.to_string()))?;
-                xml = String::from_utf8_lossy(&escaped).into_owned();
-            }
-            Some(Value::Text(text)) => xml.clone_from(text),
-            Some(Value::Array(pieces)) => {
-                for piece in pieces {
-                    xml.push_str(
-                        piece
-                            .as_str()
-                            .ok_or_else(|| BuildErrorKind::mismatch("XML", piece))?,
-                    );
-                }
-            }
-            Some(other) => return Err(BuildErrorKind::mismatch("XML", other).into()),
-        }
-        if is_xml {
-            leaf::check_fragment(&xml, leaf::Wellformed::Content)
-                .map_err(|error| error.inside("#any"))?;
-        }
-        Ok(self.record.push_octets(xml.as_bytes())?)
     }
 
     fn unknown_key(&self, ty: TypeId, key: &str) -> BuildError {
@@ -597,17 +552,6 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// A text, or an object of one member.
-fn mixed_item(item: &Value) -> Result<(&str, &Value)> {
-    match item {
-        Value::Object(object) if object.len() == 1 => {
-            Ok(object.iter().next().unwrap_or(("", item)))
-        }
-        Value::Object(_) => Err(BuildErrorKind::mismatch("an object of one member", item).into()),
-        text => Ok(("", text)),
-    }
-}
-
 /// The members of an object, of which each must be asked for.
 struct Keys<'v> {
     object: Option<&'v Object>,
@@ -621,43 +565,7 @@ impl<'v> Keys<'v> {
         Some(value)
     }
 
-    /// An error if a member was not asked for.
-    fn finish(&self, builder: &Builder<'_>, ty: TypeId) -> Result<()> {
-        let Some(object) = self.object else {
-            return Ok(());
-        };
-        if self.used >= object.len() {
-            return Ok(());
-        }
-        let shape = builder.shapes.of(ty);
-        let attributes: Vec<&str> = builder
-            .plan
-            .ty(ty)
-            .attribute_ids()
-            .map(|id| builder.shapes.attribute_key(id))
-            .collect();
-        let content = &builder.plan.ty(ty).content;
-        let is_known = |key: &str| match key {
-            "@xsi:type" | "@xsi:nil" | "@nil" => true,
-            "@any" => builder.plan.ty(ty).any_attribute.is_some(),
-            "#text" => matches!(content, Content::Simple(_)),
-            "#mixed" => matches!(content, Content::Mixed { .. }),
-            "#order" => matches!(content, Content::Particle(_)),
-            "#any" => shape.has_any || matches!(content, Content::Any),
-            key => {
-                attributes.contains(&key) || shape.children.iter().any(|child| *child.key == *key)
-            }
-        };
-        match object.keys().find(|key| !is_known(key)) {
-            Some(key) => Err(builder.unknown_key(ty, key)),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The queue of a child, from the member of an object.
-impl<'v> From<Option<&'v Value>> for Queue<'v> {
-    fn from(value: Option<&'v Value>) -> Self {
-        Self::new(value)
+    fn all_used(&self) -> bool {
+        self.object.is_none_or(|object| self.used >= object.len())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use bsoap_xml::NameId;
 
-use crate::plan::{AttributeId, Content, ParticleId, Plan, Term, TypeId};
+use crate::plan::{AttributeId, Content, LeafKind, ParticleId, Plan, Term, TypeId};
 
 /// The shapes of all types of a Plan.
 #[derive(Debug)]
@@ -19,8 +19,6 @@ pub(crate) struct Shapes {
 pub(crate) struct Shape {
     /// Each key belongs to one particle that is reached once: children can be shown as they come.
     pub(crate) streams: bool,
-    /// A group repeats, or is an `all`: the order of children is not known from their names.
-    pub(crate) has_order: bool,
     /// The children by name, in schema order.
     pub(crate) children: Vec<Child>,
     /// Whether a wildcard is among the children.
@@ -47,6 +45,8 @@ pub(crate) struct Child {
     pub(crate) repeats: bool,
     /// Whether it can be nil.
     pub(crate) nillable: bool,
+    /// Whether its value is a list, an array itself.
+    pub(crate) is_list: bool,
 }
 
 impl Shapes {
@@ -156,8 +156,11 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
     let counts = Counts::of(plan, root);
     let mut order = Vec::new();
     let mut nillable = HashSet::new();
+    let mut lists = HashSet::new();
     let mut particles = vec![root];
     let mut wildcards = 0;
+    // A group repeats, or is an `all`: the order of children is not known from their names.
+    let mut has_order = false;
     // How many particles have each name.
     let mut uses: HashMap<NameId, u32> = HashMap::new();
     while let Some(id) = particles.pop() {
@@ -172,10 +175,15 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
                 if plan.element(*element).nillable {
                     nillable.insert(name);
                 }
+                if let Content::Simple(leaf) = plan.ty(plan.element(*element).ty).content
+                    && matches!(plan.leaf(leaf).kind, LeafKind::List(_))
+                {
+                    lists.insert(name);
+                }
             }
             Term::Any(_) => wildcards += 1,
-            Term::All(_) => shape.has_order = true,
-            Term::Sequence(_) | Term::Choice(_) => shape.has_order |= particle.repeats(),
+            Term::All(_) => has_order = true,
+            Term::Sequence(_) | Term::Choice(_) => has_order |= particle.repeats(),
         }
         particles.extend(plan.children_of(id).iter().rev());
     }
@@ -201,10 +209,11 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
             key: key.into(),
             repeats,
             nillable: nillable.contains(&name),
+            is_list: lists.contains(&name),
         });
     }
     shape.has_any = wildcards > 0;
-    shape.streams &= !shape.has_order && wildcards <= 1;
+    shape.streams &= !has_order && wildcards <= 1;
     shape
 }
 

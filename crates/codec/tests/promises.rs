@@ -13,10 +13,10 @@ use proptest::prelude::*;
 
 fn options(seed: u64) -> DecodeOptions {
     let mut options = DecodeOptions::default();
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         options.validation = Validation::Full;
     }
-    if seed % 5 == 0 {
+    if seed.is_multiple_of(5) {
         options.unknown_elements = Unknown::Skip;
     }
     options

@@ -77,6 +77,8 @@ pub enum BuildErrorKind {
     },
     /// XML that is not well-formed, or holds what XML cannot carry.
     Xml(String),
+    /// An element of a namespace that the wildcard does not admit.
+    Namespace(String),
     /// Values nest deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
     Depth(usize),
     /// More than 4 GiB of text.
@@ -117,6 +119,15 @@ impl BuildError {
             .rev()
             .map(|step| format!("/{step}"))
             .collect()
+    }
+
+    /// Whether something is missing from the very object that was looked at.
+    pub(super) fn is_missing_here(&self) -> bool {
+        self.0.path.is_empty()
+            && matches!(
+                self.0.kind,
+                BuildErrorKind::Missing { .. } | BuildErrorKind::MissingChoice { .. }
+            )
     }
 
     /// The error, seen from further outside.
@@ -160,6 +171,9 @@ impl fmt::Display for BuildError {
                 list(possible)
             )?,
             BuildErrorKind::Xml(problem) => f.write_str(problem)?,
+            BuildErrorKind::Namespace(namespace) => {
+                write!(f, "no element of namespace {namespace:?} may stand here")?;
+            }
             BuildErrorKind::Depth(limit) => write!(f, "values nest deeper than {limit}")?,
             BuildErrorKind::TooLarge => f.write_str("more than 4 GiB of text")?,
             BuildErrorKind::Packed(problem) => write!(f, "{problem}")?,
@@ -208,7 +222,7 @@ pub(super) fn nearest(name: &str, known: &[&str]) -> Vec<String> {
             edits(&lower, &other)
         }
     };
-    let allowed = 1 + name.len() / 4;
+    let allowed = (1 + name.len() / 4).min(name.len().saturating_sub(1));
     let mut near: Vec<(usize, &str)> = known
         .iter()
         .filter(|other| other.len() <= LONGEST)

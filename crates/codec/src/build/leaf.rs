@@ -313,8 +313,8 @@ pub(super) enum Wellformed {
     Content,
 }
 
-/// Whether XML given as text is well-formed and declares the prefixes it uses.
-pub(super) fn check_fragment(xml: &str, what: Wellformed) -> Result<()> {
+/// Whether XML given as text is well-formed and declares the prefixes it uses. The namespace of the (first) element.
+pub(super) fn check_fragment(xml: &str, what: Wellformed) -> Result<String> {
     let wrapped = match what {
         Wellformed::OneElement => Cow::Borrowed(xml),
         Wellformed::Content => Cow::Owned(format!("<a>{xml}</a>")),
@@ -322,27 +322,31 @@ pub(super) fn check_fragment(xml: &str, what: Wellformed) -> Result<()> {
     // A fragment is no document: nothing may stand before its element, no declaration either.
     let begins =
         wrapped.starts_with('<') && !wrapped.starts_with("<?") && !wrapped.starts_with("<!");
-    let problem = if begins {
-        problem_in(&wrapped)
+    let checked = if begins {
+        namespace_in(&wrapped)
     } else {
-        Some("it does not begin with a tag".to_owned())
+        Err("it does not begin with a tag".to_owned())
     };
-    match problem {
-        Some(problem) => Err(BuildErrorKind::Xml(format!("not well-formed: {problem}")).into()),
-        None => Ok(()),
-    }
+    checked.map_err(|problem| BuildErrorKind::Xml(format!("not well-formed: {problem}")).into())
 }
 
-fn problem_in(xml: &str) -> Option<String> {
+/// The namespace of a document's root element.
+fn namespace_in(xml: &str) -> std::result::Result<String, String> {
     let mut reader = bsoap_xml::Reader::new(bsoap_xml::Options::default(), Arc::default());
-    if let Err(problem) = reader.feed(xml.as_bytes()).and_then(|()| reader.finish()) {
-        return Some(problem.to_string());
-    }
+    reader
+        .feed(xml.as_bytes())
+        .and_then(|()| reader.finish())
+        .map_err(|problem| problem.to_string())?;
+    let mut namespace = None;
     loop {
-        match reader.next() {
-            Ok(Some(bsoap_xml::Event::EndOfDocument) | None) => return None,
-            Ok(Some(_)) => {}
-            Err(problem) => return Some(problem.to_string()),
+        match reader.next().map_err(|problem| problem.to_string())? {
+            Some(bsoap_xml::Event::Start(tag)) if namespace.is_none() => {
+                namespace = Some(tag.namespace().to_owned());
+            }
+            Some(bsoap_xml::Event::EndOfDocument) | None => {
+                return Ok(namespace.unwrap_or_default());
+            }
+            Some(_) => {}
         }
     }
 }

@@ -35,7 +35,9 @@ pub(crate) trait Lay {
     fn element(&mut self, id: ElementId, value: Cow<'_, Value>, presence: Presence) -> Result<()>;
     /// Takes all values of an array at once, if they are numbers of the right kind.
     fn column(&mut self, id: ElementId, values: &Value) -> Result<bool>;
-    fn fragment(&mut self, value: Cow<'_, Value>) -> Result<()>;
+    fn fragment(&mut self, value: Cow<'_, Value>, wildcard: ParticleId) -> Result<()>;
+    /// Told of each element and wildcard particle that takes a value, before it does.
+    fn took(&mut self, _: ParticleId) {}
     /// An element nobody gave.
     fn missing(&mut self, id: ElementId, presence: Presence) -> Result<()>;
 }
@@ -65,6 +67,8 @@ pub(crate) struct Queue<'v> {
     value: Option<&'v Value>,
     next: usize,
     length: usize,
+    /// Whether an array is one value.
+    whole: bool,
 }
 
 impl<'v> Queue<'v> {
@@ -73,6 +77,17 @@ impl<'v> Queue<'v> {
             value,
             next: 0,
             length: value.map_or(0, Value::len),
+            whole: false,
+        }
+    }
+
+    /// One value, be it an array.
+    fn one(value: &'v Value) -> Self {
+        Self {
+            value: Some(value),
+            next: 0,
+            length: 1,
+            whole: true,
         }
     }
 
@@ -87,6 +102,7 @@ impl<'v> Queue<'v> {
         }
         self.next += 1;
         let owned = match self.value {
+            Some(list) if self.whole => return Some(Cow::Borrowed(list)),
             Some(Value::Array(values)) => return values.get(index).map(Cow::Borrowed),
             Some(Value::Doubles(values)) => values.get(index).map(|&value| Value::Double(value)),
             Some(Value::Floats(values)) => values.get(index).map(|&value| Value::Float(value)),
@@ -114,6 +130,7 @@ impl<'v> Source<'v> {
         let queues = shape.children.iter().map(|child| match get(&child.key) {
             // Null is nothing, where it cannot be nil.
             Some(Value::Nil) if !child.nillable => Queue::default(),
+            Some(value) if child.is_list && !child.repeats => Queue::one(value),
             value => Queue::new(value),
         });
         let queues = queues.collect();
@@ -330,12 +347,13 @@ impl<L: Lay> Placer<'_, '_, L> {
         match &plan.particle(id).term {
             Term::Element(element) => {
                 let element = *element;
+                self.out.took(id);
                 self.element(element, presence)
             }
             Term::Any(_) if self.source.has(Head::Any) => match self.source.take(Head::Any) {
                 Some((value, nth)) => self
-                    .out
-                    .fragment(value)
+                    .took(id)
+                    .fragment(value, id)
                     .map_err(|error| error.inside(format!("#any[{nth}]"))),
                 None => Ok(()),
             },
@@ -368,6 +386,11 @@ impl<L: Lay> Placer<'_, '_, L> {
                 self.all(&children)
             }
         }
+    }
+
+    fn took(&mut self, id: ParticleId) -> &mut L {
+        self.out.took(id);
+        self.out
     }
 
     fn nothing_chosen(&mut self, id: ParticleId) -> Result<()> {
@@ -437,11 +460,27 @@ impl<L: Lay> Placer<'_, '_, L> {
 }
 
 /// A walk without values.
-struct Dry<'p>(&'p Plan);
+struct Dry<'p> {
+    plan: &'p Plan,
+    took: Vec<ParticleId>,
+}
+
+impl<'p> Dry<'p> {
+    fn new(plan: &'p Plan) -> Self {
+        Self {
+            plan,
+            took: Vec::new(),
+        }
+    }
+}
 
 impl Lay for Dry<'_> {
     fn plan(&self) -> &Plan {
-        self.0
+        self.plan
+    }
+
+    fn took(&mut self, id: ParticleId) {
+        self.took.push(id);
     }
 
     fn push(&mut self, _: u64) {}
@@ -460,12 +499,16 @@ impl Lay for Dry<'_> {
         Ok(false)
     }
 
-    fn fragment(&mut self, _: Cow<'_, Value>) -> Result<()> {
+    fn fragment(&mut self, _: Cow<'_, Value>, _: ParticleId) -> Result<()> {
         Ok(())
     }
 
     fn missing(&mut self, id: ElementId, _: Presence) -> Result<()> {
-        let name = self.0.vocabulary.local(self.0.element(id).name).to_owned();
+        let name = self
+            .plan
+            .vocabulary
+            .local(self.plan.element(id).name)
+            .to_owned();
         Err(BuildErrorKind::Missing {
             name,
             ty: String::new(),
@@ -487,6 +530,7 @@ pub(crate) fn canonical(
         value: None,
         next: 0,
         length,
+        whole: false,
     };
     let queues = children.iter().map(queue).collect();
     let source = Source {
@@ -497,7 +541,7 @@ pub(crate) fn canonical(
         log: Some(Vec::new()),
     };
     let mut placer = Placer {
-        out: &mut Dry(plan),
+        out: &mut Dry::new(plan),
         source,
     };
     placer.particle(particle).ok()?;
@@ -506,4 +550,37 @@ pub(crate) fn canonical(
     } else {
         placer.source.log
     }
+}
+
+/// The particles that take children of these numbers, in this order, if they satisfy a content model.
+pub(crate) fn check(
+    plan: &Plan,
+    ty: TypeId,
+    particle: ParticleId,
+    heads: Vec<Head>,
+) -> Result<Vec<ParticleId>> {
+    let shape = plan.shapes().of(ty);
+    let mut queues = vec![Queue::default(); shape.children.len()];
+    let mut any = Queue::default();
+    for head in &heads {
+        match head {
+            Head::Child(index) => queues[*index].length += 1,
+            Head::Any => any.length += 1,
+        }
+    }
+    let source = Source {
+        shape,
+        queues,
+        any,
+        order: Some(Order::new(heads)),
+        log: None,
+    };
+    let mut dry = Dry::new(plan);
+    let mut placer = Placer {
+        out: &mut dry,
+        source,
+    };
+    placer.particle(particle)?;
+    placer.source.finish()?;
+    Ok(dry.took)
 }

@@ -130,6 +130,7 @@ impl<'r> Tree<'r> {
             object: Object::new(),
             order: Vec::new(),
             mixed: None,
+            fragments: Vec::new(),
         };
         if start.nil {
             members.object.insert(shape.nil_key(), true);
@@ -187,6 +188,7 @@ struct Members<'t, 'r> {
     /// The children in the order of the text, where that may have to be told.
     order: Vec<Head>,
     mixed: Option<Vec<Value>>,
+    fragments: Vec<Value>,
 }
 
 impl Members<'_, '_> {
@@ -244,7 +246,7 @@ impl Members<'_, '_> {
                     Some(items) => items.push(Value::object([("#any", xml)])),
                     None => {
                         self.order.push(Head::Any);
-                        self.object.append("#any", xml);
+                        self.fragments.push(xml);
                     }
                 }
             }
@@ -276,6 +278,10 @@ impl Members<'_, '_> {
         if let Some(items) = self.mixed.take() {
             self.object.insert("#mixed", Value::Array(items));
         }
+        if !self.fragments.is_empty() {
+            self.object
+                .insert("#any", Value::Array(std::mem::take(&mut self.fragments)));
+        }
         if start.nil && start.ty == declared {
             return Value::Nil;
         }
@@ -283,7 +289,7 @@ impl Members<'_, '_> {
             return any_content(self.object);
         }
         if let Content::Particle(particle) = plan.ty(start.ty).content
-            && self.shape.has_order
+            && !self.shape.streams
             && !start.nil
         {
             let mut counts = vec![0; self.shape.children.len()];

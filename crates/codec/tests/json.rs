@@ -1,0 +1,367 @@
+//! Records as JSON and back.
+
+#[path = "common/by_hand.rs"]
+mod by_hand;
+mod common;
+
+use std::sync::Arc;
+
+use bsoap_codec::plan::{ElementId, TermDef, UNBOUNDED};
+use bsoap_codec::{DecodeOptions, Decoder, Object, Plan, Record, Value, View, build};
+use bsoap_datatypes::Datatype;
+
+use by_hand::{MANY, ONCE, OPTIONAL, Schema};
+use common::message::{Style, message};
+use common::random::{Random, plan};
+
+fn json(record: &Record) -> String {
+    serde_json::to_string(&View::of(record)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The stretch where two texts differ.
+fn difference(x: &str, y: &str) -> String {
+    let at = x
+        .bytes()
+        .zip(y.bytes())
+        .position(|(a, b)| a != b)
+        .unwrap_or(x.len().min(y.len()));
+    let show = |text: &str| {
+        let bytes = &text.as_bytes()[at.saturating_sub(150)..(at + 80).min(text.len())];
+        String::from_utf8_lossy(bytes).into_owned()
+    };
+    format!("{}\n{}", show(x), show(y))
+}
+
+/// The slots around the first that differs.
+fn slots(a: &Record, b: &Record) -> String {
+    let at = a
+        .slots()
+        .iter()
+        .zip(b.slots())
+        .position(|(a, b)| a != b)
+        .unwrap_or(0);
+    let near = |record: &Record| {
+        format!(
+            "{:x?}",
+            record
+                .slots()
+                .iter()
+                .skip(at.saturating_sub(3))
+                .take(6)
+                .collect::<Vec<_>>()
+        )
+    };
+    format!(
+        "slot {at} of {} and {}: {} {}\n",
+        a.slots().len(),
+        b.slots().len(),
+        near(a),
+        near(b)
+    )
+}
+
+fn records(seeds: std::ops::Range<u64>, mut check: impl FnMut(u64, &Arc<Plan>, ElementId, Record)) {
+    for seed in seeds {
+        let random = &mut Random::new(seed);
+        let (plan, root) = plan(seed);
+        let style = Style {
+            gap: "",
+            noise: (seed % 3) as usize,
+            size: 40 + (seed % 100) as usize,
+        };
+        let text = message(&plan, root, random, style);
+        let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+        if let Ok(record) = decoder.decode(root, text.as_bytes()) {
+            check(seed, &plan, root, record);
+        }
+    }
+}
+
+#[test]
+fn a_record_becomes_a_value_and_the_same_record_again() {
+    let mut checked = 0;
+    records(0..3000, |seed, plan, root, record| {
+        let text = json(&record);
+        let value = View::of(&record).to_value().unwrap();
+        assert_eq!(value.to_json(), text, "seed {seed}: streamed and collected");
+        let defaults = (0..plan.element_count() as u32)
+            .any(|id| plan.element(ElementId(id)).default.is_some());
+        let again = match build(plan, root, &value) {
+            // An empty value of an element with a default becomes that, which may be none of its values.
+            Err(_) if defaults => return,
+            result => result.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}")),
+        };
+        let text_again = json(&again);
+        if !defaults {
+            assert!(
+                text_again == text,
+                "seed {seed}: {}",
+                difference(&text, &text_again)
+            );
+        }
+        // Defaults of attributes are given now; all else is as it was.
+        if !text.contains("@defaulted") && !defaults {
+            assert!(again == record, "seed {seed}: {text}");
+        }
+        checked += 1;
+    });
+    assert!(checked > 1000, "only {checked} messages");
+}
+
+#[test]
+fn json_text_becomes_the_same_record() {
+    records(0..1000, |seed, plan, root, record| {
+        let text = json(&record);
+        let value = Value::from_json_str(&text).unwrap();
+        let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            Value::from_json(parsed).to_json(),
+            value.to_json(),
+            "seed {seed}"
+        );
+        if let Ok(again) = build(plan, root, &value) {
+            let third = build(plan, root, &Value::from_json_str(&json(&again)).unwrap()).unwrap();
+            assert!(third == again, "seed {seed}");
+        }
+    });
+}
+
+/// Changes a value somewhere.
+fn mutate(value: &mut Value, random: &mut Random, depth: usize) {
+    let fresh = |random: &mut Random| {
+        let mut other = Object::new();
+        other.insert("x", 1.5);
+        random
+            .pick(&[
+                Value::Nil,
+                Value::Bool(true),
+                Value::Int(-5),
+                Value::UInt(u64::MAX),
+                Value::Double(f64::NAN),
+                Value::from("text"),
+                Value::from("<a/>"),
+                Value::from(""),
+                Value::Array(vec![]),
+                Value::from(vec![1.5, 2.0]),
+                Value::from(vec![1i64]),
+                Value::Object(other.clone()),
+                Value::Array(vec![Value::Object(other), Value::Nil]),
+                Value::Bytes(vec![1, 2]),
+            ])
+            .clone()
+    };
+    match value {
+        Value::Object(object) if !object.is_empty() && random.chance(85) => {
+            let keys: Vec<String> = object.keys().map(str::to_owned).collect();
+            let key = random.pick(&keys).clone();
+            match random.below(12) {
+                0 => drop(object.remove(&key)),
+                1 => drop(object.insert(format!("{key}x"), 1)),
+                2 => drop(object.insert(
+                    *random.pick(&[
+                        "#order",
+                        "#any",
+                        "#mixed",
+                        "#text",
+                        "@any",
+                        "@type",
+                        "@nil",
+                        "@xsi:type",
+                    ]),
+                    fresh(random),
+                )),
+                3 => {
+                    let moved = object.remove(&key).unwrap_or_default();
+                    object.insert(key, moved);
+                }
+                _ => {
+                    if let Some(member) = object.get_mut(&key) {
+                        mutate(member, random, depth + 1);
+                    }
+                }
+            }
+        }
+        Value::Array(values) if !values.is_empty() && random.chance(85) => {
+            let at = random.below(values.len());
+            match random.below(5) {
+                0 => drop(values.remove(at)),
+                1 => values.push(values[at].clone()),
+                _ => mutate(&mut values[at], random, depth + 1),
+            }
+        }
+        other => *other = fresh(random),
+    }
+}
+
+#[test]
+fn a_value_of_any_shape_is_an_error_or_a_message_that_can_be_sent() {
+    let (mut built, mut refused) = (0, 0);
+    records(0..1500, |seed, plan, root, record| {
+        let original = View::of(&record).to_value().unwrap();
+        let random = &mut Random::new(seed + 77);
+        for _ in 0..8 {
+            let mut value = original.clone();
+            for _ in 0..1 + random.below(2) {
+                mutate(&mut value, random, 0);
+            }
+            match build(plan, root, &value) {
+                Ok(record) => {
+                    built += 1;
+                    let mut text = Vec::new();
+                    bsoap_codec::encode(&record, &mut text)
+                        .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                    let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+                    let defaults = (0..plan.element_count() as u32)
+                        .any(|id| plan.element(ElementId(id)).default.is_some());
+                    match decoder.decode(root, &text) {
+                        Ok(again) => assert!(
+                            defaults || again == record,
+                            "seed {seed}: {}",
+                            slots(&record, &again) + &difference(&json(&record), &json(&again))
+                        ),
+                        Err(_) if defaults => {}
+                        Err(error) => panic!(
+                            "seed {seed}: {error}\n{}\n{}",
+                            value.to_json(),
+                            String::from_utf8_lossy(&text)
+                        ),
+                    }
+                }
+                Err(error) => {
+                    refused += 1;
+                    assert!(error.to_string().contains(" at /root"), "{error}");
+                }
+            }
+        }
+    });
+    assert!(
+        built > 500 && refused > 500,
+        "{built} built, {refused} refused"
+    );
+}
+
+#[test]
+fn the_order_of_repeated_groups_is_told_only_where_it_cannot_be_guessed() {
+    let mut schema = Schema::new();
+    let a = schema.field("a", Datatype::Int, ONCE);
+    let b = schema.field("b", Datatype::String, ONCE);
+    let choice = schema.particle((0, UNBOUNDED), TermDef::Choice(vec![a, b]));
+    let ty = schema.complex(choice);
+    let root = schema.element("", "e", ty);
+    let plan = schema.finish();
+    let round = |json_text: &str| {
+        let record = build(&plan, root, &Value::from_json_str(json_text).unwrap()).unwrap();
+        (
+            String::from_utf8({
+                let mut out = Vec::new();
+                bsoap_codec::encode(&record, &mut out).unwrap();
+                out
+            })
+            .unwrap(),
+            json(&record),
+        )
+    };
+    let head = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
+    let (text, back) = round(r#"{"b":["x"],"a":[1,2]}"#);
+    assert_eq!(text, format!("{head}<e><a>1</a><a>2</a><b>x</b></e>"));
+    assert_eq!(back, r#"{"a":[1,2],"b":["x"]}"#);
+    let (text, back) = round(r##"{"a":[1,2],"b":"x","#order":["a","b","a"]}"##);
+    assert_eq!(text, format!("{head}<e><a>1</a><b>x</b><a>2</a></e>"));
+    assert_eq!(back, r##"{"a":[1,2],"b":["x"],"#order":["a","b","a"]}"##);
+}
+
+#[test]
+fn numbers_and_texts_stand_for_each_other() {
+    let mut schema = Schema::new();
+    let fields = vec![
+        schema.field("i", Datatype::Int, ONCE),
+        schema.field("d", Datatype::Double, ONCE),
+        schema.field("b", Datatype::Boolean, ONCE),
+        schema.field("m", Datatype::Decimal, ONCE),
+        schema.field("s", Datatype::String, OPTIONAL),
+        schema.field("o", Datatype::Base64Binary, OPTIONAL),
+        schema.field("v", Datatype::Double, MANY),
+    ];
+    let ty = schema.record(fields);
+    let root = schema.element("", "e", ty);
+    let plan = schema.finish();
+    let built = |text: &str| build(&plan, root, &Value::from_json_str(text).unwrap());
+    let record = built(r#"{"i":"12","d":"INF","b":"1","m":1e21,"s":7,"o":"AQI=","v":2}"#).unwrap();
+    assert_eq!(
+        json(&record),
+        r#"{"i":12,"d":"INF","b":true,"m":"1000000000000000000000","s":"7","o":"AQI=","v":[2.0]}"#
+    );
+    let view = View::of(&record);
+    assert_eq!(
+        view.column::<f64>("v").and_then(|column| column.as_slice()),
+        Some(&[2.0][..])
+    );
+    assert_eq!(view.child("i").and_then(|child| child.as_i64()), Some(12));
+    assert!(view.column::<i32>("v").is_none());
+    assert_eq!(
+        json(&built(r#"{"i":-3.0,"d":1,"b":0,"m":"12.50","s":null}"#).unwrap()),
+        r#"{"i":-3,"d":1.0,"b":false,"m":"12.50"}"#
+    );
+    let errors = [
+        (
+            r#"{"i":"12,5","d":1,"b":0,"m":1}"#,
+            r#""12,5" is not an xs:int at /e/i"#,
+        ),
+        (
+            r#"{"i":2147483648,"d":1,"b":0,"m":1}"#,
+            r#""2147483648" is not an xs:int at /e/i"#,
+        ),
+        (r#"{"i":1,"d":1,"b":0}"#, "m (decimal) is missing at /e"),
+        (
+            r#"{"i":1,"d":1,"b":0,"m":1,"S":"x"}"#,
+            "S is not known (near: s) at /e",
+        ),
+        (
+            r#"{"i":[1,2],"d":1,"b":0,"m":1}"#,
+            "1 more than there is place for at /e/i",
+        ),
+        (
+            r#"{"i":{"x":1},"d":1,"b":0,"m":1}"#,
+            "x is not known at /e/i",
+        ),
+        (
+            r#"[1]"#,
+            "an array of numbers where an object is expected at /e",
+        ),
+    ];
+    for (text, message) in errors {
+        assert_eq!(built(text).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn rows_of_structs_are_columns() {
+    let mut schema = Schema::new();
+    let fields = vec![
+        schema.field("x", Datatype::Int, ONCE),
+        schema.field("note", Datatype::String, OPTIONAL),
+        schema.field("v", Datatype::Double, ONCE),
+    ];
+    let point = schema.record(fields);
+    let points = schema.child("p", point, MANY);
+    let ty = schema.record(vec![points]);
+    let root = schema.element("", "e", ty);
+    let plan = schema.finish();
+    let text = r#"{"p":[{"x":1,"v":0.5},{"x":2,"note":"n","v":1.5}]}"#;
+    let record = build(&plan, root, &Value::from_json_str(text).unwrap()).unwrap();
+    let rows = View::of(&record).rows("p").unwrap();
+    assert_eq!((rows.len(), rows.stride()), (2, 4));
+    assert_eq!(rows.column::<i32>("x").unwrap().to_vec(), [1, 2]);
+    assert_eq!(rows.column::<f64>("v").unwrap().to_vec(), [0.5, 1.5]);
+    assert!(rows.column::<i32>("v").is_none() && rows.column::<f64>("note").is_none());
+    assert_eq!(
+        rows.row(1)
+            .unwrap()
+            .child("note")
+            .unwrap()
+            .text()
+            .as_deref(),
+        Some("n")
+    );
+    assert_eq!(json(&record), text);
+}
