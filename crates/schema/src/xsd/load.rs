@@ -312,7 +312,8 @@ impl<'l> SchemaSetBuilder<'l> {
         let is_chameleon = own.is_none() && !target.is_empty();
         self.follow_references(document, schema, &target);
         if self.is_strict() {
-            // (grammar)
+            let errors = super::grammar::check(&self.set.documents, document, schema);
+            self.errors.extend(errors);
         }
         Reader::new(self, document, schema, target, is_chameleon).read(schema)
     }

@@ -1,0 +1,205 @@
+//! Rules about attributes and children together that no table of one element can say. (`src-…`)
+
+use roxmltree::Node;
+
+use crate::name::{XSD_NAMESPACE, XSI_NAMESPACE};
+
+use super::Checker;
+
+pub(super) fn check(checker: &mut Checker<'_>, node: Node<'_, '_>, name: &'static str) {
+    match name {
+        "element" => element(checker, node),
+        "attribute" => attribute(checker, node),
+        "restriction" if is_simple(node) => exactly_one(checker, node, "base", "src-simple-type.2"),
+        "list" => exactly_one(checker, node, "itemType", "src-simple-type.3"),
+        "union" => {
+            let has_members = node
+                .attribute("memberTypes")
+                .is_some_and(|members| !members.trim().is_empty());
+            if !has_members && !has(node, "simpleType") {
+                checker.rule(
+                    node,
+                    "src-union-memberTypes-or-simpleTypes",
+                    "a union needs members",
+                );
+            }
+        }
+        "complexType" => {
+            let wrapped = has(node, "simpleContent") || has(node, "complexContent");
+            if wrapped
+                && (has(node, "attribute")
+                    || has(node, "attributeGroup")
+                    || has(node, "anyAttribute"))
+            {
+                checker.rule(
+                    node,
+                    "schema for schemas",
+                    "attributes stand inside simpleContent or complexContent, not beside it",
+                );
+            }
+        }
+        "import" => import(checker, node),
+        "schema" => {
+            if node
+                .attribute("targetNamespace")
+                .is_some_and(|target| target.trim().is_empty())
+            {
+                checker.rule(node, "schema for schemas", "targetNamespace is empty");
+            }
+        }
+        _ => {}
+    }
+}
+
+fn element(checker: &mut Checker<'_>, node: Node<'_, '_>) {
+    let is_global = node
+        .parent_element()
+        .is_some_and(|parent| parent.tag_name().name() == "schema");
+    if node.has_attribute("default") && node.has_attribute("fixed") {
+        checker.rule(
+            node,
+            "src-element.1",
+            "an element has a default or a fixed value, not both",
+        );
+    }
+    if node.has_attribute("type") && (has(node, "simpleType") || has(node, "complexType")) {
+        checker.rule(
+            node,
+            "src-element.3",
+            "an element has a type attribute or a type inside, not both",
+        );
+    }
+    if is_global {
+        return;
+    }
+    if node.has_attribute("name") == node.has_attribute("ref") {
+        checker.rule(
+            node,
+            "src-element.2.1",
+            "a local element has either a name or a ref",
+        );
+    }
+    if node.has_attribute("ref") {
+        let excess = ["type", "nillable", "default", "fixed", "form", "block"]
+            .iter()
+            .any(|&attribute| node.has_attribute(attribute));
+        let children = ["simpleType", "complexType", "key", "keyref", "unique"]
+            .iter()
+            .any(|&child| has(node, child));
+        if excess || children {
+            checker.rule(
+                node,
+                "src-element.2.2",
+                "a reference to an element says nothing but how often it occurs",
+            );
+        }
+    }
+}
+
+fn attribute(checker: &mut Checker<'_>, node: Node<'_, '_>) {
+    let is_global = node
+        .parent_element()
+        .is_some_and(|parent| parent.tag_name().name() == "schema");
+    if node.has_attribute("default") && node.has_attribute("fixed") {
+        checker.rule(
+            node,
+            "src-attribute.1",
+            "an attribute has a default or a fixed value, not both",
+        );
+    }
+    if node.has_attribute("default")
+        && node
+            .attribute("use")
+            .is_some_and(|usage| usage.trim() != "optional")
+    {
+        checker.rule(
+            node,
+            "src-attribute.2",
+            "an attribute with a default is optional",
+        );
+    }
+    if node.has_attribute("type") && has(node, "simpleType") {
+        checker.rule(
+            node,
+            "src-attribute.4",
+            "an attribute has a type attribute or a type inside, not both",
+        );
+    }
+    if node
+        .attribute("name")
+        .is_some_and(|name| name.trim() == "xmlns")
+    {
+        checker.rule(node, "no-xmlns", "an attribute cannot be called xmlns");
+    }
+    let target = node
+        .ancestors()
+        .find(|node| node.has_tag_name((XSD_NAMESPACE, "schema")))
+        .and_then(|schema| schema.attribute("targetNamespace"));
+    if target == Some(XSI_NAMESPACE) && node.has_attribute("name") {
+        checker.rule(
+            node,
+            "no-xsi",
+            "attributes of the namespace of xsi cannot be declared",
+        );
+    }
+    if is_global {
+        return;
+    }
+    if node.has_attribute("name") == node.has_attribute("ref") {
+        checker.rule(
+            node,
+            "src-attribute.3.1",
+            "a local attribute has either a name or a ref",
+        );
+    }
+    if node.has_attribute("ref")
+        && (node.has_attribute("type") || node.has_attribute("form") || has(node, "simpleType"))
+    {
+        checker.rule(
+            node,
+            "src-attribute.3.2",
+            "a reference to an attribute has no type of its own",
+        );
+    }
+}
+
+/// An import brings another namespace. (src-import.1)
+fn import(checker: &mut Checker<'_>, node: Node<'_, '_>) {
+    let target = node
+        .parent_element()
+        .and_then(|schema| schema.attribute("targetNamespace"));
+    match node.attribute("namespace") {
+        Some("") => checker.rule(node, "src-import", "the namespace imported is empty"),
+        namespace if namespace == target => checker.rule(
+            node,
+            "src-import.1",
+            "a schema cannot import its own namespace",
+        ),
+        _ => {}
+    }
+}
+
+/// A type named by an attribute or defined inside, not both.
+fn exactly_one(checker: &mut Checker<'_>, node: Node<'_, '_>, attribute: &str, rule: &'static str) {
+    if node.has_attribute(attribute) == has(node, "simpleType") {
+        checker.rule(
+            node,
+            rule,
+            format!(
+                "<{}> needs either the attribute {attribute} or a simpleType inside",
+                node.tag_name().name()
+            ),
+        );
+    }
+}
+
+fn is_simple(restriction: Node<'_, '_>) -> bool {
+    restriction
+        .parent_element()
+        .is_some_and(|parent| parent.tag_name().name() == "simpleType")
+}
+
+fn has(node: Node<'_, '_>, child: &str) -> bool {
+    node.children()
+        .any(|one| one.is_element() && one.has_tag_name((XSD_NAMESPACE, child)))
+}
