@@ -7,3 +7,4 @@ pub mod corpus;
 pub mod known;
 pub mod wsdl_index;
 pub mod xmlconf;
+pub mod xsdtests;

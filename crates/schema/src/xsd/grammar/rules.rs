@@ -19,7 +19,7 @@ pub(super) enum Children {
     /// Whatever one likes.
     Anything,
     /// One stretch after the other.
-    Stretches(&'static [Stretch]),
+    Stretches(&'static [&'static Stretch]),
 }
 
 /// Children that may follow one another in any order.
@@ -34,37 +34,55 @@ const MANY: usize = usize::MAX;
 // (Macros, because the arguments of a `const fn` may not borrow from statics for ever.)
 macro_rules! up_to {
     ($max:expr, $rules:expr $(,)?) => {
-        Stretch { rules: $rules, max: $max, is_required: false }
+        Stretch {
+            rules: $rules,
+            max: $max,
+            is_required: false,
+        }
     };
 }
 
 macro_rules! needed {
     ($max:expr, $rules:expr $(,)?) => {
-        Stretch { rules: $rules, max: $max, is_required: true }
+        Stretch {
+            rules: $rules,
+            max: $max,
+            is_required: true,
+        }
     };
 }
 
 macro_rules! rule {
     ($name:expr, $attributes:expr, $required:expr, $children:expr $(,)?) => {
-        Rule { name: $name, attributes: $attributes, required: $required, children: Children::Stretches($children) }
+        Rule {
+            name: $name,
+            attributes: $attributes,
+            required: $required,
+            children: Children::Stretches($children),
+        }
     };
 }
 
 macro_rules! facet {
     ($name:expr) => {
-        rule!($name, &[("value", Text), ("fixed", Boolean), ("id", Id)], &["value"], &[NOTE])
+        rule!(
+            $name,
+            &[("value", Text), ("fixed", Boolean), ("id", Id)],
+            &["value"],
+            &[&NOTE]
+        )
     };
 }
 
-const NOTE: Stretch = up_to!(1, &[&ANNOTATION]);
-const USES: Stretch = up_to!(MANY, &[&LOCAL_ATTRIBUTE, &ATTRIBUTE_GROUP_REF]);
-const ANY_USE: Stretch = up_to!(1, &[&ANY_ATTRIBUTE]);
-const MODEL: Stretch = up_to!(1, &[&SEQUENCE, &CHOICE, &ALL, &GROUP_REF]);
-const PARTICLES: Stretch = up_to!(
+static NOTE: Stretch = up_to!(1, &[&ANNOTATION]);
+static USES: Stretch = up_to!(MANY, &[&LOCAL_ATTRIBUTE, &ATTRIBUTE_GROUP_REF]);
+static ANY_USE: Stretch = up_to!(1, &[&ANY_ATTRIBUTE]);
+static MODEL: Stretch = up_to!(1, &[&SEQUENCE, &CHOICE, &ALL, &GROUP_REF]);
+static PARTICLES: Stretch = up_to!(
     MANY,
     &[&LOCAL_ELEMENT, &GROUP_REF, &CHOICE, &SEQUENCE, &ANY],
 );
-const FACETS: Stretch = up_to!(
+static FACETS: Stretch = up_to!(
     MANY,
     &[
         &LENGTH,
@@ -81,8 +99,8 @@ const FACETS: Stretch = up_to!(
         &FRACTION_DIGITS,
     ],
 );
-const TYPE: Stretch = up_to!(1, &[&LOCAL_SIMPLE_TYPE, &LOCAL_COMPLEX_TYPE]);
-const CONSTRAINTS: Stretch = up_to!(MANY, &[&UNIQUE, &KEY, &KEYREF]);
+static TYPE: Stretch = up_to!(1, &[&LOCAL_SIMPLE_TYPE, &LOCAL_COMPLEX_TYPE]);
+static CONSTRAINTS: Stretch = up_to!(MANY, &[&UNIQUE, &KEY, &KEYREF]);
 
 pub(super) static SCHEMA: Rule = rule!(
     "schema",
@@ -97,8 +115,8 @@ pub(super) static SCHEMA: Rule = rule!(
     ],
     &[],
     &[
-        up_to!(MANY, &[&INCLUDE, &IMPORT, &REDEFINE, &ANNOTATION]),
-        up_to!(
+        &up_to!(MANY, &[&INCLUDE, &IMPORT, &REDEFINE, &ANNOTATION]),
+        &up_to!(
             MANY,
             &[
                 &SIMPLE_TYPE,
@@ -117,7 +135,7 @@ static INCLUDE: Rule = rule!(
     "include",
     &[("schemaLocation", AnyUri), ("id", Id)],
     &["schemaLocation"],
-    &[NOTE],
+    &[&NOTE],
 );
 static IMPORT: Rule = rule!(
     "import",
@@ -127,13 +145,13 @@ static IMPORT: Rule = rule!(
         ("id", Id),
     ],
     &[],
-    &[NOTE],
+    &[&NOTE],
 );
 static REDEFINE: Rule = rule!(
     "redefine",
     &[("schemaLocation", AnyUri), ("id", Id)],
     &["schemaLocation"],
-    &[up_to!(
+    &[&up_to!(
         MANY,
         &[
             &ANNOTATION,
@@ -148,7 +166,7 @@ static ANNOTATION: Rule = rule!(
     "annotation",
     &[("id", Id)],
     &[],
-    &[up_to!(MANY, &[&APPINFO, &DOCUMENTATION])],
+    &[&up_to!(MANY, &[&APPINFO, &DOCUMENTATION])],
 );
 static APPINFO: Rule = Rule {
     name: "appinfo",
@@ -171,7 +189,7 @@ static NOTATION: Rule = rule!(
         ("id", Id),
     ],
     &["name", "public"],
-    &[NOTE],
+    &[&NOTE],
 );
 
 static ELEMENT: Rule = rule!(
@@ -189,7 +207,7 @@ static ELEMENT: Rule = rule!(
         ("id", Id),
     ],
     &["name"],
-    &[NOTE, TYPE, CONSTRAINTS],
+    &[&NOTE, &TYPE, &CONSTRAINTS],
 );
 static LOCAL_ELEMENT: Rule = rule!(
     "element",
@@ -207,7 +225,7 @@ static LOCAL_ELEMENT: Rule = rule!(
         ("id", Id),
     ],
     &[],
-    &[NOTE, TYPE, CONSTRAINTS],
+    &[&NOTE, &TYPE, &CONSTRAINTS],
 );
 static ELEMENT_IN_ALL: Rule = rule!(
     "element",
@@ -225,7 +243,7 @@ static ELEMENT_IN_ALL: Rule = rule!(
         ("id", Id),
     ],
     &[],
-    &[NOTE, TYPE, CONSTRAINTS],
+    &[&NOTE, &TYPE, &CONSTRAINTS],
 );
 static ATTRIBUTE: Rule = rule!(
     "attribute",
@@ -237,7 +255,7 @@ static ATTRIBUTE: Rule = rule!(
         ("id", Id),
     ],
     &["name"],
-    &[NOTE, up_to!(1, &[&LOCAL_SIMPLE_TYPE])],
+    &[&NOTE, &up_to!(1, &[&LOCAL_SIMPLE_TYPE])],
 );
 static LOCAL_ATTRIBUTE: Rule = rule!(
     "attribute",
@@ -252,19 +270,19 @@ static LOCAL_ATTRIBUTE: Rule = rule!(
         ("id", Id),
     ],
     &[],
-    &[NOTE, up_to!(1, &[&LOCAL_SIMPLE_TYPE])],
+    &[&NOTE, &up_to!(1, &[&LOCAL_SIMPLE_TYPE])],
 );
 static ATTRIBUTE_GROUP: Rule = rule!(
     "attributeGroup",
     &[("name", Name), ("id", Id)],
     &["name"],
-    &[NOTE, USES, ANY_USE],
+    &[&NOTE, &USES, &ANY_USE],
 );
 static ATTRIBUTE_GROUP_REF: Rule = rule!(
     "attributeGroup",
     &[("ref", QualifiedName), ("id", Id)],
     &["ref"],
-    &[NOTE],
+    &[&NOTE],
 );
 static ANY_ATTRIBUTE: Rule = rule!(
     "anyAttribute",
@@ -274,7 +292,7 @@ static ANY_ATTRIBUTE: Rule = rule!(
         ("id", Id),
     ],
     &[],
-    &[NOTE],
+    &[&NOTE],
 );
 
 static GROUP: Rule = rule!(
@@ -282,8 +300,8 @@ static GROUP: Rule = rule!(
     &[("name", Name), ("id", Id)],
     &["name"],
     &[
-        NOTE,
-        needed!(1, &[&GROUP_SEQUENCE, &GROUP_CHOICE, &GROUP_ALL]),
+        &NOTE,
+        &needed!(1, &[&GROUP_SEQUENCE, &GROUP_CHOICE, &GROUP_ALL]),
     ],
 );
 static GROUP_REF: Rule = rule!(
@@ -295,33 +313,33 @@ static GROUP_REF: Rule = rule!(
         ("id", Id),
     ],
     &["ref"],
-    &[NOTE],
+    &[&NOTE],
 );
-static GROUP_SEQUENCE: Rule = rule!("sequence", &[("id", Id)], &[], &[NOTE, PARTICLES]);
-static GROUP_CHOICE: Rule = rule!("choice", &[("id", Id)], &[], &[NOTE, PARTICLES]);
+static GROUP_SEQUENCE: Rule = rule!("sequence", &[("id", Id)], &[], &[&NOTE, &PARTICLES]);
+static GROUP_CHOICE: Rule = rule!("choice", &[("id", Id)], &[], &[&NOTE, &PARTICLES]);
 static GROUP_ALL: Rule = rule!(
     "all",
     &[("id", Id)],
     &[],
-    &[NOTE, up_to!(MANY, &[&ELEMENT_IN_ALL])],
+    &[&NOTE, &up_to!(MANY, &[&ELEMENT_IN_ALL])],
 );
 static SEQUENCE: Rule = rule!(
     "sequence",
     &[("minOccurs", Count), ("maxOccurs", MaxOccurs), ("id", Id)],
     &[],
-    &[NOTE, PARTICLES],
+    &[&NOTE, &PARTICLES],
 );
 static CHOICE: Rule = rule!(
     "choice",
     &[("minOccurs", Count), ("maxOccurs", MaxOccurs), ("id", Id)],
     &[],
-    &[NOTE, PARTICLES],
+    &[&NOTE, &PARTICLES],
 );
 static ALL: Rule = rule!(
     "all",
     &[("minOccurs", ZeroOrOne), ("maxOccurs", One), ("id", Id)],
     &[],
-    &[NOTE, up_to!(MANY, &[&ELEMENT_IN_ALL])],
+    &[&NOTE, &up_to!(MANY, &[&ELEMENT_IN_ALL])],
 );
 static ANY: Rule = rule!(
     "any",
@@ -333,34 +351,39 @@ static ANY: Rule = rule!(
         ("id", Id),
     ],
     &[],
-    &[NOTE],
+    &[&NOTE],
 );
 
 static SIMPLE_TYPE: Rule = rule!(
     "simpleType",
     &[("name", Name), ("final", SimpleFinal), ("id", Id)],
     &["name"],
-    &[NOTE, SIMPLE_DERIVATION],
+    &[&NOTE, &SIMPLE_DERIVATION],
 );
-static LOCAL_SIMPLE_TYPE: Rule = rule!("simpleType", &[("id", Id)], &[], &[NOTE, SIMPLE_DERIVATION]);
-const SIMPLE_DERIVATION: Stretch = needed!(1, &[&SIMPLE_RESTRICTION, &LIST, &UNION]);
+static LOCAL_SIMPLE_TYPE: Rule = rule!(
+    "simpleType",
+    &[("id", Id)],
+    &[],
+    &[&NOTE, &SIMPLE_DERIVATION]
+);
+static SIMPLE_DERIVATION: Stretch = needed!(1, &[&SIMPLE_RESTRICTION, &LIST, &UNION]);
 static SIMPLE_RESTRICTION: Rule = rule!(
     "restriction",
     &[("base", QualifiedName), ("id", Id)],
     &[],
-    &[NOTE, up_to!(1, &[&LOCAL_SIMPLE_TYPE]), FACETS],
+    &[&NOTE, &up_to!(1, &[&LOCAL_SIMPLE_TYPE]), &FACETS],
 );
 static LIST: Rule = rule!(
     "list",
     &[("itemType", QualifiedName), ("id", Id)],
     &[],
-    &[NOTE, up_to!(1, &[&LOCAL_SIMPLE_TYPE])],
+    &[&NOTE, &up_to!(1, &[&LOCAL_SIMPLE_TYPE])],
 );
 static UNION: Rule = rule!(
     "union",
     &[("memberTypes", QualifiedNames), ("id", Id)],
     &[],
-    &[NOTE, up_to!(MANY, &[&LOCAL_SIMPLE_TYPE])],
+    &[&NOTE, &up_to!(MANY, &[&LOCAL_SIMPLE_TYPE])],
 );
 
 static COMPLEX_TYPE: Rule = rule!(
@@ -382,9 +405,9 @@ static LOCAL_COMPLEX_TYPE: Rule = rule!(
     &[],
     COMPLEX_CHILDREN,
 );
-const COMPLEX_CHILDREN: &[Stretch] = &[
-    NOTE,
-    up_to!(
+static COMPLEX_CHILDREN: &[&Stretch] = &[
+    &NOTE,
+    &up_to!(
         1,
         &[
             &SIMPLE_CONTENT,
@@ -395,47 +418,56 @@ const COMPLEX_CHILDREN: &[Stretch] = &[
             &GROUP_REF,
         ],
     ),
-    USES,
-    ANY_USE,
+    &USES,
+    &ANY_USE,
 ];
 static SIMPLE_CONTENT: Rule = rule!(
     "simpleContent",
     &[("id", Id)],
     &[],
     &[
-        NOTE,
-        needed!(1, &[&SIMPLE_CONTENT_RESTRICTION, &SIMPLE_CONTENT_EXTENSION]),
+        &NOTE,
+        &needed!(1, &[&SIMPLE_CONTENT_RESTRICTION, &SIMPLE_CONTENT_EXTENSION]),
     ],
 );
 static SIMPLE_CONTENT_RESTRICTION: Rule = rule!(
     "restriction",
     &[("base", QualifiedName), ("id", Id)],
     &["base"],
-    &[NOTE, up_to!(1, &[&LOCAL_SIMPLE_TYPE]), FACETS, USES, ANY_USE],
+    &[
+        &NOTE,
+        &up_to!(1, &[&LOCAL_SIMPLE_TYPE]),
+        &FACETS,
+        &USES,
+        &ANY_USE
+    ],
 );
 static SIMPLE_CONTENT_EXTENSION: Rule = rule!(
     "extension",
     &[("base", QualifiedName), ("id", Id)],
     &["base"],
-    &[NOTE, USES, ANY_USE],
+    &[&NOTE, &USES, &ANY_USE],
 );
 static COMPLEX_CONTENT: Rule = rule!(
     "complexContent",
     &[("mixed", Boolean), ("id", Id)],
     &[],
-    &[NOTE, needed!(1, &[&COMPLEX_RESTRICTION, &COMPLEX_EXTENSION])],
+    &[
+        &NOTE,
+        &needed!(1, &[&COMPLEX_RESTRICTION, &COMPLEX_EXTENSION])
+    ],
 );
 static COMPLEX_RESTRICTION: Rule = rule!(
     "restriction",
     &[("base", QualifiedName), ("id", Id)],
     &["base"],
-    &[NOTE, MODEL, USES, ANY_USE],
+    &[&NOTE, &MODEL, &USES, &ANY_USE],
 );
 static COMPLEX_EXTENSION: Rule = rule!(
     "extension",
     &[("base", QualifiedName), ("id", Id)],
     &["base"],
-    &[NOTE, MODEL, USES, ANY_USE],
+    &[&NOTE, &MODEL, &USES, &ANY_USE],
 );
 
 static UNIQUE: Rule = rule!(
@@ -456,18 +488,18 @@ static KEYREF: Rule = rule!(
     &["name", "refer"],
     KEY_CHILDREN,
 );
-const KEY_CHILDREN: &[Stretch] = &[NOTE, needed!(1, &[&SELECTOR]), needed!(MANY, &[&FIELD])];
+static KEY_CHILDREN: &[&Stretch] = &[&NOTE, &needed!(1, &[&SELECTOR]), &needed!(MANY, &[&FIELD])];
 static SELECTOR: Rule = rule!(
     "selector",
     &[("xpath", Sort::Selector), ("id", Id)],
     &["xpath"],
-    &[NOTE],
+    &[&NOTE],
 );
 static FIELD: Rule = rule!(
     "field",
     &[("xpath", Sort::Field), ("id", Id)],
     &["xpath"],
-    &[NOTE],
+    &[&NOTE],
 );
 
 static LENGTH: Rule = facet!("length");
@@ -484,11 +516,11 @@ static PATTERN: Rule = rule!(
     "pattern",
     &[("value", Text), ("id", Id)],
     &["value"],
-    &[NOTE],
+    &[&NOTE],
 );
 static ENUMERATION: Rule = rule!(
     "enumeration",
     &[("value", Text), ("id", Id)],
     &["value"],
-    &[NOTE],
+    &[&NOTE],
 );
