@@ -9,6 +9,7 @@
 //! check.rs    strict only: the rules between components
 //! ```
 
+mod check;
 mod grammar;
 mod load;
 mod read;

@@ -26,6 +26,8 @@ pub(super) struct Compiled {
     term: Term,
     /// Particles in it; those of a group count each time it occurs.
     size: usize,
+    /// How deep groups nest in it.
+    depth: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -307,7 +309,15 @@ impl Compiler<'_> {
         let size = children
             .iter()
             .fold(1, |sum: usize, child| sum.saturating_add(child.size));
+        let depth = children
+            .iter()
+            .map(|child| child.depth + 1)
+            .max()
+            .unwrap_or(0);
         let limits = &self.set.limits;
+        if depth > limits.depth {
+            return Err(self.set.too_many("depth", limits.depth, place));
+        }
         if size > limits.particles {
             return Err(self.set.too_many("particles", limits.particles, place));
         }
@@ -321,6 +331,7 @@ impl Compiler<'_> {
                         max,
                         term,
                         size,
+                        depth,
                     });
                 }
                 TermDef::Element(*element)
@@ -350,6 +361,7 @@ impl Compiler<'_> {
             max,
             term,
             size,
+            depth,
         })
     }
 }

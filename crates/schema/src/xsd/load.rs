@@ -164,6 +164,9 @@ impl<'l> SchemaSetBuilder<'l> {
     pub fn finish(mut self) -> Result<SchemaSet> {
         self.load_mentioned()?;
         self.redefine();
+        if self.is_strict() && self.errors.is_empty() {
+            self.errors = super::check::check(&self.set);
+        }
         if self.set.strictness == Strictness::Strict && !self.errors.is_empty() {
             return Err(self.errors.swap_remove(0));
         }

@@ -131,17 +131,7 @@ fn attribute(checker: &mut Checker<'_>, node: Node<'_, '_>) {
     {
         checker.rule(node, "no-xmlns", "an attribute cannot be called xmlns");
     }
-    let target = node
-        .ancestors()
-        .find(|node| node.has_tag_name((XSD_NAMESPACE, "schema")))
-        .and_then(|schema| schema.attribute("targetNamespace"));
-    if target == Some(XSI_NAMESPACE) && node.has_attribute("name") {
-        checker.rule(
-            node,
-            "no-xsi",
-            "attributes of the namespace of xsi cannot be declared",
-        );
-    }
+    check_not_xsi(checker, node, is_global);
     if is_global {
         return;
     }
@@ -159,6 +149,27 @@ fn attribute(checker: &mut Checker<'_>, node: Node<'_, '_>) {
             node,
             "src-attribute.3.2",
             "a reference to an attribute has no type of its own",
+        );
+    }
+}
+
+/// (§3.2.6, xsi: Not Allowed)
+fn check_not_xsi(checker: &mut Checker<'_>, node: Node<'_, '_>, is_global: bool) {
+    let schema = node
+        .ancestors()
+        .find(|node| node.has_tag_name((XSD_NAMESPACE, "schema")));
+    let Some(schema) = schema.filter(|_| node.has_attribute("name")) else {
+        return;
+    };
+    let form = node
+        .attribute("form")
+        .or(schema.attribute("attributeFormDefault"));
+    let is_in_target = is_global || form.is_some_and(|form| form.trim() == "qualified");
+    if is_in_target && schema.attribute("targetNamespace") == Some(XSI_NAMESPACE) {
+        checker.rule(
+            node,
+            "no-xsi",
+            "attributes of the namespace of xsi cannot be declared",
         );
     }
 }

@@ -1,0 +1,141 @@
+//! The rules between components, which only strict loading asks for: references resolve, nothing is
+//! defined by itself, derivations are legal, default values are values. (XML Schema Part 1 §3)
+//!
+//! Not asked: whether content models are deterministic (Unique Particle Attribution), and what
+//! identity constraints say.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::components::{GroupNumber, Reference, SchemaSet, TypeKind, TypeNumber, TypeUse};
+use crate::document::Place;
+use crate::{Error, Result, Sort};
+
+use super::resolve::TypeKey;
+use super::simple::SimpleTypes;
+
+mod attributes;
+mod complex;
+mod elements;
+mod model;
+mod restriction;
+mod simple;
+
+/// All rules that the components of a set break.
+pub(super) fn check(set: &SchemaSet) -> Vec<Error> {
+    let mut checker = Checker {
+        set,
+        simple: SimpleTypes::default(),
+        circular: HashSet::new(),
+        attributes: HashMap::new(),
+        contents: HashMap::new(),
+        groups: HashMap::new(),
+        open_groups: Vec::new(),
+        steps: 0,
+        errors: Vec::new(),
+    };
+    checker.find_circular_types();
+    checker.check_groups();
+    for number in (0..set.types.len() as u32).map(TypeNumber) {
+        match &set.type_definition(number).kind {
+            TypeKind::Simple(definition) => checker.check_simple(number, definition),
+            TypeKind::Complex(definition) => checker.check_complex(number, definition),
+        }
+    }
+    checker.check_elements();
+    checker.check_attributes();
+    checker.check_identity_constraints();
+    checker.errors
+}
+
+struct Checker<'s> {
+    set: &'s SchemaSet,
+    simple: SimpleTypes,
+    /// Types that are their own ancestors.
+    circular: HashSet<TypeNumber>,
+    attributes: HashMap<TypeNumber, Arc<attributes::Attributes>>,
+    contents: HashMap<TypeNumber, Arc<model::Content>>,
+    groups: HashMap<GroupNumber, Option<model::Particle>>,
+    open_groups: Vec<GroupNumber>,
+    /// Particles compared in the restriction at hand.
+    steps: usize,
+    errors: Vec<Error>,
+}
+
+impl<'s> Checker<'s> {
+    /// Notes the error of a result, if it is one.
+    fn noted<T>(&mut self, result: Result<T>) -> Option<T> {
+        result.map_err(|error| self.errors.push(error)).ok()
+    }
+
+    #[cold]
+    fn broken(&mut self, rule: &'static str, problem: impl Into<String>, place: Place) {
+        let error = self.set.broken(rule, problem, place);
+        self.errors.push(error);
+    }
+
+    /// The type a use means, if it means one.
+    fn used(&mut self, ty: &TypeUse) -> Option<TypeKey> {
+        let found = self.set.resolve_use(ty);
+        self.noted(found)
+    }
+
+    fn find_circular_types(&mut self) {
+        let set = self.set;
+        let mut sound: HashSet<TypeNumber> = HashSet::new();
+        for start in (0..set.types.len() as u32).map(TypeNumber) {
+            let mut path: Vec<TypeNumber> = Vec::new();
+            let mut on_path: HashSet<TypeNumber> = HashSet::new();
+            let mut next = Some(start);
+            while let Some(number) = next.filter(|number| !sound.contains(number)) {
+                if self.circular.contains(&number) || !on_path.insert(number) {
+                    let definition = set.type_definition(start);
+                    if !self.circular.contains(&number) {
+                        let error = set.circular(
+                            Sort::Type,
+                            set.type_name(TypeKey::Defined(start)),
+                            definition.place,
+                        );
+                        self.errors.push(error);
+                    }
+                    self.circular.extend(path.drain(..));
+                    break;
+                }
+                path.push(number);
+                next = set
+                    .base_of(TypeKey::Defined(number))
+                    .and_then(|base| base.0.number());
+            }
+            sound.extend(path);
+        }
+    }
+
+    fn check_identity_constraints(&mut self) {
+        let set = self.set;
+        for constraint in set.identity_constraints.values() {
+            let Some(refer) = &constraint.refer else {
+                continue;
+            };
+            match set.identity_constraints.get(&refer.name) {
+                Some(key) if key.is_key && key.fields == constraint.fields => {}
+                Some(key) if key.is_key => self.broken(
+                    "c-props-correct.2",
+                    "a keyref has as many fields as its key",
+                    constraint.place,
+                ),
+                _ => {
+                    let error = set.undefined(Sort::IdentityConstraint, refer);
+                    self.errors.push(error);
+                }
+            }
+        }
+    }
+}
+
+/// Where a use of a type stands.
+fn place_of_use(set: &SchemaSet, ty: &TypeUse) -> Place {
+    match ty {
+        TypeUse::Named(Reference { place, .. }) => *place,
+        TypeUse::Defined(number) => set.type_definition(*number).place,
+    }
+}

@@ -1,0 +1,354 @@
+//! Attribute declarations, uses and groups. (§3.2.6, §3.4.6, §3.5.6, §3.6.6)
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bsoap_datatypes::Datatype;
+use indexmap::IndexMap;
+
+use crate::components::{
+    AttributeDeclaration, AttributeItem, AttributeTerm, AttributeUse, AttributeUses, Derivation,
+    GroupNumber, TypeKind, TypeNumber, Usage, WildcardDeclaration,
+};
+use crate::document::Place;
+use crate::wildcard::{intersection, is_subset, union};
+use crate::{ExpandedName, Sort};
+
+use super::super::resolve::TypeKey;
+use super::Checker;
+use super::model::strictness;
+use super::simple::is_id;
+
+/// The attributes of a type, those of its base included.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Attributes {
+    uses: IndexMap<ExpandedName, Use>,
+    wildcard: Option<WildcardDeclaration>,
+}
+
+#[derive(Clone, Debug)]
+struct Use {
+    usage: Usage,
+    fixed: Option<Box<str>>,
+    ty: TypeKey,
+    place: Place,
+}
+
+impl<'s> Checker<'s> {
+    pub(super) fn check_attributes(&mut self) {
+        let set = self.set;
+        for declaration in set.attributes.values() {
+            self.check_attribute(declaration);
+        }
+        for group in &set.attribute_groups {
+            self.own_attributes(&group.attributes, group.place);
+        }
+    }
+
+    fn check_attribute(&mut self, declaration: &AttributeDeclaration) {
+        let Some(key) = self.attribute_type(declaration) else {
+            return;
+        };
+        if !self.set.is_simple(key) {
+            let problem = format!("{} is not a simple type", self.set.type_name(key));
+            return self.broken("src-resolve", problem, declaration.place);
+        }
+        self.check_no_bare_notation(key, declaration.place);
+        if let Some(value) = declaration
+            .default
+            .as_deref()
+            .or(declaration.fixed.as_deref())
+        {
+            self.check_value("a-props-correct.2", key, value, declaration.place);
+        }
+    }
+
+    fn attribute_type(&mut self, declaration: &AttributeDeclaration) -> Option<TypeKey> {
+        match &declaration.ty {
+            Some(ty) => self.used(ty),
+            None => Some(TypeKey::BuiltIn(Datatype::AnySimpleType)),
+        }
+    }
+
+    /// What a type or group declares itself, with the groups it refers to; prohibited uses included.
+    fn own_attributes(&mut self, uses: &'s AttributeUses, place: Place) -> Attributes {
+        let mut own = Attributes::default();
+        let mut wildcards: Vec<&WildcardDeclaration> = Vec::new();
+        let mut seen: HashSet<GroupNumber> = HashSet::new();
+        let mut waiting = vec![uses];
+        while let Some(next) = waiting.pop() {
+            wildcards.extend(&next.wildcard);
+            for item in &next.items {
+                let number = match item {
+                    AttributeItem::Use(attribute) => {
+                        self.add_use(attribute, &mut own);
+                        continue;
+                    }
+                    AttributeItem::Group(reference) => {
+                        let found = self.set.resolve_attribute_group(reference);
+                        let Some(number) = self.noted(found) else {
+                            continue;
+                        };
+                        number
+                    }
+                    AttributeItem::Resolved(number) => *number,
+                };
+                let group = &self.set.attribute_groups[number.0 as usize];
+                if std::ptr::eq(&raw const group.attributes, uses) {
+                    let error = self
+                        .set
+                        .circular(Sort::AttributeGroup, &group.name, group.place);
+                    self.errors.push(error);
+                } else if seen.insert(number) {
+                    waiting.push(&group.attributes);
+                }
+            }
+        }
+        let ids = own
+            .uses
+            .values()
+            .filter(|attribute| attribute.usage != Usage::Prohibited);
+        let ids: Vec<TypeKey> = ids.map(|attribute| attribute.ty).collect();
+        let ids = ids
+            .into_iter()
+            .filter(|&key| {
+                self.simple
+                    .simple(self.set, key)
+                    .is_ok_and(|simple| is_id(&simple))
+            })
+            .count();
+        if ids > 1 {
+            self.broken(
+                "ct-props-correct.5",
+                "only one attribute can be an ID",
+                place,
+            );
+        }
+        own.wildcard = self.complete_wildcard(uses, &wildcards);
+        own
+    }
+
+    fn complete_wildcard(
+        &mut self,
+        uses: &AttributeUses,
+        wildcards: &[&WildcardDeclaration],
+    ) -> Option<WildcardDeclaration> {
+        let mut complete = uses
+            .wildcard
+            .clone()
+            .or_else(|| wildcards.first().map(|first| (*first).clone()))?;
+        for other in wildcards {
+            match intersection(&complete.namespaces, &other.namespaces) {
+                Some(namespaces) => complete.namespaces = namespaces,
+                None => self.broken(
+                    "src-attribute_group.2",
+                    "no wildcard admits what all of these admit",
+                    complete.place,
+                ),
+            }
+        }
+        Some(complete)
+    }
+
+    fn add_use(&mut self, attribute: &'s AttributeUse, own: &mut Attributes) {
+        let declaration = match &attribute.attribute {
+            AttributeTerm::Local(declaration) => {
+                self.check_attribute(declaration);
+                declaration
+            }
+            AttributeTerm::Global(reference) => match self.set.attributes.get(&reference.name) {
+                Some(declaration) => declaration,
+                None => {
+                    let error = self.set.undefined(Sort::Attribute, reference);
+                    return self.errors.push(error);
+                }
+            },
+        };
+        let Some(ty) = self.attribute_type(declaration) else {
+            return;
+        };
+        let is_global = matches!(attribute.attribute, AttributeTerm::Global(_));
+        if let (true, Some(declared)) = (is_global, &declaration.fixed) {
+            if attribute.default.is_some()
+                || attribute
+                    .fixed
+                    .as_ref()
+                    .is_some_and(|fixed| fixed != declared)
+            {
+                self.broken(
+                    "au-props-correct.2",
+                    "the attribute is declared with another fixed value",
+                    attribute.place,
+                );
+            }
+        }
+        if let (true, Some(value)) = (
+            is_global,
+            attribute.default.as_deref().or(attribute.fixed.as_deref()),
+        ) {
+            self.check_value("a-props-correct.2", ty, value, attribute.place);
+        }
+        let fixed = attribute
+            .fixed
+            .clone()
+            .or_else(|| declaration.fixed.clone());
+        let found = Use {
+            usage: attribute.usage,
+            fixed,
+            ty,
+            place: attribute.place,
+        };
+        if let Some(former) = own.uses.get(&declaration.name) {
+            if former.usage != Usage::Prohibited && found.usage != Usage::Prohibited {
+                let problem = format!("the attribute {} is declared twice", declaration.name);
+                return self.broken("ct-props-correct.4", problem, attribute.place);
+            }
+        }
+        own.uses.insert(declaration.name.clone(), found);
+    }
+
+    /// The attributes of a complex type: its bases' are worked out first, the first of them first.
+    pub(super) fn check_type_attributes(&mut self, number: TypeNumber) {
+        let mut chain = vec![number];
+        while let Some((TypeKey::Defined(base), _)) = chain
+            .last()
+            .and_then(|&last| self.set.base_of(TypeKey::Defined(last)))
+        {
+            if self.attributes.contains_key(&base)
+                || self.set.is_simple(TypeKey::Defined(base))
+                || self.circular.contains(&base)
+            {
+                break;
+            }
+            chain.push(base);
+        }
+        while let Some(next) = chain.pop() {
+            if !self.attributes.contains_key(&next) {
+                let attributes = self.derive_attributes(next);
+                self.attributes.insert(next, Arc::new(attributes));
+            }
+        }
+    }
+
+    fn derive_attributes(&mut self, number: TypeNumber) -> Attributes {
+        let definition = self.set.type_definition(number);
+        let TypeKind::Complex(complex) = &definition.kind else {
+            return Attributes::default();
+        };
+        let own = self.own_attributes(&complex.attributes, definition.place);
+        let base = self.set.base_of(TypeKey::Defined(number));
+        let (inherited, derivation) = match base {
+            Some((TypeKey::Defined(base), derivation)) => (
+                self.attributes.get(&base).cloned().unwrap_or_default(),
+                derivation,
+            ),
+            _ => {
+                let uses = own
+                    .uses
+                    .into_iter()
+                    .filter(|(_, attribute)| attribute.usage != Usage::Prohibited)
+                    .collect();
+                return Attributes {
+                    uses,
+                    wildcard: own.wildcard,
+                };
+            }
+        };
+        match derivation {
+            Derivation::Extension => self.extend_attributes(&inherited, own),
+            Derivation::Restriction => self.restrict_attributes(&inherited, own, definition.place),
+        }
+    }
+
+    fn extend_attributes(&mut self, base: &Attributes, own: Attributes) -> Attributes {
+        let mut all = base.clone();
+        for (name, attribute) in own
+            .uses
+            .into_iter()
+            .filter(|(_, attribute)| attribute.usage != Usage::Prohibited)
+        {
+            if all.uses.contains_key(&name) {
+                let problem = format!("the base has an attribute {name} too");
+                self.broken("ct-props-correct.4", problem, attribute.place);
+            }
+            all.uses.insert(name, attribute);
+        }
+        all.wildcard = match (all.wildcard, own.wildcard) {
+            (Some(base), Some(own)) => match union(&own.namespaces, &base.namespaces) {
+                Some(namespaces) => Some(WildcardDeclaration { namespaces, ..own }),
+                None => {
+                    self.broken(
+                        "src-ct.4",
+                        "no wildcard admits what these two admit",
+                        own.place,
+                    );
+                    Some(own)
+                }
+            },
+            (base, own) => own.or(base),
+        };
+        all
+    }
+
+    /// (§3.4.6, Derivation Valid (Restriction, Complex), 2 to 4)
+    fn restrict_attributes(
+        &mut self,
+        base: &Attributes,
+        own: Attributes,
+        place: Place,
+    ) -> Attributes {
+        for (name, attribute) in &own.uses {
+            match base.uses.get(name) {
+                Some(inherited) => self.check_restricted_use(name, attribute, inherited),
+                None if attribute.usage == Usage::Prohibited => {}
+                None if base
+                    .wildcard
+                    .as_ref()
+                    .is_some_and(|wildcard| wildcard.namespaces.admits(&name.namespace)) => {}
+                None => {
+                    let problem = format!("the base does not allow an attribute {name}");
+                    self.broken("derivation-ok-restriction.2.2", problem, attribute.place);
+                }
+            }
+        }
+        if let Some(wildcard) = &own.wildcard {
+            let is_legal = base.wildcard.as_ref().is_some_and(|inherited| {
+                is_subset(&wildcard.namespaces, &inherited.namespaces)
+                    && strictness(wildcard.process) >= strictness(inherited.process)
+            });
+            if !is_legal {
+                self.broken(
+                    "derivation-ok-restriction.4",
+                    "the base does not allow all attributes that this wildcard allows",
+                    place,
+                );
+            }
+        }
+        let mut uses = base.uses.clone();
+        uses.extend(own.uses);
+        uses.retain(|_, attribute| attribute.usage != Usage::Prohibited);
+        Attributes {
+            uses,
+            wildcard: own.wildcard,
+        }
+    }
+
+    fn check_restricted_use(&mut self, name: &ExpandedName, attribute: &Use, inherited: &Use) {
+        if inherited.usage == Usage::Required && attribute.usage != Usage::Required {
+            let problem = format!("the attribute {name} is required in the base");
+            self.broken("derivation-ok-restriction.2.1.1", problem, attribute.place);
+        }
+        if attribute.usage == Usage::Prohibited {
+            return;
+        }
+        if self.derivation(attribute.ty, inherited.ty).is_none() {
+            let problem =
+                format!("the type of attribute {name} is not derived from its type in the base");
+            self.broken("derivation-ok-restriction.2.1.2", problem, attribute.place);
+        }
+        if inherited.fixed.is_some() && attribute.fixed != inherited.fixed {
+            let problem = format!("the attribute {name} has a fixed value in the base");
+            self.broken("derivation-ok-restriction.2.1.3", problem, attribute.place);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Complex types: derived as their bases allow. (§3.4.6)
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::ExpandedName;
+use crate::components::{
+    ComplexContent, ComplexDefinition, Derivation, DerivationSet, TypeKind, TypeNumber, TypeUse,
+};
+use crate::document::Place;
+
+use super::super::resolve::TypeKey;
+use super::model::{Content, Particle, Term};
+use super::{Checker, place_of_use};
+
+impl Checker<'_> {
+    pub(super) fn check_complex(&mut self, number: TypeNumber, complex: &ComplexDefinition) {
+        if self.circular.contains(&number) {
+            return;
+        }
+        let place = self.set.type_definition(number).place;
+        self.check_type_attributes(number);
+        match &complex.content {
+            ComplexContent::Simple {
+                base,
+                derivation,
+                simple,
+                ..
+            } => {
+                let Some(key) = self.used(base) else { return };
+                self.check_final(key, *derivation, base);
+                if !self.is_simple_base(key, *derivation, simple.is_some()) {
+                    let problem = format!(
+                        "{} has no simple content to derive from in this way",
+                        self.set.type_name(key)
+                    );
+                    return self.broken("src-ct.2", problem, place_of_use(self.set, base));
+                }
+                let made = self.simple.simple(self.set, TypeKey::Defined(number));
+                self.noted(made);
+            }
+            ComplexContent::Complex {
+                base, derivation, ..
+            } => {
+                if let Some(base) = base {
+                    let Some(key) = self.used(base) else { return };
+                    self.check_final(key, *derivation, base);
+                    if self.set.is_simple(key) {
+                        let problem = format!("{} is not a complex type", self.set.type_name(key));
+                        return self.broken("src-ct.1", problem, place_of_use(self.set, base));
+                    }
+                    self.check_derived_content(number, key, *derivation, place);
+                } else {
+                    self.content(number);
+                }
+                if let Some(content) = self.content(number) {
+                    self.check_consistent(&content, place);
+                }
+            }
+        }
+    }
+
+    fn check_final(&mut self, base: TypeKey, derivation: Derivation, base_use: &TypeUse) {
+        if self
+            .set
+            .definition(base)
+            .is_some_and(|definition| definition.is_final.meets(DerivationSet::from(derivation)))
+        {
+            let problem = format!("{} is final for this derivation", self.set.type_name(base));
+            self.broken(
+                "cos-ct-extends.1.1",
+                problem,
+                place_of_use(self.set, base_use),
+            );
+        }
+    }
+
+    /// Can simple content be derived from this base? (src-ct.2)
+    fn is_simple_base(
+        &mut self,
+        base: TypeKey,
+        derivation: Derivation,
+        has_own_type: bool,
+    ) -> bool {
+        let Some(number) = base.number().filter(|_| !self.set.is_simple(base)) else {
+            return self.set.is_simple(base) && derivation == Derivation::Extension;
+        };
+        match self.content(number).as_deref() {
+            Some(Content::Simple) => true,
+            Some(Content::Elements {
+                particle,
+                mixed: true,
+            }) => {
+                derivation == Derivation::Restriction
+                    && has_own_type
+                    && particle.as_ref().is_none_or(Particle::is_emptiable)
+            }
+            Some(_) => false,
+            None => true,
+        }
+    }
+
+    fn check_derived_content(
+        &mut self,
+        number: TypeNumber,
+        base: TypeKey,
+        derivation: Derivation,
+        place: Place,
+    ) {
+        let (Some(content), Some(base_content)) = (self.content(number), self.content_of(base))
+        else {
+            return;
+        };
+        match derivation {
+            Derivation::Extension => {
+                let mixed = |content: &Content| match content {
+                    Content::Elements { mixed, .. } => Some(*mixed),
+                    Content::Any => Some(true),
+                    Content::Simple => None,
+                };
+                let declared = matches!(&self.set.type_definition(number).kind, TypeKind::Complex(complex) if complex.mixed);
+                let adds = !matches!(
+                    &self.set.type_definition(number).kind,
+                    TypeKind::Complex(ComplexDefinition {
+                        content: ComplexContent::Complex { particle: None, .. },
+                        ..
+                    })
+                );
+                if matches!(*base_content, Content::Simple) {
+                    if adds {
+                        self.broken(
+                            "cos-ct-extends.1.4",
+                            "elements cannot extend simple content",
+                            place,
+                        );
+                    }
+                } else if !base_content.is_empty()
+                    && base != TypeKey::AnyType
+                    && mixed(&base_content) != Some(declared)
+                    && (adds || declared)
+                {
+                    self.broken(
+                        "cos-ct-extends.1.4.2.2.2",
+                        "an extension is mixed if and only if its base is",
+                        place,
+                    );
+                }
+            }
+            Derivation::Restriction => {
+                self.check_restricted_content(&content, &base_content, place)
+            }
+        }
+    }
+
+    fn check_restricted_content(&mut self, content: &Content, base: &Content, place: Place) {
+        let (particle, mixed) = match content {
+            Content::Elements { particle, mixed } => (particle, *mixed),
+            _ => return,
+        };
+        let problem = match base {
+            Content::Any => return,
+            Content::Simple if content.is_empty() || particle.is_none() => return,
+            Content::Simple => "elements cannot restrict simple content",
+            Content::Elements { mixed: false, .. } if mixed => {
+                "mixed content cannot restrict content of elements only"
+            }
+            Content::Elements { particle: base, .. } => match (particle, base) {
+                (None, None) => return,
+                (None, Some(base)) if base.is_emptiable() => return,
+                (None, Some(_)) => "the base needs elements",
+                (Some(_), None) => "the base allows no elements",
+                (Some(particle), Some(base)) if self.restricts(particle, base) => return,
+                _ => "the content model is no restriction of the base's",
+            },
+        };
+        self.broken("derivation-ok-restriction.5", problem, place);
+    }
+
+    fn content_of(&mut self, key: TypeKey) -> Option<Arc<Content>> {
+        match key {
+            TypeKey::Defined(number) => self.content(number),
+            TypeKey::AnyType => Some(Arc::new(Content::Any)),
+            TypeKey::BuiltIn(_) => None,
+        }
+    }
+
+    /// Elements of one name in one content model have one type. (cos-element-consistent)
+    fn check_consistent(&mut self, content: &Content, place: Place) {
+        let set = self.set;
+        let Content::Elements {
+            particle: Some(particle),
+            ..
+        } = content
+        else {
+            return;
+        };
+        let mut types: HashMap<&ExpandedName, TypeKey> = HashMap::new();
+        for leaf in particle.leaves() {
+            let Term::Element(number) = &leaf.term else {
+                continue;
+            };
+            for number in self.substitutable(*number) {
+                let element = set.element_declaration(number);
+                let Ok(key) = set.type_of(element) else {
+                    continue;
+                };
+                if *types.entry(&element.name).or_insert(key) != key {
+                    let problem = format!(
+                        "two elements {} in one content model have different types",
+                        element.name
+                    );
+                    return self.broken("cos-element-consistent", problem, place);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Element declarations: types exist, default values are values, substitution groups are legal. (§3.3.6)
+
+use std::collections::HashSet;
+
+use bsoap_datatypes::qname::NoNamespaces;
+use bsoap_datatypes::{Datatype, SimpleType, Variety};
+
+use crate::Sort;
+use crate::components::ElementDeclaration;
+use crate::document::Place;
+
+use super::super::resolve::TypeKey;
+use super::Checker;
+use super::model::Content;
+use super::simple::is_id;
+
+impl Checker<'_> {
+    pub(super) fn check_elements(&mut self) {
+        let set = self.set;
+        for element in &set.elements {
+            let ty = set.type_of(element);
+            let Some(key) = self.noted(ty) else { continue };
+            self.check_no_bare_notation(key, element.place);
+            if let Some(value) = element.default.as_deref().or(element.fixed.as_deref()) {
+                self.check_element_value(key, value, element.place);
+            }
+            self.check_substitution(element, key);
+        }
+    }
+
+    /// (§3.3.6, Element Default Valid)
+    fn check_element_value(&mut self, key: TypeKey, value: &str, place: Place) {
+        if self.set.is_simple(key) {
+            return self.check_value("e-props-correct.2", key, value, place);
+        }
+        let Some(number) = key.number() else { return };
+        let Some(content) = self.content(number) else {
+            return;
+        };
+        match &*content {
+            Content::Simple => self.check_value("e-props-correct.2", key, value, place),
+            Content::Elements {
+                particle,
+                mixed: true,
+            } if particle
+                .as_ref()
+                .is_none_or(|particle| particle.is_emptiable()) => {}
+            Content::Any => {}
+            _ => self.broken(
+                "cos-valid-default.2",
+                "an element whose content is elements has no default or fixed value",
+                place,
+            ),
+        }
+    }
+
+    /// A default or fixed value of a simple type, or of simple content.
+    pub(super) fn check_value(
+        &mut self,
+        rule: &'static str,
+        key: TypeKey,
+        value: &str,
+        place: Place,
+    ) {
+        let Ok(simple) = self.simple.simple(self.set, key) else {
+            return;
+        };
+        if is_id(&simple) {
+            return self.broken(rule, "an ID has no default or fixed value", place);
+        }
+        if needs_namespaces(&simple) {
+            return;
+        }
+        if let Err(error) = simple.check(value, &NoNamespaces) {
+            self.broken(rule, error.to_string(), place);
+        }
+    }
+
+    /// (§3.3.6, e-props-correct.4 and .6)
+    fn check_substitution(&mut self, element: &ElementDeclaration, key: TypeKey) {
+        let set = self.set;
+        let Some(head) = &element.substitutes else {
+            return;
+        };
+        let number = set.resolve_element(head);
+        let Some(head) = self
+            .noted(number)
+            .map(|number| set.element_declaration(number))
+        else {
+            return;
+        };
+        if let Ok(head_type) = set.type_of(head) {
+            match self.derivation(key, head_type) {
+                None => {
+                    let problem = format!(
+                        "{} is not derived from the type of {}, which it substitutes",
+                        set.type_name(key),
+                        head.name
+                    );
+                    self.broken("e-props-correct.4", problem, element.place);
+                }
+                Some(path) if path.meets(head.is_final) => {
+                    let problem = format!(
+                        "{} is final for elements whose type is derived like this",
+                        head.name
+                    );
+                    self.broken("e-props-correct.4", problem, element.place);
+                }
+                Some(_) => {}
+            }
+        }
+        let mut seen = HashSet::from([&element.name]);
+        let mut next = Some(head);
+        while let Some(head) = next {
+            if !seen.insert(&head.name) {
+                if head.name == element.name {
+                    let error = set.circular(Sort::Element, &element.name, element.place);
+                    self.errors.push(error);
+                }
+                return;
+            }
+            next = head
+                .substitutes
+                .as_ref()
+                .and_then(|head| set.element(&head.name));
+        }
+    }
+}
+
+/// What a QName means depends on the prefixes where it stands, which are not kept.
+fn needs_namespaces(simple: &SimpleType) -> bool {
+    match simple.variety() {
+        Variety::Atomic(datatype) => matches!(datatype, Datatype::QName | Datatype::Notation),
+        Variety::List(item) => needs_namespaces(item),
+        Variety::Union(members) => members.iter().any(|member| needs_namespaces(member)),
+    }
+}

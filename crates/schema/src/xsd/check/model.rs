@@ -1,0 +1,393 @@
+//! Content models as the rules see them: groups spelled out, bases extended, pointless nesting gone.
+
+use std::sync::Arc;
+
+use bsoap_codec::plan::{ProcessContents, UNBOUNDED};
+
+use crate::components::{
+    ComplexContent, Derivation, DerivationSet, ElementNumber, GroupNumber, ParticleDeclaration,
+    TermDeclaration, TypeKind, TypeNumber, WildcardDeclaration,
+};
+use crate::document::Place;
+use crate::{Result, Sort};
+
+use super::super::resolve::TypeKey;
+use super::Checker;
+
+/// The content of a complex type.
+#[derive(Clone, Debug)]
+pub(super) enum Content {
+    /// A simple value.
+    Simple,
+    /// Elements, maybe none, maybe with text between them.
+    Elements {
+        particle: Option<Particle>,
+        mixed: bool,
+    },
+    /// Anything.
+    Any,
+}
+
+/// A particle whose references are resolved.
+#[derive(Clone, Debug)]
+pub(super) struct Particle {
+    pub(super) min: u32,
+    pub(super) max: u32,
+    pub(super) term: Term,
+    /// Particles in it, those of a group each time it occurs.
+    size: usize,
+    /// How deep groups nest in it.
+    depth: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Term {
+    Element(ElementNumber),
+    Any(Arc<WildcardDeclaration>),
+    Group(Kind, Arc<[Particle]>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Sequence,
+    Choice,
+    All,
+}
+
+impl Content {
+    /// Is there nothing but white space?
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Elements { particle, mixed } => {
+                !mixed && particle.as_ref().is_none_or(Particle::is_nothing)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Particle {
+    pub(super) fn new(min: u32, max: u32, term: Term) -> Self {
+        let children: &[Self] = match &term {
+            Term::Group(_, children) => children,
+            _ => &[],
+        };
+        let size = children
+            .iter()
+            .fold(1, |sum: usize, child| sum.saturating_add(child.size));
+        let depth = children
+            .iter()
+            .map(|child| child.depth + 1)
+            .max()
+            .unwrap_or(0);
+        Self {
+            min,
+            max,
+            term,
+            size,
+            depth,
+        }
+    }
+
+    pub(super) fn once(term: Term) -> Self {
+        Self::new(1, 1, term)
+    }
+
+    fn is_nothing(&self) -> bool {
+        matches!(&self.term, Term::Group(kind, children) if children.is_empty() && (*kind != Kind::Choice || self.min == 0))
+    }
+
+    pub(super) fn is_emptiable(&self) -> bool {
+        self.min == 0 || self.total_range().0 == 0
+    }
+
+    /// The least and the greatest number of elements. (§3.8.6, Effective Total Range)
+    pub(super) fn total_range(&self) -> (u32, u32) {
+        let (least, most) = match &self.term {
+            Term::Element(_) | Term::Any(_) => (1, 1),
+            Term::Group(Kind::Choice, children) => {
+                let ranges = || children.iter().map(Self::total_range);
+                (
+                    ranges().map(|range| range.0).min().unwrap_or(0),
+                    ranges().map(|range| range.1).max().unwrap_or(0),
+                )
+            }
+            Term::Group(_, children) => {
+                children
+                    .iter()
+                    .map(Self::total_range)
+                    .fold((0, 0), |sum: (u32, u32), range| {
+                        (sum.0.saturating_add(range.0), sum.1.saturating_add(range.1))
+                    })
+            }
+        };
+        let most = match (self.max, most) {
+            (_, 0) | (0, _) => 0,
+            (UNBOUNDED, _) | (_, UNBOUNDED) => UNBOUNDED,
+            (max, most) => max.saturating_mul(most),
+        };
+        (self.min.saturating_mul(least), most)
+    }
+
+    /// The element particles and wildcards in it.
+    pub(super) fn leaves(&self) -> Vec<&Particle> {
+        let mut leaves = Vec::new();
+        let mut waiting = vec![self];
+        while let Some(particle) = waiting.pop() {
+            match &particle.term {
+                Term::Group(_, children) => waiting.extend(children.iter().rev()),
+                _ => leaves.push(particle),
+            }
+        }
+        leaves
+    }
+}
+
+/// Strict is more than lax, lax more than skip.
+pub(super) fn strictness(process: ProcessContents) -> u8 {
+    match process {
+        ProcessContents::Strict => 2,
+        ProcessContents::Lax => 1,
+        ProcessContents::Skip => 0,
+    }
+}
+
+impl<'s> Checker<'s> {
+    /// Named groups exist, do not contain themselves, and `all` stands only where it may.
+    pub(super) fn check_groups(&mut self) {
+        for number in (0..self.set.groups.len() as u32).map(GroupNumber) {
+            let group = self.group(number);
+            self.noted(group);
+        }
+    }
+
+    fn group(&mut self, number: GroupNumber) -> Result<Option<Particle>> {
+        if let Some(group) = self.groups.get(&number) {
+            return Ok(group.clone());
+        }
+        let definition = self.set.group(number);
+        if self.open_groups.contains(&number) {
+            self.groups.insert(number, None);
+            return Err(self
+                .set
+                .circular(Sort::Group, &definition.name, definition.place));
+        }
+        if self.open_groups.len() >= self.set.limits.depth {
+            return Err(self
+                .set
+                .too_many("depth", self.set.limits.depth, definition.place));
+        }
+        self.open_groups.push(number);
+        let group = definition
+            .particle
+            .as_ref()
+            .map(|particle| self.particle(particle))
+            .transpose();
+        self.open_groups.pop();
+        self.groups
+            .insert(number, group.as_ref().ok().cloned().flatten());
+        group
+    }
+
+    /// (Declarations nest no deeper than the reader's limit, and groups no deeper than that again.)
+    pub(super) fn particle(&mut self, declaration: &'s ParticleDeclaration) -> Result<Particle> {
+        let (min, max) = (declaration.min, declaration.max);
+        let (kind, children) = match &declaration.term {
+            TermDeclaration::Element(number) => {
+                return Ok(Particle::new(min, max, Term::Element(*number)));
+            }
+            TermDeclaration::ElementRef(reference) => {
+                return Ok(Particle::new(
+                    min,
+                    max,
+                    Term::Element(self.set.resolve_element(reference)?),
+                ));
+            }
+            TermDeclaration::Any(wildcard) => {
+                return Ok(Particle::new(
+                    min,
+                    max,
+                    Term::Any(Arc::new(wildcard.clone())),
+                ));
+            }
+            TermDeclaration::Group(reference) => {
+                let number = self.set.resolve_group(reference)?;
+                return self.group_reference(number, declaration);
+            }
+            TermDeclaration::Resolved(number) => return self.group_reference(*number, declaration),
+            TermDeclaration::Sequence(children) => (Kind::Sequence, children),
+            TermDeclaration::Choice(children) => (Kind::Choice, children),
+            TermDeclaration::All(children) => (Kind::All, children),
+        };
+        let mut found = Vec::with_capacity(children.len());
+        for child in children {
+            let particle = self.particle(child)?;
+            if matches!(particle.term, Term::Group(Kind::All, _)) {
+                self.broken(
+                    "cos-all-limited.1.2",
+                    "an all group is all there is in a content model",
+                    child.place,
+                );
+            }
+            found.push(particle);
+        }
+        self.bounded(
+            Particle::new(min, max, Term::Group(kind, found.into())),
+            declaration.place,
+        )
+    }
+
+    fn group_reference(
+        &mut self,
+        number: GroupNumber,
+        declaration: &ParticleDeclaration,
+    ) -> Result<Particle> {
+        let (min, max) = (declaration.min, declaration.max);
+        let term = match self.group(number)? {
+            Some(group) => group.term,
+            None => Term::Group(Kind::Sequence, Arc::new([])),
+        };
+        if matches!(term, Term::Group(Kind::All, _)) && max != 1 {
+            self.broken(
+                "cos-all-limited.1.2",
+                "an all group occurs at most once",
+                declaration.place,
+            );
+        }
+        self.bounded(Particle::new(min, max, term), declaration.place)
+    }
+
+    /// Shared groups can make a small schema a huge model, and a deep one.
+    fn bounded(&mut self, particle: Particle, place: Place) -> Result<Particle> {
+        let limits = &self.set.limits;
+        if particle.size > limits.particles {
+            return Err(self.set.too_many("particles", limits.particles, place));
+        }
+        if particle.depth > limits.depth {
+            return Err(self.set.too_many("depth", limits.depth, place));
+        }
+        Ok(particle)
+    }
+
+    /// The content of a complex type; its bases' are worked out first, the first of them first.
+    pub(super) fn content(&mut self, number: TypeNumber) -> Option<Arc<Content>> {
+        if self.circular.contains(&number) {
+            return None;
+        }
+        let mut chain = vec![number];
+        while let Some((TypeKey::Defined(base), _)) = chain
+            .last()
+            .and_then(|&last| self.set.base_of(TypeKey::Defined(last)))
+        {
+            if self.contents.contains_key(&base)
+                || self.set.is_simple(TypeKey::Defined(base))
+                || self.circular.contains(&base)
+            {
+                break;
+            }
+            chain.push(base);
+        }
+        while let Some(next) = chain.pop() {
+            if !self.contents.contains_key(&next) {
+                let content = self.derive_content(next);
+                let content = self.noted(content).unwrap_or(Content::Any);
+                self.contents.insert(next, Arc::new(content));
+            }
+        }
+        self.contents.get(&number).cloned()
+    }
+
+    fn derive_content(&mut self, number: TypeNumber) -> Result<Content> {
+        let definition = self.set.type_definition(number);
+        let TypeKind::Complex(complex) = &definition.kind else {
+            return Ok(Content::Simple);
+        };
+        let (derivation, particle, base) = match &complex.content {
+            ComplexContent::Simple { .. } => return Ok(Content::Simple),
+            ComplexContent::Complex {
+                base,
+                derivation,
+                particle,
+            } => (*derivation, particle, base),
+        };
+        let own = match particle {
+            Some(particle) => {
+                Some(self.particle(particle)?).filter(|particle| !particle.is_nothing())
+            }
+            None => None,
+        };
+        let base = match base
+            .as_ref()
+            .map(|base| self.set.resolve_use(base))
+            .transpose()?
+        {
+            Some(TypeKey::Defined(base)) if derivation == Derivation::Extension => {
+                self.contents.get(&base).cloned()
+            }
+            Some(TypeKey::AnyType) if derivation == Derivation::Extension => {
+                Some(Arc::new(Content::Any))
+            }
+            _ => None,
+        };
+        let mixed = complex.mixed;
+        let Some(base) = base else {
+            return Ok(Content::Elements {
+                particle: own,
+                mixed,
+            });
+        };
+        Ok(match (&*base, own) {
+            (base, None) => base.clone(),
+            (
+                Content::Elements {
+                    particle: Some(base),
+                    ..
+                },
+                Some(own),
+            ) => {
+                self.check_extension(base, &own, definition.place);
+                let mut children = match &base.term {
+                    Term::Group(Kind::Sequence, children) if (base.min, base.max) == (1, 1) => {
+                        children.to_vec()
+                    }
+                    _ => vec![base.clone()],
+                };
+                children.push(own);
+                let all = Particle::once(Term::Group(Kind::Sequence, children.into()));
+                Content::Elements {
+                    particle: Some(self.bounded(all, definition.place)?),
+                    mixed,
+                }
+            }
+            (_, own) => Content::Elements {
+                particle: own,
+                mixed,
+            },
+        })
+    }
+
+    /// An `all` cannot be extended, nor extend anything. (cos-all-limited.1)
+    fn check_extension(&mut self, base: &Particle, own: &Particle, place: Place) {
+        let is_all = |particle: &Particle| matches!(particle.term, Term::Group(Kind::All, _));
+        if is_all(base) || is_all(own) {
+            self.broken(
+                "cos-all-limited.1.2",
+                "an all group is all there is in a content model",
+                place,
+            );
+        }
+    }
+
+    /// The derivations by which one type comes from another, for simple types also from a member of a union.
+    pub(super) fn derivation(&mut self, key: TypeKey, ancestor: TypeKey) -> Option<DerivationSet> {
+        if let Some(path) = self.set.derivation_path(key, ancestor) {
+            return Some(path);
+        }
+        if !self.set.is_simple(key) || !self.set.is_simple(ancestor) {
+            return None;
+        }
+        let one = self.simple.simple(self.set, key).ok()?;
+        let other = self.simple.simple(self.set, ancestor).ok()?;
+        one.is_derived_from(&other).then_some(DerivationSet::NONE)
+    }
+}

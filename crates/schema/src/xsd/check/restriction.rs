@@ -1,0 +1,252 @@
+//! Is every content that one model allows allowed by another? (§3.9.6, Particle Valid (Restriction))
+//!
+//! The specification answers by the shape of both models, case by case, and so does this.
+
+use std::sync::Arc;
+
+use bsoap_codec::plan::UNBOUNDED;
+
+use crate::components::{DerivationSet, ElementNumber, WildcardDeclaration};
+use crate::wildcard::is_subset;
+
+use super::Checker;
+use super::model::{Kind, Particle, Term, strictness};
+
+/// Comparisons of two particles after which a restriction is taken for legal.
+const MAX_STEPS: usize = 2_000_000;
+
+impl Checker<'_> {
+    pub(super) fn restricts(&mut self, particle: &Particle, base: &Particle) -> bool {
+        let particle = self.normal(particle);
+        let base = self.normal(base);
+        self.steps = 0;
+        self.is_restriction(&particle, &base)
+    }
+
+    /// An element and all global elements that may substitute it.
+    pub(super) fn substitutable(&self, head: ElementNumber) -> Vec<ElementNumber> {
+        let declaration = self.set.element_declaration(head);
+        let mut members = vec![head];
+        if !declaration.is_global || declaration.block.meets(DerivationSet::SUBSTITUTION) {
+            return members;
+        }
+        let mut next = 0;
+        while let Some(&number) = members.get(next) {
+            next += 1;
+            let name = &self.set.element_declaration(number).name;
+            for &member in self.set.substitutes.get(name).into_iter().flatten() {
+                if !members.contains(&member) {
+                    members.push(member);
+                }
+            }
+        }
+        members
+    }
+
+    /// Without pointless groups, and heads of substitution groups as the choices they are.
+    /// (Recursion is bounded by the nesting that was read.)
+    fn normal(&self, particle: &Particle) -> Particle {
+        let (kind, children) = match &particle.term {
+            Term::Element(head) => {
+                let members = self.substitutable(*head);
+                if members.len() == 1 {
+                    return particle.clone();
+                }
+                let members: Vec<Particle> = members
+                    .into_iter()
+                    .map(|member| Particle::once(Term::Element(member)))
+                    .collect();
+                return Particle::new(
+                    particle.min,
+                    particle.max,
+                    Term::Group(Kind::Choice, members.into()),
+                );
+            }
+            Term::Any(_) => return particle.clone(),
+            Term::Group(kind, children) => (*kind, children),
+        };
+        let mut flat: Vec<Particle> = Vec::with_capacity(children.len());
+        for child in children.iter() {
+            let child = self.normal(child);
+            match &child.term {
+                Term::Group(inner, _) if *inner == kind && (child.min, child.max) == (1, 1) => {
+                    let Term::Group(_, inner) = &child.term else {
+                        continue;
+                    };
+                    flat.extend(inner.iter().cloned());
+                }
+                Term::Group(Kind::Sequence | Kind::All, inner) if inner.is_empty() => {
+                    if kind == Kind::Choice {
+                        flat.push(child);
+                    }
+                }
+                _ => flat.push(child),
+            }
+        }
+        match <[Particle; 1]>::try_from(flat) {
+            Ok([single]) if (particle.min, particle.max) == (1, 1) => single,
+            Ok([single]) if (single.min, single.max) == (1, 1) => {
+                Particle::new(particle.min, particle.max, single.term)
+            }
+            Ok([single]) => Particle::new(
+                particle.min,
+                particle.max,
+                Term::Group(kind, Arc::new([single])),
+            ),
+            Err(flat) => Particle::new(particle.min, particle.max, Term::Group(kind, flat.into())),
+        }
+    }
+
+    fn is_restriction(&mut self, particle: &Particle, base: &Particle) -> bool {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return true;
+        }
+        match (&particle.term, &base.term) {
+            (Term::Element(one), Term::Element(other)) => {
+                occurs_within(particle, base) && self.element_restricts(*one, *other)
+            }
+            (Term::Element(one), Term::Any(wildcard)) => {
+                occurs_within(particle, base)
+                    && wildcard
+                        .namespaces
+                        .admits(&self.set.element_declaration(*one).name.namespace)
+            }
+            (Term::Element(_), Term::Group(kind, children)) => {
+                let alone: Arc<[Particle]> = Arc::new([particle.clone()]);
+                match kind {
+                    Kind::Choice => {
+                        occurs_within(&Particle::once(Term::Group(*kind, alone.clone())), base)
+                            && self.recurse_lax(&alone, children)
+                    }
+                    _ => {
+                        occurs_within(&Particle::once(Term::Group(*kind, alone.clone())), base)
+                            && self.recurse(&alone, children)
+                    }
+                }
+            }
+            (Term::Any(one), Term::Any(other)) => {
+                occurs_within(particle, base) && wildcard_restricts(one, other)
+            }
+            (Term::Any(_), _) => false,
+            (Term::Group(_, children), Term::Any(_)) => {
+                let (least, most) = particle.total_range();
+                let unbounded = Particle::new(0, UNBOUNDED, base.term.clone());
+                least >= base.min
+                    && (base.max == UNBOUNDED || most <= base.max)
+                    && children
+                        .iter()
+                        .all(|child| self.is_restriction(child, &unbounded))
+            }
+            (Term::Group(..), Term::Element(_)) => false,
+            (Term::Group(Kind::Sequence, children), Term::Group(Kind::Choice, others)) => {
+                self.map_and_sum(particle, children, base, others)
+            }
+            (Term::Group(Kind::Sequence, children), Term::Group(Kind::All, others)) => {
+                occurs_within(particle, base) && self.recurse_unordered(children, others)
+            }
+            (Term::Group(Kind::Choice, children), Term::Group(Kind::Choice, others)) => {
+                occurs_within(particle, base) && self.recurse_lax(children, others)
+            }
+            (Term::Group(one, children), Term::Group(other, others)) => {
+                one == other && occurs_within(particle, base) && self.recurse(children, others)
+            }
+        }
+    }
+
+    /// (Particle Restriction OK (Elt:Elt -- NameAndTypeOK))
+    fn element_restricts(&mut self, one: ElementNumber, other: ElementNumber) -> bool {
+        if one == other {
+            return true;
+        }
+        let (one, other) = (
+            self.set.element_declaration(one),
+            self.set.element_declaration(other),
+        );
+        let (Ok(key), Ok(base)) = (self.set.type_of(one), self.set.type_of(other)) else {
+            return true;
+        };
+        let path = self.derivation(key, base);
+        one.name == other.name
+            && (other.nillable || !one.nillable)
+            && (other.fixed.is_none() || one.fixed == other.fixed)
+            && one.block.with(other.block) == one.block
+            && path.is_some_and(|path| !path.meets(DerivationSet::EXTENSION))
+    }
+
+    /// Each child restricts one of the other's, in the same order; those passed over may be missing.
+    fn recurse(&mut self, children: &[Particle], others: &[Particle]) -> bool {
+        let mut others = others.iter();
+        for child in children {
+            loop {
+                let Some(other) = others.next() else {
+                    return false;
+                };
+                if self.is_restriction(child, other) {
+                    break;
+                }
+                if !other.is_emptiable() {
+                    return false;
+                }
+            }
+        }
+        others.all(Particle::is_emptiable)
+    }
+
+    /// Each child restricts one of the other's, in the same order.
+    fn recurse_lax(&mut self, children: &[Particle], others: &[Particle]) -> bool {
+        let mut others = others.iter();
+        children.iter().all(|child| {
+            others
+                .by_ref()
+                .any(|other| self.is_restriction(child, other))
+        })
+    }
+
+    /// Each child restricts another one of the other's; those left over may be missing.
+    fn recurse_unordered(&mut self, children: &[Particle], others: &[Particle]) -> bool {
+        let mut left: Vec<&Particle> = others.iter().collect();
+        for child in children {
+            match left
+                .iter()
+                .position(|other| self.is_restriction(child, other))
+            {
+                Some(at) => drop(left.swap_remove(at)),
+                None => return false,
+            }
+        }
+        left.into_iter().all(Particle::is_emptiable)
+    }
+
+    /// Each child restricts one of the choice's, which occurs often enough.
+    fn map_and_sum(
+        &mut self,
+        particle: &Particle,
+        children: &[Particle],
+        base: &Particle,
+        others: &[Particle],
+    ) -> bool {
+        let count = children.len() as u32;
+        let most = if particle.max == UNBOUNDED {
+            UNBOUNDED
+        } else {
+            particle.max.saturating_mul(count)
+        };
+        let is_within = particle.min.saturating_mul(count) >= base.min
+            && (base.max == UNBOUNDED || most <= base.max);
+        is_within
+            && children
+                .iter()
+                .all(|child| others.iter().any(|other| self.is_restriction(child, other)))
+    }
+}
+
+/// (§3.9.6, Occurrence Range OK)
+fn occurs_within(particle: &Particle, base: &Particle) -> bool {
+    particle.min >= base.min && (base.max == UNBOUNDED || particle.max <= base.max)
+}
+
+fn wildcard_restricts(one: &WildcardDeclaration, other: &WildcardDeclaration) -> bool {
+    is_subset(&one.namespaces, &other.namespaces)
+        && strictness(one.process) >= strictness(other.process)
+}
