@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder, Validation};
 use bsoap_schema::{
-    Chain, Compiler, Document, Error, ExpandedName, FileLoader, LoadLimits, Offers, SchemaSet,
-    SchemaSetBuilder, Strictness, WellKnown, XSI_NAMESPACE, resolve_location,
+    Chain, Compiler, Document, Error, ErrorKind, ExpandedName, FileLoader, LoadLimits, Offers,
+    SchemaSet, SchemaSetBuilder, Strictness, WellKnown, XSI_NAMESPACE, resolve_location,
 };
 use serde::Deserialize;
 
@@ -70,28 +70,25 @@ pub fn run(folder: &Path) -> [Score; 2] {
     for line in list.lines() {
         let group: Group = serde_json::from_str(line).expect("a group is one line of JSON");
         let name = format!("{}/{}", group.set, group.group);
-        let mut set = None;
+        let mut docs = None;
         for test in &group.schema {
-            let (outcome, loaded) = judge_schema(&group, test, &files);
-            schemas.record(&name, outcome);
-            set = loaded;
+            let paths: Vec<PathBuf> = test.docs.iter().map(|doc| files.join(doc)).collect();
+            schemas.record(&name, judge_schema(&group, test, &paths));
+            docs = Some(paths);
         }
         for test in &group.instances {
-            let outcome = judge_instance(&group, test, set.as_ref(), &files);
+            let outcome = judge_instance(&group, test, docs.as_deref(), &files);
             instances.record(&format!("{name}/{}", test.name), outcome);
         }
     }
     [schemas, instances]
 }
 
-fn judge_schema(group: &Group, test: &SchemaTest, files: &Path) -> (Outcome, Option<SchemaSet>) {
-    let docs: Vec<PathBuf> = test.docs.iter().map(|doc| files.join(doc)).collect();
-    let loaded = load(&docs, Strictness::Strict);
-    let lenient = || load(&docs, Strictness::Lenient).ok();
+fn judge_schema(group: &Group, test: &SchemaTest, docs: &[PathBuf]) -> Outcome {
     if !group.version.contains("1.0") && group.version != "any" || test.version == "1.1" {
-        return (Outcome::Skip("for XSD 1.1"), lenient());
+        return Outcome::Skip("for XSD 1.1");
     }
-    let outcome = match (expected(&test.expected), &loaded) {
+    match (expected(&test.expected), load(docs)) {
         (None, _) => Outcome::Skip("without a verdict for XSD 1.0"),
         (Some(Expected::Valid), Err(error)) => {
             Outcome::Fail(format!("a valid schema is refused: {error}"))
@@ -101,8 +98,7 @@ fn judge_schema(group: &Group, test: &SchemaTest, files: &Path) -> (Outcome, Opt
         }
         (Some(Expected::Invalid), Ok(_)) => Outcome::Fail("an invalid schema is taken".to_owned()),
         _ => Outcome::Pass,
-    };
-    (outcome, loaded.ok().or_else(lenient))
+    }
 }
 
 /// Identity constraints are read, not obeyed.
@@ -116,9 +112,9 @@ fn is_excused(doc: &str) -> bool {
     .any(|part| doc.contains(part))
 }
 
-fn load(docs: &[PathBuf], strictness: Strictness) -> Result<SchemaSet, Error> {
+fn load(docs: &[PathBuf]) -> Result<SchemaSet, Error> {
     let loader = Chain::new().then(FileLoader::new()).then(WellKnown);
-    let mut builder = SchemaSetBuilder::new(&loader, LoadLimits::default(), strictness);
+    let mut builder = SchemaSetBuilder::new(&loader, LoadLimits::default(), Strictness::Strict);
     for doc in docs {
         builder.add_location(&doc.to_string_lossy())?;
     }
@@ -128,7 +124,7 @@ fn load(docs: &[PathBuf], strictness: Strictness) -> Result<SchemaSet, Error> {
 fn judge_instance(
     group: &Group,
     test: &InstanceTest,
-    set: Option<&SchemaSet>,
+    schema: Option<&[PathBuf]>,
     files: &Path,
 ) -> Outcome {
     if !group.version.contains("1.0") && group.version != "any" || test.version == "1.1" {
@@ -148,21 +144,17 @@ fn judge_instance(
     if document.text().contains("<!DOCTYPE") {
         return Outcome::Skip("with a document type declaration");
     }
-    let hinted;
-    let set = match set {
-        Some(set) => set,
-        None => match load_hinted(&document, &file) {
-            Ok(set) => {
-                hinted = set;
-                &hinted
-            }
-            Err(error) => return Outcome::Fail(format!("no schema: {error}")),
-        },
+    let set = match load_hinted(&document, schema.unwrap_or_default()) {
+        Ok(set) => set,
+        Err(error) if is_missing(&error) => {
+            return Outcome::Skip("whose schema is not in the corpus");
+        }
+        Err(error) => return refused(expected, format!("no schema: {error}")),
     };
-    if expected == Expected::Invalid && is_about_identity(set) {
+    if expected == Expected::Invalid && set.has_identity_constraints() {
         return Outcome::Skip("about identity constraints");
     }
-    match (expected, first_violation(set, &document)) {
+    match (expected, first_violation(&set, &document)) {
         (Expected::Valid, Err(reason)) => {
             Outcome::Fail(format!("a valid instance is refused: {reason}"))
         }
@@ -178,17 +170,12 @@ fn refused(expected: Expected, reason: String) -> Outcome {
     }
 }
 
-fn is_about_identity(set: &SchemaSet) -> bool {
-    let has = |text: &str| {
-        ["key", "unique", "keyref"]
-            .iter()
-            .any(|name| text.contains(&format!(":{name} ")) || text.contains(&format!("<{name} ")))
-    };
-    set.documents().iter().any(|document| has(document.text()))
+fn is_missing(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Load { .. })
 }
 
-/// The schemas that an instance itself points at.
-fn load_hinted(instance: &Document, file: &Path) -> Result<SchemaSet, Error> {
+/// The group's schemas and those that an instance itself points at; these need not be there.
+fn load_hinted(instance: &Document, docs: &[PathBuf]) -> Result<SchemaSet, Error> {
     let tree = instance.parse(&LoadLimits::default())?;
     let root = tree.root_element();
     let pairs = root
@@ -199,10 +186,18 @@ fn load_hinted(instance: &Document, file: &Path) -> Result<SchemaSet, Error> {
         .skip(1)
         .step_by(2)
         .chain(root.attribute((XSI_NAMESPACE, "noNamespaceSchemaLocation")));
-    let docs: Vec<PathBuf> = hints
-        .map(|hint| PathBuf::from(resolve_location(&file.to_string_lossy(), hint)))
-        .collect();
-    load(&docs, Strictness::Lenient)
+    let loader = Chain::new().then(FileLoader::new()).then(WellKnown);
+    let mut builder = SchemaSetBuilder::new(&loader, LoadLimits::default(), Strictness::Lenient);
+    for doc in docs {
+        builder.add_location(&doc.to_string_lossy())?;
+    }
+    for hint in hints {
+        match builder.add_location(&resolve_location(instance.location(), hint)) {
+            Err(error) if !docs.is_empty() && is_missing(&error) => {}
+            other => other?,
+        }
+    }
+    builder.finish()
 }
 
 fn first_violation(set: &SchemaSet, instance: &Document) -> Result<(), String> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use bsoap_codec::plan::NamespaceConstraint;
 use bsoap_codec::plan::{
     AttributeDef, Content, ElementDef, ElementId, PlanBuilder, ProcessContents, Role, TypeDef,
-    TypeId, Wildcard,
+    TypeId, UNBOUNDED, Wildcard,
 };
 use bsoap_datatypes::SimpleType;
 
@@ -169,13 +169,9 @@ impl<'s> Compiler<'s> {
     /// # Errors
     /// When there is no such type, or it leads to something that is missing or wrong.
     pub fn type_named(&mut self, name: &ExpandedName) -> Result<TypeId> {
-        let place = Place {
-            document: u32::MAX,
-            offset: 0,
-        };
         let key = self.set.resolve_type(&Reference {
             name: name.clone(),
-            place,
+            place: NOWHERE,
         })?;
         let ty = self.reserve(key, DerivationSet::NONE);
         self.define_reserved()?;
@@ -315,6 +311,7 @@ impl<'s> Compiler<'s> {
 
     fn definition(&mut self, key: TypeKey) -> Result<TypeDef> {
         match key {
+            TypeKey::AnyType if self.offers == Offers::All => self.declared_any_type(),
             TypeKey::AnyType => Ok(self.any_type(key)),
             TypeKey::BuiltIn(datatype) => {
                 let name = self.builder.name(XSD_NAMESPACE, datatype.name());
@@ -353,6 +350,23 @@ impl<'s> Compiler<'s> {
         }
     }
 
+    /// For a validator: `xs:anyType` with the elements that are declared.
+    fn declared_any_type(&mut self) -> Result<TypeDef> {
+        let def = self.any_type(TypeKey::AnyType);
+        let any = Wildcard {
+            namespaces: NamespaceConstraint::Any,
+            process: ProcessContents::Lax,
+        };
+        let content = self.declared(0, UNBOUNDED, any, NOWHERE)?;
+        Ok(TypeDef {
+            content: Content::Mixed {
+                particle: content.id,
+                elements: 0..0,
+            },
+            ..def
+        })
+    }
+
     /// `xs:anyType`, also in place of a type that could not be compiled.
     fn any_type(&mut self, key: TypeKey) -> TypeDef {
         let name = match key {
@@ -375,6 +389,12 @@ impl<'s> Compiler<'s> {
         }
     }
 }
+
+/// The place of what the caller names.
+const NOWHERE: Place = Place {
+    document: u32::MAX,
+    offset: 0,
+};
 
 fn undefined(sort: Sort, name: &ExpandedName) -> Error {
     ErrorKind::Undefined {

@@ -37,6 +37,10 @@ pub struct SchemaSet {
     pub(crate) identity_constraints: HashMap<ExpandedName, IdentityConstraint>,
     /// Global elements by the head of their substitution group, in document order.
     pub(crate) substitutes: HashMap<ExpandedName, Vec<ElementNumber>>,
+    /// Groups that replace others without containing them, with those they replace.
+    pub(crate) redefined_groups: Vec<(GroupNumber, GroupNumber)>,
+    /// The same for attribute groups.
+    pub(crate) redefined_attribute_groups: Vec<(GroupNumber, GroupNumber)>,
     /// The prefix that documents use for a namespace: the first one seen.
     pub(crate) prefixes: Vec<(Arc<str>, String)>,
     /// Why documents of a namespace could not be loaded.
@@ -444,6 +448,11 @@ impl SchemaSet {
     /// What was wrong and could be passed over.
     pub fn warnings(&self) -> &[Error] {
         &self.warnings
+    }
+
+    /// Whether any element has keys, which are read and not obeyed.
+    pub fn has_identity_constraints(&self) -> bool {
+        !self.identity_constraints.is_empty()
     }
 
     /// A type definition by number.

@@ -208,15 +208,18 @@ impl PlanBuilder {
         if let Some(&id) = self.leaf_of.get(&Arc::as_ptr(simple)) {
             return id;
         }
-        let (kind, is_union) = match simple.variety() {
+        let (kind, asks_more) = match simple.variety() {
             Variety::Atomic(datatype) => (kind_of(*datatype), false),
             Variety::List(item) if matches!(item.variety(), Variety::List(_)) => {
                 (LeafKind::Text, true)
             }
-            Variety::List(item) => (LeafKind::List(self.leaf(&item.clone())), false),
+            Variety::List(item) => {
+                let item = self.leaf(&item.clone());
+                (LeafKind::List(item), self.leaves[item.index()].has_facets)
+            }
             Variety::Union(_) => (LeafKind::Text, true),
         };
-        let has_facets = is_union || simple.has_facets();
+        let has_facets = asks_more || simple.has_facets();
         self.leaves.push(Leaf {
             kind,
             simple: simple.clone(),

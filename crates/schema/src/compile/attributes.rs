@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bsoap_codec::plan::{AttributeDef, NamespaceConstraint, Wildcard};
+use bsoap_codec::plan::{AttributeDef, NamespaceConstraint, ProcessContents, Wildcard};
 use bsoap_datatypes::Datatype;
 
 use crate::components::{
@@ -138,6 +138,56 @@ impl<'s> Compiler<'s> {
             default,
             fixed,
         })
+    }
+}
+
+impl Compiler<'_> {
+    /// For a validator: the global attributes that a wildcard admits and, if it is lax, any other.
+    pub(super) fn add_admitted_attributes(
+        &mut self,
+        attributes: &mut Vec<AttributeDef>,
+        any_attribute: &mut Option<Wildcard>,
+    ) -> Result<()> {
+        let set = self.set;
+        let Some(wildcard) = any_attribute
+            .as_ref()
+            .filter(|wildcard| wildcard.process != ProcessContents::Skip)
+        else {
+            return Ok(());
+        };
+        let mut admitted: Vec<_> = set
+            .attributes
+            .values()
+            .filter(|one| wildcard.namespaces.admits(&one.name.namespace))
+            .collect();
+        admitted.sort_by(|a, b| a.name.cmp(&b.name));
+        for declaration in admitted {
+            let name = self
+                .builder
+                .name(&declaration.name.namespace, &declaration.name.local);
+            if !attributes.iter().any(|attribute| attribute.name == name) {
+                let key = declaration
+                    .ty
+                    .as_ref()
+                    .map_or(Ok(TypeKey::BuiltIn(Datatype::AnySimpleType)), |ty| {
+                        set.resolve_use(ty)
+                    })?;
+                let leaf = self.simple.simple(set, key)?;
+                let leaf = self.builder.leaf(&leaf);
+                let fixed = declaration.fixed.as_deref().map(str::to_owned);
+                attributes.push(AttributeDef {
+                    name,
+                    leaf,
+                    required: false,
+                    default: None,
+                    fixed,
+                });
+            }
+        }
+        if wildcard.process == ProcessContents::Strict {
+            *any_attribute = None;
+        }
+        Ok(())
     }
 }
 

@@ -7,7 +7,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use bsoap_codec::plan::{ElementId, ParticleDef, ParticleId, TermDef, UNBOUNDED, Wildcard};
+use bsoap_codec::plan::{
+    ElementId, NamespaceConstraint, ParticleDef, ParticleId, ProcessContents, TermDef, UNBOUNDED,
+    Wildcard,
+};
 
 use crate::components::{
     DerivationSet, ElementNumber, GroupNumber, ParticleDeclaration, TermDeclaration,
@@ -15,7 +18,7 @@ use crate::components::{
 use crate::document::Place;
 use crate::{Result, Sort};
 
-use super::Compiler;
+use super::{Compiler, Offers};
 
 /// A particle of the Plan, with what is needed to put it into another.
 #[derive(Clone, Debug)]
@@ -45,6 +48,8 @@ pub(super) struct ParticleMemo {
     elements: HashMap<(ElementId, u32, u32), ParticleId>,
     /// The branches that stand for the head of a substitution group; none if nothing can replace it.
     substitutes: HashMap<ElementNumber, Option<Arc<[Compiled]>>>,
+    /// The global elements that wildcards admit.
+    admitted: Vec<(NamespaceConstraint, Arc<[Compiled]>)>,
     total: usize,
 }
 
@@ -123,9 +128,51 @@ impl Compiler<'_> {
                     namespaces: wildcard.namespaces.clone(),
                     process: wildcard.process,
                 };
+                if self.offers == Offers::All && wildcard.process != ProcessContents::Skip {
+                    return self.declared(min, max, wildcard, place);
+                }
                 self.any(min, max, wildcard, place)
             }
         }
+    }
+
+    /// For a validator: a wildcard as the choice of the global elements it admits and, if it is lax, any other.
+    pub(super) fn declared(
+        &mut self,
+        min: u32,
+        max: u32,
+        wildcard: Wildcard,
+        place: Place,
+    ) -> Result<Compiled> {
+        let known = self
+            .particles
+            .admitted
+            .iter()
+            .find(|known| known.0 == wildcard.namespaces);
+        let mut branches = match known {
+            Some((_, known)) => known.to_vec(),
+            None => {
+                let set = self.set;
+                let mut branches = Vec::new();
+                for (number, element) in set.elements.iter().enumerate() {
+                    if element.is_global
+                        && !element.is_abstract
+                        && wildcard.namespaces.admits(&element.name.namespace)
+                    {
+                        let element = self.element(ElementNumber(number as u32))?;
+                        branches.push(self.add(1, 1, Term::Element(element), place)?);
+                    }
+                }
+                self.particles
+                    .admitted
+                    .push((wildcard.namespaces.clone(), branches.clone().into()));
+                branches
+            }
+        };
+        if wildcard.process == ProcessContents::Lax {
+            branches.push(self.any(1, 1, wildcard, place)?);
+        }
+        self.add(min, max, Term::Choice(branches.into()), place)
     }
 
     fn children(&mut self, declarations: &[ParticleDeclaration]) -> Result<Vec<Compiled>> {

@@ -13,8 +13,8 @@ use crate::document::Place;
 use crate::xsd::resolve::TypeKey;
 use crate::{Result, Sort};
 
-use super::Compiler;
 use super::particles::Compiled;
+use super::{Compiler, Offers};
 
 /// A complex type worked out: what derived types build on.
 #[derive(Clone, Debug)]
@@ -86,10 +86,15 @@ impl Compiler<'_> {
                 }
             }
         };
+        let (mut attributes, mut any_attribute) =
+            (shape.attributes.clone(), shape.any_attribute.clone());
+        if self.offers == Offers::All {
+            self.add_admitted_attributes(&mut attributes, &mut any_attribute)?;
+        }
         Ok(TypeDef {
             name: self.name_of(number),
-            attributes: shape.attributes.clone(),
-            any_attribute: shape.any_attribute.clone(),
+            attributes,
+            any_attribute,
             content,
             alternatives: Vec::new(),
             base,

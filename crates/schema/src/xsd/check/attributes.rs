@@ -43,6 +43,12 @@ impl<'s> Checker<'s> {
         for group in &set.attribute_groups {
             self.own_attributes(&group.attributes, group.place);
         }
+        for &(new, old) in &set.redefined_attribute_groups {
+            let [new, old] = [new, old].map(|number| &set.attribute_groups[number.0 as usize]);
+            let own = self.own_attributes(&new.attributes, new.place);
+            let base = self.own_attributes(&old.attributes, old.place);
+            self.restrict_attributes(&base, own, new.place);
+        }
     }
 
     fn check_attribute(&mut self, declaration: &AttributeDeclaration) {

@@ -199,18 +199,16 @@ impl Checker<'_> {
             let Term::Element(number) = &leaf.term else {
                 continue;
             };
-            for number in self.substitutable(*number) {
-                let element = set.element_declaration(number);
-                let Ok(key) = set.type_of(element) else {
-                    continue;
-                };
-                if *types.entry(&element.name).or_insert(key) != key {
-                    let problem = format!(
-                        "two elements {} in one content model have different types",
-                        element.name
-                    );
-                    return self.broken("cos-element-consistent", problem, place);
-                }
+            let element = set.element_declaration(*number);
+            let Ok(key) = set.type_of(element) else {
+                continue;
+            };
+            if *types.entry(&element.name).or_insert(key) != key {
+                let problem = format!(
+                    "two elements {} in one content model have different types",
+                    element.name
+                );
+                return self.broken("cos-element-consistent", problem, place);
             }
         }
     }

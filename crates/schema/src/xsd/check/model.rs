@@ -159,6 +159,19 @@ impl<'s> Checker<'s> {
             let group = self.group(number);
             self.noted(group);
         }
+        for &(new, old) in &self.set.redefined_groups {
+            let (Ok(Some(new_particle)), Ok(Some(old))) = (self.group(new), self.group(old)) else {
+                continue;
+            };
+            if !self.restricts(&new_particle, &old) {
+                let place = self.set.group(new).place;
+                self.broken(
+                    "src-redefine.6.2.2",
+                    "the group is no restriction of the one it redefines",
+                    place,
+                );
+            }
+        }
     }
 
     fn group(&mut self, number: GroupNumber) -> Result<Option<Particle>> {

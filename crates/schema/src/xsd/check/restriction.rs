@@ -85,9 +85,6 @@ impl Checker<'_> {
         }
         match <[Particle; 1]>::try_from(flat) {
             Ok([single]) if (particle.min, particle.max) == (1, 1) => single,
-            Ok([single]) if (single.min, single.max) == (1, 1) => {
-                Particle::new(particle.min, particle.max, single.term)
-            }
             Ok([single]) => Particle::new(
                 particle.min,
                 particle.max,
@@ -113,17 +110,7 @@ impl Checker<'_> {
                         .admits(&self.set.element_declaration(*one).name.namespace)
             }
             (Term::Element(_), Term::Group(kind, children)) => {
-                let alone: Arc<[Particle]> = Arc::new([particle.clone()]);
-                match kind {
-                    Kind::Choice => {
-                        occurs_within(&Particle::once(Term::Group(*kind, alone.clone())), base)
-                            && self.recurse_lax(&alone, children)
-                    }
-                    _ => {
-                        occurs_within(&Particle::once(Term::Group(*kind, alone.clone())), base)
-                            && self.recurse(&alone, children)
-                    }
-                }
+                self.element_restricts_group(particle, base, *kind, children)
             }
             (Term::Any(one), Term::Any(other)) => {
                 occurs_within(particle, base) && wildcard_restricts(one, other)
@@ -152,6 +139,26 @@ impl Checker<'_> {
                 one == other && occurs_within(particle, base) && self.recurse(children, others)
             }
         }
+    }
+
+    /// An element is looked at as a group of itself. Where a choice repeats, the element may do so in its place.
+    fn element_restricts_group(
+        &mut self,
+        particle: &Particle,
+        base: &Particle,
+        kind: Kind,
+        children: &[Particle],
+    ) -> bool {
+        if kind != Kind::Choice {
+            return occurs_within(&Particle::once(particle.term.clone()), base)
+                && self.recurse(std::slice::from_ref(particle), children);
+        }
+        let once = Particle::once(particle.term.clone());
+        let in_its_place =
+            occurs_within(particle, base) && self.recurse_lax(&[once.clone()], children);
+        in_its_place
+            || occurs_within(&once, base)
+                && self.recurse_lax(std::slice::from_ref(particle), children)
     }
 
     /// (Particle Restriction OK (Elt:Elt -- NameAndTypeOK))

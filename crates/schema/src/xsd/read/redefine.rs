@@ -99,7 +99,9 @@ impl SchemaSetBuilder<'_> {
             return self.nothing_to_redefine(&name, self.set.groups[number.0 as usize].place);
         };
         if let Some(particle) = &mut self.set.groups[number.0 as usize].particle {
-            resolve_in_particle(particle, &name, old);
+            if resolve_in_particle(particle, &name, old) == 0 {
+                self.set.redefined_groups.push((number, old));
+            }
         }
     }
 
@@ -109,13 +111,18 @@ impl SchemaSetBuilder<'_> {
             return self
                 .nothing_to_redefine(&name, self.set.attribute_groups[number.0 as usize].place);
         };
+        let mut references = 0;
         for item in &mut self.set.attribute_groups[number.0 as usize]
             .attributes
             .items
         {
             if matches!(item, AttributeItem::Group(reference) if reference.name == name) {
                 *item = AttributeItem::Resolved(old);
+                references += 1;
             }
+        }
+        if references == 0 {
+            self.set.redefined_attribute_groups.push((number, old));
         }
     }
 
@@ -133,19 +140,25 @@ fn is_named(base: &TypeUse, name: &ExpandedName) -> bool {
     matches!(base, TypeUse::Named(Reference { name: found, .. }) if found == name)
 }
 
-/// (Particles nest no deeper than the limit the reader kept.)
-fn resolve_in_particle(particle: &mut ParticleDeclaration, name: &ExpandedName, old: GroupNumber) {
+/// Answers with how many references there were. (Particles nest no deeper than the limit the reader kept.)
+fn resolve_in_particle(
+    particle: &mut ParticleDeclaration,
+    name: &ExpandedName,
+    old: GroupNumber,
+) -> usize {
     let is_self =
         matches!(&particle.term, TermDeclaration::Group(reference) if reference.name == *name);
     match &mut particle.term {
-        term if is_self => *term = TermDeclaration::Resolved(old),
+        term if is_self => {
+            *term = TermDeclaration::Resolved(old);
+            1
+        }
         TermDeclaration::Sequence(children)
         | TermDeclaration::Choice(children)
-        | TermDeclaration::All(children) => {
-            children
-                .iter_mut()
-                .for_each(|child| resolve_in_particle(child, name, old));
-        }
-        _ => {}
+        | TermDeclaration::All(children) => children
+            .iter_mut()
+            .map(|child| resolve_in_particle(child, name, old))
+            .sum(),
+        _ => 0,
     }
 }
