@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder, Validation};
+use bsoap_codec::plan::Role;
 use bsoap_schema::{
     Chain, Compiler, Document, Error, ErrorKind, ExpandedName, FileLoader, LoadLimits, Offers,
     SchemaSet, SchemaSetBuilder, Strictness, WellKnown, XSI_NAMESPACE, resolve_location,
@@ -204,12 +205,23 @@ fn first_violation(set: &SchemaSet, instance: &Document) -> Result<(), String> {
     let tree = instance
         .parse(&LoadLimits::default())
         .map_err(|error| error.to_string())?;
-    let name = tree.root_element().tag_name();
-    let name = ExpandedName::new(name.namespace().unwrap_or(""), name.name());
+    let element = tree.root_element();
+    let name = ExpandedName::new(
+        element.tag_name().namespace().unwrap_or(""),
+        element.tag_name().name(),
+    );
     let mut compiler = Compiler::new(set).offering(Offers::All);
-    let root = compiler
-        .global_element(&name)
-        .map_err(|error| error.to_string())?;
+    let root = match (compiler.global_element(&name), stated_type(element)) {
+        (Ok(root), _) => root,
+        // Who names a type need not declare the element.
+        (Err(_), Some(ty)) => {
+            let ty = compiler
+                .type_named(&ty)
+                .map_err(|error| error.to_string())?;
+            compiler.element_of_type(&name, ty, false, Role::Application)
+        }
+        (Err(error), None) => return Err(error.to_string()),
+    };
     let compiled = compiler.finish().map_err(|error| error.to_string())?;
     let plan = compiled
         .builder
@@ -222,4 +234,17 @@ fn first_violation(set: &SchemaSet, instance: &Document) -> Result<(), String> {
         Some(violation) => Err(violation.to_string()),
         None => Ok(()),
     }
+}
+
+/// The type that `xsi:type` names.
+fn stated_type(element: roxmltree::Node<'_, '_>) -> Option<ExpandedName> {
+    let stated = element.attribute((XSI_NAMESPACE, "type"))?.trim();
+    let (prefix, local) = match stated.split_once(':') {
+        Some((prefix, local)) => (Some(prefix), local),
+        None => (None, stated),
+    };
+    Some(ExpandedName::new(
+        element.lookup_namespace_uri(prefix).unwrap_or(""),
+        local,
+    ))
 }

@@ -8,6 +8,6 @@ fn xsdtests_schemas_and_instances_are_judged_as_the_suite_judges_them() {
         return;
     };
     for score in xsdtests::run(&folder) {
-        println!("{score}\n{}", score.verdict().err().unwrap_or_default());
+        score.settle();
     }
 }
