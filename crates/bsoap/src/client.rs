@@ -9,6 +9,7 @@ use bsoap_protocol::{Answer, IncomingReply, Reply, Request, SoapVersion, Target}
 use bsoap_schema::{Definitions, Operation, Port};
 
 use crate::decoders::Decoders;
+use crate::traffic::Meter;
 use crate::{Error, Wsdl};
 
 mod builder;
@@ -41,6 +42,7 @@ struct Inner {
     address: Address,
     transport: bsoap_http::Client,
     decoders: Decoders,
+    meter: Meter,
 }
 
 impl Client {
@@ -83,7 +85,9 @@ impl Client {
     /// # Errors
     /// If the request cannot be written, does not get there, or what comes back is no reply to it.
     pub async fn exchange(&self, request: Request) -> Result<Reply, Error> {
-        let (outgoing, awaiting) = request.write()?;
+        let meter = &self.inner.meter;
+        let (outgoing, awaiting) = meter.converts(|| request.write())?;
+        meter.sends(outgoing.body.len());
         let mut headers = HeaderMap::with_capacity(4);
         let pairs = [(header::CONTENT_TYPE, Some(outgoing.content_type))];
         let action = (
@@ -102,15 +106,18 @@ impl Client {
             .transport
             .post(&self.inner.address, headers, outgoing.body.into())
             .await?;
+        meter.receives(fetched.body.len());
         let incoming = IncomingReply {
             status: fetched.status.as_u16(),
             content_type: fetched.content_type(),
             body: &fetched.body,
         };
-        Ok(self
-            .inner
-            .decoders
-            .with(|decoder| awaiting.read(decoder, incoming))?)
+        let read = || {
+            self.inner
+                .decoders
+                .with(|decoder| awaiting.read(decoder, incoming))
+        };
+        Ok(meter.converts(read)?)
     }
 
     /// Sends the Record of a request Envelope; gives the Record of the response Envelope.
@@ -140,6 +147,11 @@ impl Client {
             &self.inner.port.binding,
             operation,
         )?)
+    }
+
+    /// Counts what is sent and received, by this client and its clones.
+    pub fn meter(&self) -> &Meter {
+        &self.inner.meter
     }
 
     /// The operations that can be called.

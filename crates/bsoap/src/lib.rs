@@ -35,6 +35,7 @@ mod decoders;
 mod error;
 mod load;
 mod service;
+mod traffic;
 
 pub use bsoap_codec::{DecodeOptions, Object, Record, Value, View};
 pub use bsoap_http::{HeaderMap, ServerOptions};
@@ -47,3 +48,4 @@ pub use client::{Client, ClientBuilder};
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};
 pub use service::{Bound, IntoReply, Message, Payload, Service, ServiceBuilder};
+pub use traffic::{Meter, Traffic};

@@ -11,6 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::decoders::Decoders;
 use crate::error::report;
+use crate::traffic::Meter;
 use crate::{Error, Wsdl};
 
 mod builder;
@@ -47,6 +48,7 @@ pub struct Service {
     paths: Vec<String>,
     options: ServerOptions,
     background: Background,
+    meter: Meter,
 }
 
 impl Service {
@@ -86,6 +88,11 @@ impl Service {
     /// The WSDL.
     pub fn definitions(&self) -> &Arc<Definitions> {
         &self.definitions
+    }
+
+    /// Counts what is received and sent, wherever this service is bound.
+    pub fn meter(&self) -> &Meter {
+        &self.meter
     }
 
     /// The paths served, one for each port.
@@ -158,11 +165,17 @@ struct PathHandler {
     operations: Arc<HashMap<String, Operation>>,
     fallback: Option<Operation>,
     background: Background,
+    meter: Meter,
 }
 
 impl Handler for PathHandler {
     fn handle(&self, request: Request) -> bsoap_http::BoxedAnswer<'_> {
-        Box::pin(async move { response(self.reply(request).await) })
+        Box::pin(async move {
+            self.meter.receives(request.body.len());
+            let reply = self.reply(request).await;
+            self.meter.sends(reply.body.len());
+            response(reply)
+        })
     }
 }
 
@@ -173,9 +186,11 @@ impl PathHandler {
             soap_action: request.header("soapaction"),
             body: &request.body,
         };
-        let read = self
-            .decoders
-            .with(|decoder| self.endpoint.receive(decoder, incoming));
+        let read = || {
+            self.decoders
+                .with(|decoder| self.endpoint.receive(decoder, incoming))
+        };
+        let read = self.meter.converts(read);
         let (received, awaiting) = match read {
             Ok(read) => read,
             Err(reply) => return *reply,
@@ -193,7 +208,8 @@ impl PathHandler {
                 .await;
             return awaiting.accept();
         }
-        settle(awaiting, answer.await)
+        let answer = answer.await;
+        self.meter.converts(|| settle(awaiting, answer))
     }
 }
 

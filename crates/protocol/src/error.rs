@@ -64,6 +64,11 @@ pub enum ErrorKind {
         /// What is in its Body.
         found: String,
     },
+    /// An answer was to be made for an operation that has none.
+    OneWay {
+        /// The operation.
+        operation: String,
+    },
     /// The reply is empty, though the operation has an answer.
     NoReply {
         /// The operation.
@@ -102,7 +107,8 @@ impl Error {
         match self.0.kind {
             ErrorKind::UnknownOperation { .. }
             | ErrorKind::Arguments { .. }
-            | ErrorKind::Unwritable { .. } => Blame::Caller,
+            | ErrorKind::Unwritable { .. }
+            | ErrorKind::OneWay { .. } => Blame::Caller,
             _ => Blame::Peer,
         }
     }
@@ -147,6 +153,9 @@ impl fmt::Display for Error {
                     f,
                     "the reply to {operation} holds {found}, which is not its answer"
                 )
+            }
+            ErrorKind::OneWay { operation } => {
+                write!(f, "{operation} is one-way: it has no answer")
             }
             ErrorKind::NoReply { operation, status } => {
                 write!(f, "the reply to {operation} is empty (status {status})")

@@ -17,6 +17,7 @@ use crate::{Error, ErrorKind};
 
 pub(crate) mod client;
 pub(crate) mod server;
+mod values;
 
 /// An operation of a binding, with the Plan of its messages.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ use bsoap_schema::{Definitions, Port, Service};
 use super::{Client, Inner};
 use crate::decoders::Decoders;
 use crate::load::Fetch;
+use crate::traffic::Meter;
 use crate::{Error, Wsdl};
 
 /// Sets up a [`Client`].
@@ -210,6 +211,7 @@ impl ClientBuilder {
             address: address.parse::<Address>()?,
             transport: bsoap_http::Client::new(self.transport)?,
             decoders: Decoders::new(definitions.plan(), self.decoding),
+            meter: Meter::default(),
             definitions: Arc::clone(&definitions),
         };
         Ok(Client {

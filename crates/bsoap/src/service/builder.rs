@@ -12,6 +12,7 @@ use super::handler::{IntoReply, Message, Operation};
 use super::{Background, PathHandler, Service, site};
 use crate::decoders::Decoders;
 use crate::load::Fetch;
+use crate::traffic::Meter;
 use crate::{Error, Wsdl};
 
 /// Sets up a [`Service`].
@@ -137,7 +138,7 @@ impl ServiceBuilder {
                 paths.push(path.clone());
             }
         }
-        let background = Background::default();
+        let (background, meter) = (Background::default(), Meter::default());
         let decoders = Arc::new(Decoders::new(definitions.plan(), self.decoding));
         let operations = Arc::new(self.operations);
         let mut routes = Routes::new();
@@ -151,6 +152,7 @@ impl ServiceBuilder {
                     operations: Arc::clone(&operations),
                     fallback: self.fallback.clone(),
                     background: background.clone(),
+                    meter: meter.clone(),
                 },
             );
         }
@@ -161,6 +163,7 @@ impl ServiceBuilder {
             paths,
             options: self.options,
             background,
+            meter,
         })
     }
 }
