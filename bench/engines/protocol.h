@@ -7,8 +7,8 @@
  *   {"do":"run","times":21}                                                            {"ns":123456}
  *
  * or {"unable":"why"} if it does not do such work, or {"error":"what"}. The file `text` holds the messages, each
- * after its length (4 bytes, little-endian). `answer` does the work once and writes the result: slots of 8 bytes
- * for numbers, or messages in the form of `text`. `run` does the work that many times and says how long it took.
+ * after its length (4 bytes, little-endian). `answer` does the work once and writes the result: a byte S and slots of 8
+ * bytes for numbers, or a byte M and messages in the form of `text`. `run` does the work that many times and says how long it took.
  *
  * Include this file and define the four functions declared at its end.
  */
@@ -41,6 +41,10 @@ static const char *engine_answer(FILE *out);
 static void engine_clear(void);
 
 static const char UNABLE[] = "this engine does not do such work";
+
+/* What the answer consists of: slots or messages. To be said first. */
+static void protocol_put_slots(FILE *out) { fputc('S', out); }
+static void protocol_put_messages(FILE *out) { fputc('M', out); }
 
 static void protocol_put_message(FILE *out, const char *text, size_t length) {
   unsigned char head[4] = {(unsigned char)length, (unsigned char)(length >> 8), (unsigned char)(length >> 16), (unsigned char)(length >> 24)};

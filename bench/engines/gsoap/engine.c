@@ -161,6 +161,7 @@ static const char *engine_run(void) { return strcmp(the_work->task, "encode") ? 
 
 static void write_messages(FILE *out) {
   size_t i, start = 0;
+  protocol_put_messages(out);
   for (i = 0; i < the_work->count; i++) {
     protocol_put_message(out, out_text + start, out_ends[i] - start);
     start = out_ends[i];
@@ -172,6 +173,7 @@ static const char *write_slots(FILE *out) {
   const struct b__doubles *doubles = (const void *)values;
   const struct b__ints *ints = (const void *)values;
   const struct b__mesh *mesh = (const void *)values;
+  protocol_put_slots(out);
   if (*the_work->shape == 'd') {
     for (i = 0; i < doubles->__sizeitem; i++) protocol_put_slot(out, &doubles->item[i]);
   } else if (!strcmp(the_work->shape, "int")) {

@@ -58,6 +58,7 @@ static const char *engine_run(void) {
 static const char *engine_answer(FILE *out) {
   size_t i;
   const char *error = engine_run();
+  protocol_put_messages(out);
   for (i = 0; i < the_work->count && !error; i++) {
     xmlDocPtr document = xmlReadMemory(the_work->text[i], (int)the_work->length[i], NULL, NULL, XML_PARSE_NOENT | XML_PARSE_HUGE | XML_PARSE_NONET);
     xmlChar *text = NULL;

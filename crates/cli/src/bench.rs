@@ -22,6 +22,7 @@ mod workload;
 
 use definition::{Case, Definition};
 use job::Engine;
+pub(crate) use measure::quantile;
 use measure::{Contestant, Effort, contest};
 use workload::Workload;
 

@@ -105,6 +105,64 @@ impl Failure {
     }
 }
 
+impl From<bsoap_protocol::Error> for Failure {
+    fn from(error: bsoap_protocol::Error) -> Self {
+        Self::input("the message is not what the WSDL says").because(error)
+    }
+}
+
+impl From<bsoap::Error> for Failure {
+    fn from(error: bsoap::Error) -> Self {
+        let exit = match &error {
+            bsoap::Error::Fault(_) => Exit::Violation,
+            bsoap::Error::Setup(_) => Exit::Usage,
+            bsoap::Error::Transport(_) => Exit::Transport,
+            // A reply that is no SOAP at all comes from a proxy or a wrong address.
+            bsoap::Error::Exchange(error)
+                if matches!(
+                    error.kind(),
+                    bsoap_protocol::ErrorKind::NotSoap { .. }
+                        | bsoap_protocol::ErrorKind::NoReply { .. }
+                ) =>
+            {
+                Exit::Transport
+            }
+            _ => Exit::Input,
+        };
+        let message = error.to_string();
+        // What it says itself is the message; what caused it follows.
+        Self {
+            exit,
+            message,
+            source: Some(Box::new(Causes(error)))
+                .filter(|causes| causes.first().is_some())
+                .map(|causes| causes as Box<dyn Error>),
+        }
+    }
+}
+
+/// The causes of an error without the error itself, which has been told.
+#[derive(Debug)]
+struct Causes(bsoap::Error);
+
+impl Causes {
+    fn first(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl std::fmt::Display for Causes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.first().map_or(Ok(()), |cause| write!(f, "{cause}"))
+    }
+}
+
+impl Error for Causes {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.first().and_then(Error::source)
+    }
+}
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::input("output cannot be written").because(error)

@@ -6,11 +6,17 @@ use std::process::ExitCode;
 use clap::Parser;
 
 mod bench;
+mod commands;
 mod error;
+mod input;
+mod message;
 mod output;
+mod pairs;
 mod progress;
+mod sample;
 mod style;
 
+use commands::{call, completions, decode, demo, describe, encode, serve, validate};
 use error::{EXIT_CODES, Failure};
 use output::Output;
 
@@ -27,7 +33,15 @@ struct Cli {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    Describe(describe::Arguments),
+    Call(call::Arguments),
+    Serve(serve::Arguments),
+    Encode(encode::Arguments),
+    Decode(decode::Arguments),
+    Validate(validate::Arguments),
     Bench(bench::Arguments),
+    Demo(demo::Arguments),
+    Completions(completions::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -46,7 +60,15 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
+        Command::Describe(arguments) => describe::run(arguments),
+        Command::Call(arguments) => call::run(arguments),
+        Command::Serve(arguments) => serve::run(arguments),
+        Command::Encode(arguments) => encode::run(arguments),
+        Command::Decode(arguments) => decode::run(arguments),
+        Command::Validate(arguments) => validate::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
+        Command::Demo(arguments) => demo::run(arguments),
+        Command::Completions(arguments) => completions::run(arguments),
     }
 }
 

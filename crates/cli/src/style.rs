@@ -6,6 +6,8 @@ use anstyle::{AnsiColor, Style};
 pub(crate) const STRONG: Style = Style::new().bold();
 /// What may be skipped.
 pub(crate) const DIM: Style = Style::new().dimmed();
+/// Types and other second names.
+pub(crate) const KIND: Style = AnsiColor::Cyan.on_default();
 /// Well.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 /// Not well.

@@ -3,6 +3,7 @@
 use super::job::Engine;
 
 mod bare;
+mod bsoap;
 mod external;
 mod libc;
 mod memory;
@@ -15,6 +16,7 @@ mod quick_xml;
 /// Why it cannot take part here, as a sentence.
 pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
     Ok(match name {
+        "bsoap" => Box::new(bsoap::Bsoap::new()?),
         "floor" => Box::new(bare::Bare::<bare::Floor>::default()),
         "fast-float2" => Box::new(bare::Bare::<numbers::FastFloat>::default()),
         "zmij" => Box::new(bare::Bare::<numbers::Zmij>::default()),

@@ -13,22 +13,29 @@ use super::workload::Workload;
 pub(crate) struct Effort {
     /// Rounds, in each of which every engine runs once.
     pub(crate) rounds: usize,
+    /// Rounds at most, while the machine is restless: figures of the first engine spread by more than [`CALM`].
+    pub(crate) most: usize,
     /// A run repeats its workload until it takes about this long.
     pub(crate) run: Duration,
     /// Every engine warms up for at least this long.
     pub(crate) warm_up: Duration,
 }
 
+/// Below this spread, more rounds would say nothing new.
+const CALM: f64 = 0.08;
+
 impl Effort {
     /// For figures to be quoted.
     pub(crate) const FULL: Self = Self {
         rounds: 15,
+        most: 45,
         run: Duration::from_millis(3),
         warm_up: Duration::from_millis(12),
     };
     /// To see that all works.
     pub(crate) const QUICK: Self = Self {
         rounds: 3,
+        most: 3,
         run: Duration::ZERO,
         warm_up: Duration::ZERO,
     };
@@ -121,7 +128,14 @@ pub(crate) fn contest(
         one.warm_up(effort).map_err(named(&one.name))?;
         memory.push(one.memory().map_err(named(&one.name))?);
     }
-    for _ in 0..effort.rounds {
+    for round in 0..effort.most {
+        if round >= effort.rounds
+            && contestants
+                .first()
+                .is_none_or(|first| spread(&first.samples) < CALM)
+        {
+            break;
+        }
         for one in contestants.iter_mut() {
             let taken = one.job.run(one.times).map_err(named(&one.name))?;
             one.samples.push(taken.as_nanos() as f64 / one.times as f64);
@@ -153,6 +167,12 @@ pub(crate) fn contest(
         }
     };
     Ok(contestants.iter().zip(memory).map(figures).collect())
+}
+
+/// (p90 − p10) / median
+fn spread(samples: &[f64]) -> f64 {
+    let [low, median, high] = [0.1, 0.5, 0.9].map(|share| quantile(samples.to_vec(), share));
+    (high - low) / median.max(0.1)
 }
 
 /// The value below which this share of the samples lies (nearest rank).

@@ -177,10 +177,7 @@ impl Order {
                 .once_in(2)
                 .then(|| format!("{:012}", random.below(1_000_000_000_000))),
             due: date(random),
-            signature: (0..86)
-                .map(|_| BASE64[random.below(64) as usize] as char)
-                .chain("==".chars())
-                .collect(),
+            signature: signature(random),
         }
     }
 

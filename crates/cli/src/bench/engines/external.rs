@@ -11,7 +11,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::bench::job::{Engine, Job};
-use crate::bench::shape::Values;
 use crate::bench::workload::{Answer, Workload};
 
 const PROTOCOL: &str = include_str!("../../../../../bench/engines/protocol.h");
@@ -167,7 +166,6 @@ impl Engine for External {
         Ok(Some(Box::new(Remote {
             process,
             answer: self.folder.join("answer"),
-            work: Arc::clone(work),
         })))
     }
 }
@@ -236,7 +234,6 @@ impl Drop for Process {
 struct Remote {
     process: Process,
     answer: PathBuf,
-    work: Arc<Workload>,
 }
 
 impl Job for Remote {
@@ -245,21 +242,11 @@ impl Job for Remote {
             .ask(&json!({"do": "answer", "file": path(&self.answer)?}))?;
         let bytes = fs::read(&self.answer)
             .map_err(|error| format!("{}: {error}", self.answer.display()))?;
-        let is_numbers = matches!(
-            self.work.values,
-            Values::Doubles(_) | Values::Ints(_) | Values::Mesh(_)
-        );
-        if is_numbers && !bytes.get(4).is_some_and(|&byte| byte == b'<') {
-            let (slots, rest) = bytes.as_chunks::<8>();
-            return if rest.is_empty() {
-                Ok(Answer::Slots(
-                    slots.iter().map(|&slot| u64::from_le_bytes(slot)).collect(),
-                ))
-            } else {
-                Err("half a slot".into())
-            };
+        match bytes.split_first() {
+            Some((b'S', slots)) => slots_in(slots).map(Answer::Slots),
+            Some((b'M', rest)) => messages(rest).map(Answer::Messages),
+            _ => Err("an answer of no known kind".into()),
         }
-        messages(&bytes).map(Answer::Messages)
     }
 
     fn run(&mut self, times: u64) -> Result<Duration, String> {
@@ -269,6 +256,16 @@ impl Job for Remote {
             .and_then(Value::as_u64)
             .map(Duration::from_nanos)
             .ok_or_else(|| format!("the engine answered {reply}"))
+    }
+}
+
+/// Slots of 8 bytes.
+fn slots_in(bytes: &[u8]) -> Result<Vec<u64>, String> {
+    let (slots, rest) = bytes.as_chunks::<8>();
+    if rest.is_empty() {
+        Ok(slots.iter().map(|&slot| u64::from_le_bytes(slot)).collect())
+    } else {
+        Err("half a slot".into())
     }
 }
 

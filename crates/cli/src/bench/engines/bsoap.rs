@@ -1,0 +1,246 @@
+//! bsoap itself, with its defaults: one decoder or encoder for a stream of messages, memory used again.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{DecodeOptions, Decoder, Encoder, Record, View};
+use bsoap_datatypes::{double, integer};
+use bsoap_schema::{Definitions, MemoryLoader};
+use serde_json::Value;
+
+use super::bare::Bare;
+use super::numbers::{Does, EVERYTHING, Numbers};
+use crate::bench::definition::Task;
+use crate::bench::job::{Engine, Job, Local};
+use crate::bench::leaves::Leaf;
+use crate::bench::shape::Values;
+use crate::bench::workload::{Answer, Workload};
+
+const WSDL: &str = include_str!("../../../../../bench/bench.wsdl");
+
+/// bsoap itself.
+pub(crate) struct Bsoap {
+    definitions: Definitions,
+    root: ElementId,
+}
+
+impl Bsoap {
+    /// Loads the WSDL of the benchmarks.
+    pub(crate) fn new() -> Result<Self, String> {
+        let mut loader = MemoryLoader::default();
+        loader.add("bench.wsdl", WSDL);
+        let definitions = Definitions::load("bench.wsdl", &loader)
+            .map_err(|error| format!("bench/bench.wsdl: {error}"))?;
+        let root = definitions
+            .ports()
+            .next()
+            .map(|(_, port)| port.binding.request)
+            .ok_or("bench/bench.wsdl has no port")?;
+        Ok(Self { definitions, root })
+    }
+
+    fn decoder(&self) -> Decoder {
+        Decoder::new(
+            Arc::clone(self.definitions.plan()),
+            DecodeOptions::default(),
+        )
+    }
+}
+
+impl Engine for Bsoap {
+    fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
+        match work.task {
+            Task::Numbers => Bare::<Kernels>::default().job(work),
+            Task::Decode => Ok(self.decode(work)),
+            Task::Encode => self.encode(work),
+        }
+    }
+}
+
+impl Bsoap {
+    fn decode(&self, work: &Arc<Workload>) -> Option<Box<dyn Job>> {
+        let root = self.root;
+        let (timed, answered, fresh) = (Arc::clone(work), Arc::clone(work), Arc::clone(work));
+        let plan = Arc::clone(self.definitions.plan());
+        let state = (self.decoder(), Record::new(Arc::clone(&plan), root));
+        let step = move |(decoder, record): &mut (Decoder, Record)| {
+            for message in &timed.messages {
+                decoder
+                    .decode_into(root, message, record, None)
+                    .map_err(|error| error.to_string())?;
+            }
+            Ok(())
+        };
+        let answer = move |(decoder, _): &mut (Decoder, Record)| {
+            let decode = |message: &Vec<u8>| {
+                decoder
+                    .decode(root, message)
+                    .map_err(|error| error.to_string())
+            };
+            let records = answered
+                .messages
+                .iter()
+                .map(decode)
+                .collect::<Result<Vec<Record>, String>>()?;
+            read(&answered, &records)
+        };
+        let from_nothing = move || {
+            let mut decoder = Decoder::new(Arc::clone(&plan), DecodeOptions::default());
+            let decode = |message: &Vec<u8>| {
+                decoder
+                    .decode(root, message)
+                    .map_err(|error| error.to_string())
+            };
+            let records = fresh
+                .messages
+                .iter()
+                .map(decode)
+                .collect::<Result<Vec<Record>, String>>()?;
+            // The decoder is of use for the next message, but what is kept of this one is its Record.
+            drop(decoder);
+            Ok(Box::new(records) as Box<dyn Any>)
+        };
+        Local::new(state, step, answer)
+            .with_fresh(Box::new(from_nothing))
+            .boxed()
+    }
+
+    fn encode(&self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
+        let mut decoder = self.decoder();
+        let decode = |message: &Vec<u8>| {
+            decoder
+                .decode(self.root, message)
+                .map_err(|error| error.to_string())
+        };
+        let records = work
+            .messages
+            .iter()
+            .map(decode)
+            .collect::<Result<Vec<Record>, String>>()?;
+        let room = work.bytes() + 32 * work.case.values + 1024 * records.len();
+        let state = (Vec::with_capacity(room), Vec::with_capacity(records.len()));
+        let encoder = Encoder::default();
+        let step = move |(out, ends): &mut (Vec<u8>, Vec<usize>)| {
+            out.clear();
+            ends.clear();
+            for record in &records {
+                encoder
+                    .encode(record, out)
+                    .map_err(|error| error.to_string())?;
+                ends.push(out.len());
+            }
+            Ok(())
+        };
+        let answer = |(out, ends): &mut (Vec<u8>, Vec<usize>)| {
+            let starts = std::iter::once(&0).chain(ends.iter());
+            Ok(Answer::Messages(
+                starts
+                    .zip(ends.iter())
+                    .map(|(&start, &end)| out[start..end].to_vec())
+                    .collect(),
+            ))
+        };
+        Ok(Local::new(state, step, answer).boxed())
+    }
+}
+
+/// What the Records say.
+fn read(work: &Workload, records: &[Record]) -> Result<Answer, String> {
+    let mut slots = Vec::new();
+    let mut strings = Vec::new();
+    let mut leaves = Vec::new();
+    for record in records {
+        let body = View::of(record)
+            .child("Body")
+            .and_then(|body| body.child(work.body_element()))
+            .ok_or("the Record has no body")?;
+        match &work.values {
+            Values::Doubles(_) => {
+                let column = body
+                    .column::<f64>("item")
+                    .ok_or("the Record has no column of doubles")?;
+                slots.extend(column.iter().map(f64::to_bits));
+            }
+            Values::Ints(_) => {
+                let column = body
+                    .column::<i64>("item")
+                    .ok_or("the Record has no column of integers")?;
+                slots.extend(column.iter().map(|value| value as u64));
+            }
+            Values::Mesh(_) => {
+                let rows = body.rows("item").ok_or("the Record has no rows")?;
+                let (x, y) = (
+                    rows.column::<i64>("x").ok_or("no x")?,
+                    rows.column::<i64>("y").ok_or("no y")?,
+                );
+                let value = rows.column::<f64>("value").ok_or("no value")?;
+                for ((x, y), value) in x.iter().zip(y.iter()).zip(value.iter()) {
+                    slots.extend([x as u64, y as u64, value.to_bits()]);
+                }
+            }
+            Values::Strings(_) => strings.extend(
+                body.all("item")
+                    .map(|item| item.text().unwrap_or_default().into_owned()),
+            ),
+            Values::Readings(_) | Values::Orders(_) => {
+                let value = body.to_value().map_err(|error| error.to_string())?;
+                let json = serde_json::to_value(value).map_err(|error| error.to_string())?;
+                flatten(work.body_element(), &json, &mut leaves);
+            }
+        }
+    }
+    Ok(match &work.values {
+        Values::Strings(_) => Answer::Strings(strings),
+        Values::Readings(_) | Values::Orders(_) => Answer::Leaves(leaves),
+        _ => Answer::Slots(slots),
+    })
+}
+
+/// The leaves of a value in its JSON form, in order.
+fn flatten(name: &str, value: &Value, leaves: &mut Vec<Leaf>) {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(name, value)| flatten(name, value, leaves)),
+        Value::Array(elements) => elements
+            .iter()
+            .for_each(|value| flatten(name, value, leaves)),
+        Value::String(form) => leaves.push(Leaf {
+            name: name.to_owned(),
+            form: form.clone(),
+        }),
+        scalar => leaves.push(Leaf {
+            name: name.to_owned(),
+            form: scalar.to_string(),
+        }),
+    }
+}
+
+/// The number kernels of bsoap-datatypes, called once a value.
+struct Kernels;
+
+impl Numbers for Kernels {
+    const DOES: Does = EVERYTHING;
+    type Scratch = ();
+
+    #[inline]
+    fn parse_double(text: &[u8]) -> (f64, usize) {
+        double::parse_prefix(text).unwrap_or((f64::NAN, 0))
+    }
+
+    #[inline]
+    fn parse_int(text: &[u8]) -> (i32, usize) {
+        integer::parse_prefix_i64(text).map_or((0, 0), |(value, length)| (value as i32, length))
+    }
+
+    #[inline]
+    fn format_double(value: f64, _: &mut (), out: &mut Vec<u8>) {
+        double::write(value, out);
+    }
+
+    #[inline]
+    fn format_int(value: i32, _: &mut (), out: &mut Vec<u8>) {
+        integer::write_i64(value.into(), out);
+    }
+}

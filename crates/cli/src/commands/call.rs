@@ -1,0 +1,256 @@
+//! `bsoap call`: one call, or many to see how long they take.
+
+use std::time::{Duration, Instant};
+
+use bsoap::{Client, Value};
+use bsoap_protocol::{Fault, Reply};
+use serde_json::json;
+
+use super::encode::{Version, values};
+use crate::bench::quantile;
+use crate::error::Failure;
+use crate::input::WsdlArguments;
+use crate::output::Output;
+use crate::progress;
+use crate::style::{BAD, DIM, STRONG, paint};
+
+/// Call an operation and print its answer
+///
+/// Arguments of a wrapped operation are the children of its wrapper, of a bare or rpc one its parts by name; header
+/// blocks are under `@headers`. What type a value has is for the schema to say: write n=7, name=Ada.
+///
+///   bsoap call mesh.wsdl sumDoubles values.item=1.5 values.item=2.5
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    wsdl: WsdlArguments,
+    /// The operation
+    operation: String,
+    /// Arguments: key=value, key=@file, key:=json; members by dots, the same key again for arrays
+    #[arg(value_name = "KEY=VALUE")]
+    pairs: Vec<String>,
+    /// Arguments as JSON; `-` is standard input. With or without a file: print one line of JSON
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
+    json: Option<String>,
+    /// Where to call, if not where the WSDL says
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<String>,
+    /// The service, where the WSDL has several
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+    /// The port, where the service has several
+    #[arg(long, value_name = "NAME")]
+    port: Option<String>,
+    /// The version of SOAP, where the WSDL has ports of both
+    #[arg(long, value_name = "VERSION")]
+    soap: Option<Version>,
+    /// Call this many times, one after the other, and print statistics
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: Option<u32>,
+    /// Seconds that a call may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    timeout: f64,
+    /// An HTTP header, such as 'X-Key: 1'; may be given several times
+    #[arg(long, value_name = "HEADER")]
+    header: Vec<String>,
+    /// User of Basic authentication
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Password of Basic authentication
+    #[arg(
+        long,
+        env = "BSOAP_PASSWORD",
+        hide_env_values = true,
+        requires = "user"
+    )]
+    password: Option<String>,
+    /// Trust the certificate authorities in this PEM file, and no others
+    #[arg(long, value_name = "FILE")]
+    cacert: Option<String>,
+    /// Send and ask for gzip
+    #[arg(long)]
+    gzip: bool,
+}
+
+/// Calls an operation.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let output = &mut Output::new(arguments.json.is_some());
+    let client = client(arguments)?;
+    let value = values(
+        arguments.json.as_deref().filter(|file| !file.is_empty()),
+        &arguments.pairs,
+    )?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    match arguments.repeat {
+        None => match runtime.block_on(once(&client, &arguments.operation, value))? {
+            Ok(answer) if output.is_json() => output.json(&answer),
+            Ok(answer) => output.pretty_json(&answer),
+            Err(fault) => refused(&fault, output),
+        },
+        Some(times) => {
+            let statistics =
+                runtime.block_on(repeat(&client, &arguments.operation, &value, times))?;
+            statistics.report(output)
+        }
+    }
+}
+
+fn client(arguments: &Arguments) -> Result<Client, Failure> {
+    let timeout = Duration::try_from_secs_f64(arguments.timeout)
+        .map_err(|error| Failure::usage("--timeout").because(error))?;
+    let mut builder = Client::builder(bsoap::Wsdl::Location(arguments.wsdl.wsdl.clone()))
+        .fetch(arguments.wsdl.fetching())
+        .timeout(timeout);
+    if let Some(endpoint) = &arguments.endpoint {
+        builder = builder.endpoint(endpoint);
+    }
+    if let Some(service) = &arguments.service {
+        builder = builder.service(service);
+    }
+    if let Some(port) = &arguments.port {
+        builder = builder.port(port);
+    }
+    if let Some(version) = arguments.soap {
+        builder = builder.version(version.into());
+    }
+    if let Some(user) = &arguments.user {
+        builder = builder.basic_auth(user, arguments.password.clone().unwrap_or_default());
+    }
+    if let Some(file) = &arguments.cacert {
+        builder = builder.trust_only(crate::input::bytes(file)?);
+    }
+    if arguments.gzip {
+        builder = builder.gzip_requests().accept_gzip();
+    }
+    for header in &arguments.header {
+        let Some((name, value)) = header.split_once(':') else {
+            return Err(Failure::usage(format!(
+                "{header} is no HTTP header; expected 'Name: value'"
+            )));
+        };
+        builder = builder.header(name.trim(), value.trim());
+    }
+    Ok(builder.build()?)
+}
+
+/// The answer, or the fault.
+async fn once(
+    client: &Client,
+    operation: &str,
+    value: Value,
+) -> Result<Result<Value, Fault>, Failure> {
+    let request = client.request(operation, value)?;
+    tracing::info!(endpoint = client.endpoint(), operation, "calling");
+    let reply = client.exchange(request).await?;
+    Ok(reply.into_value())
+}
+
+/// A fault is an answer too: told in full, and the exit code says so.
+fn refused(fault: &Fault, output: &mut Output) -> Result<(), Failure> {
+    let reason = fault
+        .reasons
+        .first()
+        .map_or("", |reason| reason.text.as_str());
+    if output.is_json() {
+        let subcodes: Vec<String> = fault.subcodes.iter().map(ToString::to_string).collect();
+        output.json(&json!({"fault": {"code": fault.code.to_string(), "subcodes": subcodes, "reason": reason, "detail": fault.detail}}))?;
+    } else {
+        output.line(&format!(
+            "{} {}: {reason}",
+            paint(BAD, "fault"),
+            paint(STRONG, &fault.code.to_string())
+        ))?;
+        if let Some(detail) = &fault.detail {
+            output.pretty_json(detail)?;
+        }
+    }
+    Err(Failure::violation("the peer answered with a fault"))
+}
+
+/// What many calls took.
+struct Statistics {
+    /// Seconds of each call.
+    calls: Vec<f64>,
+    faults: usize,
+    seconds: f64,
+    sent: u64,
+    received: u64,
+}
+
+async fn repeat(
+    client: &Client,
+    operation: &str,
+    value: &Value,
+    times: u32,
+) -> Result<Statistics, Failure> {
+    let bar = progress::counter(times.into(), operation);
+    let mut statistics = Statistics {
+        calls: Vec::with_capacity(times as usize),
+        faults: 0,
+        seconds: 0.0,
+        sent: 0,
+        received: 0,
+    };
+    let before = client.meter().read();
+    let start = Instant::now();
+    for _ in 0..times {
+        let call = Instant::now();
+        let reply = client
+            .exchange(client.request(operation, value.clone())?)
+            .await?;
+        statistics.faults += usize::from(matches!(reply, Reply::Fault(_)));
+        statistics.calls.push(call.elapsed().as_secs_f64());
+        bar.inc(1);
+    }
+    statistics.seconds = start.elapsed().as_secs_f64();
+    bar.finish_and_clear();
+    let traffic = client.meter().read();
+    statistics.sent = traffic.sent - before.sent;
+    statistics.received = traffic.received - before.received;
+    Ok(statistics)
+}
+
+impl Statistics {
+    fn report(&self, output: &mut Output) -> Result<(), Failure> {
+        let milliseconds = |share: f64| quantile(self.calls.clone(), share) * 1e3;
+        let (min, median, p99, max) = (
+            milliseconds(0.0),
+            milliseconds(0.5),
+            milliseconds(0.99),
+            milliseconds(1.0),
+        );
+        let (calls, rate) = (
+            self.calls.len(),
+            self.calls.len() as f64 / self.seconds.max(1e-9),
+        );
+        if output.is_json() {
+            output.json(&json!({
+                "calls": calls, "faults": self.faults, "seconds": self.seconds, "calls_per_s": rate,
+                "min_ms": min, "median_ms": median, "p99_ms": p99, "max_ms": max, "bytes_sent": self.sent, "bytes_received": self.received,
+            }))?;
+        } else {
+            output.line(&format!(
+                "{} calls in {:.3} s, {} calls/s",
+                paint(STRONG, &calls.to_string()),
+                self.seconds,
+                paint(STRONG, &format!("{rate:.0}"))
+            ))?;
+            output.line(&format!(
+                "min {min:.3} ms   median {median:.3} ms   p99 {p99:.3} ms   max {max:.3} ms"
+            ))?;
+            output.line(&paint(
+                DIM,
+                &format!("{} bytes sent, {} received", self.sent, self.received),
+            ))?;
+        }
+        match self.faults {
+            0 => Ok(()),
+            faults => Err(Failure::violation(format!(
+                "the peer answered {faults} of {calls} calls with a fault"
+            ))),
+        }
+    }
+}

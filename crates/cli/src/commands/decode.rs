@@ -1,0 +1,74 @@
+//! `bsoap decode`: a message to JSON.
+
+use bsoap_codec::{DecodeOptions, Decoder, View};
+use serde_json::json;
+
+use crate::error::Failure;
+use crate::input::{self, WsdlArguments};
+use crate::message::{self, Direction};
+use crate::output::Output;
+use crate::style::{DIM, paint};
+
+/// Turn a message into JSON
+///
+/// The operation is found from the first element in the Body. Arguments of a wrapped operation are the children of its
+/// wrapper, of a bare or rpc one its parts by name; header blocks are under `@headers`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    wsdl: WsdlArguments,
+    /// The message; `-` is standard input
+    #[arg(default_value = "-")]
+    message: String,
+    /// Take the message as an answer, should it also be a request
+    #[arg(long)]
+    response: bool,
+    /// One line with the operation, the direction and the value
+    #[arg(long)]
+    json: bool,
+}
+
+/// Decodes a message.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut output = Output::new(arguments.json);
+    let definitions = arguments.wsdl.load()?;
+    let text = input::bytes(&arguments.message)?;
+    let name = input::name(&arguments.message);
+    let prefer = arguments.response.then_some(Direction::Response);
+    let found = message::find(&definitions, &text, prefer)
+        .map_err(|problem| Failure::input(format!("{name}: {problem}")))?;
+    let record = Decoder::new(definitions.plan().clone(), DecodeOptions::default())
+        .decode(found.root, &text)
+        .map_err(|error| {
+            let (line, column) = input::line_and_column(&text, error.offset());
+            Failure::input(format!(
+                "{name}:{line}:{column}: the message is not what the WSDL says"
+            ))
+            .because(error)
+        })?;
+    let value = match (&found.target, found.direction) {
+        (Some(target), Direction::Request) => target.request_value(&record),
+        (Some(target), _) => target.response_value(&record),
+        (None, _) => View::of(&record)
+            .to_value()
+            .map_err(|error| Failure::input(name).because(error))?,
+    };
+    let operation = found
+        .target
+        .as_ref()
+        .map(|target| target.operation().name.as_str());
+    if output.is_json() {
+        return output.json(
+            &json!({"operation": operation, "direction": found.direction.name(), "value": value}),
+        );
+    }
+    output.note(&paint(
+        DIM,
+        &format!(
+            "{} {}",
+            operation.unwrap_or_default(),
+            found.direction.name()
+        ),
+    ));
+    output.pretty_json(&value)
+}

@@ -1,0 +1,118 @@
+//! `bsoap encode`: JSON or pairs to a message.
+
+use bsoap_codec::encode;
+use bsoap_protocol::Target;
+use bsoap_schema::{Definitions, SoapVersion};
+use serde_json::json;
+
+use crate::error::Failure;
+use crate::input::{self, WsdlArguments};
+use crate::output::Output;
+use crate::{commands::describe, pairs};
+
+/// Write the message of an operation
+///
+/// Arguments of a wrapped operation are the children of its wrapper, of a bare or rpc one its parts by name; header
+/// blocks are under `@headers`. Without pairs, they are read as JSON from standard input.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    wsdl: WsdlArguments,
+    /// The operation
+    operation: String,
+    /// Arguments: key=value, key=@file, key:=json; members by dots, the same key again for arrays
+    #[arg(value_name = "KEY=VALUE")]
+    pairs: Vec<String>,
+    /// Arguments as JSON; `-` is standard input. Without a file: print the message as a JSON string
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
+    json: Option<String>,
+    /// The answer, not the request
+    #[arg(long)]
+    response: bool,
+    /// The version of SOAP, where the WSDL has ports of both
+    #[arg(long, value_name = "VERSION")]
+    soap: Option<Version>,
+}
+
+/// A version of SOAP on the command line.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Version {
+    /// SOAP 1.1
+    #[value(name = "1.1")]
+    Soap11,
+    /// SOAP 1.2
+    #[value(name = "1.2")]
+    Soap12,
+}
+
+impl From<Version> for SoapVersion {
+    fn from(version: Version) -> Self {
+        match version {
+            Version::Soap11 => Self::Soap11,
+            Version::Soap12 => Self::Soap12,
+        }
+    }
+}
+
+/// Encodes a message.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut output = Output::new(arguments.json.is_some());
+    let definitions = arguments.wsdl.load()?;
+    let target = find(&definitions, arguments)?;
+    let file = match (arguments.json.as_deref(), arguments.pairs.is_empty()) {
+        (None | Some(""), true) => Some("-"),
+        (None | Some(""), false) => None,
+        (file, _) => file,
+    };
+    let value = values(file, &arguments.pairs)?;
+    let record = if arguments.response {
+        target.response(value)?
+    } else {
+        target.request(value)?.record().clone()
+    };
+    let mut text = Vec::new();
+    encode(&record, &mut text)
+        .map_err(|error| Failure::input("the message cannot be written").because(error))?;
+    if output.is_json() {
+        return output.json(
+            &json!({"operation": arguments.operation, "envelope": String::from_utf8_lossy(&text)}),
+        );
+    }
+    text.push(b'\n');
+    output.bytes(&text)
+}
+
+/// Arguments from a JSON file, if there is one, and pairs.
+pub(crate) fn values(file: Option<&str>, given: &[String]) -> Result<bsoap::Value, Failure> {
+    let mut value = match file {
+        Some(file) => input::json(file)?,
+        None => serde_json::Value::Null,
+    };
+    pairs::add(given, &mut value)?;
+    Ok(bsoap::Value::from_json(value))
+}
+
+fn find(definitions: &Definitions, arguments: &Arguments) -> Result<Target, Failure> {
+    let name = &arguments.operation;
+    let version = arguments.soap.map(SoapVersion::from);
+    let fits = |found: SoapVersion| version.is_none_or(|wanted| wanted == found);
+    let ports = definitions
+        .ports()
+        .filter(|(_, port)| fits(port.binding.version));
+    let found = ports
+        .filter_map(|(_, port)| Some((&port.binding, port.binding.operation(name)?)))
+        .next();
+    let Some((binding, operation)) = found else {
+        return Err(Failure::usage(format!(
+            "{} has no operation {name}; it has {}",
+            arguments.wsdl.wsdl,
+            describe::known(definitions)
+        )));
+    };
+    if arguments.response && operation.output.is_none() {
+        return Err(Failure::usage(format!(
+            "{name} is one-way: it has no answer"
+        )));
+    }
+    Ok(Target::new(definitions.plan(), binding, name)?)
+}

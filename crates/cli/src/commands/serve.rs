@@ -1,0 +1,265 @@
+//! `bsoap serve`: a service without code.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bsoap::{Message, Object, Record, Service, Value};
+use bsoap_protocol::{Fault, Target};
+use bsoap_schema::Definitions;
+use serde_json::json;
+
+use crate::error::Failure;
+use crate::input::{self, WsdlArguments};
+use crate::output::Output;
+use crate::sample::sample;
+use crate::style::{BAD, DIM, GOOD, STRONG, paint};
+
+/// Serve a WSDL without code, until interrupted
+///
+/// Every operation of every port is answered: with OPERATION.json from --answers if it is there, otherwise with a sample
+/// made from the schema. The WSDL is published under ?wsdl.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    wsdl: WsdlArguments,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
+    listen: String,
+    /// Answers by operation: DIR/OPERATION.json, read anew for every request
+    #[arg(long, value_name = "DIR", conflicts_with = "echo")]
+    answers: Option<PathBuf>,
+    /// Answer with the request's parts, where the answer has parts of that name, or of that type
+    #[arg(long)]
+    echo: bool,
+    /// Only the service of this name
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+    /// A line of JSON for each request
+    #[arg(long)]
+    json: bool,
+}
+
+/// How answers are made.
+#[derive(Clone, Debug)]
+enum Answers {
+    Sample,
+    Echo,
+    Folder(PathBuf),
+}
+
+/// Serves a WSDL.
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let definitions = arguments.wsdl.load()?;
+    let answers = match &arguments.answers {
+        Some(folder) if !folder.is_dir() => {
+            return Err(Failure::input(format!(
+                "{} is not a folder",
+                folder.display()
+            )));
+        }
+        Some(folder) => Answers::Folder(folder.clone()),
+        None if arguments.echo => Answers::Echo,
+        None => Answers::Sample,
+    };
+    if let Answers::Folder(folder) = &answers {
+        check_folder(folder, &definitions)?;
+    }
+    let log = Arc::new(Log {
+        json: arguments.json,
+        requests: AtomicU64::new(0),
+    });
+    let handler = {
+        let (answers, log) = (answers.clone(), Arc::clone(&log));
+        move |message: Message| {
+            let answer = answer(&answers, &message);
+            log.request(&message, &answer);
+            async move { answer.map_err(|failure| Fault::receiver(failure.0)) }
+        }
+    };
+    let mut builder = Service::builder(&definitions).handle_others(handler);
+    if let Some(name) = &arguments.service {
+        builder = builder.service(name);
+    }
+    let service = builder.build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let bound = service.bind(&arguments.listen).await?;
+        log.start(&bound.urls(), &arguments.wsdl.wsdl);
+        bound
+            .run(async { drop(tokio::signal::ctrl_c().await) })
+            .await;
+        log.end();
+        Ok(())
+    })
+}
+
+/// Answers that no operation will ask for are told at once.
+fn check_folder(folder: &Path, definitions: &Definitions) -> Result<(), Failure> {
+    let failed = |error: io::Error| {
+        Failure::input(format!("{} cannot be read", folder.display())).because(error)
+    };
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let name = path
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        let is_json = path
+            .extension()
+            .is_some_and(|extension| extension == "json");
+        if is_json
+            && definitions
+                .ports()
+                .all(|(_, port)| port.binding.operation(name).is_none())
+        {
+            return Err(Failure::input(format!(
+                "{} is an answer for an operation that the WSDL does not have",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Why an answer could not be made, told to whoever serves and, as a fault, to whoever asked.
+#[derive(Debug)]
+struct Unanswerable(String);
+
+fn answer(answers: &Answers, message: &Message) -> Result<Record, Unanswerable> {
+    let target = message.target();
+    let sampled = || record(target, sampled(target));
+    match answers {
+        Answers::Sample => sampled(),
+        Answers::Echo => match echoed(target, message.value()) {
+            Some(record) => Ok(record),
+            None => sampled(),
+        },
+        Answers::Folder(folder) => {
+            let file = folder.join(format!("{}.json", target.operation().name));
+            match fs::read_to_string(&file) {
+                Ok(text) => {
+                    let file = file.display().to_string();
+                    let value = input::parse_json(&text, &file)
+                        .map_err(|failure| Unanswerable(failure.report()))?;
+                    record(target, Value::from_json(value))
+                        .map_err(|Unanswerable(problem)| Unanswerable(format!("{file}: {problem}")))
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => sampled(),
+                Err(error) => Err(Unanswerable(format!("{}: {error}", file.display()))),
+            }
+        }
+    }
+}
+
+/// The Record of an answer.
+fn record(target: &Target, value: Value) -> Result<Record, Unanswerable> {
+    target.response(value).map_err(|error| {
+        let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| {
+            error.source()
+        });
+        Unanswerable(
+            causes
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(": "),
+        )
+    })
+}
+
+/// A sample of the operation's answer.
+fn sampled(target: &Target) -> Value {
+    let Some(output) = &target.operation().output else {
+        return Value::Nil;
+    };
+    match &output.body {
+        bsoap_schema::Body::Wrapped { wrapper } | bsoap_schema::Body::Rpc { wrapper, .. } => {
+            sample(target.plan(), *wrapper)
+        }
+        body => Value::object(
+            body.parts()
+                .iter()
+                .map(|part| (part.name.clone(), sample(target.plan(), part.element))),
+        ),
+    }
+}
+
+/// An answer of the request's members: those of the same name, otherwise the only one for the only one.
+fn echoed(target: &Target, request: Value) -> Option<Record> {
+    let Value::Object(given) = request else {
+        return None;
+    };
+    let Value::Object(sampled) = sampled(target) else {
+        return record(target, Value::Object(given)).ok();
+    };
+    let named: Object = sampled
+        .iter()
+        .map(|(name, sample)| (name.to_owned(), given.get(name).unwrap_or(sample).clone()))
+        .collect();
+    let has_any = sampled.keys().any(|name| given.get(name).is_some());
+    let members: Vec<(&str, &Value)> = given
+        .iter()
+        .filter(|(name, _)| !name.starts_with('@'))
+        .collect();
+    if !has_any
+        && let ([(_, only)], [place]) = (&members[..], &sampled.keys().collect::<Vec<_>>()[..])
+    {
+        let renamed = Value::object([((*place).to_owned(), (*only).clone())]);
+        if let Ok(record) = record(target, renamed) {
+            return Some(record);
+        }
+    }
+    has_any
+        .then(|| record(target, Value::Object(named)).ok())
+        .flatten()
+}
+
+/// A line for each request.
+struct Log {
+    json: bool,
+    requests: AtomicU64,
+}
+
+impl Log {
+    fn start(&self, urls: &[String], wsdl: &str) {
+        let mut text = format!("{} {wsdl}", paint(STRONG, "serving"));
+        for url in urls {
+            let _ = write!(text, "\n  {url}  {}", paint(DIM, &format!("{url}?wsdl")));
+        }
+        if self.json {
+            let _ = Output::new(true).json(&json!({"serving": wsdl, "urls": urls}));
+        } else {
+            let _ = Output::default().line(&format!("{text}\n{}", paint(DIM, "ctrl-C ends it")));
+        }
+    }
+
+    /// Nobody reading the log is no reason not to serve.
+    fn request(&self, message: &Message, answer: &Result<Record, Unanswerable>) {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let (peer, operation) = (message.peer(), message.operation());
+        if self.json {
+            let fault = answer.as_ref().err().map(|failure| &failure.0);
+            let _ = Output::new(true).json(&json!({"request": number, "peer": peer.to_string(), "operation": operation, "fault": fault}));
+            return;
+        }
+        let end = match answer {
+            Ok(_) => paint(GOOD, "answered"),
+            Err(Unanswerable(problem)) => paint(BAD, &format!("fault: {problem}")),
+        };
+        let _ = Output::default().line(&format!(
+            "{} {peer}  {}  {end}",
+            paint(DIM, &format!("{number:>5}")),
+            paint(STRONG, operation)
+        ));
+    }
+
+    fn end(&self) {
+        let requests = self.requests.load(Ordering::Relaxed);
+        Output::default().note(&format!("{requests} requests served"));
+    }
+}

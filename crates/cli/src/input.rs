@@ -1,0 +1,121 @@
+//! What commands read: WSDLs, JSON and messages, from files or standard input. Errors name the place.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::sync::Arc;
+
+use bsoap::{Fetch, Wsdl};
+use bsoap_schema::Definitions;
+use serde_json::Value;
+
+use crate::error::Failure;
+
+/// A WSDL on the command line.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WsdlArguments {
+    /// The WSDL: a file or a URL
+    #[arg(value_name = "SERVICE.wsdl")]
+    pub(crate) wsdl: String,
+    /// Fetch over HTTP what the documents refer to
+    #[arg(long)]
+    pub(crate) fetch: bool,
+}
+
+impl WsdlArguments {
+    /// What may be fetched.
+    pub(crate) fn fetching(&self) -> Fetch {
+        if self.fetch {
+            Fetch::Anything
+        } else {
+            Fetch::AsAsked
+        }
+    }
+
+    /// Loads it.
+    pub(crate) fn load(&self) -> Result<Arc<Definitions>, Failure> {
+        Ok(Wsdl::Location(self.wsdl.clone())
+            .load(self.fetching(), &bsoap_http::ClientOptions::default())?)
+    }
+}
+
+/// Standard input is called `-`.
+const STDIN: &str = "-";
+
+/// The octets of a file, or of standard input.
+pub(crate) fn bytes(file: &str) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = if file == STDIN {
+        io::stdin().lock().read_to_end(&mut bytes).map(drop)
+    } else {
+        fs::read(file).map(|content| bytes = content)
+    };
+    read.map_err(|error| Failure::input(format!("{} cannot be read", name(file))).because(error))?;
+    Ok(bytes)
+}
+
+/// The JSON in a file, or on standard input.
+pub(crate) fn json(file: &str) -> Result<Value, Failure> {
+    let text = String::from_utf8(bytes(file)?)
+        .map_err(|error| Failure::input(format!("{} is not UTF-8", name(file))).because(error))?;
+    parse_json(&text, name(file))
+}
+
+/// JSON; errors say `file:line:column`.
+pub(crate) fn parse_json(text: &str, file: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        Failure::input(format!(
+            "{file}:{}:{}: this is not JSON",
+            error.line(),
+            error.column()
+        ))
+        .because(error)
+    })
+}
+
+/// What a file is called in messages.
+pub(crate) fn name(file: &str) -> &str {
+    if file == STDIN {
+        "standard input"
+    } else {
+        file
+    }
+}
+
+/// Line and column, both from 1, of a byte of a text; columns count characters.
+pub(crate) fn line_and_column(text: &[u8], offset: u64) -> (usize, usize) {
+    // Offsets do not count a byte order mark.
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    let before = &text[..usize::try_from(offset)
+        .unwrap_or(usize::MAX)
+        .min(text.len())];
+    let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+    let is_character_start = |byte: &&u8| **byte & 0xc0 != 0x80;
+    (
+        memchr::memchr_iter(b'\n', before).count() + 1,
+        before[line_start..]
+            .iter()
+            .filter(is_character_start)
+            .count()
+            + 1,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_count_from_one_and_in_characters() {
+        let text = "äb\ncd".as_bytes();
+        assert_eq!(
+            [0, 2, 3, 4, 99].map(|offset| line_and_column(text, offset)),
+            [(1, 1), (1, 2), (1, 3), (2, 1), (2, 3)]
+        );
+    }
+
+    #[test]
+    fn bad_json_is_told_with_its_place() {
+        let report = parse_json("{\n \"a\": }", "x.json").unwrap_err().report();
+        assert!(report.contains("x.json:2:7"), "{report}");
+    }
+}

@@ -1,0 +1,154 @@
+//! Which operation a message belongs to, and its values: what `decode` and `validate` share.
+
+use std::sync::Arc;
+
+use bsoap_codec::plan::ElementId;
+use bsoap_protocol::{Name, Peek, Target, peek, peek_body};
+use bsoap_schema::{Binding, Definitions, Message, Operation, SoapVersion};
+
+/// A message's place in a WSDL.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) direction: Direction,
+    /// The element the message must be.
+    pub(crate) root: ElementId,
+    /// The operation; `None` for a fault, which may belong to any, and for what is no Envelope.
+    pub(crate) target: Option<Target>,
+}
+
+/// Which way a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Request,
+    Response,
+    Fault,
+    /// Not an Envelope: an element of the schemas by itself.
+    Element,
+}
+
+impl Direction {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Response => "response",
+            Self::Fault => "fault",
+            Self::Element => "element",
+        }
+    }
+}
+
+/// Finds the operation from the first element in the body. Where an element is both a request and a response, it is taken as
+/// `prefer` says, otherwise as a request.
+///
+/// # Errors
+/// Why there is none, as a sentence.
+pub(crate) fn find(
+    definitions: &Definitions,
+    text: &[u8],
+    prefer: Option<Direction>,
+) -> Result<Found, String> {
+    let version = match peek(text) {
+        Peek::Envelope(version) => version,
+        Peek::ForeignEnvelope(namespace) => {
+            return Err(format!(
+                "this is an Envelope of {namespace:?}, which is no SOAP that is known here"
+            ));
+        }
+        Peek::Other(name) => return global_element(definitions, &name),
+        Peek::Nothing => return Err("this is not an XML document".into()),
+    };
+    let bindings = bindings(definitions, version);
+    if bindings.is_empty() {
+        return Err(format!(
+            "this is a message of {version}, for which the WSDL has no port"
+        ));
+    }
+    let body = peek_body(text);
+    let order = if prefer == Some(Direction::Response) {
+        [Direction::Response, Direction::Request]
+    } else {
+        [Direction::Request, Direction::Response]
+    };
+    for direction in order
+        .into_iter()
+        .filter(|direction| prefer.is_none_or(|prefer| prefer == *direction))
+    {
+        for binding in &bindings {
+            if let Some(found) = among(definitions, binding, body.as_ref(), direction) {
+                return Ok(found);
+            }
+        }
+    }
+    match body {
+        Some(name) if name.local == "Fault" => Ok(Found {
+            direction: Direction::Fault,
+            root: bindings[0].response,
+            target: None,
+        }),
+        Some(name) => Err(format!(
+            "no operation has a message with <{name}> in its Body"
+        )),
+        None => Err("no operation has a message with an empty Body".into()),
+    }
+}
+
+/// Every binding of a version, each once.
+fn bindings(definitions: &Definitions, version: SoapVersion) -> Vec<&Arc<Binding>> {
+    let mut bindings: Vec<&Arc<Binding>> = Vec::new();
+    for (_, port) in definitions.ports() {
+        if port.binding.version == version
+            && !bindings
+                .iter()
+                .any(|known| Arc::ptr_eq(known, &port.binding))
+        {
+            bindings.push(&port.binding);
+        }
+    }
+    bindings
+}
+
+fn among(
+    definitions: &Definitions,
+    binding: &Arc<Binding>,
+    body: Option<&Name>,
+    direction: Direction,
+) -> Option<Found> {
+    let plan = definitions.plan();
+    let has_that_body = |message: &Message| match (message.body.first_element(), body) {
+        (None, None) => true,
+        (Some(element), Some(name)) => {
+            let own = plan.element(element).name;
+            plan.vocabulary().local(own) == name.local
+                && plan.vocabulary().namespace(own) == name.namespace
+        }
+        _ => false,
+    };
+    let has_message = |operation: &&Operation| match direction {
+        Direction::Request => has_that_body(&operation.input),
+        _ => operation.output.as_ref().is_some_and(has_that_body),
+    };
+    let operation = binding.operations.iter().find(has_message)?;
+    let root = if direction == Direction::Request {
+        binding.request
+    } else {
+        binding.response
+    };
+    Some(Found {
+        direction,
+        root,
+        target: Target::new(plan, binding, &operation.name).ok(),
+    })
+}
+
+fn global_element(definitions: &Definitions, name: &Name) -> Result<Found, String> {
+    match definitions.element(&name.namespace, &name.local) {
+        Some(root) => Ok(Found {
+            direction: Direction::Element,
+            root,
+            target: None,
+        }),
+        None => Err(format!(
+            "<{name}> is neither an Envelope nor an element of the WSDL's schemas"
+        )),
+    }
+}

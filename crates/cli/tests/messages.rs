@@ -1,0 +1,186 @@
+//! `describe`, `encode`, `decode`, `validate`: what the command says about messages, without a network.
+
+mod common;
+
+use common::{mesh, run, run_with};
+use serde_json::json;
+
+#[test]
+fn describe_shows_every_operation_with_its_signature() {
+    let ran = run(&["describe", &mesh()]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    for word in [
+        "service",
+        "Mesh",
+        "SOAP 1.1",
+        "jacobiStep(rows: xsd:int, columns: xsd:int, field: ",
+    ] {
+        assert!(ran.out.contains(word), "{word} is not in\n{}", ran.out);
+    }
+    assert!(!ran.out.contains('\u{1b}'), "colours where no terminal is");
+}
+
+#[test]
+fn describe_as_json_lists_services_ports_and_operations() {
+    let page = run(&["describe", &mesh(), "--json"]).json();
+    let operations = page["services"][0]["ports"][0]["operations"]
+        .as_array()
+        .unwrap()
+        .clone();
+    assert!(
+        operations
+            .iter()
+            .any(|operation| operation["name"] == "sumDoubles" && operation["oneWay"] == false)
+    );
+}
+
+#[test]
+fn describe_expands_one_operation_and_names_those_there_are() {
+    let ran = run(&["describe", &mesh(), "jacobiStep"]);
+    assert!(
+        ran.out.contains("request")
+            && ran.out.contains("residual")
+            && !ran.out.contains("echoInts("),
+        "{}",
+        ran.out
+    );
+    let ran = run(&["describe", &mesh(), "jacobi"]);
+    assert_eq!(ran.code, 2);
+    assert!(
+        ran.err.contains("no operation jacobi") && ran.err.contains("jacobiStep"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn what_is_encoded_decodes_to_the_same() {
+    let value = json!({"rows": 1, "columns": 3, "field": {"item": [0.1, -2.5e-300, 1e22]}});
+    let encoded = run_with(&["encode", &mesh(), "jacobiStep"], &value.to_string());
+    assert_eq!(encoded.code, 0, "{encoded:?}");
+    assert!(encoded.out.contains("<item>0.1</item>"), "{}", encoded.out);
+    let decoded = run_with(&["decode", &mesh(), "--json"], &encoded.out).json();
+    assert_eq!(
+        decoded,
+        json!({"operation": "jacobiStep", "direction": "request", "value": value})
+    );
+}
+
+#[test]
+fn pairs_make_the_same_message_as_json() {
+    let pairs = run(&[
+        "encode",
+        &mesh(),
+        "sumInts",
+        "values.item=1",
+        "values.item=2",
+    ]);
+    let json = run_with(
+        &["encode", &mesh(), "sumInts", "--json", "-"],
+        r#"{"values": {"item": [1, 2]}}"#,
+    )
+    .json();
+    assert_eq!(pairs.out.trim(), json["envelope"].as_str().unwrap());
+}
+
+#[test]
+fn answers_are_encoded_and_decoded_too() {
+    let encoded = run(&[
+        "encode",
+        &mesh(),
+        "sumInts",
+        "--response",
+        "sum=9007199254740993",
+    ]);
+    let decoded = run_with(&["decode", &mesh(), "--json"], &encoded.out).json();
+    assert_eq!(decoded["direction"], "response");
+    assert_eq!(decoded["value"], json!({"sum": 9007199254740993i64}));
+}
+
+#[test]
+fn bad_arguments_are_told_with_path_and_expectation() {
+    let ran = run(&["encode", &mesh(), "sumInts", "values.item=12,5"]);
+    assert_eq!(ran.code, 3);
+    assert!(
+        ran.err.contains("12,5") && ran.err.contains("item"),
+        "{}",
+        ran.err
+    );
+    let ran = run(&["encode", &mesh(), "sumInts", "values"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    let ran = run_with(&["encode", &mesh(), "sumInts"], "{\"values\":\n 1,}");
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("standard input:2:4"), "{}", ran.err);
+}
+
+#[test]
+fn a_valid_message_is_valid_and_every_violation_is_told_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let (good, bad) = (
+        folder.path().join("good.xml"),
+        folder.path().join("bad.xml"),
+    );
+    std::fs::write(
+        &good,
+        run(&["encode", &mesh(), "sumInts", "values.item=1"]).out,
+    )
+    .unwrap();
+    let envelope = "<e:Envelope xmlns:e='http://schemas.xmlsoap.org/soap/envelope/'><e:Body>\n<m:sumInts xmlns:m='urn:bsoap:mesh'><values>\n\
+                    <item>1</item>\n<item>x</item>\n<item>99999999999</item></values></m:sumInts></e:Body></e:Envelope>";
+    std::fs::write(&bad, envelope).unwrap();
+    let (good, bad) = (good.display().to_string(), bad.display().to_string());
+    assert_eq!(run(&["validate", &mesh(), &good]).code, 0);
+    let ran = run(&["validate", &mesh(), &good, &bad]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(ran.out.contains(&format!("{good}: valid")), "{}", ran.out);
+    assert!(
+        ran.out.contains(&format!("{bad}:4:")) && ran.out.contains(&format!("{bad}:5:")),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("item[2]"), "{}", ran.out);
+    let ran = run(&["validate", &mesh(), &bad, "--json"]);
+    let line: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(line["violations"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn what_is_no_message_is_told_as_such() {
+    for (text, problem) in [
+        ("{}", "not an XML document"),
+        ("<a/>", "neither an Envelope nor"),
+        ("<e:Envelope xmlns:e='urn:x'/>", "no SOAP that is known"),
+    ] {
+        let ran = run_with(&["decode", &mesh()], text);
+        assert_eq!(ran.code, 3);
+        assert!(ran.err.contains(problem), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_wsdl_that_is_missing_or_broken_is_bad_input_with_its_place() {
+    let ran = run(&["describe", "no/such.wsdl"]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("no/such.wsdl"), "{}", ran.err);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("broken.wsdl");
+    std::fs::write(&file, "<wsdl:definitions xmlns:wsdl='http://schemas.xmlsoap.org/wsdl/'>\n  <wsdl:types>\n</wsdl:definitions>").unwrap();
+    let ran = run(&["describe", &file.display().to_string()]);
+    assert_eq!(ran.code, 3);
+    assert!(ran.err.contains("broken.wsdl:3:"), "{}", ran.err);
+}
+
+#[test]
+fn help_tells_the_exit_codes_and_completions_name_the_commands() {
+    let help = run(&["--help"]);
+    assert!(
+        help.out.contains("Exit codes") && help.out.contains("validate"),
+        "{}",
+        help.out
+    );
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run(&["completions", shell]);
+        assert!(script.code == 0 && script.out.contains("describe"));
+    }
+    assert_eq!(run(&["no-such-command"]).code, 2);
+}
