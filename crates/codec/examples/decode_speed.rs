@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release -p bsoap-codec --example decode_speed [rounds] [case]`
 
+#![allow(clippy::print_stdout)] // its output is what it is for
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -428,7 +430,6 @@ fn measure(case: &Case, rounds: usize) {
     );
 }
 
-#[allow(clippy::print_stdout)]
 fn main() {
     let rounds = std::env::args()
         .nth(1)

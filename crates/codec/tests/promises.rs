@@ -2,13 +2,10 @@
 
 mod common;
 
-use std::sync::Arc;
-
-use bsoap_codec::decode::{DecodeOptions, Decoder, Error, ErrorKind, Fast, Unknown, Validation};
-use bsoap_codec::plan::ElementId;
-use bsoap_codec::{Index, Plan, Record};
+use bsoap_codec::decode::{DecodeOptions, Unknown, Validation};
 use common::message::{Style, message};
 use common::random::{self, Random};
+use common::roads::Roads;
 use proptest::prelude::*;
 
 fn options(seed: u64) -> DecodeOptions {
@@ -28,32 +25,6 @@ fn style(random: &mut Random) -> Style {
         noise: [0, 0, 1, 5, 30][random.below(5)],
         size: [10, 50, 300][random.below(3)],
     }
-}
-
-type Outcome = Result<(Record, Index), Error>;
-
-fn decode(decoder: &mut Decoder, plan: &Arc<Plan>, root: ElementId, text: &[u8]) -> Outcome {
-    let (mut record, mut index) = (Record::new(plan.clone(), root), Index::new());
-    decoder.decode_into(root, text, &mut record, Some(&mut index))?;
-    Ok((record, index))
-}
-
-/// The same message fed in random pieces.
-fn feed(
-    decoder: &mut Decoder,
-    root: ElementId,
-    text: &[u8],
-    random: &mut Random,
-) -> Result<Record, Error> {
-    decoder.begin(root);
-    let largest = [1, 3, 20, 200][random.below(4)];
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at((1 + random.below(largest)).min(rest.len()));
-        decoder.feed(piece)?;
-        rest = after;
-    }
-    decoder.finish()
 }
 
 /// Changes a few bytes.
@@ -85,25 +56,11 @@ fn mutate(text: &str, random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// What is not well-formed may be told in other words if less of it was there to be seen.
-fn same(one: &Result<Record, Error>, other: &Result<Record, Error>) -> bool {
-    let is_xml = |error: &Error| matches!(error.kind(), ErrorKind::Xml(_));
-    match (one, other) {
-        (Err(one), Err(other)) => one == other || is_xml(one) || is_xml(other),
-        _ => one == other,
-    }
-}
-
 /// One stream of messages on every road: all must agree.
 fn agree(seed: u64, broken: bool) -> Result<usize, TestCaseError> {
     let mut random = Random::new(seed ^ 0xabcd);
     let (plan, root) = random::plan(seed / 4);
-    let options = options(seed);
-    let mut slow_options = options;
-    slow_options.fast = Fast::Off;
-    let mut fast = Decoder::new(plan.clone(), options);
-    let mut slow = Decoder::new(plan.clone(), slow_options);
-    let mut chunked = Decoder::new(plan.clone(), options);
+    let mut roads = Roads::new(&plan, root, options(seed));
     let mut style = style(&mut random);
     let mut valid = 0;
     for _ in 0..6 {
@@ -116,38 +73,11 @@ fn agree(seed: u64, broken: bool) -> Result<usize, TestCaseError> {
         } else {
             text.into_bytes()
         };
-        let shown = String::from_utf8_lossy(&bytes).into_owned();
-        let expected = decode(&mut slow, &plan, root, &bytes);
-        let found = decode(&mut fast, &plan, root, &bytes);
-        prop_assert_eq!(
-            &found,
-            &expected,
-            "fast and general road, seed {}: {}",
-            seed,
-            &shown
-        );
-        let fed = feed(&mut chunked, root, &bytes, &mut random);
-        let expected = expected.map(|(record, _)| record);
-        prop_assert!(
-            same(&fed, &expected),
-            "in pieces, seed {}: {:?} {:?} {}",
-            seed,
-            &fed,
-            &expected,
-            &shown
-        );
-        valid += usize::from(expected.is_ok());
-        // Whatever is said of it, validating ends and does not contradict.
-        let violations = slow.validate(root, &bytes);
-        prop_assert_eq!(
-            violations.is_empty(),
-            expected.is_ok(),
-            "{:?} {:?}",
-            violations,
-            expected
-        );
-        if let Err(error) = &expected {
-            prop_assert_eq!(&violations[0], error);
+        match roads.agree(&bytes, &mut random) {
+            Ok(is_valid) => valid += usize::from(is_valid),
+            Err(difference) => {
+                return Err(TestCaseError::fail(format!("seed {seed}: {difference}")));
+            }
         }
     }
     Ok(valid)

@@ -3,4 +3,5 @@
 
 pub mod message;
 pub mod random;
+pub mod roads;
 pub mod schema;

@@ -1,0 +1,90 @@
+//! Every road to a Record, side by side: all must agree, message after message.
+
+use std::sync::Arc;
+
+use bsoap_codec::decode::{DecodeOptions, Decoder, Error, ErrorKind, Fast};
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{Index, Plan, Record};
+
+use super::random::Random;
+
+type Outcome = Result<(Record, Index), Error>;
+
+fn decode(decoder: &mut Decoder, plan: &Arc<Plan>, root: ElementId, text: &[u8]) -> Outcome {
+    let (mut record, mut index) = (Record::new(plan.clone(), root), Index::new());
+    decoder.decode_into(root, text, &mut record, Some(&mut index))?;
+    Ok((record, index))
+}
+
+/// The same message fed in random pieces.
+fn feed(
+    decoder: &mut Decoder,
+    root: ElementId,
+    text: &[u8],
+    random: &mut Random,
+) -> Result<Record, Error> {
+    decoder.begin(root);
+    let largest = [1, 3, 20, 200][random.below(4)];
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at((1 + random.below(largest)).min(rest.len()));
+        decoder.feed(piece)?;
+        rest = after;
+    }
+    decoder.finish()
+}
+
+/// What is not well-formed may be told in other words if less of it was there to be seen.
+fn same(one: &Result<Record, Error>, other: &Result<Record, Error>) -> bool {
+    let is_xml = |error: &Error| matches!(error.kind(), ErrorKind::Xml(_));
+    match (one, other) {
+        (Err(one), Err(other)) => one == other || is_xml(one) || is_xml(other),
+        _ => one == other,
+    }
+}
+
+/// Decoders of one stream.
+pub struct Roads {
+    plan: Arc<Plan>,
+    root: ElementId,
+    fast: Decoder,
+    slow: Decoder,
+    chunked: Decoder,
+}
+
+impl Roads {
+    pub fn new(plan: &Arc<Plan>, root: ElementId, options: DecodeOptions) -> Self {
+        let mut general = options;
+        general.fast = Fast::Off;
+        Self {
+            plan: plan.clone(),
+            root,
+            fast: Decoder::new(plan.clone(), options),
+            slow: Decoder::new(plan.clone(), general),
+            chunked: Decoder::new(plan.clone(), options),
+        }
+    }
+
+    /// Decodes the next message of the stream on every road. `Err` tells where they part.
+    pub fn agree(&mut self, message: &[u8], random: &mut Random) -> Result<bool, String> {
+        let shown = String::from_utf8_lossy(message);
+        let expected = decode(&mut self.slow, &self.plan, self.root, message);
+        let found = decode(&mut self.fast, &self.plan, self.root, message);
+        if found != expected {
+            return Err(format!("fast {found:?}\ngeneral {expected:?}\n{shown}"));
+        }
+        let expected = expected.map(|(record, _)| record);
+        let fed = feed(&mut self.chunked, self.root, message, random);
+        if !same(&fed, &expected) {
+            return Err(format!("in pieces {fed:?}\nin one {expected:?}\n{shown}"));
+        }
+        // Whatever is said of it, validating ends and does not contradict.
+        let violations = self.slow.validate(self.root, message);
+        if violations.first() != expected.as_ref().err() {
+            return Err(format!(
+                "validating {violations:?}\ndecoding {expected:?}\n{shown}"
+            ));
+        }
+        Ok(expected.is_ok())
+    }
+}

@@ -1,0 +1,41 @@
+//! Whatever the Plan and whatever the message: every road to a Record ends, without a panic, at the same Record or error.
+//!
+//! The input is a seed, which gives a Plan and a message of it, and a list of edits: place, length, byte.
+
+#![no_main]
+
+#[path = "../../crates/codec/tests/common/mod.rs"]
+mod common;
+
+use bsoap_codec::decode::{DecodeOptions, Unknown, Validation};
+use common::message::{Style, message};
+use common::random::{self, Random};
+use common::roads::Roads;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let Some((seed, edits)) = input.split_first_chunk::<8>() else { return };
+    let seed = u64::from_le_bytes(*seed);
+    let mut random = Random::new(seed);
+    let (plan, root) = random::plan(seed >> 8);
+    let mut options = DecodeOptions::default();
+    if seed & 1 != 0 {
+        options.validation = Validation::Full;
+    }
+    if seed & 2 != 0 {
+        options.unknown_elements = Unknown::Skip;
+    }
+    let style = Style { gap: if seed & 4 != 0 { "\n  " } else { "" }, noise: 2, size: 40 };
+    let mut roads = Roads::new(&plan, root, options);
+    for edited in [false, true, false] {
+        let mut bytes = message(&plan, root, &mut random, style).into_bytes();
+        for edit in edits.chunks_exact(4).take(if edited { 16 } else { 0 }) {
+            let at = usize::from(u16::from_le_bytes([edit[0], edit[1]])) % (bytes.len() + 1);
+            let end = (at + usize::from(edit[2] % 32)).min(bytes.len());
+            bytes.splice(at..end, (edit[3] != 0).then_some(edit[3]));
+        }
+        if let Err(difference) = roads.agree(&bytes, &mut random) {
+            panic!("{difference}");
+        }
+    }
+});
