@@ -37,6 +37,9 @@ pub struct BuildOptions<'t> {
     /// A value of a Rust type for one element: where that element comes, it is packed and the
     /// `Value` there is not looked at.
     pub typed: Option<(ElementId, &'t dyn Pack)>,
+    /// The same with a `Value` that lies elsewhere: it need not be moved or copied into the one around it.
+    /// Only where that element comes first; inside it, it is an element like others.
+    pub lent: Option<(ElementId, &'t Value)>,
 }
 
 /// Makes a Record of a value.
@@ -163,6 +166,13 @@ impl<'p> Builder<'p> {
             self.present(id, element.ty, presence);
             return self.packed(id, pack);
         }
+        let value = match self.options.lent {
+            Some((lent, value)) if lent == id => {
+                self.options.lent = None;
+                Cow::Borrowed(value)
+            }
+            _ => value,
+        };
         if value.is_array() && !self.is_list(element.ty) {
             return Err(
                 BuildErrorKind::mismatch(error::type_label(self.plan, element.ty), &value).into(),
