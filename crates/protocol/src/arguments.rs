@@ -8,12 +8,117 @@
 //!
 //! Header blocks go beside them under `@headers`: declared ones by the name of their part, others as XML under `#any`.
 
+use std::fmt;
+use std::sync::Arc;
+
 use bsoap_codec::plan::{Content, ElementId, Plan, Term, TypeId};
-use bsoap_codec::{Object, Value};
+use bsoap_codec::{BuildError, BuildOptions, Object, Pack, Record, Value, build_with};
 use bsoap_schema::{Body, Message, Part, SoapVersion};
 
 /// The member of arguments that holds header blocks.
 pub const HEADERS: &str = "@headers";
+
+/// What a message is made of: header blocks, and a body as a [`Value`] (lent or given) or a packed Rust value.
+///
+/// ```
+/// use bsoap_codec::{Object, Value};
+/// use bsoap_protocol::Contents;
+///
+/// let value = Value::object([("a", Value::from(1))]);
+/// let lent: Contents = (&value).into();
+/// let with_headers = Contents::from(&value).with_headers(Object::new());
+/// ```
+#[derive(Clone)]
+pub struct Contents<'c> {
+    headers: Option<Object>,
+    body: Inner<'c>,
+}
+
+#[derive(Clone)]
+enum Inner<'c> {
+    Value(Value),
+    Lent(&'c Value),
+    Packed(&'c dyn Pack),
+}
+
+impl<'c> Contents<'c> {
+    /// A Rust value for the wrapper, or for the only part.
+    pub fn packed(pack: &'c dyn Pack) -> Self {
+        Self {
+            headers: None,
+            body: Inner::Packed(pack),
+        }
+    }
+
+    /// The same with these header blocks: declared ones by the name of their part, others as XML under `#any`.
+    #[must_use]
+    pub fn with_headers(mut self, headers: Object) -> Self {
+        self.headers = (!headers.is_empty()).then_some(headers);
+        self
+    }
+}
+
+impl From<Value> for Contents<'_> {
+    fn from(value: Value) -> Self {
+        Self {
+            headers: None,
+            body: Inner::Value(value),
+        }
+    }
+}
+
+impl<'c> From<&'c Value> for Contents<'c> {
+    fn from(value: &'c Value) -> Self {
+        Self {
+            headers: None,
+            body: Inner::Lent(value),
+        }
+    }
+}
+
+impl fmt::Debug for Contents<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Contents")
+            .field("headers", &self.headers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An Envelope to build.
+pub(crate) struct Wrapped<'c> {
+    envelope: Value,
+    elsewhere: Elsewhere<'c>,
+}
+
+/// What is not in the Envelope's Value.
+enum Elsewhere<'c> {
+    Nothing,
+    Value(ElementId, &'c Value),
+    Packed(ElementId, &'c dyn Pack),
+}
+
+impl Wrapped<'_> {
+    /// The Record of the Envelope `root`.
+    pub(crate) fn build(&self, plan: &Arc<Plan>, root: ElementId) -> Result<Record, BuildError> {
+        let mut options = BuildOptions::default();
+        match self.elsewhere {
+            Elsewhere::Nothing => {}
+            Elsewhere::Value(element, value) => options.lent = Some((element, value)),
+            Elsewhere::Packed(element, pack) => options.typed = Some((element, pack)),
+        }
+        build_with(plan, root, &self.envelope, &options)
+    }
+}
+
+/// Whether the arguments are the content of one element.
+fn is_wrapped(message: &Message) -> bool {
+    matches!(message.body, Body::Wrapped { .. } | Body::Rpc { .. })
+}
+
+/// Whether arguments are more, or less, than the wrapper's content.
+fn is_special(value: &Value) -> bool {
+    value.is_nil() || value.get(HEADERS).is_some()
+}
 
 /// The two parts of an Envelope, as the Plan describes them.
 #[derive(Clone, Copy, Debug)]
@@ -78,18 +183,37 @@ impl<'p> Sections<'p> {
             .to_owned()
     }
 
-    /// The Value of an Envelope for these arguments.
-    pub(crate) fn wrap(&self, message: &Message, mut arguments: Value) -> Value {
-        let headers = match &mut arguments {
-            Value::Object(members) => members.remove(HEADERS),
+    /// The Value of an Envelope for these contents, and what the builder finds elsewhere.
+    pub(crate) fn wrap<'c>(&self, message: &Message, contents: Contents<'c>) -> Wrapped<'c> {
+        let Contents { headers, mut body } = contents;
+        let mut envelope = Object::new();
+        let inside = match &mut body {
+            Inner::Value(Value::Object(members)) if headers.is_none() => members.remove(HEADERS),
             _ => None,
         };
-        let mut envelope = Object::new();
-        if let Some(headers) = headers {
+        if let Some(headers) = headers.map(Value::Object).or(inside) {
             envelope.insert("Header", self.wrap_headers(message, headers));
         }
-        envelope.insert("Body", self.wrap_body(message, arguments));
-        envelope.into()
+        // Stands for what lies elsewhere.
+        let placeholder = || Value::Object(Object::new());
+        let (body, elsewhere) = match (body, message.body.first_element()) {
+            (Inner::Value(value), _) => (self.wrap_body(message, value), Elsewhere::Nothing),
+            (Inner::Lent(value), Some(wrapper)) if is_wrapped(message) && !is_special(value) => (
+                Value::object([(self.body_key(wrapper), placeholder())]),
+                Elsewhere::Value(wrapper, value),
+            ),
+            (Inner::Lent(value), _) => return self.wrap(message, value.clone().into()),
+            (Inner::Packed(pack), Some(element)) => (
+                Value::object([(self.body_key(element), placeholder())]),
+                Elsewhere::Packed(element, pack),
+            ),
+            (Inner::Packed(_), None) => (placeholder(), Elsewhere::Nothing),
+        };
+        envelope.insert("Body", body);
+        Wrapped {
+            envelope: envelope.into(),
+            elsewhere,
+        }
     }
 
     fn wrap_headers(&self, message: &Message, headers: Value) -> Value {

@@ -31,6 +31,16 @@ pub enum ErrorKind {
         /// The operation.
         operation: String,
     },
+    /// The message is not of the Rust type asked for; the source says why.
+    Type {
+        /// The operation.
+        operation: String,
+    },
+    /// There is no answer to a one-way message.
+    OneWay {
+        /// The operation.
+        operation: String,
+    },
     /// The message cannot be written; the source says where.
     Unwritable {
         /// The operation.
@@ -63,11 +73,6 @@ pub enum ErrorKind {
         operation: String,
         /// What is in its Body.
         found: String,
-    },
-    /// An answer was to be made for an operation that has none.
-    OneWay {
-        /// The operation.
-        operation: String,
     },
     /// The reply is empty, though the operation has an answer.
     NoReply {
@@ -107,8 +112,9 @@ impl Error {
         match self.0.kind {
             ErrorKind::UnknownOperation { .. }
             | ErrorKind::Arguments { .. }
-            | ErrorKind::Unwritable { .. }
-            | ErrorKind::OneWay { .. } => Blame::Caller,
+            | ErrorKind::OneWay { .. }
+            | ErrorKind::Type { .. }
+            | ErrorKind::Unwritable { .. } => Blame::Caller,
             _ => Blame::Peer,
         }
     }
@@ -125,6 +131,12 @@ impl fmt::Display for Error {
                 )
             }
             ErrorKind::Arguments { operation } => write!(f, "the arguments do not fit {operation}"),
+            ErrorKind::Type { operation } => {
+                write!(f, "a message of {operation} is not of the type asked for")
+            }
+            ErrorKind::OneWay { operation } => {
+                write!(f, "{operation} is one-way: it has no answer")
+            }
             ErrorKind::Unwritable { operation } => {
                 write!(f, "a message of {operation} cannot be written")
             }
@@ -153,9 +165,6 @@ impl fmt::Display for Error {
                     f,
                     "the reply to {operation} holds {found}, which is not its answer"
                 )
-            }
-            ErrorKind::OneWay { operation } => {
-                write!(f, "{operation} is one-way: it has no answer")
             }
             ErrorKind::NoReply { operation, status } => {
                 write!(f, "the reply to {operation} is empty (status {status})")

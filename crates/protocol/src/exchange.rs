@@ -10,14 +10,14 @@
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan};
-use bsoap_codec::{Record, Value, View};
-use bsoap_schema::{Binding, Operation};
+use bsoap_codec::{Object, PackError, Record, Unpack, Value, View};
+use bsoap_schema::{Binding, Message, Operation, SoapVersion};
 
+use crate::arguments::{Contents, Sections};
 use crate::{Error, ErrorKind};
 
 pub(crate) mod client;
 pub(crate) mod server;
-mod values;
 
 /// An operation of a binding, with the Plan of its messages.
 #[derive(Clone, Debug)]
@@ -65,10 +65,106 @@ impl Target {
         &self.binding
     }
 
+    /// The version of SOAP it speaks.
+    pub fn version(&self) -> SoapVersion {
+        self.binding.version
+    }
+
     /// The Plan of its messages.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
+
+    /// The arguments in a request: the children of a wrapper, otherwise the parts by name; header blocks under
+    /// `@headers`. They are nil if elements nest deeper than values do ([`bsoap_codec::MAX_DEPTH`]).
+    pub fn request_value(&self, record: &Record) -> Value {
+        self.sections(Direction::Request)
+            .unwrap(&self.operation().input, value_of(&View::of(record)))
+    }
+
+    /// The Record of a response Envelope with these contents.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Arguments`] if they do not fit, [`ErrorKind::OneWay`] if there is no response.
+    pub fn response<'c>(&self, contents: impl Into<Contents<'c>>) -> Result<Record, Error> {
+        self.record(Direction::Response, contents.into())
+    }
+
+    /// The result in a response; nil if the operation is one-way.
+    pub fn response_value(&self, record: &Record) -> Value {
+        match &self.operation().output {
+            Some(output) => self
+                .sections(Direction::Response)
+                .unwrap(output, value_of(&View::of(record))),
+            None => Value::Nil,
+        }
+    }
+
+    /// The header blocks of a message: declared ones by the name of their part, others as XML under `#any`.
+    fn headers(&self, direction: Direction, record: &Record) -> Object {
+        match (self.message(direction), View::of(record).child("Header")) {
+            (Some(message), Some(header)) => self
+                .sections(direction)
+                .unwrap_headers(message, value_of(&header)),
+            _ => Object::new(),
+        }
+    }
+
+    /// The Record of a message with these contents.
+    fn record(&self, direction: Direction, contents: Contents<'_>) -> Result<Record, Error> {
+        let message = self
+            .message(direction)
+            .ok_or_else(|| self.error(|operation| ErrorKind::OneWay { operation }))?;
+        let wrapped = self.sections(direction).wrap(message, contents);
+        wrapped
+            .build(&self.plan, self.root(direction))
+            .map_err(|source| {
+                self.error(|operation| ErrorKind::Arguments { operation })
+                    .because(source)
+            })
+    }
+
+    /// The Rust value in a message: the wrapper's, or the only part's.
+    fn unpack<T: Unpack>(&self, record: &Record) -> Result<T, Error> {
+        let unpacked = match body_child(record) {
+            Some(child) => child.unpack(),
+            None => Err(PackError::Misfit),
+        };
+        unpacked.map_err(|source| {
+            self.error(|operation| ErrorKind::Type { operation })
+                .because(source)
+        })
+    }
+
+    fn message(&self, direction: Direction) -> Option<&Message> {
+        match direction {
+            Direction::Request => Some(&self.operation().input),
+            Direction::Response => self.operation().output.as_ref(),
+        }
+    }
+
+    fn sections(&self, direction: Direction) -> Sections<'_> {
+        Sections::of(&self.plan, self.root(direction))
+    }
+
+    /// The Envelope of a direction.
+    fn root(&self, direction: Direction) -> ElementId {
+        match direction {
+            Direction::Request => self.binding.request,
+            Direction::Response => self.binding.response,
+        }
+    }
+
+    fn error(&self, kind: impl FnOnce(String) -> ErrorKind) -> Error {
+        Error::new(kind(self.operation().name.clone()))
+    }
+}
+
+/// Which way a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Request,
+    Response,
 }
 
 /// What stands first in the Body of a message.

@@ -1,6 +1,6 @@
 //! SOAP 1.1 and 1.2 without I/O: bytes of a message go in, the next step comes out.
 //!
-//! An [exchange](exchange) is a type for each step, so that a wrong order does not compile. The client's side is
+//! An [`exchange`] is a type for each step, so that a wrong order does not compile. The client's side is
 //! [`Target`] → [`Request`] → [`AwaitingReply`] → [`Reply`], the server's [`Endpoint`] → [`Received`] and
 //! [`AwaitingAnswer`] → [`OutgoingReply`]. Between them lie the rules of SOAP: versions and media types, header blocks that must be
 //! understood, dispatch on the body's name, faults.
@@ -21,7 +21,7 @@ mod peek;
 
 pub use bsoap_schema::SoapVersion;
 
-pub use arguments::HEADERS;
+pub use arguments::{Contents, HEADERS};
 pub use error::{Blame, Error, ErrorKind};
 pub use exchange::Target;
 pub use exchange::client::{Answer, AwaitingReply, IncomingReply, OutgoingRequest, Reply, Request};

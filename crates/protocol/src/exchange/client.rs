@@ -1,10 +1,10 @@
 //! The client's side: [`Request`] → [`AwaitingReply`] → [`Reply`].
 
-use bsoap_codec::{Decoder, Object, Record, Value, View, build, encode};
-use bsoap_schema::{Message, SoapVersion};
+use bsoap_codec::{Decoder, Object, Record, Unpack, Value, View, encode};
+use bsoap_schema::SoapVersion;
 
-use super::{Target, body_child, value_of};
-use crate::arguments::Sections;
+use super::{Direction, Target, body_child, value_of};
+use crate::arguments::Contents;
 use crate::{Error, ErrorKind, Fault, MediaType, Peek, arguments, fault, media};
 
 /// A message ready to be written.
@@ -62,20 +62,12 @@ pub struct Answer {
 }
 
 impl Target {
-    /// A request with these arguments.
+    /// A request with these contents: arguments as a [`Value`], given or lent, or a packed Rust value.
     ///
     /// # Errors
     /// [`ErrorKind::Arguments`] if they do not fit.
-    pub fn request(&self, arguments: Value) -> Result<Request, Error> {
-        let envelope =
-            Sections::of(&self.plan, self.binding.request).wrap(&self.operation().input, arguments);
-        let record = build(&self.plan, self.binding.request, &envelope).map_err(|source| {
-            Error::new(ErrorKind::Arguments {
-                operation: self.operation().name.clone(),
-            })
-            .because(source)
-        })?;
-        Ok(self.request_of(record))
+    pub fn request<'c>(&self, contents: impl Into<Contents<'c>>) -> Result<Request, Error> {
+        Ok(self.request_of(self.record(Direction::Request, contents.into())?))
     }
 
     /// A request that is the Record of an Envelope already.
@@ -144,7 +136,7 @@ impl AwaitingReply {
         if reply.body.iter().all(u8::is_ascii_whitespace) {
             return match &operation.output {
                 None if is_success => Ok(Reply::Accepted),
-                _ => Err(self.error(|operation| ErrorKind::NoReply {
+                _ => Err(self.target.error(|operation| ErrorKind::NoReply {
                     operation,
                     status: reply.status,
                 })),
@@ -184,7 +176,9 @@ impl AwaitingReply {
                     let found = element
                         .map_or("nothing", |element| arguments::local(plan, element))
                         .to_owned();
-                    Err(self.error(|operation| ErrorKind::OtherReply { operation, found }))
+                    Err(self
+                        .target
+                        .error(|operation| ErrorKind::OtherReply { operation, found }))
                 }
             },
         }
@@ -203,6 +197,7 @@ impl AwaitingReply {
         let expected = self.target.binding.version;
         match crate::peek(text) {
             Peek::Envelope(version) if version == expected => Err(self
+                .target
                 .error(|operation| ErrorKind::Reply { operation })
                 .because(error)),
             Peek::Envelope(other) => {
@@ -212,10 +207,6 @@ impl AwaitingReply {
             Peek::ForeignEnvelope(found) => Err(Error::new(ErrorKind::Version { expected, found })),
             Peek::Other(_) | Peek::Nothing => Err(not_soap(reply).because(error)),
         }
-    }
-
-    fn error(&self, kind: impl FnOnce(String) -> ErrorKind) -> Error {
-        Error::new(kind(self.target.operation().name.clone()))
     }
 }
 
@@ -245,35 +236,25 @@ impl Answer {
 
     /// The result: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.
     pub fn value(&self) -> Value {
-        let Some(output) = self.message() else {
-            return Value::Nil;
-        };
-        self.sections()
-            .unwrap(output, value_of(&View::of(&self.record)))
+        self.target.response_value(&self.record)
+    }
+
+    /// The result as a Rust value: the wrapper's, or the only part's.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Type`] if the type was not made for it.
+    pub fn unpack<T: Unpack>(&self) -> Result<T, Error> {
+        self.target.unpack(&self.record)
     }
 
     /// The header blocks: declared ones by the name of their part, others as XML under `#any`.
     pub fn headers(&self) -> Object {
-        let header = View::of(&self.record).child("Header");
-        match (self.message(), header) {
-            (Some(output), Some(header)) => {
-                self.sections().unwrap_headers(output, value_of(&header))
-            }
-            _ => Object::new(),
-        }
+        self.target.headers(Direction::Response, &self.record)
     }
 
     /// What was asked.
     pub fn target(&self) -> &Target {
         &self.target
-    }
-
-    fn sections(&self) -> Sections<'_> {
-        Sections::of(&self.target.plan, self.target.binding.response)
-    }
-
-    fn message(&self) -> Option<&Message> {
-        self.target.operation().output.as_ref()
     }
 }
 
@@ -288,12 +269,5 @@ impl Reply {
             Self::Accepted => Ok(Value::Nil),
             Self::Fault(fault) => Err(fault),
         }
-    }
-}
-
-impl Target {
-    /// The version of SOAP it speaks.
-    pub fn version(&self) -> SoapVersion {
-        self.binding.version
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use bsoap_codec::decode::{self, ErrorKind as DecodeErrorKind};
 use bsoap_codec::plan::{ElementId, Plan};
-use bsoap_codec::{Decoder, Item, Object, Record, Value, View, build, encode};
+use bsoap_codec::{Decoder, Item, Object, Record, Unpack, Value, View, build, encode};
 use bsoap_schema::{Binding, HeaderPart, Message, SoapVersion, Style};
 
-use super::{Target, body_element, value_of};
-use crate::arguments::Sections;
+use super::{Direction, Target, body_element};
+use crate::arguments::{Contents, Sections};
 use crate::header::{self, Block, Node};
 use crate::{Code, Error, ErrorKind, Fault, MediaType, Name, Peek, fault, media, peek};
 
@@ -373,24 +373,20 @@ impl Received {
 
     /// The arguments: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.
     pub fn value(&self) -> Value {
-        self.sections().unwrap(
-            &self.target.operation().input,
-            value_of(&View::of(&self.record)),
-        )
+        self.target.request_value(&self.record)
+    }
+
+    /// The arguments as a Rust value: the wrapper's, or the only part's.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Type`] if the type was not made for it.
+    pub fn unpack<T: Unpack>(&self) -> Result<T, Error> {
+        self.target.unpack(&self.record)
     }
 
     /// The header blocks: declared ones by the name of their part, others as XML under `#any`.
     pub fn headers(&self) -> Object {
-        match View::of(&self.record).child("Header") {
-            Some(header) => self
-                .sections()
-                .unwrap_headers(&self.target.operation().input, value_of(&header)),
-            None => Object::new(),
-        }
-    }
-
-    fn sections(&self) -> Sections<'_> {
-        Sections::of(&self.target.plan, self.target.binding.request)
+        self.target.headers(Direction::Request, &self.record)
     }
 }
 
@@ -414,21 +410,23 @@ impl AwaitingAnswer {
         }
     }
 
-    /// Answers with a value: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.
+    /// Answers with these contents: the result as a [`Value`], given or lent, or a packed Rust value.
     ///
     /// # Errors
-    /// If the value is none of the operation's answers. Somebody still waits for one.
-    pub fn answer(self, value: Value) -> Result<OutgoingReply, Box<Unanswered>> {
-        let Some(output) = &self.target.operation().output else {
+    /// If they are none of the operation's answers. Somebody still waits for one.
+    pub fn answer<'c>(
+        self,
+        contents: impl Into<Contents<'c>>,
+    ) -> Result<OutgoingReply, Box<Unanswered>> {
+        if self.is_one_way() {
             return Ok(self.accept());
-        };
-        let envelope =
-            Sections::of(&self.target.plan, self.target.binding.response).wrap(output, value);
-        match build(&self.target.plan, self.target.binding.response, &envelope) {
+        }
+        match self.target.response(contents) {
             Ok(record) => self.answer_with(&record),
-            Err(source) => {
-                Err(self.unanswered(|operation| ErrorKind::Arguments { operation }, source))
-            }
+            Err(error) => Err(Box::new(Unanswered {
+                awaiting: self,
+                error,
+            })),
         }
     }
 
@@ -441,7 +439,14 @@ impl AwaitingAnswer {
         match encode(record, &mut body) {
             Ok(()) => Ok(OutgoingReply::of(200, self.target.binding.version, body)),
             Err(source) => {
-                Err(self.unanswered(|operation| ErrorKind::Unwritable { operation }, source))
+                let error = self
+                    .target
+                    .error(|operation| ErrorKind::Unwritable { operation })
+                    .because(source);
+                Err(Box::new(Unanswered {
+                    awaiting: self,
+                    error,
+                }))
             }
         }
     }
@@ -453,18 +458,6 @@ impl AwaitingAnswer {
             binding: &self.target.binding,
         }
         .fault(fault, Vec::new())
-    }
-
-    fn unanswered(
-        self,
-        kind: impl FnOnce(String) -> ErrorKind,
-        source: impl std::error::Error + Send + Sync + 'static,
-    ) -> Box<Unanswered> {
-        let error = Error::new(kind(self.target.operation().name.clone())).because(source);
-        Box::new(Unanswered {
-            awaiting: self,
-            error,
-        })
     }
 }
 
