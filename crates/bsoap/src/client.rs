@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use bsoap_codec::plan::Plan;
-use bsoap_codec::{Record, Value};
+use bsoap_codec::{Pack, Record, Unpack, Value};
 use bsoap_http::{Address, HeaderMap, header};
-use bsoap_protocol::{Answer, IncomingReply, Reply, Request, SoapVersion, Target};
+use bsoap_protocol::{Answer, Contents, IncomingReply, Reply, Request, SoapVersion, Target};
 use bsoap_schema::{Definitions, Operation, Port};
 
 use crate::decoders::Decoders;
-use crate::traffic::Meter;
-use crate::{Error, Wsdl};
+use crate::{Error, Meter, Wsdl};
 
 mod builder;
 
@@ -65,18 +64,57 @@ impl Client {
     /// # Errors
     /// [`Error::Fault`] if the peer says no, others if nobody could say anything.
     pub async fn call(&self, operation: &str, arguments: &Value) -> Result<Value, Error> {
-        let reply = self
-            .exchange(self.request(operation, arguments.clone())?)
-            .await?;
+        let reply = self.exchange(self.request(operation, arguments)?).await?;
         reply.into_value().map_err(Error::Fault)
+    }
+
+    /// Calls an operation with Rust values: types generated from the WSDL, or others that know their layout. They are
+    /// the wrapper's, or the only part's.
+    ///
+    /// # Errors
+    /// As for [`call`](Self::call), and if a type was generated for another WSDL.
+    pub async fn call_typed<R: Unpack>(
+        &self,
+        operation: &str,
+        arguments: &dyn Pack,
+    ) -> Result<R, Error> {
+        match self
+            .exchange(self.request(operation, Contents::packed(arguments))?)
+            .await?
+        {
+            Reply::Answer(answer) => Ok(answer.unpack()?),
+            Reply::Accepted => Err(Error::Setup(format!(
+                "{operation} is one-way: it has no answer"
+            ))),
+            Reply::Fault(fault) => Err(Error::Fault(fault)),
+        }
+    }
+
+    /// Sends a one-way message with a Rust value.
+    ///
+    /// # Errors
+    /// As for [`call_typed`](Self::call_typed).
+    pub async fn notify_typed(&self, operation: &str, arguments: &dyn Pack) -> Result<(), Error> {
+        match self
+            .exchange(self.request(operation, Contents::packed(arguments))?)
+            .await?
+        {
+            Reply::Answer(_) | Reply::Accepted => Ok(()),
+            Reply::Fault(fault) => Err(Error::Fault(fault)),
+        }
     }
 
     /// The request that [`call`](Self::call) would send.
     ///
     /// # Errors
     /// If there is no such operation, or the arguments do not fit it.
-    pub fn request(&self, operation: &str, arguments: impl Into<Value>) -> Result<Request, Error> {
-        Ok(self.target(operation)?.request(arguments.into())?)
+    pub fn request<'c>(
+        &self,
+        operation: &str,
+        contents: impl Into<Contents<'c>>,
+    ) -> Result<Request, Error> {
+        let target = self.target(operation)?;
+        Ok(self.inner.meter.converting(|| target.request(contents))?)
     }
 
     /// Sends a request and waits for how it ends. A fault is an end, not an error; the answer is there as a
@@ -86,7 +124,7 @@ impl Client {
     /// If the request cannot be written, does not get there, or what comes back is no reply to it.
     pub async fn exchange(&self, request: Request) -> Result<Reply, Error> {
         let meter = &self.inner.meter;
-        let (outgoing, awaiting) = meter.converts(|| request.write())?;
+        let (outgoing, awaiting) = meter.converting(|| request.write())?;
         meter.sends(outgoing.body.len());
         let mut headers = HeaderMap::with_capacity(4);
         let pairs = [(header::CONTENT_TYPE, Some(outgoing.content_type))];
@@ -106,18 +144,18 @@ impl Client {
             .transport
             .post(&self.inner.address, headers, outgoing.body.into())
             .await?;
-        meter.receives(fetched.body.len());
         let incoming = IncomingReply {
             status: fetched.status.as_u16(),
             content_type: fetched.content_type(),
             body: &fetched.body,
         };
+        meter.receives(fetched.body.len());
         let read = || {
             self.inner
                 .decoders
                 .with(|decoder| awaiting.read(decoder, incoming))
         };
-        Ok(meter.converts(read)?)
+        Ok(meter.converting(read)?)
     }
 
     /// Sends the Record of a request Envelope; gives the Record of the response Envelope.
@@ -149,14 +187,14 @@ impl Client {
         )?)
     }
 
-    /// Counts what is sent and received, by this client and its clones.
-    pub fn meter(&self) -> &Meter {
-        &self.inner.meter
-    }
-
     /// The operations that can be called.
     pub fn operations(&self) -> &[Operation] {
         &self.inner.port.binding.operations
+    }
+
+    /// What went over the wire so far.
+    pub fn meter(&self) -> &Meter {
+        &self.inner.meter
     }
 
     /// The WSDL.

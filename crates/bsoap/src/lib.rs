@@ -34,18 +34,22 @@ mod client;
 mod decoders;
 mod error;
 mod load;
+mod meter;
 mod service;
-mod traffic;
 
-pub use bsoap_codec::{DecodeOptions, Object, Record, Value, View};
+pub use bsoap_codec::{
+    Column, DecodeOptions, Object, Octets, Pack, PackError, Packer, Record, Rows, Unpack, Unpacker,
+    Value, View,
+};
 pub use bsoap_http::{HeaderMap, ServerOptions};
 pub use bsoap_protocol::{
-    Answer, Block, Code, Fault, FaultParts, Name, Reason, Reply, Request, SoapVersion, Target,
+    Answer, Block, Code, Contents, Fault, FaultParts, Name, Reason, Reply, Request, SoapVersion,
+    Target,
 };
 pub use bsoap_schema::{Definitions, Operation, Port};
 
 pub use client::{Client, ClientBuilder};
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};
-pub use service::{Bound, IntoReply, Message, Payload, Service, ServiceBuilder};
-pub use traffic::{Meter, Traffic};
+pub use meter::{Meter, Traffic};
+pub use service::{Bound, IntoReply, Message, Payload, Service, ServiceBuilder, Typed};

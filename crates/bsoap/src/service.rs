@@ -5,21 +5,20 @@ use std::fmt;
 use std::sync::Arc;
 
 use bsoap_http::{Handler, Request, Response, Routes, Server, ServerOptions};
-use bsoap_protocol::{AwaitingAnswer, Endpoint, Fault, IncomingRequest, OutgoingReply};
+use bsoap_protocol::{AwaitingAnswer, Contents, Endpoint, Fault, IncomingRequest, OutgoingReply};
 use bsoap_schema::Definitions;
 use tokio::task::JoinSet;
 
 use crate::decoders::Decoders;
 use crate::error::report;
-use crate::traffic::Meter;
-use crate::{Error, Wsdl};
+use crate::{Error, Meter, Wsdl};
 
 mod builder;
 mod handler;
 mod site;
 
 pub use builder::ServiceBuilder;
-pub use handler::{IntoReply, Message, Payload};
+pub use handler::{IntoReply, Message, Payload, Typed};
 
 use handler::Operation;
 
@@ -90,7 +89,7 @@ impl Service {
         &self.definitions
     }
 
-    /// Counts what is received and sent, wherever this service is bound.
+    /// What went over the wire so far.
     pub fn meter(&self) -> &Meter {
         &self.meter
     }
@@ -170,28 +169,29 @@ struct PathHandler {
 
 impl Handler for PathHandler {
     fn handle(&self, request: Request) -> bsoap_http::BoxedAnswer<'_> {
-        Box::pin(async move {
-            self.meter.receives(request.body.len());
-            let reply = self.reply(request).await;
-            self.meter.sends(reply.body.len());
-            response(reply)
-        })
+        Box::pin(async move { response(self.reply(request).await) })
     }
 }
 
 impl PathHandler {
     async fn reply(&self, request: Request) -> OutgoingReply {
+        self.meter.receives(request.body.len());
+        let reply = self.settled(request).await;
+        self.meter.sends(reply.body.len());
+        reply
+    }
+
+    async fn settled(&self, request: Request) -> OutgoingReply {
         let incoming = IncomingRequest {
             content_type: request.header("content-type"),
             soap_action: request.header("soapaction"),
             body: &request.body,
         };
-        let read = || {
+        let receive = || {
             self.decoders
                 .with(|decoder| self.endpoint.receive(decoder, incoming))
         };
-        let read = self.meter.converts(read);
-        let (received, awaiting) = match read {
+        let (received, awaiting) = match self.meter.converting(receive) {
             Ok(read) => read,
             Err(reply) => return *reply,
         };
@@ -209,7 +209,7 @@ impl PathHandler {
             return awaiting.accept();
         }
         let answer = answer.await;
-        self.meter.converts(|| settle(awaiting, answer))
+        self.meter.converting(|| settle(awaiting, answer))
     }
 }
 
@@ -218,6 +218,7 @@ fn settle(awaiting: AwaitingAnswer, answer: Result<Payload, Fault>) -> OutgoingR
     let reply = match answer {
         Ok(Payload::Value(value)) => awaiting.answer(value),
         Ok(Payload::Record(record)) => awaiting.answer_with(&record),
+        Ok(Payload::Packed(pack)) => awaiting.answer(Contents::packed(&*pack)),
         Err(fault) => return awaiting.fault(&fault),
     };
     reply.unwrap_or_else(|unanswered| {

@@ -9,10 +9,9 @@ use bsoap_protocol::SoapVersion;
 use bsoap_schema::{Definitions, Port, Service};
 
 use super::{Client, Inner};
-use crate::decoders::Decoders;
+use crate::decoders::{Decoders, decoding};
 use crate::load::Fetch;
-use crate::traffic::Meter;
-use crate::{Error, Wsdl};
+use crate::{Error, Meter, Wsdl};
 
 /// Sets up a [`Client`].
 ///
@@ -53,7 +52,7 @@ impl ClientBuilder {
             version: None,
             endpoint: None,
             transport: ClientOptions::default(),
-            decoding: DecodeOptions::default(),
+            decoding: decoding(),
             problem: None,
         }
     }
@@ -169,7 +168,11 @@ impl ClientBuilder {
         self
     }
 
-    /// How answers are read: limits, and how much is checked.
+    /// How answers are read: limits, and how much is checked. By default elements nest no deeper than a [`Value`] can
+    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper ones can only be had as [`Record`]s.
+    ///
+    /// [`Value`]: crate::Value
+    /// [`Record`]: crate::Record
     pub fn decoding(mut self, options: DecodeOptions) -> Self {
         self.decoding = options;
         self
@@ -211,8 +214,8 @@ impl ClientBuilder {
             address: address.parse::<Address>()?,
             transport: bsoap_http::Client::new(self.transport)?,
             decoders: Decoders::new(definitions.plan(), self.decoding),
-            meter: Meter::default(),
             definitions: Arc::clone(&definitions),
+            meter: Meter::default(),
         };
         Ok(Client {
             inner: Arc::new(inner),

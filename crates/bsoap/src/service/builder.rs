@@ -3,17 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bsoap_codec::DecodeOptions;
+use bsoap_codec::{DecodeOptions, Pack, Unpack};
 use bsoap_http::{ClientOptions, Identity, Routes, ServerOptions};
-use bsoap_protocol::{Endpoint, Name, Node};
+use bsoap_protocol::{Endpoint, Fault, Name, Node};
 use bsoap_schema::{Binding, Port, Service as Description};
 
-use super::handler::{IntoReply, Message, Operation};
+use super::handler::{IntoReply, Message, Operation, Typed};
 use super::{Background, PathHandler, Service, site};
-use crate::decoders::Decoders;
+use crate::decoders::{Decoders, decoding};
 use crate::load::Fetch;
-use crate::traffic::Meter;
-use crate::{Error, Wsdl};
+use crate::{Error, Meter, Wsdl};
 
 /// Sets up a [`Service`].
 #[must_use]
@@ -37,7 +36,7 @@ impl ServiceBuilder {
             operations: HashMap::new(),
             fallback: None,
             node: Node::new(),
-            decoding: DecodeOptions::default(),
+            decoding: decoding(),
             options: ServerOptions::default(),
         }
     }
@@ -51,6 +50,21 @@ impl ServiceBuilder {
         self.operations
             .insert(operation.into(), Operation::new(handler));
         self
+    }
+
+    /// Answers an operation with Rust values: types generated from the WSDL, or others that know their layout.
+    pub fn handle_typed<A, R, F, Answer>(self, operation: impl Into<String>, handler: F) -> Self
+    where
+        A: Unpack + Send + 'static,
+        R: Pack + Send + 'static,
+        F: Fn(A, Message) -> Answer + Send + Sync + 'static,
+        Answer: Future<Output = Result<R, Fault>> + Send + 'static,
+    {
+        let handler = Arc::new(handler);
+        self.handle(operation, move |message: Message| {
+            let handler = Arc::clone(&handler);
+            async move { Ok::<_, Fault>(Typed(handler(message.unpack()?, message).await?)) }
+        })
     }
 
     /// Answers every operation that has no handler of its own.
@@ -87,7 +101,11 @@ impl ServiceBuilder {
         self
     }
 
-    /// How requests are read: limits, and how much is checked.
+    /// How requests are read: limits, and how much is checked. By default elements nest no deeper than a [`Value`] can
+    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper ones can only be had as [`Record`]s.
+    ///
+    /// [`Value`]: crate::Value
+    /// [`Record`]: crate::Record
     pub fn decoding(mut self, options: DecodeOptions) -> Self {
         self.decoding = options;
         self

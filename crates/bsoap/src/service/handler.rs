@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bsoap_codec::{Object, Record, Value};
+use bsoap_codec::{Object, Pack, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
 use bsoap_protocol::{Block, Fault, Received, Target};
+
+use crate::error::report;
 
 /// A request, read and meant for us.
 #[derive(Clone)]
@@ -39,6 +41,16 @@ impl Message {
     /// The arguments: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.
     pub fn value(&self) -> Value {
         self.received.value()
+    }
+
+    /// The arguments as a Rust value: the wrapper's, or the only part's.
+    ///
+    /// # Errors
+    /// A fault that blames the service, if the type was generated for another WSDL.
+    pub fn unpack<T: Unpack>(&self) -> Result<T, Fault> {
+        self.received
+            .unpack()
+            .map_err(|error| Fault::receiver(report(&error)))
     }
 
     /// The header blocks: declared ones by the name of their part, others as XML under `#any`.
@@ -77,15 +89,36 @@ impl fmt::Debug for Message {
 }
 
 /// The answer of a handler.
-#[derive(Clone, Debug)]
 pub enum Payload {
     /// The children of the wrapper, otherwise the parts by name; header blocks under `@headers`.
     Value(Value),
     /// A Record of the response Envelope.
     Record(Record),
+    /// A Rust value: the wrapper's, or the only part's.
+    Packed(Box<dyn Pack + Send>),
 }
 
-/// What a handler may return: a [`Value`], a [`Record`] of the response Envelope, nothing, or a `Result` of these and
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(value) => f.debug_tuple("Value").field(value).finish(),
+            Self::Record(_) => f.write_str("Record"),
+            Self::Packed(_) => f.write_str("Packed"),
+        }
+    }
+}
+
+/// A Rust value as an answer: a type generated from the WSDL, or another that knows its layout.
+#[derive(Clone, Copy, Debug)]
+pub struct Typed<T>(pub T);
+
+impl<T: Pack + Send + 'static> IntoReply for Typed<T> {
+    fn into_reply(self) -> Result<Payload, Fault> {
+        Ok(Payload::Packed(Box::new(self.0)))
+    }
+}
+
+/// What a handler may return: a [`Value`], a [`Record`] of the response Envelope, a [`Typed`] Rust value, nothing, or a `Result` of these and
 /// something that becomes a [`Fault`].
 pub trait IntoReply {
     /// The answer, or the fault.

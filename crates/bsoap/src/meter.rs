@@ -1,0 +1,75 @@
+//! What went over the wire, and what turning values into text and back took.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Counts messages, bytes and time. Cloning shares the counts.
+#[derive(Clone, Debug, Default)]
+pub struct Meter {
+    counts: Arc<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    messages_sent: AtomicU64,
+    messages_received: AtomicU64,
+    sent: AtomicU64,
+    received: AtomicU64,
+    nanoseconds: AtomicU64,
+}
+
+/// What a [`Meter`] has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Traffic {
+    /// Messages sent.
+    pub messages_sent: u64,
+    /// Messages received.
+    pub messages_received: u64,
+    /// Bytes of the messages sent, before any gzip.
+    pub sent: u64,
+    /// Bytes of the messages received, after any gzip is undone.
+    pub received: u64,
+    /// Time spent between values and text, both ways.
+    pub converting: Duration,
+}
+
+impl Meter {
+    /// What has been counted so far.
+    pub fn read(&self) -> Traffic {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Traffic {
+            messages_sent: read(&self.counts.messages_sent),
+            messages_received: read(&self.counts.messages_received),
+            sent: read(&self.counts.sent),
+            received: read(&self.counts.received),
+            converting: Duration::from_nanos(read(&self.counts.nanoseconds)),
+        }
+    }
+
+    /// Times a conversion.
+    pub(crate) fn converting<T>(&self, convert: impl FnOnce() -> T) -> T {
+        let begun = Instant::now();
+        let result = convert();
+        let taken = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.counts.nanoseconds.fetch_add(taken, Ordering::Relaxed);
+        result
+    }
+
+    /// A message is sent.
+    pub(crate) fn sends(&self, bytes: usize) {
+        self.counts.messages_sent.fetch_add(1, Ordering::Relaxed);
+        self.counts.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// A message was received.
+    pub(crate) fn receives(&self, bytes: usize) {
+        self.counts
+            .messages_received
+            .fetch_add(1, Ordering::Relaxed);
+        self.counts
+            .received
+            .fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+}
