@@ -292,21 +292,21 @@ impl<'s> Compiler<'s> {
 
     /// Defines all types reserved, and those their definitions reserve.
     fn define_reserved(&mut self) -> Result<()> {
+        let mut failure = None;
         while let Some(&(key, _, id)) = self.reserved.get(self.defined) {
             self.defined += 1;
-            let def = match self.definition(key) {
-                Ok(def) => def,
-                Err(error)
-                    if self.is_tentative && !matches!(error.kind(), ErrorKind::Limit { .. }) =>
-                {
+            let def = self.definition(key).unwrap_or_else(|error| {
+                if self.is_tentative && !matches!(error.kind(), ErrorKind::Limit { .. }) {
                     self.warnings.push(error);
-                    self.any_type(key)
+                } else {
+                    failure.get_or_insert(error);
                 }
-                Err(error) => return Err(error),
-            };
+                // Defined all the same: the caller may go on, and a Plan has no holes.
+                self.any_type(key)
+            });
             self.builder.define_type(id, def);
         }
-        Ok(())
+        failure.map_or(Ok(()), Err)
     }
 
     fn definition(&mut self, key: TypeKey) -> Result<TypeDef> {

@@ -298,7 +298,7 @@ pub struct ElementDeclaration {
 
 /// A model group definition.
 #[derive(Clone, Debug)]
-pub struct GroupDefinition {
+pub(crate) struct GroupDefinition {
     /// Its name.
     pub name: ExpandedName,
     /// Its content.
@@ -309,7 +309,7 @@ pub struct GroupDefinition {
 
 /// An attribute group definition.
 #[derive(Clone, Debug)]
-pub struct AttributeGroupDefinition {
+pub(crate) struct AttributeGroupDefinition {
     /// Its name.
     pub name: ExpandedName,
     /// Its content.
@@ -365,7 +365,7 @@ pub struct WildcardDeclaration {
 
 /// `key`, `keyref` or `unique`: kept by name only.
 #[derive(Clone, Debug)]
-pub struct IdentityConstraint {
+pub(crate) struct IdentityConstraint {
     /// How many fields.
     pub fields: usize,
     /// Whether a `keyref` may refer to it.

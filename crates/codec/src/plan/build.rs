@@ -4,7 +4,7 @@
 //! reserved, then defined. [`PlanBuilder::finish`] checks that all is there and derives what the hot
 //! path wants ready: strides, first sets, tag bytes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -314,25 +314,25 @@ fn assign_prefixes(
     vocabulary: &bsoap_xml::Vocabulary,
     proposed: &[(String, Option<String>)],
 ) -> Vec<String> {
+    let wishes: HashMap<&str, &str> = proposed
+        .iter()
+        .filter_map(|(namespace, prefix)| Some((namespace.as_str(), prefix.as_deref()?)))
+        .collect();
+    let mut taken: HashSet<String> = HashSet::from([String::new(), "xmlns".to_owned()]);
+    let mut numbers = (1..).map(|n: u32| format!("ns{n}"));
     let mut prefixes: Vec<String> = Vec::new();
     for (id, namespace) in vocabulary.namespaces() {
         debug_assert_eq!(id.0 as usize, prefixes.len());
-        let wish = proposed
-            .iter()
-            .find(|known| known.0 == namespace)
-            .and_then(|known| known.1.clone());
-        let free =
-            |prefix: &String| !prefix.is_empty() && prefix != "xmlns" && !prefixes.contains(prefix);
+        let wish = wishes.get(namespace).map(|&wish| wish.to_owned());
         let prefix = match namespace {
             "" => String::new(),
             "http://www.w3.org/XML/1998/namespace" => "xml".to_owned(),
-            _ => wish.filter(free).unwrap_or_else(|| {
-                (1..)
-                    .map(|n| format!("ns{n}"))
-                    .find(free)
-                    .expect("there are more numbers than namespaces")
-            }),
+            _ => wish
+                .filter(|wish| !taken.contains(wish))
+                .or_else(|| numbers.find(|number| !taken.contains(number)))
+                .expect("there are more numbers than namespaces"),
         };
+        taken.insert(prefix.clone());
         prefixes.push(prefix);
     }
     prefixes

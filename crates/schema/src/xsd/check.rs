@@ -31,6 +31,7 @@ pub(super) fn check(set: &SchemaSet) -> Vec<Error> {
         contents: HashMap::new(),
         groups: HashMap::new(),
         open_groups: Vec::new(),
+        depth: 0,
         steps: 0,
         errors: Vec::new(),
     };
@@ -57,6 +58,8 @@ struct Checker<'s> {
     contents: HashMap<TypeNumber, Arc<model::Content>>,
     groups: HashMap<GroupNumber, Option<model::Particle>>,
     open_groups: Vec<GroupNumber>,
+    /// Particles being looked at, one in the other.
+    depth: usize,
     /// Particles compared in the restriction at hand.
     steps: usize,
     errors: Vec<Error>,

@@ -81,10 +81,10 @@ impl Checker<'_> {
                     .push(Error::new(kind).at(self.documents.spell(place)));
             }
         }
-        if let Some(id) = node.attribute("id").filter(|id| is_ncname(id.trim())) {
-            if !self.ids.insert(id.trim().to_owned()) {
-                self.broken(node, format!("the id {id:?} stands twice in the document"));
-            }
+        if let Some(id) = node.attribute("id").filter(|id| is_ncname(id.trim()))
+            && !self.ids.insert(id.trim().to_owned())
+        {
+            self.broken(node, format!("the id {id:?} stands twice in the document"));
         }
         for required in rule.required {
             if !node.has_attribute(*required) {

@@ -44,6 +44,9 @@ pub(super) struct Reader<'b, 'l> {
     depth: usize,
 }
 
+/// How many prefixes of documents are used again in messages; namespaces beyond get numbers.
+const MAX_PREFIXES: usize = 1000;
+
 const EXTENSION_RESTRICTION: DerivationSet =
     DerivationSet::EXTENSION.with(DerivationSet::RESTRICTION);
 
@@ -374,7 +377,7 @@ impl<'b, 'l> Reader<'b, 'l> {
                 continue;
             };
             let prefixes = &mut self.builder.set.prefixes;
-            if !prefixes.iter().any(|(known, _)| &**known == uri) {
+            if prefixes.len() < MAX_PREFIXES && !prefixes.iter().any(|(known, _)| &**known == uri) {
                 let uri = self.builder.names.intern(uri);
                 self.builder.set.prefixes.push((uri, prefix.to_owned()));
             }

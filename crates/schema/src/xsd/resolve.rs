@@ -87,7 +87,7 @@ impl SchemaSet {
                 (Some(ty), _) => return self.resolve_use(ty),
                 (None, None) => return Ok(TypeKey::AnyType),
                 (None, Some(head)) => {
-                    element = self.element_declaration(self.resolve_element(head)?)
+                    element = self.element_declaration(self.resolve_element(head)?);
                 }
             }
         }

@@ -174,19 +174,18 @@ impl<'s> Checker<'s> {
             return;
         };
         let is_global = matches!(attribute.attribute, AttributeTerm::Global(_));
-        if let (true, Some(declared)) = (is_global, &declaration.fixed) {
-            if attribute.default.is_some()
+        if let (true, Some(declared)) = (is_global, &declaration.fixed)
+            && (attribute.default.is_some()
                 || attribute
                     .fixed
                     .as_ref()
-                    .is_some_and(|fixed| fixed != declared)
-            {
-                self.broken(
-                    "au-props-correct.2",
-                    "the attribute is declared with another fixed value",
-                    attribute.place,
-                );
-            }
+                    .is_some_and(|fixed| fixed != declared))
+        {
+            self.broken(
+                "au-props-correct.2",
+                "the attribute is declared with another fixed value",
+                attribute.place,
+            );
         }
         if let (true, Some(value)) = (
             is_global,
@@ -204,11 +203,12 @@ impl<'s> Checker<'s> {
             ty,
             place: attribute.place,
         };
-        if let Some(former) = own.uses.get(&declaration.name) {
-            if former.usage != Usage::Prohibited && found.usage != Usage::Prohibited {
-                let problem = format!("the attribute {} is declared twice", declaration.name);
-                return self.broken("ct-props-correct.4", problem, attribute.place);
-            }
+        if let Some(former) = own.uses.get(&declaration.name)
+            && former.usage != Usage::Prohibited
+            && found.usage != Usage::Prohibited
+        {
+            let problem = format!("the attribute {} is declared twice", declaration.name);
+            return self.broken("ct-props-correct.4", problem, attribute.place);
         }
         own.uses.insert(declaration.name.clone(), found);
     }

@@ -147,7 +147,7 @@ impl Checker<'_> {
                 }
             }
             Derivation::Restriction => {
-                self.check_restricted_content(&content, &base_content, place)
+                self.check_restricted_content(&content, &base_content, place);
             }
         }
     }

@@ -44,7 +44,7 @@ impl Checker<'_> {
                 mixed: true,
             } if particle
                 .as_ref()
-                .is_none_or(|particle| particle.is_emptiable()) => {}
+                .is_none_or(super::model::Particle::is_emptiable) => {}
             Content::Any => {}
             _ => self.broken(
                 "cos-valid-default.2",

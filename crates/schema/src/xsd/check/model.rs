@@ -185,11 +185,6 @@ impl<'s> Checker<'s> {
                 .set
                 .circular(Sort::Group, &definition.name, definition.place));
         }
-        if self.open_groups.len() >= self.set.limits.depth {
-            return Err(self
-                .set
-                .too_many("depth", self.set.limits.depth, definition.place));
-        }
         self.open_groups.push(number);
         let group = definition
             .particle
@@ -202,8 +197,19 @@ impl<'s> Checker<'s> {
         group
     }
 
-    /// (Declarations nest no deeper than the reader's limit, and groups no deeper than that again.)
     pub(super) fn particle(&mut self, declaration: &'s ParticleDeclaration) -> Result<Particle> {
+        if self.depth >= self.set.limits.depth {
+            return Err(self
+                .set
+                .too_many("depth", self.set.limits.depth, declaration.place));
+        }
+        self.depth += 1;
+        let particle = self.particle_in(declaration);
+        self.depth -= 1;
+        particle
+    }
+
+    fn particle_in(&mut self, declaration: &'s ParticleDeclaration) -> Result<Particle> {
         let (min, max) = (declaration.min, declaration.max);
         let (kind, children) = match &declaration.term {
             TermDeclaration::Element(number) => {

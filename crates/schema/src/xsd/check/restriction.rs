@@ -2,6 +2,7 @@
 //!
 //! The specification answers by the shape of both models, case by case, and so does this.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bsoap_codec::plan::UNBOUNDED;
@@ -30,12 +31,13 @@ impl Checker<'_> {
         if !declaration.is_global || declaration.block.meets(DerivationSet::SUBSTITUTION) {
             return members;
         }
+        let mut seen = HashSet::from([head]);
         let mut next = 0;
         while let Some(&number) = members.get(next) {
             next += 1;
             let name = &self.set.element_declaration(number).name;
             for &member in self.set.substitutes.get(name).into_iter().flatten() {
-                if !members.contains(&member) {
+                if seen.insert(member) {
                     members.push(member);
                 }
             }

@@ -27,7 +27,7 @@ impl Checker<'_> {
                 self.check_notations(number, facets);
             }
             SimpleDefinition::List(item) => {
-                self.check_base(item, DerivationSet::LIST, "cos-st-restricts.2.3.1.1")
+                self.check_base(item, DerivationSet::LIST, "cos-st-restricts.2.3.1.1");
             }
             SimpleDefinition::Union(members) => {
                 for member in members {

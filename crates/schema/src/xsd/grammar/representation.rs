@@ -39,13 +39,12 @@ pub(super) fn check(checker: &mut Checker<'_>, node: Node<'_, '_>, name: &'stati
             }
         }
         "import" => import(checker, node),
-        "schema" => {
+        "schema"
             if node
                 .attribute("targetNamespace")
-                .is_some_and(|target| target.trim().is_empty())
-            {
-                checker.rule(node, "schema for schemas", "targetNamespace is empty");
-            }
+                .is_some_and(|target| target.trim().is_empty()) =>
+        {
+            checker.rule(node, "schema for schemas", "targetNamespace is empty");
         }
         _ => {}
     }

@@ -98,10 +98,10 @@ impl SchemaSetBuilder<'_> {
         let Some(old) = self.set.named_groups.insert(name.clone(), number) else {
             return self.nothing_to_redefine(&name, self.set.groups[number.0 as usize].place);
         };
-        if let Some(particle) = &mut self.set.groups[number.0 as usize].particle {
-            if resolve_in_particle(particle, &name, old) == 0 {
-                self.set.redefined_groups.push((number, old));
-            }
+        if let Some(particle) = &mut self.set.groups[number.0 as usize].particle
+            && resolve_in_particle(particle, &name, old) == 0
+        {
+            self.set.redefined_groups.push((number, old));
         }
     }
 
