@@ -1,0 +1,251 @@
+//! What strict loading refuses, and lenient loading does not ask.
+
+use bsoap_schema::{
+    Chain, LoadLimits, MemoryLoader, Result, SchemaSet, SchemaSetBuilder, Strictness, WellKnown,
+};
+
+fn load(content: &str, strictness: Strictness) -> Result<SchemaSet> {
+    let mut memory = MemoryLoader::default();
+    let text = format!(
+        r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:t="urn:t" targetNamespace="urn:t">{content}</xs:schema>"#
+    );
+    memory.add("a.xsd", text);
+    let loader = Chain::new().then(memory).then(WellKnown);
+    let mut builder = SchemaSetBuilder::new(&loader, LoadLimits::default(), strictness);
+    builder.add_location("a.xsd")?;
+    builder.finish()
+}
+
+/// The rule that strict loading says is broken; lenient loading takes the schema.
+fn broken(content: &str) -> String {
+    if let Err(error) = load(content, Strictness::Lenient) {
+        panic!("lenient loading refuses {content}: {error}");
+    }
+    match load(content, Strictness::Strict) {
+        Ok(_) => panic!("strict loading takes {content}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn assert_all_broken(cases: &[(&str, &str)]) {
+    for (expected, content) in cases {
+        let error = broken(content);
+        assert!(
+            error.contains(expected),
+            "{error}\nexpected {expected}\nin {content}"
+        );
+        assert!(error.contains("a.xsd:1:"), "{error} has no place");
+    }
+}
+
+/// A complex type with this inside.
+fn ty(name: &str, inside: &str) -> String {
+    format!(r#"<xs:complexType name="{name}">{inside}</xs:complexType>"#)
+}
+
+/// A complex type derived from `t:b` with this inside.
+fn derived(how: &str, inside: &str) -> String {
+    ty(
+        "d",
+        &format!(
+            r#"<xs:complexContent><xs:{how} base="t:b">{inside}</xs:{how}></xs:complexContent>"#
+        ),
+    )
+}
+
+#[test]
+fn elements_and_attributes_stand_only_where_the_grammar_has_them() {
+    assert_all_broken(&[
+        (
+            "<sequence> may not stand here in <schema>",
+            "<xs:sequence/>",
+        ),
+        (
+            "<annotation> may not stand here in <complexType>",
+            r#"<xs:complexType name="a"><xs:sequence/><xs:annotation/></xs:complexType>"#,
+        ),
+        (
+            "the attribute minOccurs may not stand on <element>",
+            r#"<xs:element name="a" minOccurs="0"/>"#,
+        ),
+        ("text may not stand in <schema>", "hello"),
+        ("<element> needs the attribute name", "<xs:element/>"),
+        ("<group> needs a <sequence>", r#"<xs:group name="g"/>"#),
+        (
+            r#"name="1a", expected a name without colon"#,
+            r#"<xs:element name="1a"/>"#,
+        ),
+        (
+            r#"nillable="yes", expected true or false"#,
+            r#"<xs:element name="a" nillable="yes"/>"#,
+        ),
+        (
+            "src-element.1",
+            r#"<xs:element name="a" default="1" fixed="1"/>"#,
+        ),
+        (
+            "src-element.3",
+            r#"<xs:element name="a" type="xs:int"><xs:simpleType><xs:restriction base="xs:int"/></xs:simpleType></xs:element>"#,
+        ),
+        (
+            "src-attribute.2",
+            r#"<xs:complexType name="a"><xs:attribute name="x" use="required" default="1"/></xs:complexType>"#,
+        ),
+        (
+            "src-simple-type.3",
+            r#"<xs:simpleType name="a"><xs:list/></xs:simpleType>"#,
+        ),
+        ("src-import.1", r#"<xs:import namespace="urn:t"/>"#),
+        (
+            r#"the id "i" stands twice"#,
+            r#"<xs:element name="a" id="i"/><xs:element name="b" id="i"/>"#,
+        ),
+        (
+            r#"xpath="a/@b/c", expected a path"#,
+            r#"<xs:element name="a"><xs:key name="k"><xs:selector xpath="a/@b/c"/><xs:field xpath="x"/></xs:key></xs:element>"#,
+        ),
+    ]);
+}
+
+#[test]
+fn names_are_defined_once_and_refer_to_something() {
+    assert_all_broken(&[
+        (
+            r#"type "t:nothing" is not defined"#,
+            r#"<xs:element name="a" type="t:nothing"/>"#,
+        ),
+        (
+            r#"group "t:nothing" is not defined"#,
+            r#"<xs:complexType name="a"><xs:group ref="t:nothing"/></xs:complexType>"#,
+        ),
+        (
+            r#"type "{urn:t}a" is defined twice"#,
+            r#"<xs:complexType name="a"/><xs:simpleType name="a"><xs:restriction base="xs:int"/></xs:simpleType>"#,
+        ),
+        (
+            "is not imported here",
+            r#"<xs:element name="a" xmlns:o="urn:o" type="o:x"/>"#,
+        ),
+        (
+            "is defined by itself",
+            r#"<xs:simpleType name="s"><xs:restriction base="t:s"/></xs:simpleType>"#,
+        ),
+        (
+            "is defined by itself",
+            r#"<xs:group name="g"><xs:sequence><xs:group ref="t:g"/></xs:sequence></xs:group>"#,
+        ),
+        (
+            "ct-props-correct.4",
+            r#"<xs:complexType name="a"><xs:attribute name="x"/><xs:attribute name="x"/></xs:complexType>"#,
+        ),
+        (
+            "ct-props-correct.5",
+            r#"<xs:complexType name="a"><xs:attribute name="x" type="xs:ID"/><xs:attribute name="y" type="xs:ID"/></xs:complexType>"#,
+        ),
+        (
+            "cos-element-consistent",
+            r#"<xs:complexType name="a"><xs:sequence><xs:element name="x" type="xs:int"/><xs:element name="x" type="xs:string"/></xs:sequence></xs:complexType>"#,
+        ),
+    ]);
+}
+
+#[test]
+fn values_are_of_their_types() {
+    assert_all_broken(&[
+        (
+            "e-props-correct.2",
+            r#"<xs:element name="a" type="xs:int" default="x"/>"#,
+        ),
+        (
+            "a-props-correct.2",
+            r#"<xs:attribute name="a" type="xs:int" fixed="x"/>"#,
+        ),
+        (
+            "cos-valid-default.2",
+            r#"<xs:element name="a" default="x"><xs:complexType><xs:sequence><xs:element name="b"/></xs:sequence></xs:complexType></xs:element>"#,
+        ),
+        (
+            "(facet)",
+            r#"<xs:simpleType name="a"><xs:restriction base="xs:int"><xs:maxInclusive value="x"/></xs:restriction></xs:simpleType>"#,
+        ),
+        (
+            "enumeration-required-notation",
+            r#"<xs:attribute name="a" type="xs:NOTATION"/>"#,
+        ),
+    ]);
+}
+
+#[test]
+fn derivations_are_those_that_the_base_allows() {
+    let base = ty(
+        "b",
+        r#"<xs:sequence><xs:element name="x" type="xs:int" minOccurs="0" maxOccurs="3"/><xs:element name="y" minOccurs="0"/></xs:sequence><xs:attribute name="p" type="xs:int"/>"#,
+    );
+    for (rule, inside) in [
+        (
+            "derivation-ok-restriction.5",
+            r#"<xs:sequence><xs:element name="z" type="xs:int"/></xs:sequence>"#,
+        ),
+        (
+            "derivation-ok-restriction.5",
+            r#"<xs:sequence><xs:element name="x" type="xs:int" maxOccurs="4"/></xs:sequence>"#,
+        ),
+        (
+            "derivation-ok-restriction.5",
+            r#"<xs:sequence><xs:element name="x" type="xs:string"/></xs:sequence>"#,
+        ),
+        (
+            "derivation-ok-restriction.2.2",
+            r#"<xs:attribute name="q"/>"#,
+        ),
+        (
+            "derivation-ok-restriction.2.1.2",
+            r#"<xs:attribute name="p" type="xs:string"/>"#,
+        ),
+    ] {
+        assert_all_broken(&[(rule, &(base.clone() + &derived("restriction", inside)))]);
+    }
+    for legal in [
+        r#"<xs:sequence><xs:element name="x" type="xs:byte" maxOccurs="2"/></xs:sequence><xs:attribute name="p" type="xs:byte" use="required"/>"#,
+        r#"<xs:sequence><xs:element name="y"/></xs:sequence><xs:attribute name="p" use="prohibited"/>"#,
+        "",
+    ] {
+        load(
+            &(base.clone() + &derived("restriction", legal)),
+            Strictness::Strict,
+        )
+        .unwrap();
+    }
+    let final_base = base.replace("<xs:complexType ", r#"<xs:complexType final="extension" "#);
+    assert_all_broken(&[
+        (
+            "is final for this derivation",
+            &(final_base + &derived("extension", "")),
+        ),
+        (
+            "cos-all-limited.1.2",
+            &(base.clone() + &derived("extension", r#"<xs:all><xs:element name="z"/></xs:all>"#)),
+        ),
+        (
+            "cos-ct-extends.1.4.2.2.2",
+            &(base
+                + &derived(
+                    "extension",
+                    r#"<xs:sequence><xs:element name="z"/></xs:sequence>"#,
+                )
+                .replace("<xs:complexContent>", r#"<xs:complexContent mixed="true">"#)),
+        ),
+        (
+            "e-props-correct.4",
+            r#"<xs:element name="h" type="xs:int"/><xs:element name="m" type="xs:string" substitutionGroup="t:h"/>"#,
+        ),
+        (
+            "src-ct.1",
+            r#"<xs:complexType name="a"><xs:complexContent><xs:extension base="xs:int"/></xs:complexContent></xs:complexType>"#,
+        ),
+        (
+            "src-ct.2",
+            r#"<xs:complexType name="a"><xs:simpleContent><xs:restriction base="xs:int"/></xs:simpleContent></xs:complexType>"#,
+        ),
+    ]);
+}
