@@ -13,7 +13,6 @@ mod message;
 mod output;
 mod pairs;
 mod progress;
-mod sample;
 mod style;
 
 use commands::{call, completions, decode, demo, describe, encode, serve, validate};

@@ -134,6 +134,9 @@ fn as_text(definitions: &Definitions, wanted: &dyn Fn(&Operation) -> bool, expan
         }
         text.push('\n');
     }
+    if definitions.services().is_empty() {
+        let _ = writeln!(text, "no service with a SOAP port");
+    }
     for note in definitions.notes() {
         let _ = writeln!(text, "{}", paint(DIM, &format!("note: {note}")));
     }

@@ -15,8 +15,8 @@ use serde_json::json;
 use crate::error::Failure;
 use crate::input::{self, WsdlArguments};
 use crate::output::Output;
-use crate::sample::sample;
 use crate::style::{BAD, DIM, GOOD, STRONG, paint};
+use bsoap_codec::sample;
 
 /// Serve a WSDL without code, until interrupted
 ///
