@@ -8,7 +8,9 @@ use bsoap_codec::plan::{Content, ElementId, PlanBuilder, TypeId};
 use bsoap_datatypes::Datatype;
 use indexmap::IndexMap;
 
-use super::envelope::{BuiltIns, Envelopes, Faults, Traffic, merge, part_element, rpc_wrapper};
+use super::envelope::{
+    Accessors, BuiltIns, Envelopes, Faults, Traffic, merge, part_element, rpc_wrapper,
+};
 use super::{Compiled, Compiler};
 use crate::components::{self, SchemaSet, Strictness};
 use crate::definitions::{
@@ -257,6 +259,9 @@ fn needed_messages<'a>(wsdl: &'a Wsdl, used: &HashSet<&ExpandedName>) -> HashSet
     needed
 }
 
+/// What makes two rpc wrappers the same: namespace, local name, how the parts lie, and the parts.
+type WrapperKey = (String, String, Accessors, Vec<(ElementId, bool)>);
+
 /// Turns bindings as written into bindings resolved. All types are defined by now.
 #[derive(Debug)]
 struct Binder<'a> {
@@ -270,7 +275,7 @@ struct Binder<'a> {
     /// Elements made for parts that have a type, so that two bindings of a port type share them.
     parts: HashMap<(String, String, TypeId, bool), ElementId>,
     /// Elements made for rpc messages, likewise.
-    wrappers: HashMap<(String, String, Vec<(ElementId, bool)>), ElementId>,
+    wrappers: HashMap<WrapperKey, ElementId>,
     notes: Vec<(Option<Place>, String)>,
 }
 
@@ -584,7 +589,12 @@ impl<'a> Binder<'a> {
             (Style::Rpc, _) => {
                 let (namespace, local) = self.wrapper_name(work, bound, direction);
                 let children = &work.shapes[&(direction, namespace.clone(), local.clone())];
-                let wrapper = self.rpc_wrapper(namespace, local, children.clone());
+                let children = children.clone();
+                let accessors = match side.body.encoded {
+                    true => Accessors::Named,
+                    false => Accessors::InOrder,
+                };
+                let wrapper = self.rpc_wrapper(namespace, local, accessors, children);
                 (
                     Body::Rpc {
                         wrapper,
@@ -632,14 +642,15 @@ impl<'a> Binder<'a> {
         &mut self,
         namespace: String,
         local: String,
+        accessors: Accessors,
         parts: Vec<(ElementId, bool)>,
     ) -> ElementId {
         let builder = &mut *self.builder;
         *self
             .wrappers
-            .entry((namespace, local, parts))
-            .or_insert_with_key(|(namespace, local, parts)| {
-                rpc_wrapper(builder, namespace, local, parts)
+            .entry((namespace, local, accessors, parts))
+            .or_insert_with_key(|(namespace, local, accessors, parts)| {
+                rpc_wrapper(builder, namespace, local, *accessors, parts)
             })
     }
 

@@ -281,11 +281,7 @@ impl Envelopes {
             optional(builder, actor),
             optional(builder, detail),
         ];
-        let content = builder.particle(ParticleDef {
-            min: 1,
-            max: 1,
-            term: TermDef::All(children),
-        });
+        let content = all(builder, children.to_vec());
         let ty = complex_type(builder, content, Attributes::None);
         element(builder, namespace, "Fault", ty)
     }
@@ -422,6 +418,14 @@ fn sequence(builder: &mut PlanBuilder, children: Vec<ParticleId>) -> ParticleId 
     })
 }
 
+fn all(builder: &mut PlanBuilder, children: Vec<ParticleId>) -> ParticleId {
+    builder.particle(ParticleDef {
+        min: 1,
+        max: 1,
+        term: TermDef::All(children),
+    })
+}
+
 fn complex(content: Content, attributes: Attributes) -> TypeDef {
     TypeDef {
         name: None,
@@ -464,22 +468,35 @@ fn element_of_role(
     })
 }
 
+/// How the parts lie in an rpc wrapper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Accessors {
+    /// Literal: in the order of the message, all there.
+    InOrder,
+    /// Encoded: told by their names alone, and what is nil may be left out. (SOAP 1.1 §5.1)
+    Named,
+}
+
 /// An element whose children are parts: the wrapper of an rpc message. A part is `(element, always there)`.
 pub(crate) fn rpc_wrapper(
     builder: &mut PlanBuilder,
     namespace: &str,
     local: &str,
+    accessors: Accessors,
     parts: &[(ElementId, bool)],
 ) -> ElementId {
     let mut children = Vec::with_capacity(parts.len());
     for &(part, always) in parts {
-        children.push(if always {
+        children.push(if always && accessors == Accessors::InOrder {
             once(builder, part)
         } else {
             optional(builder, part)
         });
     }
-    let content = sequence(builder, children);
+    let content = match (accessors, children.len()) {
+        (Accessors::Named, 2..) => all(builder, children),
+        _ => sequence(builder, children),
+    };
     let ty = complex_type(builder, content, Attributes::None);
     element_of_role(builder, namespace, local, ty, Role::Application)
 }
