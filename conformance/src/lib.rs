@@ -6,6 +6,10 @@
 pub mod compare;
 pub mod corpus;
 pub mod known;
+pub mod message;
+pub mod node_soap;
+pub mod php_soap;
+pub mod values;
 pub mod wsdl_index;
 pub mod xmlconf;
 pub mod xsdtests;

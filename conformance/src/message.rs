@@ -1,0 +1,102 @@
+//! What every runner of message samples does: load a WSDL, write a request, read a message.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+
+use bsoap_codec::{DecodeOptions, Decoder, Value, build};
+use bsoap_protocol::{Endpoint, IncomingReply, IncomingRequest, Node, Received, Reply, Target};
+use bsoap_schema::{Chain, Definitions, FileLoader, LoadOptions, WellKnown, load};
+
+/// Loads a WSDL from a file, never from the network.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn definitions(path: &Path) -> Result<Definitions, String> {
+    let loader = Chain::new().then(FileLoader::new()).then(WellKnown);
+    load(&path.to_string_lossy(), &loader, &LoadOptions::default())
+        .map_err(|error| format!("the WSDL does not load: {}", report(&error)))
+}
+
+/// The first operation of a name.
+///
+/// # Errors
+/// If there is none.
+pub fn target(definitions: &Definitions, operation: &str) -> Result<Target, String> {
+    definitions
+        .bindings()
+        .iter()
+        .find_map(|binding| Target::new(definitions.plan(), binding, operation).ok())
+        .ok_or_else(|| format!("the WSDL has no operation {operation}"))
+}
+
+/// The text of a request with these arguments.
+///
+/// # Errors
+/// If they do not fit.
+pub fn request(target: &Target, arguments: Value) -> Result<String, String> {
+    let failed = |error: bsoap_protocol::Error| format!("encode: {}", report(&error));
+    let (outgoing, _) = target
+        .request(arguments)
+        .and_then(bsoap_protocol::Request::write)
+        .map_err(failed)?;
+    String::from_utf8(outgoing.body).map_err(|error| format!("encode: {error}"))
+}
+
+/// The reply that a text is, to a request for this operation.
+///
+/// # Errors
+/// If it is none.
+pub fn reply(target: &Target, text: &[u8]) -> Result<Reply, String> {
+    let failed = |error: &dyn Error| format!("decode: {}", report(error));
+    // What was asked does not matter to who reads the answer.
+    let nothing = Value::object([("Body", Value::object::<&str>([]))]);
+    let envelope =
+        build(target.plan(), target.binding().request, &nothing).map_err(|error| failed(&error))?;
+    let (_, awaiting) = target
+        .request_of(envelope)
+        .write()
+        .map_err(|error| failed(&error))?;
+    let incoming = IncomingReply {
+        status: 200,
+        content_type: None,
+        body: text,
+    };
+    awaiting
+        .read(&mut decoder(target), incoming)
+        .map_err(|error| failed(&error))
+}
+
+/// The request that a text is, as the service gets it.
+///
+/// # Errors
+/// If it is none, or not for the service.
+pub fn receive(target: &Target, text: &[u8]) -> Result<Received, String> {
+    let bindings = vec![Arc::clone(target.binding())];
+    let endpoint = Endpoint::new(target.plan(), bindings, Node::new());
+    let incoming = IncomingRequest {
+        content_type: None,
+        soap_action: None,
+        body: text,
+    };
+    match endpoint.receive(&mut decoder(target), incoming) {
+        Ok((received, _)) => Ok(received),
+        Err(reply) => Err(format!("receive: {}", String::from_utf8_lossy(&reply.body))),
+    }
+}
+
+fn decoder(target: &Target) -> Decoder {
+    Decoder::new(Arc::clone(target.plan()), DecodeOptions::default())
+}
+
+/// An error with its causes, in one line.
+pub fn report(error: &dyn Error) -> String {
+    let mut report = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        report.push_str(": ");
+        report.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    report
+}

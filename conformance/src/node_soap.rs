@@ -1,0 +1,171 @@
+//! node-soap's samples: what it sends for given arguments, and what it makes of given answers.
+//!
+//! A case is a folder `<operation>__<what>` with a WSDL. Its arguments and results are in node-soap's convention:
+//! `attributes` beside children, text under `$value`, XML under `$xml`, a derived type under `xsi_type`.
+
+use std::path::{Path, PathBuf};
+
+use bsoap_codec::Value as Ours;
+use bsoap_protocol::{Answer, Reply, Target};
+use bsoap_schema::Body;
+use serde_json::{Map, Value};
+
+use crate::compare::{Rules, compare};
+use crate::known::{Outcome, Score};
+use crate::{message, values};
+
+/// What is written for given arguments.
+///
+/// # Panics
+/// If the folder of the cases cannot be read.
+pub fn requests(folder: &Path) -> Score {
+    run("node-soap-requests", folder, request)
+}
+
+/// What is read from given answers.
+///
+/// # Panics
+/// If the folder of the cases cannot be read.
+pub fn responses(folder: &Path) -> Score {
+    run("node-soap-responses", folder, response)
+}
+
+fn run(suite: &str, folder: &Path, judge: impl Fn(&Case) -> Outcome) -> Score {
+    let mut score = Score::new(suite);
+    let entries = std::fs::read_dir(folder.join("request-response-samples"));
+    let mut folders: Vec<PathBuf> = entries
+        .expect("the suite has its samples")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    folders.sort();
+    for folder in folders {
+        let case = Case::new(folder);
+        score.record(&case.name, judge(&case));
+    }
+    score
+}
+
+/// A folder of samples.
+struct Case {
+    folder: PathBuf,
+    name: String,
+    operation: String,
+}
+
+impl Case {
+    fn new(folder: PathBuf) -> Self {
+        let name = folder.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        let operation = name.split("__").next().unwrap_or_default().to_owned();
+        Self {
+            folder,
+            name,
+            operation,
+        }
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.folder.join(name)).ok()
+    }
+
+    fn json(&self, name: &str) -> Result<Value, String> {
+        let text = self.text(name).unwrap_or_else(|| "null".to_owned());
+        serde_json::from_str(&text).map_err(|error| format!("{name}: {error}"))
+    }
+
+    fn target(&self) -> Result<Target, String> {
+        let definitions = message::definitions(&self.folder.join("soap.wsdl"))?;
+        message::target(&definitions, &self.operation)
+    }
+}
+
+fn request(case: &Case) -> Outcome {
+    let Some(expected) = case.text("request.xml") else {
+        return Outcome::Skip("without a request");
+    };
+    let written = case.json("request.json").and_then(|arguments| {
+        let arguments = Ours::from_json(ours(&arguments));
+        message::request(&case.target()?, arguments)
+    });
+    written
+        .and_then(|found| {
+            compare(&expected, &found, Rules::Literal)
+                .map_err(|difference| format!("{difference} in {found}"))
+        })
+        .into()
+}
+
+/// node-soap's convention in ours.
+fn ours(theirs: &Value) -> Value {
+    match theirs {
+        Value::Array(values) => values.iter().map(ours).collect(),
+        Value::Object(members) => {
+            if let Some(xml) = members.get("$xml") {
+                return xml.clone();
+            }
+            let mut object = Map::new();
+            for (key, value) in members {
+                match (key.as_str(), value) {
+                    ("attributes", Value::Object(attributes)) => {
+                        object.extend(attributes.iter().map(attribute));
+                    }
+                    ("$value", value) => drop(object.insert("#text".to_owned(), value.clone())),
+                    (key, value) => drop(object.insert(key.to_owned(), ours(value))),
+                }
+            }
+            Value::Object(object)
+        }
+        scalar => scalar.clone(),
+    }
+}
+
+fn attribute((name, value): (&String, &Value)) -> (String, Value) {
+    let text = |key: &str| value[key].as_str().unwrap_or_default();
+    match name.as_str() {
+        "xsi_type" => {
+            let name = format!("{{{}}}{}", text("xmlns"), text("type"));
+            ("@xsi:type".to_owned(), name.into())
+        }
+        _ => (format!("@{name}"), value.clone()),
+    }
+}
+
+fn response(case: &Case) -> Outcome {
+    let Some(text) = case.text("response.xml") else {
+        return Outcome::Skip("without a response");
+    };
+    let read = || {
+        let reply = message::reply(&case.target()?, text.as_bytes())?;
+        let (found, expected) = match reply {
+            Reply::Answer(answer) => (result(&answer), case.json("response.json")?),
+            Reply::Accepted => (Ours::Nil, case.json("response.json")?),
+            Reply::Fault(fault) => {
+                let reason = fault.reason().to_owned();
+                let expected = case.json("error_response.json")?;
+                let said = expected.to_string();
+                return match said.contains(&reason) {
+                    true => Ok(()),
+                    false => Err(format!("expected {said}, found the fault {reason}")),
+                };
+            }
+        };
+        let found = serde_json::to_value(&found).map_err(|error| error.to_string())?;
+        values::same(&expected, &found)
+    };
+    read().into()
+}
+
+/// node-soap's result: without header blocks, and the content of a single part that is an element.
+fn result(answer: &Answer) -> Ours {
+    let mut value = answer.value();
+    let body = answer.target().operation().output.as_ref();
+    if let Ours::Object(members) = &mut value {
+        members.remove("@headers");
+        if let Some(Body::Bare { parts }) = body.map(|output| &output.body)
+            && let [part] = &parts[..]
+        {
+            return members.remove(&part.name).unwrap_or_default();
+        }
+    }
+    value
+}

@@ -1,0 +1,255 @@
+//! Whether a value in another toolkit's convention is the same as ours.
+//!
+//! | theirs | ours |
+//! |---|---|
+//! | node-soap: `{"attributes": {"p:a": 1}, "$value": 2}` | `{"@a": 1, "#text": 2}` |
+//! | PHP: `{"a": 1, "_": 2}` | `{"@a": 1, "#text": 2}` |
+//! | one value where there may be more | an array of one |
+//! | an array | an object whose only member is an array (an array of SOAP's encoding) |
+//! | `null`, `{}`, `[]`, `""`, or nothing at all | any of these |
+//! | `"1"` | `1` |
+//!
+//! Ours may say more by `@type` and `#order`. What we keep as XML is read to node-soap's form before.
+
+use bsoap_schema::XSI_NAMESPACE;
+use roxmltree::{Attribute, Document, Node};
+use serde_json::{Map, Value};
+
+/// Compares theirs with ours.
+///
+/// # Errors
+/// The first difference.
+pub fn same(theirs: &Value, ours: &Value) -> Result<(), String> {
+    same_at("", theirs, ours)
+}
+
+fn same_at(path: &str, theirs: &Value, ours: &Value) -> Result<(), String> {
+    match (theirs, ours) {
+        _ if is_nothing(theirs) && is_nothing(ours) => Ok(()),
+        (Value::Array(theirs), Value::Array(ours)) => same_arrays(path, theirs, ours),
+        (_, Value::Array(ours)) => same_arrays(path, std::slice::from_ref(theirs), ours),
+        (Value::Array(members), Value::Object(object)) => match only_array(object) {
+            Some(ours) => same_at(path, theirs, ours),
+            None => same_arrays(path, members, std::slice::from_ref(ours)),
+        },
+        (Value::Array(members), _) => same_arrays(path, members, std::slice::from_ref(ours)),
+        (Value::Object(theirs), Value::Object(object)) => match xml_in(ours) {
+            Some(xml) => same_objects(path, theirs, xml.as_object().unwrap_or(object)),
+            None => same_objects(path, theirs, object),
+        },
+        (Value::Object(members), _) => match text_of(members) {
+            Some(text) => same_at(path, text, ours),
+            None => Err(differ(path, theirs, ours)),
+        },
+        (_, Value::Object(members)) => match members.get("#text").or_else(|| only_array(members)) {
+            Some(text)
+                if members
+                    .keys()
+                    .all(|key| key == "@type" || !key.starts_with('@')) =>
+            {
+                same_at(path, theirs, text)
+            }
+            _ => Err(differ(path, theirs, ours)),
+        },
+        _ if same_scalar(&scalar(theirs), &scalar(ours)) => Ok(()),
+        _ => Err(differ(path, theirs, ours)),
+    }
+}
+
+fn same_arrays(path: &str, theirs: &[Value], ours: &[Value]) -> Result<(), String> {
+    if theirs.len() != ours.len() {
+        let (theirs, ours) = (theirs.len(), ours.len());
+        return Err(format!("{path}: expected {theirs} values, found {ours}"));
+    }
+    theirs
+        .iter()
+        .zip(ours)
+        .enumerate()
+        .try_for_each(|(index, (theirs, ours))| {
+            same_at(&format!("{path}[{}]", index + 1), theirs, ours)
+        })
+}
+
+fn same_objects(
+    path: &str,
+    theirs: &Map<String, Value>,
+    ours: &Map<String, Value>,
+) -> Result<(), String> {
+    let mut left: Map<String, Value> = ours.clone();
+    for (key, value) in theirs {
+        let attributes = match (key.as_str(), value) {
+            ("attributes", Value::Object(attributes)) => attributes.clone(),
+            _ => Map::new(),
+        };
+        for (name, value) in &attributes {
+            let key = format!("@{}", local(name));
+            if key != "@type" || !name.contains(':') {
+                let ours = left.remove(&key).unwrap_or(Value::Null);
+                same_at(&format!("{path}/{key}"), value, &ours)?;
+            }
+        }
+        if !attributes.is_empty() {
+            continue;
+        }
+        let names = match key.as_str() {
+            "$value" | "_" => vec!["#text".to_owned()],
+            _ => vec![local(key).to_owned(), format!("@{}", local(key))],
+        };
+        let ours = names.iter().find_map(|name| left.remove(name));
+        same_at(
+            &format!("{path}/{key}"),
+            value,
+            &ours.unwrap_or(Value::Null),
+        )?;
+    }
+    let is_more = |(key, value): &(&String, &Value)| {
+        !["@type", "#order"].contains(&key.as_str()) && !is_nothing(value)
+    };
+    match left.iter().find(is_more) {
+        Some((key, value)) => Err(format!("{path}/{key}: expected nothing, found {value}")),
+        None => Ok(()),
+    }
+}
+
+/// The array of an object that has nothing else.
+fn only_array(object: &Map<String, Value>) -> Option<&Value> {
+    let mut children = object.iter().filter(|(key, _)| !key.starts_with('@'));
+    let (_, only) = children.next()?;
+    (only.is_array() && children.next().is_none()).then_some(only)
+}
+
+/// The text of an element whose attributes we do not keep.
+fn text_of(members: &Map<String, Value>) -> Option<&Value> {
+    let is_type = |attributes: &Map<String, Value>| attributes.keys().all(|key| key.contains(':'));
+    match members.get("attributes") {
+        None => {}
+        Some(Value::Object(attributes)) if is_type(attributes) => {}
+        Some(_) => return None,
+    }
+    members.get("$value").or_else(|| members.get("_"))
+}
+
+/// The content of `anyType` that we keep as XML, in node-soap's form.
+fn xml_in(ours: &Value) -> Option<Value> {
+    let pieces = ours
+        .get("#mixed")
+        .or_else(|| ours.get("#any"))?
+        .as_array()?;
+    let xml: String = pieces
+        .iter()
+        .map(|piece| piece.get("#any").unwrap_or(piece))
+        .filter_map(Value::as_str)
+        .collect();
+    let document = format!("<any>{xml}</any>");
+    let document = Document::parse(&document).ok()?;
+    let Value::Object(mut read) = object_of(document.root_element()) else {
+        return None;
+    };
+    let others = ours
+        .as_object()?
+        .iter()
+        .filter(|(key, _)| !key.starts_with('#'));
+    read.extend(others.map(|(key, value)| (key.clone(), value.clone())));
+    Some(Value::Object(read))
+}
+
+fn object_of(node: Node<'_, '_>) -> Value {
+    let mut object = Map::new();
+    let is_meant = |attribute: &Attribute<'_, '_>| attribute.namespace() != Some(XSI_NAMESPACE);
+    for attribute in node.attributes().filter(is_meant) {
+        object.insert(format!("@{}", attribute.name()), attribute.value().into());
+    }
+    for child in node.children().filter(Node::is_element) {
+        let name = child.tag_name().name().to_owned();
+        let value = object_of(child);
+        match object.get_mut(&name) {
+            Some(Value::Array(values)) => values.push(value),
+            _ => drop(object.insert(name, Value::Array(vec![value]))),
+        }
+    }
+    match node.text().map(str::trim) {
+        Some(text) if !text.is_empty() && object.is_empty() => text.into(),
+        Some(text) if !text.is_empty() => {
+            object.insert("#text".into(), text.into());
+            Value::Object(object)
+        }
+        _ => Value::Object(object),
+    }
+}
+
+fn local(name: &str) -> &str {
+    name.rsplit_once(':').map_or(name, |(_, local)| local)
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(values) => values.iter().all(is_nothing),
+        Value::Object(members) => members
+            .iter()
+            .all(|(key, value)| key == "@type" || is_nothing(value)),
+        _ => false,
+    }
+}
+
+fn scalar(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.trim().to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn same_scalar(theirs: &str, ours: &str) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok();
+    let midnight = |date: &str| format!("{date}T00:00:00.000Z");
+    let millis = |time: &str| time.strip_suffix('Z').map(|time| format!("{time}.000Z"));
+    theirs == ours
+        || number(theirs).is_some_and(|theirs| number(ours) == Some(theirs))
+        || theirs == midnight(ours)
+        || millis(ours).is_some_and(|ours| ours == theirs)
+}
+
+fn differ(path: &str, theirs: &Value, ours: &Value) -> String {
+    format!("{path}: expected {theirs}, found {ours}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn conventions_are_different_words_for_the_same() {
+        for (theirs, ours) in [
+            (
+                json!({"attributes": {"p:a": "1"}, "$value": "x"}),
+                json!({"@a": 1, "#text": "x"}),
+            ),
+            (json!({"a": 1, "_": 2}), json!({"@a": 1, "#text": 2})),
+            (json!({"a": {"b": 1}}), json!({"a": [{"b": 1, "c": null}]})),
+            (json!([1, 2]), json!({"item": [1, 2]})),
+            (json!(null), json!({"item": []})),
+            (json!({"a": "1.10"}), json!({"a": 1.1})),
+            (
+                json!({"x": {"attributes": {"i": "7"}}}),
+                json!({"#any": ["<x i='7'/>"]}),
+            ),
+        ] {
+            assert_eq!(same(&theirs, &ours), Ok(()), "{theirs} {ours}");
+        }
+    }
+
+    #[test]
+    fn what_differs_is_told_with_its_path() {
+        for (theirs, ours) in [
+            (json!({"a": {"b": 1}}), json!({"a": {"b": 2}})),
+            (json!({"a": {}}), json!({"a": {"b": 2}})),
+            (json!({"a": [1, 2]}), json!({"a": [1]})),
+            (json!({"attributes": {"a": 1}}), json!({})),
+        ] {
+            let told = same(&theirs, &ours).expect_err("they differ");
+            assert!(told.starts_with('/'), "{told}");
+        }
+    }
+}
