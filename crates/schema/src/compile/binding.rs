@@ -288,6 +288,9 @@ enum Direction {
 /// An operation as the binding and as the port type has it.
 type Matched<'a> = (&'a BindingOperation, &'a wsdl::Operation);
 
+/// Namespace, local name and children of an rpc wrapper.
+type WrapperKey = (String, String, Vec<(ElementId, bool)>);
+
 /// A part and the element it appears as.
 type Placed<'a> = (&'a wsdl::Part, ElementId);
 
@@ -338,7 +341,7 @@ impl<'a> Binder<'a> {
             };
             match matched.kind {
                 TransmissionKind::OneWay | TransmissionKind::RequestResponse => {
-                    callable.push((operation, matched))
+                    callable.push((operation, matched));
                 }
                 kind => uncallable.push(Uncallable {
                     name: operation.name.clone(),

@@ -137,7 +137,7 @@ fn read_message(reader: &Reader<'_>, node: Node<'_, '_>) -> Result<BindingMessag
             "body" if is_soap_element(child) => message.body = read_body(child),
             "header" if is_soap_element(child) => message.headers.push(read_header(reader, child)?),
             "headerfault" if is_soap_element(child) => {
-                message.header_faults.push(read_header(reader, child)?)
+                message.header_faults.push(read_header(reader, child)?);
             }
             "content" if child.tag_name().namespace() == Some(MIME_NAMESPACE) => {
                 message
