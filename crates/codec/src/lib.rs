@@ -31,7 +31,7 @@ pub use build::{BuildError, BuildErrorKind, BuildOptions, build, build_with};
 pub use decode::{DecodeOptions, Decoder};
 pub use encode::{EncodeOptions, Encoder, encode};
 pub use index::{Index, Place};
-pub use pack::{Octets, Pack, PackError, Packer, pack};
+pub use pack::{Octets, Pack, PackError, Packer, pack, pack_with};
 pub use plan::Plan;
 pub use record::{Column, HeapFull, Record, Scalar, marker};
 pub use sample::sample;

@@ -87,6 +87,53 @@ pub fn pack(plan: &Arc<Plan>, root: ElementId, value: &dyn Pack) -> Result<Recor
     Ok(record)
 }
 
+/// Makes a Record of what `write` writes: all slots of the element, its state first if it has one.
+///
+/// # Errors
+/// When that is not what the element is made of.
+pub fn pack_with(
+    plan: &Arc<Plan>,
+    root: ElementId,
+    write: impl FnOnce(&mut Packer<'_>),
+) -> Result<Record, PackError> {
+    let mut record = Record::new(plan.clone(), root);
+    let mut packer = Packer {
+        record: &mut record,
+        full: false,
+    };
+    write(&mut packer);
+    if packer.full {
+        return Err(PackError::TooLarge);
+    }
+    let element = plan.element(root);
+    let (ty, begin) = match record.slots.first() {
+        Some(&state) if element.has_state => (marker::actual_type(state), 1),
+        _ => (element.ty, 0),
+    };
+    let is_nil = element.has_state
+        && record
+            .slots
+            .first()
+            .is_some_and(|&state| marker::presence(state) == marker::NIL);
+    if !is_nil {
+        check(&record, ty, begin)?;
+    }
+    Ok(record)
+}
+
+/// Are the slots from `begin` on those of a type, and nothing more?
+fn check(record: &Record, ty: TypeId, begin: usize) -> Result<(), PackError> {
+    if ty.index() >= record.plan.type_count() {
+        return Err(PackError::Misfit);
+    }
+    let mut walk = Walk::over(record, ty, begin);
+    while walk.next().map_err(|_| PackError::Misfit)?.is_some() {}
+    if walk.at() != record.slots.len() {
+        return Err(PackError::Misfit);
+    }
+    Ok(())
+}
+
 /// Appends what is in an element: its state marker has been written.
 pub(crate) fn into_record(
     record: &mut Record,
@@ -107,12 +154,7 @@ pub(crate) fn into_record(
         return Err(PackError::TooLarge);
     }
     if fingerprint.is_none() || cfg!(debug_assertions) {
-        let ty = record.plan.element(id).ty;
-        let mut walk = Walk::over(record, ty, begin);
-        while walk.next().map_err(|_| PackError::Misfit)?.is_some() {}
-        if walk.at() != record.slots.len() {
-            return Err(PackError::Misfit);
-        }
+        check(record, record.plan.element(id).ty, begin)?;
     }
     Ok(())
 }

@@ -71,11 +71,7 @@ impl View<'_> {
             _ if self.is_nil() => return Err(PackError::Misfit),
             _ => {}
         }
-        let mut from = Unpacker {
-            record: self.record(),
-            at: self.first_slot(),
-        };
-        T::unpack(&mut from)
+        T::unpack(&mut Unpacker::within(self))
     }
 }
 
@@ -89,6 +85,19 @@ pub struct Unpacker<'r> {
 type Result<T, E = PackError> = std::result::Result<T, E>;
 
 impl<'r> Unpacker<'r> {
+    /// Begins at the first slot of a Record: the state of its root, if that has one.
+    pub fn of(record: &'r Record) -> Self {
+        Self { record, at: 0 }
+    }
+
+    /// Begins at the first slot of what is in an element, behind its state.
+    pub fn within(view: &View<'r>) -> Self {
+        Self {
+            record: view.record(),
+            at: view.first_slot(),
+        }
+    }
+
     #[inline]
     fn next(&mut self) -> Result<u64> {
         let slot = *self.record.slots.get(self.at).ok_or(PackError::Misfit)?;
