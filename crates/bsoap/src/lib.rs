@@ -36,6 +36,7 @@ mod error;
 mod load;
 mod meter;
 mod service;
+pub mod typed;
 
 pub use bsoap_codec::{
     Column, DecodeOptions, Object, Octets, Pack, PackError, Packer, Record, Rows, Unpack, Unpacker,

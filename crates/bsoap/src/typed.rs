@@ -1,0 +1,290 @@
+//! What generated code stands on: Rust types in place of [`Value`]s.
+//!
+//! `bsoap generate` and `bsoap-generate` write types with [`Pack`] and [`Unpack`], a client with a method for each
+//! operation, and a trait for the service. Such code knows how its types lie in a [`Record`], so it is only right for the
+//! schema it was generated for: a [`Schema`] is compared before anything is written or read.
+
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{View, build, pack, pack_with};
+
+use crate::{Client, Error, Fault, Message, Payload, Record, Reply, Target, Value};
+
+pub use bsoap_codec::plan::TypeId;
+pub use bsoap_codec::{Octets, Pack, PackError, Packer, State, Unpack, Unpacker};
+
+/// Fingerprints of the Envelopes of a binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schema {
+    /// Of requests.
+    pub request: u64,
+    /// Of responses.
+    pub response: u64,
+}
+
+/// An enum of a type and those derived from it, read when the state marker has been.
+pub trait FromState: Sized {
+    /// The value of the type that `state` names.
+    ///
+    /// # Errors
+    /// When it is none of the enum's, or nil.
+    fn from_state(state: State, from: &mut Unpacker<'_>) -> Result<Self, PackError>;
+}
+
+impl<T: FromState> FromState for Box<T> {
+    fn from_state(state: State, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
+        T::from_state(state, from).map(Self::new)
+    }
+}
+
+/// An enum of the branches of a choice, read when the branch marker has been.
+pub trait FromBranch: Sized {
+    /// The value of a branch.
+    ///
+    /// # Errors
+    /// When it is none of the enum's.
+    fn from_branch(branch: Option<u32>, from: &mut Unpacker<'_>) -> Result<Self, PackError>;
+}
+
+impl<T: FromBranch> FromBranch for Box<T> {
+    fn from_branch(branch: Option<u32>, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
+        T::from_branch(branch, from).map(Self::new)
+    }
+}
+
+/// A message to be: the branch of its Body, and what writes header blocks and Body.
+struct Envelope<'w> {
+    fingerprint: u64,
+    branch: Option<u32>,
+    headers: Option<&'w dyn Fn(&mut Packer<'_>)>,
+    body: &'w dyn Fn(&mut Packer<'_>),
+}
+
+impl Pack for Envelope<'_> {
+    fn pack(&self, packer: &mut Packer<'_>) {
+        // Envelope, Header and Body admit any attribute; there are none.
+        packer.text("");
+        match self.headers {
+            Some(headers) => {
+                packer.present();
+                packer.text("");
+                headers(packer);
+            }
+            None => packer.absent(),
+        }
+        packer.text("");
+        match self.branch {
+            Some(branch) => {
+                packer.branch(branch);
+                (self.body)(packer);
+            }
+            None => packer.no_branch(),
+        }
+    }
+
+    fn fingerprint(&self) -> Option<u64> {
+        Some(self.fingerprint)
+    }
+}
+
+/// Checks that a client's WSDL is the one that code was generated for; answers with the schema of its binding.
+///
+/// # Errors
+/// [`Error::Type`] if it is another.
+pub fn schema_of(client: &Client, schemas: &[Schema]) -> Result<Schema, Error> {
+    let binding = &client.port().binding;
+    let plan = client.plan();
+    let found = Schema {
+        request: plan.fingerprint(binding.request),
+        response: plan.fingerprint(binding.response),
+    };
+    if schemas.contains(&found) {
+        Ok(found)
+    } else {
+        Err(Error::Type(Box::new(PackError::OtherSchema)))
+    }
+}
+
+/// Calls an operation: writes header blocks and Body, reads the Body of the answer. `None` is the answer to a one-way message.
+///
+/// # Errors
+/// As [`Client::call`], and when code and WSDL do not fit.
+pub async fn call<T>(
+    client: &Client,
+    schema: Schema,
+    operation: &str,
+    request: Body<impl Fn(&mut Packer<'_>)>,
+    headers: Option<&(dyn Fn(&mut Packer<'_>) + Sync)>,
+    answer: Body<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
+) -> Result<Option<T>, Error> {
+    let target = client.target(operation)?;
+    let record = {
+        let headers = headers.map(|headers| headers as &dyn Fn(&mut Packer<'_>));
+        let envelope = Envelope {
+            fingerprint: schema.request,
+            branch: request.branch,
+            headers,
+            body: &request.content,
+        };
+        pack(target.plan(), target.binding().request, &envelope).map_err(wrong_type)?
+    };
+    drop(request);
+    match client.exchange(target.request_of(record)).await? {
+        Reply::Answer(reply) => read(reply.record(), answer).map(Some),
+        Reply::Accepted => Ok(None),
+        Reply::Fault(fault) => Err(Error::Fault(fault)),
+    }
+}
+
+/// The branch of a Body, and what writes or reads it.
+#[derive(Clone, Copy, Debug)]
+pub struct Body<F> {
+    /// Which branch; `None` for an empty Body.
+    pub branch: Option<u32>,
+    /// What writes or reads what is in it.
+    pub content: F,
+}
+
+/// Writes a value as a branch of the Body.
+pub fn writing<T: Pack>(branch: u32, value: &T) -> Body<impl Fn(&mut Packer<'_>)> {
+    Body {
+        branch: Some(branch),
+        content: |packer: &mut Packer<'_>| packer.value(value),
+    }
+}
+
+/// Reads a value that is a branch of the Body.
+pub fn reading<T: Unpack>(
+    branch: u32,
+) -> Body<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>> {
+    Body {
+        branch: Some(branch),
+        content: |from: &mut Unpacker<'_>| from.value(),
+    }
+}
+
+/// The request that a service got.
+///
+/// # Errors
+/// A fault if code and WSDL do not fit.
+pub fn request<T>(
+    message: &Message,
+    schemas: &[Schema],
+    body: Body<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
+) -> Result<T, Fault> {
+    let (plan, binding) = (message.target().plan(), message.target().binding());
+    let fingerprint = plan.fingerprint(binding.request);
+    if !schemas.iter().any(|schema| schema.request == fingerprint) {
+        return Err(Fault::receiver(PackError::OtherSchema.to_string()));
+    }
+    read(message.record(), body).map_err(|error| Fault::receiver(error.report()))
+}
+
+/// The answer of a service.
+///
+/// # Errors
+/// A fault if code and WSDL do not fit.
+pub fn answer(target: &Target, body: Body<impl Fn(&mut Packer<'_>)>) -> Result<Payload, Fault> {
+    let (plan, root) = (target.plan(), target.binding().response);
+    let envelope = Envelope {
+        fingerprint: plan.fingerprint(root),
+        branch: body.branch,
+        headers: None,
+        body: &body.content,
+    };
+    let record = pack(plan, root, &envelope).map_err(|error| Fault::receiver(error.to_string()))?;
+    Ok(Payload::Record(record))
+}
+
+fn read<T>(
+    record: &Record,
+    body: Body<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
+) -> Result<T, Error> {
+    let view = View::of(record)
+        .child("Body")
+        .ok_or(PackError::Misfit)
+        .map_err(wrong_type)?;
+    content(&view, body).map_err(wrong_type)
+}
+
+fn content<T>(
+    view: &View<'_>,
+    body: Body<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
+) -> Result<T, PackError> {
+    let mut from = Unpacker::within(view);
+    // The attributes of the Body.
+    from.text()?;
+    if from.branch()? != body.branch {
+        return Err(PackError::Misfit);
+    }
+    (body.content)(&mut from)
+}
+
+/// The detail of a fault that an operation declares, if it is the one called `name`.
+pub fn detail<T>(
+    target: &Target,
+    fault: &Fault,
+    name: &str,
+    read: impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>,
+) -> Option<T> {
+    let element = declared(target, name)?;
+    let (plan, details) = (target.plan(), fault.detail.as_ref()?);
+    let found = keys(target, element)
+        .into_iter()
+        .find_map(|key| details.get(&key))?;
+    let record = build(plan, element, found).ok()?;
+    read(&mut Unpacker::of(&record)).ok()
+}
+
+/// The fault whose detail is the one called `name`.
+pub fn fault(
+    target: &Target,
+    reason: &str,
+    name: &str,
+    write: impl FnOnce(&mut Packer<'_>),
+) -> Fault {
+    let made = declared(target, name).and_then(|element| {
+        let record = pack_with(target.plan(), element, write).ok()?;
+        let value = View::of(&record).to_value().ok()?;
+        Some(Value::object([(
+            keys(target, element).swap_remove(0),
+            value,
+        )]))
+    });
+    match made {
+        Some(detail) => Fault::receiver(reason).with_detail(detail),
+        None => Fault::receiver(reason),
+    }
+}
+
+fn declared(target: &Target, name: &str) -> Option<ElementId> {
+    target
+        .operation()
+        .faults
+        .iter()
+        .find(|fault| fault.name == name)?
+        .detail
+}
+
+/// How an element may be called in the Value of a detail.
+fn keys(target: &Target, element: ElementId) -> Vec<String> {
+    let (vocabulary, name) = (
+        target.plan().vocabulary(),
+        target.plan().element(element).name,
+    );
+    let local = vocabulary.local(name);
+    vec![
+        local.to_owned(),
+        format!("{{{}}}{local}", vocabulary.namespace(name)),
+    ]
+}
+
+/// The error of an answer without one: the peer accepted the message and said no more.
+pub fn no_answer() -> Error {
+    Error::Setup(
+        "the peer accepted the message and gave no answer, which this operation has".to_owned(),
+    )
+}
+
+fn wrong_type(error: PackError) -> Error {
+    Error::Type(Box::new(error))
+}
