@@ -1,0 +1,123 @@
+//! Generating in a build script.
+//!
+//! ```no_run
+//! // build.rs
+//! fn main() -> Result<(), bsoap_generate::build::Error> {
+//!     bsoap_generate::build::Config::new("calculator.wsdl").write()
+//! }
+//! ```
+//!
+//! and in the crate:
+//!
+//! ```ignore
+//! pub mod calculator {
+//!     include!(concat!(env!("OUT_DIR"), "/calculator.rs"));
+//! }
+//! ```
+
+use std::fmt;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use bsoap_schema::{Chain, FileLoader, LoadOptions, WellKnown, load};
+
+use crate::{Options, generate};
+
+/// What a build script generates, from which WSDL, and where to.
+#[derive(Clone, Debug)]
+pub struct Config {
+    wsdl: String,
+    options: Options,
+    target: Option<PathBuf>,
+}
+
+/// Why a build script could not generate.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The WSDL cannot be loaded.
+    Wsdl(bsoap_schema::Error),
+    /// The code cannot be written.
+    Write(PathBuf, std::io::Error),
+    /// Not run by Cargo, which says where to write: there is no `OUT_DIR`.
+    NoOutDir,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Wsdl(_) => f.write_str("the WSDL cannot be loaded"),
+            Self::Write(path, _) => write!(f, "cannot write {}", path.display()),
+            Self::NoOutDir => f.write_str("there is no OUT_DIR: this runs in a build script"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Wsdl(error) => Some(error),
+            Self::Write(_, error) => Some(error),
+            Self::NoOutDir => None,
+        }
+    }
+}
+
+impl Config {
+    /// From the WSDL at this path.
+    pub fn new(wsdl: impl Into<String>) -> Self {
+        Self {
+            wsdl: wsdl.into(),
+            options: Options::default(),
+            target: None,
+        }
+    }
+
+    /// With these options.
+    #[must_use]
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Into this file, and not `OUT_DIR/<name of the WSDL>.rs`.
+    #[must_use]
+    pub fn target(mut self, file: impl Into<PathBuf>) -> Self {
+        self.target = Some(file.into());
+        self
+    }
+
+    /// Writes the code, and tells Cargo to do so again when a document changes.
+    ///
+    /// # Errors
+    /// When the WSDL cannot be loaded or the file not written.
+    pub fn write(self) -> Result<(), Error> {
+        let target = match self.target {
+            Some(target) => target,
+            None => out_file(&self.wsdl)?,
+        };
+        let loader = Chain::new().then(WellKnown).then(FileLoader::new());
+        let definitions =
+            load(&self.wsdl, &loader, &LoadOptions::default()).map_err(Error::Wsdl)?;
+        let mut out = std::io::stdout().lock();
+        for document in definitions
+            .documents()
+            .iter()
+            .filter(|document| Path::new(document.location()).exists())
+        {
+            // Cargo reads these lines; if nobody does, nobody misses them.
+            let _ = writeln!(out, "cargo:rerun-if-changed={}", document.location());
+        }
+        let code = generate(&definitions, &self.options);
+        std::fs::write(&target, code).map_err(|error| Error::Write(target, error))
+    }
+}
+
+fn out_file(wsdl: &str) -> Result<PathBuf, Error> {
+    let folder = std::env::var_os("OUT_DIR").ok_or(Error::NoOutDir)?;
+    let stem = Path::new(wsdl).file_stem().map_or_else(
+        || "service".into(),
+        |stem| stem.to_string_lossy().into_owned(),
+    );
+    Ok(Path::new(&folder).join(format!("{stem}.rs")))
+}

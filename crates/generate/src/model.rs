@@ -1,0 +1,151 @@
+//! The Rust types to be: what they hold, and how it lies in a Record.
+
+use bsoap_codec::plan::TypeId;
+use proc_macro2::Ident;
+
+/// A type to be generated.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) name: Ident,
+    pub(crate) documentation: Option<String>,
+    pub(crate) kind: Kind,
+}
+
+/// The number of an [`Item`].
+pub(crate) type ItemId = usize;
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// Not yet worked out.
+    Pending,
+    /// Attributes, then content.
+    Struct { fields: Vec<Field>, layout: Layout },
+    /// One of several branches.
+    Choice(Vec<Variant>),
+    /// Text and elements mixed: one item.
+    Mixed(Vec<Variant>),
+    /// A type or one derived from it, told apart by `xsi:type`.
+    Alternatives(Vec<Alternative>),
+    /// One of several strings.
+    Enumeration(Vec<(Ident, String)>),
+}
+
+/// How the fields of a struct lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// One after the other.
+    Sequence,
+    /// Those from this one on in any order, each behind its number.
+    AllFrom(usize),
+}
+
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: Ident,
+    pub(crate) documentation: Option<String>,
+    pub(crate) place: Slot,
+}
+
+#[derive(Debug)]
+pub(crate) struct Variant {
+    pub(crate) name: Ident,
+    pub(crate) documentation: Option<String>,
+    /// What it holds; `None` for nothing at all.
+    pub(crate) place: Slot,
+}
+
+#[derive(Debug)]
+pub(crate) struct Alternative {
+    pub(crate) name: Ident,
+    pub(crate) ty: TypeId,
+    pub(crate) value: Ty,
+}
+
+/// A value in its place: its type, how often it occurs, whether it may be nil.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub(crate) ty: Ty,
+    pub(crate) occurs: Occurs,
+    /// What an absent value leaves behind, and how it says that it is absent.
+    pub(crate) marker: Marker,
+    /// The declared type, if the element may be nil.
+    pub(crate) nillable: Option<TypeId>,
+    /// Whether derived types may stand in: the value is an enum that reads and writes its state.
+    pub(crate) has_alternatives: bool,
+    /// Whether an absent or nil value keeps its slot.
+    pub(crate) is_scalar: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occurs {
+    Once,
+    Optional,
+    Many,
+}
+
+/// Which marker says whether an optional value is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marker {
+    /// A presence marker of its own.
+    Presence,
+    /// That of an attribute, which may also come from the schema.
+    Attribute,
+    /// The state marker of the value.
+    State,
+    /// The branch marker of the value.
+    Branch,
+}
+
+/// The Rust type of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Ty {
+    /// A type of Rust's or of the runtime's: `f64`, `String`, `Octets`.
+    Plain(&'static str),
+    /// A list type: its items.
+    List(Box<Ty>),
+    /// A generated type.
+    Item(ItemId),
+}
+
+/// What an operation carries one way.
+#[derive(Debug)]
+pub(crate) struct Payload {
+    /// Which branch of the Body it is.
+    pub(crate) branch: Option<u32>,
+    /// The Rust type; `None` for an empty Body.
+    pub(crate) place: Option<Slot>,
+    /// The header blocks declared: name, branch, value.
+    pub(crate) headers: Vec<(Ident, u32, Slot)>,
+}
+
+/// A fault that an operation declares.
+#[derive(Debug)]
+pub(crate) struct DeclaredFault {
+    /// Its name in the WSDL.
+    pub(crate) name: String,
+    pub(crate) variant: Ident,
+    pub(crate) documentation: Option<String>,
+    pub(crate) place: Slot,
+}
+
+impl Slot {
+    /// A value that is always there.
+    pub(crate) fn once(ty: Ty) -> Self {
+        Self {
+            ty,
+            occurs: Occurs::Once,
+            marker: Marker::Presence,
+            nillable: None,
+            has_alternatives: false,
+            is_scalar: false,
+        }
+    }
+
+    /// The generated type that this holds directly, not behind a `Vec`.
+    pub(crate) fn held_item(&self) -> Option<ItemId> {
+        match (&self.ty, self.occurs) {
+            (Ty::Item(item), Occurs::Once | Occurs::Optional) => Some(*item),
+            _ => None,
+        }
+    }
+}

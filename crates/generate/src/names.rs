@@ -1,0 +1,161 @@
+//! Names of schemas as names of Rust: cased, escaped, never twice.
+
+use std::collections::HashSet;
+
+use heck::{ToSnakeCase, ToUpperCamelCase};
+use proc_macro2::{Ident, Span};
+
+/// Names that generated code uses itself.
+const TAKEN_TYPES: [&str; 24] = [
+    "Box",
+    "Clone",
+    "Debug",
+    "Default",
+    "Eq",
+    "Err",
+    "None",
+    "Octets",
+    "Ok",
+    "Option",
+    "Pack",
+    "PackError",
+    "Packer",
+    "PartialEq",
+    "Result",
+    "Self",
+    "Send",
+    "Some",
+    "State",
+    "String",
+    "Sync",
+    "TypeId",
+    "Unpack",
+    "Unpacker",
+];
+
+/// The names given in one scope.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    given: HashSet<String>,
+}
+
+impl Scope {
+    /// A scope for types, in which what generated code refers to is taken.
+    pub(crate) fn of_types() -> Self {
+        let more = [
+            "Vec",
+            "Future",
+            "Arc",
+            "Message",
+            "Client",
+            "ServiceBuilder",
+            "Body",
+            "Error",
+            "Fault",
+            "FromBranch",
+            "FromState",
+            "Schema",
+            "Service",
+            "SCHEMAS",
+        ];
+        Self {
+            given: TAKEN_TYPES
+                .iter()
+                .chain(&more)
+                .map(|&name| name.to_owned())
+                .collect(),
+        }
+    }
+
+    /// A type's name: `orderItem` becomes `OrderItem`, the second of that name `OrderItem2`.
+    pub(crate) fn ty(&mut self, name: &str) -> Ident {
+        let cased = start_with_letter(name.to_upper_camel_case(), "T");
+        Ident::new(&self.unique(cased), Span::call_site())
+    }
+
+    /// A variant's name.
+    pub(crate) fn variant(&mut self, name: &str) -> Ident {
+        let cased = start_with_letter(name.to_upper_camel_case(), "V");
+        let cased = if cased == "Self" {
+            "SelfValue".to_owned()
+        } else {
+            cased
+        };
+        Ident::new(&self.unique(cased), Span::call_site())
+    }
+
+    /// A field's or method's name: `orderItem` becomes `order_item`, `type` becomes `r#type`.
+    pub(crate) fn field(&mut self, name: &str) -> Ident {
+        let cased = start_with_letter(name.to_snake_case(), "f");
+        ident(&self.unique(cased))
+    }
+
+    /// Is there a field of this name?
+    pub(crate) fn has_field(&self, name: &str) -> bool {
+        self.given
+            .contains(&start_with_letter(name.to_snake_case(), "f"))
+    }
+
+    fn unique(&mut self, name: String) -> String {
+        let mut candidate = name.clone();
+        let mut number = 2;
+        while !self.given.insert(candidate.clone()) {
+            let separator = if name.ends_with(|c: char| c.is_ascii_digit()) {
+                "_"
+            } else {
+                ""
+            };
+            candidate = format!("{name}{separator}{number}");
+            number += 1;
+        }
+        candidate
+    }
+}
+
+/// Case conversion drops what cannot be in a Rust name; something is left to begin with.
+fn start_with_letter(name: String, letter: &str) -> String {
+    let name: String = name
+        .chars()
+        .filter(|&c| c == '_' || unicode_continue(c))
+        .collect();
+    match name.chars().next() {
+        Some(first) if first == '_' || first.is_alphabetic() => name,
+        _ => format!("{letter}{name}"),
+    }
+}
+
+fn unicode_continue(c: char) -> bool {
+    c.is_alphanumeric()
+}
+
+/// An identifier, raw if it is a keyword.
+fn ident(name: &str) -> Ident {
+    match name {
+        "self" | "super" | "crate" | "_" => Ident::new(&format!("{name}_"), Span::call_site()),
+        _ if syn::parse_str::<Ident>(name).is_ok() => Ident::new(name, Span::call_site()),
+        _ if syn::parse_str::<Ident>(&format!("r#{name}")).is_ok() => {
+            Ident::new_raw(name, Span::call_site())
+        }
+        _ => Ident::new("field", Span::call_site()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_cased_escaped_and_told_apart() {
+        let mut scope = Scope::default();
+        let fields = ["orderItem", "type", "order-item", "self", "3d", "é"]
+            .map(|name| scope.field(name).to_string());
+        assert_eq!(
+            fields,
+            ["order_item", "r#type", "order_item2", "self_", "f3d", "é"]
+        );
+        let mut scope = Scope::of_types();
+        let types =
+            ["order", "Order", "string", "x2", "X2", "..."].map(|name| scope.ty(name).to_string());
+        assert_eq!(types, ["Order", "Order2", "String2", "X2", "X2_2", "T"]);
+    }
+}

@@ -1,0 +1,209 @@
+//! Operations as methods: what they take and give, and how it lies in a Body.
+
+use std::collections::HashSet;
+
+use bsoap_codec::plan::{Content, ElementId, ParticleId, Plan, Term};
+use bsoap_schema::{Binding, Definitions, Message, Operation};
+use proc_macro2::Ident;
+
+use crate::model::{DeclaredFault, Payload, Slot};
+use crate::names::Scope;
+use crate::types::Types;
+
+/// A port type as a client and a trait.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    /// The trait.
+    pub(crate) name: Ident,
+    pub(crate) client: Ident,
+    pub(crate) register: Ident,
+    pub(crate) documentation: Option<String>,
+    /// Fingerprints of the Envelopes, of each binding with the same messages.
+    pub(crate) schemas: Vec<(u64, u64)>,
+    pub(crate) methods: Vec<Method>,
+}
+
+/// An operation as a method.
+#[derive(Debug)]
+pub(crate) struct Method {
+    pub(crate) name: Ident,
+    pub(crate) operation: String,
+    pub(crate) documentation: Option<String>,
+    pub(crate) input: Payload,
+    /// The type of the header blocks it takes, if any are declared.
+    pub(crate) headers: Option<Ident>,
+    pub(crate) output: Option<Payload>,
+    /// The type of its errors, if faults are declared.
+    pub(crate) error: Option<Ident>,
+    pub(crate) faults: Vec<DeclaredFault>,
+}
+
+/// The interfaces of all port types that ports lead to, each by its first binding.
+pub(crate) fn interfaces(definitions: &Definitions, types: &mut Types<'_>) -> Vec<Interface> {
+    let mut done = HashSet::new();
+    let mut interfaces = Vec::new();
+    let used: Vec<&Binding> = definitions
+        .ports()
+        .map(|(_, port)| &*port.binding)
+        .collect();
+    for &binding in &used {
+        if done.insert((binding.namespace.as_str(), binding.port_type.as_str())) {
+            let same = used.iter().filter(|other| {
+                other.port_type == binding.port_type && has_same_messages(binding, other)
+            });
+            let fingerprint = |binding: &Binding| {
+                (
+                    types.plan.fingerprint(binding.request),
+                    types.plan.fingerprint(binding.response),
+                )
+            };
+            let mut schemas: Vec<(u64, u64)> = same.map(|binding| fingerprint(binding)).collect();
+            schemas.dedup();
+            interfaces.push(interface(binding, schemas, types));
+        }
+    }
+    interfaces
+}
+
+/// Does code for one of them fit the other? They may differ in the version of SOAP, but then not in header blocks, whose
+/// attributes belong to a version.
+fn has_same_messages(one: &Binding, other: &Binding) -> bool {
+    let same = |a: &Message, b: &Message| {
+        a.body == b.body && a.branch == b.branch && a.headers == b.headers
+    };
+    let same_operation = |a: &Operation, b: &Operation| {
+        let outputs = match (&a.output, &b.output) {
+            (Some(a), Some(b)) => same(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        a.name == b.name && same(&a.input, &b.input) && outputs && a.faults == b.faults
+    };
+    one.operations.len() == other.operations.len()
+        && one
+            .operations
+            .iter()
+            .zip(&other.operations)
+            .all(|(a, b)| same_operation(a, b))
+}
+
+fn interface(binding: &Binding, schemas: Vec<(u64, u64)>, types: &mut Types<'_>) -> Interface {
+    let mut scope = Scope::default();
+    let mut named = HashSet::new();
+    let name = types.scope.ty(&binding.port_type);
+    let client = types.scope.ty(&format!("{}_Client", binding.port_type));
+    let register = scope.field(&format!("serve_{}", binding.port_type));
+    let mut methods = Scope::default();
+    // Names of the client's own methods.
+    for taken in ["new", "from_wsdl", "inner"] {
+        methods.field(taken);
+    }
+    let operations = binding
+        .operations
+        .iter()
+        .filter(|operation| named.insert(operation.name.as_str()));
+    let methods = operations
+        .map(|operation| method(binding, operation, &mut methods, types))
+        .collect();
+    Interface {
+        name,
+        client,
+        register,
+        documentation: binding.documentation.clone(),
+        schemas,
+        methods,
+    }
+}
+
+fn method(
+    binding: &Binding,
+    operation: &Operation,
+    scope: &mut Scope,
+    types: &mut Types<'_>,
+) -> Method {
+    let name = scope.field(&operation.name);
+    let input = payload(
+        binding.request,
+        &format!("{}_Request", operation.name),
+        &operation.input,
+        types,
+    );
+    let headers =
+        (!input.headers.is_empty()).then(|| types.scope.ty(&format!("{}_Headers", operation.name)));
+    let output = operation.output.as_ref();
+    let output = output.map(|output| {
+        payload(
+            binding.response,
+            &format!("{}_Answer", operation.name),
+            output,
+            types,
+        )
+    });
+    let mut variants = Scope::default();
+    // The variant for whatever else goes wrong.
+    variants.variant("Other");
+    let mut faults = Vec::new();
+    for fault in &operation.faults {
+        let Some(element) = fault.detail else {
+            continue;
+        };
+        faults.push(DeclaredFault {
+            name: fault.name.clone(),
+            variant: variants.variant(&fault.name),
+            documentation: fault.documentation.clone(),
+            place: types.element(element),
+        });
+    }
+    let error = (!faults.is_empty()).then(|| types.scope.ty(&format!("{}_Error", operation.name)));
+    Method {
+        name,
+        operation: operation.name.clone(),
+        documentation: operation.documentation.clone(),
+        input,
+        headers,
+        output,
+        error,
+        faults,
+    }
+}
+
+fn payload(envelope: ElementId, owner: &str, message: &Message, types: &mut Types<'_>) -> Payload {
+    let particle = message
+        .branch
+        .and_then(|branch| body_branch(types.plan, envelope, branch));
+    let place = particle.map(|particle| match types.plan.particle(particle).term {
+        Term::Element(element) => types.element(element),
+        _ => types.parts(owner, particle),
+    });
+    let mut scope = Scope::default();
+    let mut headers: Vec<(Ident, u32, Slot)> = Vec::new();
+    for header in &message.headers {
+        if headers
+            .iter()
+            .all(|&(_, branch, _)| branch != header.branch)
+        {
+            headers.push((
+                scope.field(&header.name),
+                header.branch,
+                types.block(header.element),
+            ));
+        }
+    }
+    Payload {
+        branch: message.branch.filter(|_| place.is_some()),
+        place,
+        headers,
+    }
+}
+
+/// A branch of the Body of an Envelope.
+fn body_branch(plan: &Plan, envelope: ElementId, branch: u32) -> Option<ParticleId> {
+    let children = |element: ElementId| match plan.ty(plan.element(element).ty).content {
+        Content::Particle(particle) => plan.children_of(particle),
+        _ => &[],
+    };
+    let body = children(envelope).last()?;
+    let Term::Element(body) = plan.particle(*body).term else {
+        return None;
+    };
+    children(body).get(branch as usize).copied()
+}

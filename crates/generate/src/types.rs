@@ -1,0 +1,530 @@
+//! Plan → Rust types: which type each element gets.
+//!
+//! | in the Plan | in Rust |
+//! |---|---|
+//! | simple type | number, `bool`, `String`, `Octets`; an enumeration of strings an enum |
+//! | complex type | struct: attributes, then children |
+//! | `minOccurs="0"`, `nillable` | `Option` (both: `Option<Option<…>>`, the outer one for presence) |
+//! | `maxOccurs` above 1 | `Vec` |
+//! | choice, mixed content, type with derived ones | enum |
+//!
+//! Types are worked out one after the other from a queue, so that they may be recursive; only groups of one content model
+//! nest, and schemas bound that.
+
+use std::collections::{HashMap, VecDeque};
+
+use bsoap_codec::plan::{
+    AttributeId, Content, ElementId, LeafId, LeafKind, Particle, ParticleId, Plan, Term, TypeId,
+};
+use bsoap_datatypes::{Datatype, SimpleType, Variety};
+use bsoap_schema::Definitions;
+
+use crate::model::{
+    Alternative, Field, Item, ItemId, Kind, Layout, Marker, Occurs, Slot, Ty, Variant,
+};
+use crate::names::Scope;
+
+const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
+
+/// Works out types on demand.
+#[derive(Debug)]
+pub(crate) struct Types<'d> {
+    definitions: &'d Definitions,
+    pub(crate) plan: &'d Plan,
+    pub(crate) items: Vec<Item>,
+    pub(crate) scope: Scope,
+    /// The Rust type of each type of the Plan, taken for itself.
+    exact: HashMap<TypeId, Ty>,
+    /// The enum of each type that has others in its place.
+    alternatives: HashMap<TypeId, ItemId>,
+    enumerations: HashMap<*const SimpleType, ItemId>,
+    /// The types of groups: derived types share those of their base.
+    groups: HashMap<ParticleId, ItemId>,
+    queue: VecDeque<(ItemId, Task)>,
+}
+
+/// What is to be worked out.
+#[derive(Debug)]
+enum Task {
+    Complex(TypeId),
+    Alternatives(TypeId),
+}
+
+impl<'d> Types<'d> {
+    pub(crate) fn new(definitions: &'d Definitions) -> Self {
+        Self {
+            definitions,
+            plan: definitions.plan(),
+            items: Vec::new(),
+            scope: Scope::of_types(),
+            exact: HashMap::new(),
+            alternatives: HashMap::new(),
+            enumerations: HashMap::new(),
+            groups: HashMap::new(),
+            queue: VecDeque::new(),
+        }
+    }
+
+    /// Works out all that was asked for.
+    pub(crate) fn finish(&mut self) {
+        while let Some((item, task)) = self.queue.pop_front() {
+            self.items[item].kind = match task {
+                Task::Complex(ty) => self.complex(item, ty),
+                Task::Alternatives(ty) => self.alternatives_of(ty),
+            };
+        }
+    }
+
+    /// A new type of this name, or one like it.
+    pub(crate) fn item(&mut self, name: &str, documentation: Option<&str>, kind: Kind) -> ItemId {
+        let name = self.scope.ty(name);
+        self.items.push(Item {
+            name,
+            documentation: documentation.map(str::to_owned),
+            kind,
+        });
+        self.items.len() - 1
+    }
+
+    fn local(&self, element: ElementId) -> &'d str {
+        self.plan
+            .vocabulary()
+            .local(self.plan.element(element).name)
+    }
+
+    /// An element that is there once: a body, a header block, the detail of a fault.
+    pub(crate) fn element(&mut self, element: ElementId) -> Slot {
+        let def = self.plan.element(element);
+        Slot {
+            ty: self.element_type(element),
+            occurs: Occurs::Once,
+            marker: if def.has_state {
+                Marker::State
+            } else {
+                Marker::Presence
+            },
+            nillable: def.nillable.then(|| self.instance_of(def.ty)),
+            has_alternatives: !self.plan.ty(def.ty).alternatives.is_empty(),
+            is_scalar: def.is_scalar,
+        }
+    }
+
+    /// The type that a nil element says it is of: not an abstract one. (XML Schema Part 1 §3.3.4, cvc-elt.4 and cvc-type.2)
+    fn instance_of(&self, ty: TypeId) -> TypeId {
+        let def = self.plan.ty(ty);
+        let first = def.alternatives.first().copied();
+        first.filter(|_| def.is_abstract).unwrap_or(ty)
+    }
+
+    /// An element as a header block. Its type has attributes that the declared one has not, so it is another.
+    pub(crate) fn block(&mut self, element: ElementId) -> Slot {
+        let ty = self.plan.element(element).ty;
+        if self.plan.ty(ty).alternatives.is_empty() && !self.exact.contains_key(&ty) {
+            let name = format!("{}_Block", self.local(element));
+            let item = self.item(
+                &name,
+                self.definitions.type_documentation(ty),
+                Kind::Pending,
+            );
+            self.queue.push_back((item, Task::Complex(ty)));
+            self.exact.insert(ty, Ty::Item(item));
+        }
+        self.element(element)
+    }
+
+    /// The type of an element's value: an enum where other types may stand in.
+    fn element_type(&mut self, element: ElementId) -> Ty {
+        let ty = self.plan.element(element).ty;
+        if self.plan.ty(ty).alternatives.is_empty() {
+            return self.exact(ty, self.local(element));
+        }
+        if let Some(&item) = self.alternatives.get(&ty) {
+            return Ty::Item(item);
+        }
+        let name = match self.type_name(ty) {
+            Some("anyType") => "AnyType".to_owned(),
+            Some(name) => format!("Any_{name}"),
+            None => format!("Any_{}", self.local(element)),
+        };
+        let item = self.item(
+            &name,
+            self.definitions.type_documentation(ty),
+            Kind::Pending,
+        );
+        self.alternatives.insert(ty, item);
+        self.queue.push_back((item, Task::Alternatives(ty)));
+        Ty::Item(item)
+    }
+
+    fn type_name(&self, ty: TypeId) -> Option<&'d str> {
+        self.plan
+            .ty(ty)
+            .name
+            .map(|name| self.plan.vocabulary().local(name))
+    }
+
+    /// The Rust type of exactly this type. An anonymous one is called after what has it.
+    fn exact(&mut self, ty: TypeId, owner: &str) -> Ty {
+        if let Some(known) = self.exact.get(&ty) {
+            return known.clone();
+        }
+        let def = self.plan.ty(ty);
+        let made = match def.content {
+            Content::Simple(leaf) if def.attributes.is_empty() && def.any_attribute.is_none() => {
+                self.leaf(leaf, owner)
+            }
+            _ => {
+                let name = match (self.type_name(ty), def.name) {
+                    (Some("anyType"), Some(name))
+                        if self.plan.vocabulary().namespace(name) == XSD_NAMESPACE =>
+                    {
+                        "Xml"
+                    }
+                    (Some(name), _) => name,
+                    (None, _) => owner,
+                };
+                let item = self.item(name, self.definitions.type_documentation(ty), Kind::Pending);
+                self.queue.push_back((item, Task::Complex(ty)));
+                Ty::Item(item)
+            }
+        };
+        self.exact.insert(ty, made.clone());
+        made
+    }
+
+    fn leaf(&mut self, leaf: LeafId, owner: &str) -> Ty {
+        let leaf = self.plan.leaf(leaf);
+        let plain = match leaf.kind {
+            LeafKind::Boolean => "bool",
+            LeafKind::Signed { min, .. } if min >= i8::MIN.into() => "i8",
+            LeafKind::Signed { min, .. } if min >= i16::MIN.into() => "i16",
+            LeafKind::Signed { min, .. } if min >= i32::MIN.into() => "i32",
+            LeafKind::Signed { .. } => "i64",
+            LeafKind::Unsigned { max } if max <= u8::MAX.into() => "u8",
+            LeafKind::Unsigned { max } if max <= u16::MAX.into() => "u16",
+            LeafKind::Unsigned { max } if max <= u32::MAX.into() => "u32",
+            LeafKind::Unsigned { .. } => "u64",
+            LeafKind::Float => "f32",
+            LeafKind::Double => "f64",
+            LeafKind::Base64 | LeafKind::Hex => "Octets",
+            LeafKind::Name => "String",
+            LeafKind::Text => return self.text(&leaf.simple, owner),
+            LeafKind::List(item) => return Ty::List(Box::new(self.leaf(item, owner))),
+        };
+        Ty::Plain(plain)
+    }
+
+    /// Text: an enum if the type lists its values.
+    fn text(&mut self, simple: &std::sync::Arc<SimpleType>, owner: &str) -> Ty {
+        let is_string = matches!(simple.variety(), Variety::Atomic(datatype) if datatype.is_derived_from(Datatype::String));
+        let Some(enumeration) = simple.facets().enumeration().filter(|_| is_string) else {
+            return Ty::Plain("String");
+        };
+        let key = std::sync::Arc::as_ptr(simple);
+        if let Some(&item) = self.enumerations.get(&key) {
+            return Ty::Item(item);
+        }
+        let mut scope = Scope::default();
+        let other = scope.variant("Other");
+        let mut values: Vec<_> = enumeration
+            .lexical_forms()
+            .map(|value| (scope.variant(value), value.to_owned()))
+            .collect();
+        values.push((other, String::new()));
+        let name = simple.name().map_or(owner, |name| name.local());
+        let item = self.item(name, None, Kind::Enumeration(values));
+        self.enumerations.insert(key, item);
+        Ty::Item(item)
+    }
+
+    fn alternatives_of(&mut self, ty: TypeId) -> Kind {
+        let mut scope = Scope::default();
+        let alternatives = self.plan.ty(ty).alternatives.iter().map(|&alternative| {
+            let name = self.type_name(alternative).unwrap_or("Value");
+            Alternative {
+                name: scope.variant(name),
+                ty: alternative,
+                value: self.exact(alternative, name),
+            }
+        });
+        Kind::Alternatives(alternatives.collect())
+    }
+
+    fn complex(&mut self, item: ItemId, ty: TypeId) -> Kind {
+        let owner = self.items[item].name.to_string();
+        let def = self.plan.ty(ty);
+        let mut fields = Fields {
+            scope: Scope::default(),
+            fields: Vec::new(),
+        };
+        // Children first: where an attribute has the name of a child, it is the attribute that is renamed.
+        let mut children = Fields {
+            scope: Scope::default(),
+            fields: Vec::new(),
+        };
+        let mut layout = Layout::Sequence;
+        match &def.content {
+            Content::Empty => {}
+            Content::Simple(leaf) => {
+                let value = Slot::once(self.leaf(*leaf, &owner));
+                children.push("value", None, value);
+            }
+            Content::Particle(particle) => layout = self.content(&mut children, &owner, *particle),
+            Content::Mixed { elements, .. } => {
+                let variants = self.mixed(&owner, elements);
+                let choice = self.item(&format!("{owner}_Content"), None, Kind::Mixed(variants));
+                let occurs = Occurs::Many;
+                children.push(
+                    "content",
+                    None,
+                    Slot {
+                        occurs,
+                        ..Slot::once(Ty::Item(choice))
+                    },
+                );
+            }
+            Content::Any => children.push(
+                "xml",
+                Some("The inner XML, with all namespaces it uses declared."),
+                Slot::once(Ty::Plain("String")),
+            ),
+        }
+        fields.scope = children.scope;
+        for id in def.attribute_ids() {
+            self.attribute(&mut fields, &owner, id);
+        }
+        if def.any_attribute.is_some() {
+            let documentation = "Other attributes, as an empty element `<a …/>` that carries them; empty if there are none.";
+            fields.push(
+                "any_attribute",
+                Some(documentation),
+                Slot::once(Ty::Plain("String")),
+            );
+        }
+        if let Layout::AllFrom(first) = &mut layout {
+            *first += fields.fields.len();
+        }
+        fields.fields.append(&mut children.fields);
+        Kind::Struct {
+            fields: fields.fields,
+            layout,
+        }
+    }
+
+    fn attribute(&mut self, fields: &mut Fields, owner: &str, id: AttributeId) {
+        let attribute = self.plan.attribute(id);
+        let name = self.plan.vocabulary().local(attribute.name);
+        let ty = self.leaf(attribute.leaf, &format!("{owner}_{name}"));
+        let occurs = if attribute.required {
+            Occurs::Once
+        } else {
+            Occurs::Optional
+        };
+        let place = Slot {
+            occurs,
+            marker: Marker::Attribute,
+            is_scalar: true,
+            ..Slot::once(ty)
+        };
+        let name = match fields.scope.has_field(name) {
+            true => format!("{name}_attribute"),
+            false => name.to_owned(),
+        };
+        fields.push(&name, None, place);
+    }
+
+    /// The fields of a content model: those of its sequence, or one for the whole.
+    fn content(&mut self, fields: &mut Fields, owner: &str, id: ParticleId) -> Layout {
+        let particle = self.plan.particle(id);
+        match &particle.term {
+            Term::Sequence(_) if particle.is_required_once() => {
+                for &child in self.plan.children_of(id) {
+                    self.particle(fields, owner, child);
+                }
+                Layout::Sequence
+            }
+            Term::All(_) if particle.is_required_once() => {
+                let first = fields.fields.len();
+                for &child in self.plan.children_of(id) {
+                    self.particle(fields, owner, child);
+                }
+                Layout::AllFrom(first)
+            }
+            _ => {
+                self.particle(fields, owner, id);
+                Layout::Sequence
+            }
+        }
+    }
+
+    /// The field of a particle.
+    fn particle(&mut self, fields: &mut Fields, owner: &str, id: ParticleId) {
+        let name = match &self.plan.particle(id).term {
+            Term::Element(element) => self.local(*element),
+            Term::Any(_) => "any",
+            Term::Choice(_) => "choice",
+            Term::Sequence(_) => "group",
+            Term::All(_) => "all",
+        };
+        let documentation = match &self.plan.particle(id).term {
+            Term::Element(element) => self.definitions.element_documentation(*element),
+            Term::Any(_) => Some("Any other element, as XML."),
+            _ => None,
+        };
+        let slot = self.place(owner, id);
+        fields.push(name, documentation, slot);
+    }
+
+    /// A particle in its place.
+    pub(crate) fn place(&mut self, owner: &str, id: ParticleId) -> Slot {
+        let particle = self.plan.particle(id);
+        let occurs = occurrence(particle);
+        match &particle.term {
+            Term::Element(element) => {
+                let slot = match self.plan.ty(self.plan.element(*element).ty).name {
+                    Some(_) => self.element(*element),
+                    // An anonymous type is called after its element and what that is in.
+                    None => self.nested(owner, *element),
+                };
+                Slot { occurs, ..slot }
+            }
+            Term::Any(_) => Slot {
+                occurs,
+                is_scalar: true,
+                ..Slot::once(Ty::Plain("String"))
+            },
+            Term::Choice(_) => {
+                let item = self.group(owner, id);
+                let occurs = if occurs == Occurs::Once && particle.is_emptiable {
+                    Occurs::Optional
+                } else {
+                    occurs
+                };
+                Slot {
+                    occurs,
+                    marker: Marker::Branch,
+                    ..Slot::once(Ty::Item(item))
+                }
+            }
+            Term::Sequence(_) | Term::All(_) => {
+                let item = self.group(owner, id);
+                Slot {
+                    occurs,
+                    ..Slot::once(Ty::Item(item))
+                }
+            }
+        }
+    }
+
+    /// The parts of a message that are more than one, as a struct of this name.
+    pub(crate) fn parts(&mut self, name: &str, id: ParticleId) -> Slot {
+        Slot::once(Ty::Item(self.group_named(name, id)))
+    }
+
+    /// The type of a choice, or of a sequence or `all` that is not simply there once.
+    fn group(&mut self, owner: &str, id: ParticleId) -> ItemId {
+        let is_choice = matches!(self.plan.particle(id).term, Term::Choice(_));
+        let what = if is_choice { "Choice" } else { "Group" };
+        self.group_named(&format!("{owner}_{what}"), id)
+    }
+
+    fn group_named(&mut self, name: &str, id: ParticleId) -> ItemId {
+        if let Some(&known) = self.groups.get(&id) {
+            return known;
+        }
+        let layout = match self.plan.particle(id).term {
+            Term::Choice(_) => None,
+            Term::All(_) => Some(Layout::AllFrom(0)),
+            _ => Some(Layout::Sequence),
+        };
+        let item = self.item(name, None, Kind::Pending);
+        self.groups.insert(id, item);
+        let inner = self.items[item].name.to_string();
+        self.items[item].kind = match layout {
+            None => {
+                Kind::Choice(self.variants(&inner, Scope::default(), self.plan.children_of(id)))
+            }
+            Some(layout) => {
+                let mut fields = Fields {
+                    scope: Scope::default(),
+                    fields: Vec::new(),
+                };
+                for &child in self.plan.children_of(id) {
+                    self.particle(&mut fields, &inner, child);
+                }
+                Kind::Struct {
+                    fields: fields.fields,
+                    layout,
+                }
+            }
+        };
+        item
+    }
+
+    fn nested(&mut self, owner: &str, element: ElementId) -> Slot {
+        let ty = self.plan.element(element).ty;
+        if self.plan.ty(ty).alternatives.is_empty() {
+            self.exact(ty, &format!("{owner}_{}", self.local(element)));
+        }
+        self.element(element)
+    }
+
+    fn variants(&mut self, owner: &str, mut scope: Scope, children: &[ParticleId]) -> Vec<Variant> {
+        let mut variants = Vec::new();
+        for &child in children {
+            let (name, documentation) = match &self.plan.particle(child).term {
+                Term::Element(element) => (
+                    self.local(*element),
+                    self.definitions.element_documentation(*element),
+                ),
+                Term::Any(_) => ("Any", Some("Any other element, as XML.")),
+                Term::Choice(_) => ("Choice", None),
+                Term::Sequence(_) | Term::All(_) => ("Group", None),
+            };
+            let name = scope.variant(name);
+            let place = self.place(owner, child);
+            variants.push(Variant {
+                name,
+                documentation: documentation.map(str::to_owned),
+                place,
+            });
+        }
+        variants
+    }
+
+    /// Items of mixed content: text, or an element. An element is there by being named.
+    fn mixed(&mut self, owner: &str, elements: &std::ops::Range<u32>) -> Vec<Variant> {
+        let mut scope = Scope::default();
+        scope.variant("Text");
+        let mut variants = self.variants(owner, scope, self.plan.group(elements));
+        for variant in &mut variants {
+            variant.place.occurs = Occurs::Once;
+        }
+        variants
+    }
+}
+
+/// The fields of a struct to be.
+struct Fields {
+    scope: Scope,
+    fields: Vec<Field>,
+}
+
+impl Fields {
+    fn push(&mut self, name: &str, documentation: Option<&str>, place: Slot) {
+        let name = self.scope.field(name);
+        self.fields.push(Field {
+            name,
+            documentation: documentation.map(str::to_owned),
+            place,
+        });
+    }
+}
+
+fn occurrence(particle: &Particle) -> Occurs {
+    match (particle.repeats(), particle.min) {
+        (true, _) => Occurs::Many,
+        (false, 0) => Occurs::Optional,
+        (false, _) => Occurs::Once,
+    }
+}
