@@ -125,11 +125,15 @@ pub async fn call<T>(
             headers,
             body: &request.content,
         };
-        pack(target.plan(), target.binding().request, &envelope).map_err(wrong_type)?
+        let make = || pack(target.plan(), target.binding().request, &envelope);
+        client.meter().converting(make).map_err(wrong_type)?
     };
     drop(request);
     match client.exchange(target.request_of(record)).await? {
-        Reply::Answer(reply) => read(reply.record(), answer).map(Some),
+        Reply::Answer(reply) => {
+            let take = || read(reply.record(), answer);
+            client.meter().converting(take).map(Some)
+        }
         Reply::Accepted => Ok(None),
         Reply::Fault(fault) => Err(Error::Fault(fault)),
     }
