@@ -143,7 +143,8 @@ impl Sampler<'_> {
     ) {
         let particle = self.plan.particle(id);
         let is_required = particle.min > 0;
-        if !is_required && !(optional && self.wanted(id)) {
+        let is_wanted = is_required || optional && self.wanted(id);
+        if !is_wanted {
             return;
         }
         let times = particle.min.clamp(1, 3);

@@ -2,6 +2,7 @@
 //! message does not matter to it.
 
 use bsoap_datatypes::{binary, boolean, double, float, integer};
+use bsoap_xml::scan;
 
 use crate::index;
 use crate::kept;
@@ -10,11 +11,13 @@ use crate::record::{Record, heap_range, marker};
 
 use super::error::ErrorKind;
 use super::escape::{self, BadCharacter};
-use super::program::{Form, Op, PAD, Program, Span, Table};
+use super::program::{Field, Form, Op, PAD, Program, Span, Table};
 use super::scope::Scope;
 
 /// Rows of a table formatted into reserved space at once.
 const BLOCK: usize = 64;
+/// Texts up to this length are copied as so many bytes.
+const SHORT: usize = 32;
 
 /// Where to go when a type's instructions, or an occurrence, are done.
 #[derive(Clone, Copy, Debug)]
@@ -113,11 +116,32 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
         let program = self.program;
         let mut pc = self.entry(ty)?;
         loop {
-            let op = program.ops[pc as usize];
+            let op = &program.ops[pc as usize];
             pc += 1;
-            match op {
+            match *op {
                 Op::Literal(span) => self.literal(span),
-                Op::Leaf(form) => self.leaf(form)?,
+                Op::Text(before) => {
+                    self.literal(before);
+                    self.text_value()?;
+                }
+                Op::Signed(before) => {
+                    self.literal(before);
+                    self.number_value(Form::Signed)?;
+                }
+                Op::Double(before) => {
+                    self.literal(before);
+                    self.number_value(Form::Double)?;
+                }
+                Op::Leaf { before, form } => {
+                    self.literal(before);
+                    self.leaf(form)?;
+                }
+                Op::OptionalField(ref field) => self.optional_field(field)?,
+                Op::NillableField {
+                    ref field,
+                    element,
+                    optional,
+                } => self.nillable_field(field, element, optional)?,
                 Op::Fragment => self.fragment()?,
                 Op::Attribute { open, form } => self.attribute(open, form)?,
                 Op::OptionalAttribute { open, form } => match self.next()? {
@@ -161,13 +185,16 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
                     0 => pc = done,
                     count => self.stack.push(Frame::Repeat(count)),
                 },
-                Op::Again { body } => match self.stack.last_mut() {
-                    Some(Frame::Repeat(left @ 2..)) => {
-                        *left -= 1;
-                        pc = body;
+                Op::Again { before, body } => {
+                    self.literal(before);
+                    match self.stack.last_mut() {
+                        Some(Frame::Repeat(left @ 2..)) => {
+                            *left -= 1;
+                            pc = body;
+                        }
+                        _ => drop(self.stack.pop()),
                     }
-                    _ => drop(self.stack.pop()),
-                },
+                }
                 Op::Choice { targets, count } => {
                     let branch = self.next()?;
                     if branch >= u64::from(count) {
@@ -341,9 +368,94 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
     }
 }
 
+/// Fields: scalars with their tags.
+impl<P: index::Sink> Machine<'_, '_, P> {
+    #[inline]
+    fn optional_field(&mut self, field: &Field) -> Result<()> {
+        self.literal(field.before);
+        if !self.is_present()? {
+            return self.next().map(drop);
+        }
+        self.literal(field.open);
+        self.field(field.form)?;
+        self.literal(field.close);
+        Ok(())
+    }
+
+    #[inline]
+    fn field(&mut self, form: Form) -> Result<()> {
+        match form {
+            Form::Text => self.text_value(),
+            Form::Signed => self.number_value(Form::Signed),
+            Form::Double => self.number_value(Form::Double),
+            form => self.leaf(form),
+        }
+    }
+
+    fn nillable_field(&mut self, field: &Field, id: ElementId, optional: bool) -> Result<()> {
+        self.literal(field.before);
+        let Some((nil, _)) = self.state(id)? else {
+            return if optional {
+                self.next().map(drop)
+            } else {
+                Err(ErrorKind::Misfit)
+            };
+        };
+        self.literal(field.open);
+        if nil {
+            self.nil(id)?;
+        }
+        self.out.push(b'>');
+        if !nil {
+            self.field(field.form)?;
+        }
+        self.literal(field.close);
+        Ok(())
+    }
+
+    /// A number that is written by one copy of fixed size.
+    #[inline(always)]
+    fn number_value(&mut self, form: Form) -> Result<()> {
+        let slot = self.next()?;
+        let begin = self.out.len();
+        let mut text = [0; 32];
+        let length = number(form, slot, &mut text);
+        self.out.extend_from_slice(&text);
+        self.out.truncate(begin + length);
+        if P::LISTENS {
+            self.places
+                .place(self.at - 1, (begin - self.start) as u64, length);
+        }
+        Ok(())
+    }
+
+    /// Text as content. Most is short: it is looked at and copied as [`SHORT`] bytes, whatever its length.
+    #[inline(always)]
+    fn text_value(&mut self) -> Result<()> {
+        let slot = self.next()?;
+        let (start, length) = heap_range(slot);
+        let window = self
+            .heap
+            .get(start..)
+            .and_then(<[u8]>::first_chunk::<SHORT>);
+        match window {
+            Some(window) if length <= SHORT && scan::find_text_escape(window) >= length => {
+                let begin = self.out.len();
+                self.out.extend_from_slice(window);
+                self.out.truncate(begin + length);
+                if P::LISTENS {
+                    self.places
+                        .place(self.at - 1, (begin - self.start) as u64, length);
+                }
+                Ok(())
+            }
+            _ => self.value(Form::Text, slot, false),
+        }
+    }
+}
+
 /// Values.
 impl<'r, P: index::Sink> Machine<'r, '_, P> {
-    #[inline]
     fn leaf(&mut self, form: Form) -> Result<()> {
         if let Form::List(item) = form {
             return self.list(item, false);
@@ -353,7 +465,6 @@ impl<'r, P: index::Sink> Machine<'r, '_, P> {
     }
 
     /// Writes one value and tells its place.
-    #[inline]
     fn value(&mut self, form: Form, slot: u64, in_attribute: bool) -> Result<()> {
         let begin = self.out.len();
         match form {

@@ -110,8 +110,23 @@ impl Form {
 pub(crate) enum Op {
     /// Writes constant markup.
     Literal(Span),
-    /// Value: writes it as content.
-    Leaf(Form),
+    /// Value: writes it as content, after constant markup.
+    Leaf {
+        before: Span,
+        form: Form,
+    },
+    /// The same of the commonest forms, each a jump of its own.
+    Text(Span),
+    Signed(Span),
+    Double(Span),
+    /// Presence, value: an optional element that is a scalar, tags included.
+    OptionalField(Field),
+    /// State, value: an element that is a scalar and can be nil, tags included.
+    NillableField {
+        field: Field,
+        element: ElementId,
+        optional: bool,
+    },
     /// Value: an XML fragment, written as it is.
     Fragment,
     /// Marker, value: an attribute that is written if the marker says so.
@@ -153,8 +168,9 @@ pub(crate) enum Op {
     Repeat {
         done: u32,
     },
-    /// The end of an occurrence: back to `body`, or on.
+    /// The end of an occurrence, after constant markup: back to `body`, or on.
     Again {
+        before: Span,
         body: u32,
     },
     /// Branch: goes to the target of the marker.
@@ -175,6 +191,15 @@ pub(crate) enum Op {
     Declare(ElementId),
     /// A marker that no Plan writes led here.
     Misfit,
+}
+
+/// An element that is a scalar: what stands before it, its tags, its form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    pub(crate) before: Span,
+    pub(crate) open: Span,
+    pub(crate) close: Span,
+    pub(crate) form: Form,
 }
 
 /// An array of flat rows: what stands before each number, and between and behind the rows.
@@ -333,6 +358,46 @@ impl Compiler<'_> {
         self.program.ops.len() - 1
     }
 
+    /// A value with the markup before it.
+    fn leaf(&mut self, form: Form) {
+        let before = self.take();
+        self.program.ops.push(match form {
+            Form::Text => Op::Text(before),
+            Form::Signed => Op::Signed(before),
+            Form::Double => Op::Double(before),
+            form => Op::Leaf { before, form },
+        });
+    }
+
+    fn again(&mut self, body: u32) {
+        let before = self.take();
+        self.program.ops.push(Op::Again { before, body });
+    }
+
+    /// The form of an element that can be written by one instruction.
+    fn field(&self, element: &Element) -> Option<Form> {
+        let Content::Simple(leaf) = self.plan.ty(element.ty).content else {
+            return None;
+        };
+        let form = Form::of(self.plan.leaf(leaf).kind);
+        (element.is_scalar && !self.has_names(form)).then_some(form)
+    }
+
+    /// The tags of an element that is a scalar, apart from what stands before it.
+    fn tags(&mut self, element: &Element, form: Form, start_end: &[u8]) -> Field {
+        let before = self.take();
+        self.text(&element.open_tag);
+        self.text(start_end);
+        let open = self.take();
+        self.text(&element.close_tag);
+        Field {
+            before,
+            open,
+            close: self.take(),
+            form,
+        }
+    }
+
     /// The place of the next instruction.
     fn label(&mut self) -> u32 {
         self.flush();
@@ -376,7 +441,7 @@ impl Compiler<'_> {
                     self.op(Op::DeclareNames(form));
                 }
                 self.text(b">");
-                self.op(Op::Leaf(form));
+                self.leaf(form);
             }
             Content::Particle(particle) => {
                 self.text(b">");
@@ -418,7 +483,7 @@ impl Compiler<'_> {
             let repeat = self.op(Op::Repeat { done: 0 });
             let body = self.label();
             self.occurrence(id, soap, depth);
-            self.op(Op::Again { body });
+            self.again(body);
             self.land(repeat);
         } else if particle.min == 0 {
             self.optional(id, soap, depth);
@@ -435,6 +500,12 @@ impl Compiler<'_> {
                 let declared = self.plan.element(*element);
                 if declared.has_state {
                     return self.stateful(*element, true, soap);
+                }
+                let declares = soap && declared.role != Role::Soap;
+                if !declares && let Some(form) = self.field(declared) {
+                    let field = self.tags(declared, form, b">");
+                    self.program.ops.push(Op::OptionalField(field));
+                    return;
                 }
                 declared.is_scalar
             }
@@ -475,7 +546,7 @@ impl Compiler<'_> {
                 self.branches(children, Some(Op::Misfit), |compiler, child| {
                     compiler.named(child, soap, depth);
                 });
-                self.op(Op::Again { body });
+                self.again(body);
                 self.land(repeat);
             }
         }
@@ -494,10 +565,14 @@ impl Compiler<'_> {
         let repeat = self.op(Op::Repeat { done: 0 });
         let body = self.label();
         // Each item is one element, however often its particle repeats.
-        self.branches(elements, Some(Op::Leaf(Form::Text)), |compiler, child| {
-            compiler.occurrence(child, soap, depth);
-        });
-        self.op(Op::Again { body });
+        self.branches(
+            elements,
+            Some(Op::Text(Span::default())),
+            |compiler, child| {
+                compiler.occurrence(child, soap, depth);
+            },
+        );
+        self.again(body);
         self.land(repeat);
     }
 
@@ -599,6 +674,16 @@ impl Compiler<'_> {
         let ty = self.plan.ty(element.ty);
         let declares = soap && element.role != Role::Soap;
         self.program.is_scope[id.index()] |= declares;
+        if !declares && let Some(form) = self.field(element) {
+            // The `>` of the start tag waits for `xsi:nil`.
+            let field = self.tags(element, form, b"");
+            self.program.ops.push(Op::NillableField {
+                field,
+                element: id,
+                optional,
+            });
+            return;
+        }
         let scoped = declares || !ty.alternatives.is_empty() || self.needs_scope(ty);
         let (element, done) = (id, 0);
         let state = if optional {

@@ -12,7 +12,7 @@ const LONGEST: u64 = 1000;
 /// A value of a leaf, valid by its facets where that is easy.
 pub(super) fn sample(plan: &Plan, leaf: LeafId) -> Value {
     let leaf = plan.leaf(leaf);
-    let text = text_of(&leaf.simple, 0);
+    let text = text_of(&leaf.simple);
     let number = || text.parse::<f64>().ok();
     match leaf.kind {
         LeafKind::Boolean => Value::Bool(text == "true" || text == "1"),
@@ -33,8 +33,8 @@ pub(super) fn sample(plan: &Plan, leaf: LeafId) -> Value {
     }
 }
 
-/// A lexical form.
-fn text_of(simple: &SimpleType, depth: usize) -> String {
+/// A lexical form. (Lists and unions nest no deeper than the datatypes allow.)
+fn text_of(simple: &SimpleType) -> String {
     if let Some(first) = simple
         .facets()
         .enumeration()
@@ -44,12 +44,11 @@ fn text_of(simple: &SimpleType, depth: usize) -> String {
     }
     let datatype = match simple.variety() {
         Variety::Atomic(datatype) => *datatype,
-        Variety::List(item) => return text_of(item, depth + 1),
+        Variety::List(item) => return text_of(item),
         Variety::Union(members) => {
-            // Unions nest no deeper than the datatypes allow.
             return members
                 .first()
-                .map(|member| text_of(member, depth + 1))
+                .map(|member| text_of(member))
                 .unwrap_or_default();
         }
     };
