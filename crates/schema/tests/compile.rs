@@ -55,7 +55,6 @@ fn model(plan: &Plan, id: ParticleId) -> String {
         Term::Choice(_) => group(" | "),
         Term::All(_) => group(" & "),
         Term::Any(_) => "any".to_owned(),
-        _ => String::new(),
     };
     match (particle.min, particle.max) {
         (1, 1) => term,

@@ -63,8 +63,8 @@ fn four_megabytes_load_and_compile_in_under_a_second() {
     let plan = compiled.builder.finish().unwrap();
     let total = start.elapsed();
 
-    println!("read {read:?}, compiled {finished:?}, plan {total:?}");
-    println!(
+    eprintln!("read {read:?}, compiled {finished:?}, plan {total:?}");
+    eprintln!(
         "{} elements, {} types",
         plan.element_count(),
         plan.type_count()

@@ -62,8 +62,6 @@ fn the_schema_with_one_of_each_thing_compiles() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn a_schema_with_pieces_moved_about_never_panics(moves in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..4)) {
         let mut tokens: Vec<&str> = SCHEMA.split_inclusive(['>', '"', ' ']).collect();

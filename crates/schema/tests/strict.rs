@@ -150,6 +150,28 @@ fn names_are_defined_once_and_refer_to_something() {
 }
 
 #[test]
+fn a_name_tells_which_particle_it_belongs_to() {
+    let model = |content: &str| ty("a", &format!("<xs:sequence>{content}</xs:sequence>"));
+    for ambiguous in [
+        r#"<xs:element name="x" minOccurs="0"/><xs:element name="x"/>"#,
+        r#"<xs:element name="x" maxOccurs="3"/><xs:element name="x"/>"#,
+        r#"<xs:choice><xs:element name="x"/><xs:sequence><xs:element name="x"/></xs:sequence></xs:choice>"#,
+        r#"<xs:any minOccurs="0"/><xs:element name="x"/>"#,
+        r#"<xs:any namespace="urn:a urn:b" minOccurs="0"/><xs:any namespace="urn:b"/>"#,
+    ] {
+        assert_all_broken(&[("cos-nonambig", &model(ambiguous))]);
+    }
+    for clear in [
+        r#"<xs:element name="x" minOccurs="2" maxOccurs="2"/><xs:element name="x"/>"#,
+        r#"<xs:sequence minOccurs="0" maxOccurs="unbounded"><xs:element name="x" minOccurs="0"/></xs:sequence><xs:element name="y"/>"#,
+        r###"<xs:any namespace="##other" minOccurs="0"/><xs:element name="x"/>"###,
+        r#"<xs:element name="x"/><xs:element name="x"/>"#,
+    ] {
+        load(&model(clear), Strictness::Strict).unwrap();
+    }
+}
+
+#[test]
 fn values_are_of_their_types() {
     assert_all_broken(&[
         (

@@ -1,8 +1,7 @@
 //! The rules between components, which only strict loading asks for: references resolve, nothing is
 //! defined by itself, derivations are legal, default values are values. (XML Schema Part 1 §3)
 //!
-//! Not asked: whether content models are deterministic (Unique Particle Attribution), and what
-//! identity constraints say.
+//! Not asked: what identity constraints say.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use super::simple::SimpleTypes;
 
 mod attributes;
 mod complex;
+mod determinism;
 mod elements;
 mod model;
 mod restriction;

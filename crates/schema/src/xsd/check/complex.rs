@@ -55,6 +55,13 @@ impl Checker<'_> {
                 }
                 if let Some(content) = self.content(number) {
                     self.check_consistent(&content, place);
+                    if let Content::Elements {
+                        particle: Some(particle),
+                        ..
+                    } = &*content
+                    {
+                        self.check_determinism(particle, place);
+                    }
                 }
             }
         }

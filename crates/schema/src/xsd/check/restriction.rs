@@ -156,8 +156,8 @@ impl Checker<'_> {
                 && self.recurse(std::slice::from_ref(particle), children);
         }
         let once = Particle::once(particle.term.clone());
-        let in_its_place =
-            occurs_within(particle, base) && self.recurse_lax(&[once.clone()], children);
+        let in_its_place = occurs_within(particle, base)
+            && self.recurse_lax(std::slice::from_ref(&once), children);
         in_its_place
             || occurs_within(&once, base)
                 && self.recurse_lax(std::slice::from_ref(particle), children)

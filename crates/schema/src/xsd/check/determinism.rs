@@ -1,0 +1,206 @@
+//! Does a name always tell which particle it belongs to? (§3.8.6, Unique Particle Attribution)
+//!
+//! Each element particle and wildcard of a content model is a position. From the shape of the model follow
+//! the positions it can begin with and those that can come after each; no two in one such set may take the
+//! same name, unless they stand for the same particle.
+//!
+//! ```text
+//! (a, b*, c)     first {a}   after a: {b, c}   after b: {b, c}
+//! a{2,2}         counts tell which it is: as (a, a), where both are one particle
+//! ```
+
+use std::collections::HashMap;
+
+use bsoap_codec::plan::NamespaceConstraint;
+
+use crate::ExpandedName;
+use crate::components::{ElementNumber, WildcardDeclaration};
+use crate::document::Place;
+use crate::wildcard::intersection;
+
+use super::Checker;
+use super::model::{Kind, Particle, Term};
+
+/// Pairs of positions, and visits, after which a model is not looked at any further.
+const MAX_EDGES: usize = 1_000_000;
+
+/// What is known of a part of the model.
+#[derive(Default)]
+struct Part {
+    nullable: bool,
+    first: Vec<usize>,
+    last: Vec<usize>,
+}
+
+#[derive(Default)]
+struct Automaton<'p> {
+    /// The particle of each position: one particle may have several.
+    positions: Vec<&'p Particle>,
+    after: Vec<Vec<usize>>,
+    edges: usize,
+}
+
+impl Checker<'_> {
+    pub(super) fn check_determinism(&mut self, model: &Particle, place: Place) {
+        let mut automaton = Automaton::default();
+        let whole = automaton.particle(model);
+        if automaton.edges > MAX_EDGES {
+            return;
+        }
+        let sets = std::iter::once(&whole.first).chain(&automaton.after);
+        for set in sets {
+            let particles: Vec<&Particle> = set.iter().map(|&at| automaton.positions[at]).collect();
+            if let Some(name) = self.conflict(&particles) {
+                let problem = format!("{name} can belong to two particles of the content model");
+                return self.broken("cos-nonambig", problem, place);
+            }
+        }
+    }
+
+    /// What two different particles of a set can both take.
+    fn conflict(&self, particles: &[&Particle]) -> Option<String> {
+        let mut names: HashMap<&ExpandedName, &Particle> = HashMap::new();
+        let mut wildcards: Vec<(&WildcardDeclaration, &Particle)> = Vec::new();
+        for &particle in particles {
+            match &particle.term {
+                Term::Element(number) => {
+                    for name in self.names_of(*number) {
+                        if !std::ptr::eq(*names.entry(name).or_insert(particle), particle) {
+                            return Some(name.to_string());
+                        }
+                    }
+                }
+                Term::Any(wildcard) => wildcards.push((wildcard, particle)),
+                Term::Group(..) => {}
+            }
+        }
+        for (at, &(wildcard, particle)) in wildcards.iter().enumerate() {
+            if let Some(name) = names
+                .keys()
+                .find(|name| wildcard.namespaces.admits(&name.namespace))
+            {
+                return Some(name.to_string());
+            }
+            let others = &wildcards[at + 1..];
+            if others.iter().any(|other| {
+                !std::ptr::eq(other.1, particle)
+                    && overlap(&wildcard.namespaces, &other.0.namespaces)
+            }) {
+                return Some("an element".to_owned());
+            }
+        }
+        None
+    }
+
+    fn names_of(&self, number: ElementNumber) -> Vec<&ExpandedName> {
+        self.substitutable(number)
+            .into_iter()
+            .map(|member| &self.set.element_declaration(member).name)
+            .collect()
+    }
+}
+
+impl<'p> Automaton<'p> {
+    /// (Models nest no deeper than the limit they were made under.)
+    fn particle(&mut self, particle: &'p Particle) -> Part {
+        if self.edges > MAX_EDGES {
+            return Part::default();
+        }
+        let mut part = self.term(particle);
+        if particle.max > 1 && particle.max == particle.min {
+            let again = self.term(particle);
+            part = self.then(part, again);
+        } else if particle.max > 1 {
+            self.connect(&part.last, &part.first);
+        }
+        part.nullable |= particle.min == 0;
+        part
+    }
+
+    fn term(&mut self, particle: &'p Particle) -> Part {
+        // Exact counts within exact counts double what is looked at, so visits count too.
+        self.edges += 1;
+        let (kind, children) = match &particle.term {
+            Term::Group(kind, children) => (*kind, children),
+            _ => {
+                self.positions.push(particle);
+                self.after.push(Vec::new());
+                let at = self.positions.len() - 1;
+                return Part {
+                    nullable: false,
+                    first: vec![at],
+                    last: vec![at],
+                };
+            }
+        };
+        let parts: Vec<Part> = children.iter().map(|child| self.particle(child)).collect();
+        match kind {
+            Kind::Sequence => {
+                let nothing = Part {
+                    nullable: true,
+                    ..Part::default()
+                };
+                parts
+                    .into_iter()
+                    .fold(nothing, |before, part| self.then(before, part))
+            }
+            Kind::Choice => Part {
+                nullable: parts.is_empty() || parts.iter().any(|part| part.nullable),
+                first: parts
+                    .iter()
+                    .flat_map(|part| part.first.iter().copied())
+                    .collect(),
+                last: parts
+                    .iter()
+                    .flat_map(|part| part.last.iter().copied())
+                    .collect(),
+            },
+            Kind::All => {
+                for (at, part) in parts.iter().enumerate() {
+                    for other in parts[..at].iter().chain(&parts[at + 1..]) {
+                        self.connect(&part.last, &other.first);
+                    }
+                }
+                Part {
+                    nullable: parts.iter().all(|part| part.nullable),
+                    first: parts
+                        .iter()
+                        .flat_map(|part| part.first.iter().copied())
+                        .collect(),
+                    last: parts
+                        .iter()
+                        .flat_map(|part| part.last.iter().copied())
+                        .collect(),
+                }
+            }
+        }
+    }
+
+    fn then(&mut self, mut before: Part, mut part: Part) -> Part {
+        self.connect(&before.last, &part.first);
+        if before.nullable {
+            before.first.append(&mut part.first);
+        }
+        if part.nullable {
+            part.last.append(&mut before.last);
+        }
+        Part {
+            nullable: before.nullable && part.nullable,
+            first: before.first,
+            last: part.last,
+        }
+    }
+
+    fn connect(&mut self, from: &[usize], to: &[usize]) {
+        self.edges += from.len().saturating_mul(to.len());
+        if self.edges <= MAX_EDGES {
+            for &at in from {
+                self.after[at].extend(to);
+            }
+        }
+    }
+}
+
+fn overlap(a: &NamespaceConstraint, b: &NamespaceConstraint) -> bool {
+    !matches!(intersection(a, b), Some(NamespaceConstraint::OneOf(both)) if both.is_empty())
+}
