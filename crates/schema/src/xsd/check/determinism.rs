@@ -92,10 +92,13 @@ impl Checker<'_> {
         None
     }
 
+    /// The names an element particle takes: abstract substitutes take none.
     fn names_of(&self, number: ElementNumber) -> Vec<&ExpandedName> {
-        self.substitutable(number)
-            .into_iter()
-            .map(|member| &self.set.element_declaration(member).name)
+        let members = self.substitutable(number).into_iter();
+        let declarations = members.map(|member| (member, self.set.element_declaration(member)));
+        declarations
+            .filter(|(member, element)| *member == number || !element.is_abstract)
+            .map(|(_, element)| &element.name)
             .collect()
     }
 }
