@@ -714,6 +714,45 @@ fn limits_are_named_and_hold_against_small_messages() {
 }
 
 #[test]
+fn declarations_copied_along_count_as_room() {
+    let mut schema = Schema::new();
+    let ty = schema.ty(Content::Any);
+    let any = schema.element("any", ty);
+    let any = schema.of(0, 1, any);
+    let names = SimpleType::list_of(&SimpleType::builtin(Datatype::QName)).unwrap();
+    let names = schema.simple(&names);
+    let names = schema.element("names", names);
+    let names = schema.of(0, 1, names);
+    let root = schema.rooted("r", vec![any, names]);
+    let mut options = DecodeOptions::default();
+    options.record_heap = 100_000;
+    for body in [
+        format!("<any>{}</any>", "<p:a/>".repeat(1000)),
+        format!("<names>{}</names>", "p:a ".repeat(1000)),
+    ] {
+        let text = format!("<r xmlns:p='{}'>{body}</r>", "u".repeat(1000));
+        let found = decode_with(&root, options, &text).unwrap_err();
+        let (name, limit) = ("record_heap", 100_000);
+        assert_eq!(*found.kind(), ErrorKind::Limit { name, limit });
+    }
+}
+
+#[test]
+fn any_number_of_things_that_look_like_prefixes_takes_no_more_than_its_share_of_time() {
+    let mut schema = Schema::new();
+    let ty = schema.ty(Content::Any);
+    let root = schema.element("r", ty);
+    let root = (schema.finish(), root);
+    let children: String = (0..100_000).map(|i| format!("<a>p{i}:a</a>")).collect();
+    let text = format!("<r><b>{children}</b></r>");
+    let begun = std::time::Instant::now();
+    let record = decode(&root, &text);
+    assert_eq!(texts(&record, [0])[0].len(), text.len() - 7);
+    // Each compared with all before it, they took minutes.
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30));
+}
+
+#[test]
 fn a_recursive_type_needs_no_recursion() {
     let mut schema = Schema::new();
     let ty = schema.0.reserve_type();

@@ -593,8 +593,14 @@ impl<S: Sink> Builder<'_, S> {
         if !ends_outside {
             fragment.end(tag);
             if is_inner || !fragment.is_between() {
+                // Declarations that are copied along can make it much longer than the message.
+                let length = self.record.heap.len() + fragment.text.len();
                 self.machine.fragment = Some(fragment);
-                return Ok(true);
+                return if length <= self.options.record_heap {
+                    Ok(true)
+                } else {
+                    Err(self.no_room(true, tag.offset))
+                };
             }
         }
         let to = fragment.to.max(fragment.from);

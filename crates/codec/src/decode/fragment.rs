@@ -4,6 +4,8 @@
 //! are bound outside of it, so the prefixes used are collected as it goes, and their declarations are added to its
 //! outermost tags. Which text is a QName is not known here: what looks like one, with a prefix that is bound, counts.
 
+use std::collections::HashSet;
+
 use bsoap_xml::{EndTag, Tag};
 
 use super::XSI;
@@ -20,8 +22,10 @@ pub(super) struct Fragment {
     depth: u32,
     /// Where in `text` declarations are to be added: behind the name of the outermost tag.
     insert: usize,
-    /// Prefixes that were used since.
+    /// Prefixes that were used since and not declared by that tag, in the order of their first use.
     used: Vec<Box<str>>,
+    /// Those, and the ones it declares: a message can look as if it used any number of prefixes.
+    known: HashSet<Box<str>>,
     /// Character data since the last tag, up to the length a QName may have.
     run: String,
 }
@@ -39,6 +43,7 @@ impl Fragment {
             depth: 0,
             insert: 0,
             used: Vec::new(),
+            known: HashSet::new(),
             run: String::new(),
         }
     }
@@ -52,8 +57,13 @@ impl Fragment {
     pub(super) fn start(&mut self, tag: &Tag<'_>) {
         self.end_run();
         if self.depth == 0 {
-            self.used.clear();
             self.insert = self.text.len() + 1 + tag.qname().len();
+            // What the outermost tag declares itself is not to be declared again.
+            self.used.clear();
+            self.known = tag
+                .declarations()
+                .map(|(prefix, _)| prefix.into())
+                .collect();
         }
         self.text.push_str(tag.raw);
         self.to = tag.offset + tag.raw.len() as u64;
@@ -67,20 +77,6 @@ impl Fragment {
             self.mark_qname(
                 &value,
                 attribute.local == "type" && attribute.namespace() == XSI,
-            );
-        }
-        if self.depth == 1 {
-            // What its outermost tag declares itself is not to be declared again: a mark that is there already stays.
-            let declared: Vec<Box<str>> = tag
-                .declarations()
-                .map(|(prefix, _)| prefix.into())
-                .collect();
-            self.used.retain(|used| !declared.contains(used));
-            self.used.splice(
-                0..0,
-                declared
-                    .into_iter()
-                    .map(|prefix| format!("!{prefix}").into()),
             );
         }
     }
@@ -132,8 +128,8 @@ impl Fragment {
     }
 
     fn mark(&mut self, prefix: &str) {
-        let is_marked = |used: &str| used.strip_prefix('!').unwrap_or(used) == prefix;
-        if !self.used.iter().any(|used| is_marked(used)) {
+        if !self.known.contains(prefix) {
+            self.known.insert(prefix.into());
             self.used.push(prefix.into());
         }
     }
@@ -143,7 +139,7 @@ impl Fragment {
     /// Inside that element they are bound as they are around it: those it declares itself are not among them.
     fn declare(&mut self, tag: &EndTag<'_>) {
         let mut declarations = String::new();
-        for prefix in self.used.iter().filter(|prefix| !prefix.starts_with('!')) {
+        for prefix in &self.used {
             if let Some(namespace) = tag.resolve(prefix) {
                 write_declaration(&mut declarations, prefix, namespace.uri);
             }
@@ -152,6 +148,7 @@ impl Fragment {
             self.text.insert_str(self.insert, &declarations);
         }
         self.used.clear();
+        self.known.clear();
     }
 }
 

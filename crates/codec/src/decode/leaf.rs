@@ -97,6 +97,13 @@ impl<S: Sink> Builder<'_, S> {
                 self.sink.place(self.record.slots.len(), from, text.len());
             }
             self.push_atom(leaf, text, bindings)?;
+            // A name takes the room of its namespace's, which may be much more than its own.
+            if self.record.heap.len() > self.options.record_heap {
+                return Err(Wrong::new(ErrorKind::Limit {
+                    name: "record_heap",
+                    limit: self.options.record_heap as u64,
+                }));
+            }
             items += 1;
         }
         self.record.slots[count] = items;
