@@ -288,9 +288,6 @@ enum Direction {
 /// An operation as the binding and as the port type has it.
 type Matched<'a> = (&'a BindingOperation, &'a wsdl::Operation);
 
-/// Namespace, local name and children of an rpc wrapper.
-type WrapperKey = (String, String, Vec<(ElementId, bool)>);
-
 /// A part and the element it appears as.
 type Placed<'a> = (&'a wsdl::Part, ElementId);
 
