@@ -432,7 +432,7 @@ fn main() {
             Some("bsoap") => repeat(case, &|out| {
                 Encoder::new(EncodeOptions::without_declaration())
                     .encode(&case.record, out)
-                    .expect("the record fits")
+                    .expect("the record fits");
             }),
             Some(_) => repeat(case, &case.floor),
             None => run(case),

@@ -156,7 +156,7 @@ impl<'p> Builder<'p> {
 
     /// An element with its markers.
     fn element(&mut self, id: ElementId, value: Cow<'_, Value>, presence: Presence) -> Result<()> {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= MAX_DEPTH && value.as_object().is_some() {
             return Err(BuildErrorKind::Depth(MAX_DEPTH).into());
         }
         let element = self.plan.element(id);

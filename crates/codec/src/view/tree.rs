@@ -99,9 +99,6 @@ impl<'r> Tree<'r> {
 
     /// An element that has begun, to its end.
     fn element(&mut self, start: Start) -> Result<Value, TreeError> {
-        if self.depth >= MAX_DEPTH {
-            return Err(TreeError::Depth);
-        }
         let declared = self.plan.element(start.element).ty;
         if is_plain(self.plan, declared, start.ty) && !start.nil {
             let mut value = Value::Nil;
@@ -115,6 +112,9 @@ impl<'r> Tree<'r> {
                 }
             }
             return Ok(value);
+        }
+        if self.depth >= MAX_DEPTH {
+            return Err(TreeError::Depth);
         }
         self.depth += 1;
         let value = self.object(start, declared);
