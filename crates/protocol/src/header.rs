@@ -129,6 +129,18 @@ impl Block {
     }
 }
 
+/// Whether an element kept as XML has an attribute of SOAP's own.
+pub(crate) fn has_attribute(xml: &str, version: SoapVersion, local: &str) -> bool {
+    let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+    let fed = reader.feed(xml.as_bytes()).and_then(|()| reader.finish());
+    let Ok(Some(Event::Start(tag))) = fed.and_then(|()| reader.next()) else {
+        return false;
+    };
+    tag.attributes().any(|attribute| {
+        attribute.local == local && attribute.namespace() == version.envelope_namespace()
+    })
+}
+
 /// An attribute that says yes or no. SOAP 1.1 writes only `1` and `0`; the words do no harm there.
 pub(crate) fn boolean(block: &Name, attribute: &str, value: &str) -> Result<bool, Fault> {
     match value.trim() {

@@ -233,6 +233,10 @@ impl Endpoint {
             plan: &self.plan,
             binding,
         };
+        if binding.version == SoapVersion::Soap12 && styles_envelope(&record) {
+            let fault = Fault::sender("encodingStyle may not stand on the Envelope");
+            return Err(Box::new(replies.fault(&fault, Vec::new())));
+        }
         let blocks = match blocks(&self.plan, binding.version, declared, &record) {
             Ok(blocks) => blocks,
             Err(fault) => return Err(Box::new(replies.fault(&fault, Vec::new()))),
@@ -265,6 +269,14 @@ impl Endpoint {
             awaiting,
         ))
     }
+}
+
+/// Whether the Envelope says `encodingStyle`. (SOAP 1.2 Part 1 §5.1.1)
+fn styles_envelope(record: &Record) -> bool {
+    // An Envelope has no declared attributes: what others it has is its first slot.
+    let attributes = record.slots().first().map_or("", |&slot| record.text(slot));
+    !attributes.is_empty()
+        && header::has_attribute(attributes, SoapVersion::Soap12, "encodingStyle")
 }
 
 /// What the header blocks of a message say about themselves.
