@@ -9,6 +9,7 @@ pub mod known;
 pub mod message;
 pub mod node_soap;
 pub mod php_soap;
+pub mod soap12;
 pub mod values;
 pub mod wsdl_index;
 pub mod xmlconf;
