@@ -315,7 +315,7 @@ pub(crate) fn pack(slot: &Slot, value: &TokenStream) -> TokenStream {
         Occurs::Many if is_simple(slot) => quote! { packer.array(#value); },
         Occurs::Many => {
             let once = pack_once(slot, &quote!(value));
-            quote! { packer.count((#value).len()); for value in #value { #once } }
+            quote! { packer.count(Vec::len(#value)); for value in #value { #once } }
         }
         Occurs::Optional if slot.marker == Marker::Branch => {
             quote! { match #value { Some(value) => packer.value(value), None => packer.no_branch() } }

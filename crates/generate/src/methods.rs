@@ -1,7 +1,7 @@
 //! Interfaces as tokens: a client with a method for each operation, and a trait for the service with a function that
 //! registers it.
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Literal, TokenStream, TokenTree};
 use quote::quote;
 
 use crate::emit::{Items, documentation, is_plain, pack, unpack};
@@ -165,8 +165,8 @@ fn reader(payload: &Payload) -> TokenStream {
     match &payload.place {
         Some(slot) if is_plain(slot) => quote!(typed::reading(#number)),
         Some(slot) => {
-            let read = unpack(slot);
-            quote!(Body { branch: #branch, content: |from: &mut Unpacker<'_>| Ok(#read) })
+            let read = fallible(&unpack(slot));
+            quote!(Body { branch: #branch, content: |from: &mut Unpacker<'_>| #read })
         }
         None => quote!(Body { branch: #branch, content: |_: &mut Unpacker<'_>| Ok(()) }),
     }
@@ -256,12 +256,24 @@ fn read_fault(fault: &DeclaredFault) -> TokenStream {
     }
 }
 
+/// An expression that ends with `?` without it, any other in `Ok`.
+fn fallible(expression: &TokenStream) -> TokenStream {
+    let tokens: Vec<TokenTree> = expression.clone().into_iter().collect();
+    match tokens.split_last() {
+        Some((TokenTree::Punct(mark), rest)) if mark.as_char() == '?' => {
+            rest.iter().cloned().collect()
+        }
+        _ => quote!(Ok(#expression)),
+    }
+}
+
 fn reading(slot: &Slot) -> TokenStream {
     if is_plain(slot) {
-        return quote!(|from| from.value());
+        return quote!(Unpack::unpack);
     }
     let read = unpack(slot);
-    quote!(|from: &mut Unpacker<'_>| Ok(#read))
+    let read = fallible(&read);
+    quote!(|from: &mut Unpacker<'_>| #read)
 }
 
 fn write_fault(fault: &DeclaredFault) -> TokenStream {
@@ -376,6 +388,8 @@ fn handler(interface: &Interface, method: &Method) -> TokenStream {
         }
         None => (TokenStream::new(), TokenStream::new()),
     };
+    let needs_target = method.output.is_some() || method.error.is_some();
+    let target = needs_target.then(|| quote! { let target = message.target().clone(); });
     let failed = match &method.error {
         Some(_) => quote! { .map_err(|error| error.into_fault(&target))? },
         None => quote!(?),
@@ -399,7 +413,7 @@ fn handler(interface: &Interface, method: &Method) -> TokenStream {
                 let service = Arc::clone(&service);
                 async move {
                     #read_request
-                    let target = message.target().clone();
+                    #target
                     let result = #service::#name(&*service, #request message).await;
                     #answer
                 }

@@ -9,12 +9,12 @@ use bsoap::{Client, Error, Fault, Message, Service};
 use bsoap_generate::{Options, generate};
 use bsoap_schema::{Definitions, FileLoader};
 
-#[allow(dead_code)]
+#[allow(dead_code, missing_docs, unreachable_pub)]
 mod calculator {
     include!("generated/calculator.rs");
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, missing_docs, unreachable_pub)]
 mod kitchen {
     include!("generated/kitchen.rs");
 }

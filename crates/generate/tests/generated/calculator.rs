@@ -190,7 +190,7 @@ impl DivideError<Error> {
             &target,
             fault,
             "DivisionFault",
-            |from| from.value(),
+            Unpack::unpack,
         ) {
             return Self::DivisionFault(detail);
         }

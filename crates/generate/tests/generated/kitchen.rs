@@ -97,7 +97,7 @@ impl KitchenClient {
                 None,
                 Body {
                     branch: Some(2),
-                    content: |from: &mut Unpacker<'_>| Ok(from.nillable_value()?),
+                    content: |from: &mut Unpacker<'_>| from.nillable_value(),
                 },
             )
             .await?
@@ -268,9 +268,7 @@ pub fn serve_kitchen<S: Kitchen>(service: S, builder: ServiceBuilder) -> Service
                             SCHEMAS,
                             Body {
                                 branch: Some(2),
-                                content: |from: &mut Unpacker<'_>| Ok(
-                                    from.nillable_value()?,
-                                ),
+                                content: |from: &mut Unpacker<'_>| from.nillable_value(),
                             },
                         )?;
                         let target = message.target().clone();
@@ -356,7 +354,6 @@ pub fn serve_kitchen<S: Kitchen>(service: S, builder: ServiceBuilder) -> Service
                 move |message: Message| {
                     let service = Arc::clone(&service);
                     async move {
-                        let target = message.target().clone();
                         let result = Kitchen::clean(&*service, message).await;
                         result?;
                         Ok::<_, Fault>(bsoap::Payload::Value(bsoap::Value::Nil))
@@ -403,20 +400,10 @@ impl CookError<Error> {
     fn of(client: &bsoap::Client, error: Error) -> Self {
         let Error::Fault(fault) = &error else { return Self::Other(error) };
         let Ok(target) = client.target("Cook") else { return Self::Other(error) };
-        if let Some(detail) = typed::detail(
-            &target,
-            fault,
-            "Burnt",
-            |from| from.value(),
-        ) {
+        if let Some(detail) = typed::detail(&target, fault, "Burnt", Unpack::unpack) {
             return Self::Burnt(detail);
         }
-        if let Some(detail) = typed::detail(
-            &target,
-            fault,
-            "Gone",
-            |from| from.value(),
-        ) {
+        if let Some(detail) = typed::detail(&target, fault, "Gone", Unpack::unpack) {
             return Self::Gone(detail);
         }
         Self::Other(error)
@@ -720,7 +707,7 @@ impl Pack for Recipe {
                 packer.zero();
             }
         }
-        packer.count((&self.rating).len());
+        packer.count(Vec::len(&self.rating));
         for value in &self.rating {
             packer.nillable_value(value, TypeId(5));
         }
@@ -865,7 +852,7 @@ pub struct Box2 {
 impl Pack for Box2 {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.value(&self.name);
-        packer.count((&self.inside).len());
+        packer.count(Vec::len(&self.inside));
         for value in &self.inside {
             packer.value(value);
         }
