@@ -288,6 +288,35 @@ fn an_array_of_the_soap_encoding_has_items_of_its_type() {
 }
 
 #[test]
+fn an_array_of_the_encoding_of_soap_1_2_too() {
+    let schema = r#"xmlns:enc="http://www.w3.org/2003/05/soap-encoding" xmlns:wsdl="http://schemas.xmlsoap.org/wsdl/">
+        <xs:complexType name="ints"><xs:complexContent><xs:restriction base="enc:Array">
+            <xs:attribute ref="enc:itemType" wsdl:itemType="xs:int"/><xs:attribute ref="enc:arraySize" wsdl:arraySize="*"/></xs:restriction></xs:complexContent></xs:complexType>
+        <xs:element name="r" type="ints"/>"#;
+    assert_eq!(content_of(schema, "r"), "(item | any)*");
+}
+
+#[test]
+fn a_validator_is_offered_what_wildcards_admit() {
+    let set = load(&[(
+        "a.xsd",
+        r#"><xs:element name="a" type="xs:int"/><xs:element name="r"><xs:complexType><xs:sequence>
+            <xs:any/><xs:element name="x"/><xs:any processContents="lax" minOccurs="0"/><xs:element name="y"/><xs:any processContents="skip"/>
+        </xs:sequence></xs:complexType></xs:element>"#,
+    )])
+    .unwrap();
+    let mut compiler = Compiler::new(&set).offering(bsoap_schema::Offers::All);
+    let root = compiler
+        .global_element(&ExpandedName::new("", "r"))
+        .unwrap();
+    let plan = compiler.finish().unwrap().builder.finish().unwrap();
+    assert_eq!(
+        content(&plan, plan.element(root)),
+        "((a | r), x, (a | r | any)?, y, any)"
+    );
+}
+
+#[test]
 fn what_is_missing_is_told_with_the_place_that_needs_it() {
     let schema = "xmlns:t=\"urn:t\" targetNamespace=\"urn:t\">\n <xs:element name=\"r\" type=\"t:Foo\"/>\n <xs:element name=\"unused\" type=\"t:Bar\"/>";
     let error = compile(schema, "urn:t#r").unwrap_err();

@@ -10,7 +10,7 @@ use crate::components::{
     ArrayType, AttributeItem, ComplexDefinition, DerivationSet, ParticleDeclaration,
     TermDeclaration, TypeNumber,
 };
-use crate::name::ENCODING_NAMESPACE;
+use crate::name::{ENCODING_NAMESPACE, ENCODING12_NAMESPACE};
 use crate::xsd::resolve::TypeKey;
 use crate::{ExpandedName, Result};
 
@@ -59,7 +59,7 @@ impl Compiler<'_> {
         }))
     }
 
-    /// Does the type restrict `soapenc:Array`, in any number of steps?
+    /// Does the type restrict `Array` of an encoding, in any number of steps?
     fn is_array(&self, number: TypeNumber) -> bool {
         let mut key = TypeKey::Defined(number);
         for _ in 0..=self.set.types.len() {
@@ -67,7 +67,7 @@ impl Compiler<'_> {
                 .set
                 .definition(key)
                 .and_then(|definition| definition.name.as_ref());
-            if name.is_some_and(|name| name.is(ENCODING_NAMESPACE, "Array")) {
+            if name.is_some_and(is_array_of_an_encoding) {
                 return true;
             }
             match self.set.base_of(key) {
@@ -90,6 +90,10 @@ impl Compiler<'_> {
     }
 }
 
+fn is_array_of_an_encoding(name: &ExpandedName) -> bool {
+    name.is(ENCODING_NAMESPACE, "Array") || name.is(ENCODING12_NAMESPACE, "Array")
+}
+
 fn array_type(complex: &ComplexDefinition) -> Option<&ArrayType> {
     complex.attributes.items.iter().find_map(|item| match item {
         AttributeItem::Use(attribute) => attribute.array_type.as_ref(),
@@ -101,7 +105,7 @@ fn array_type(complex: &ComplexDefinition) -> Option<&ArrayType> {
 fn declares_elements(particle: &ParticleDeclaration) -> bool {
     match &particle.term {
         TermDeclaration::Element(_) | TermDeclaration::ElementRef(_) => true,
-        TermDeclaration::Group(reference) => &*reference.name.namespace != ENCODING_NAMESPACE,
+        TermDeclaration::Group(reference) => !is_array_of_an_encoding(&reference.name),
         TermDeclaration::Resolved(_) => true,
         TermDeclaration::Any(_) => false,
         TermDeclaration::Sequence(children)

@@ -56,9 +56,10 @@ impl Reader<'_, '_> {
         })
     }
 
-    /// `wsdl:arrayType="tns:Item[]"`. (WSDL 1.1 §2.2)
+    /// `wsdl:arrayType="tns:Item[]"` (WSDL 1.1 §2.2), for SOAP 1.2 `wsdl:itemType="tns:Item"`.
     fn array_type(&mut self, node: Node<'_, '_>) -> Option<ArrayType> {
-        let found = node.attribute_node((WSDL_NAMESPACE, "arrayType"))?;
+        let stated = |name| node.attribute_node((WSDL_NAMESPACE, name));
+        let found = stated("arrayType").or_else(|| stated("itemType"))?;
         let value = found.value().trim();
         let (item, dimensions) = value.split_at(value.find('[').unwrap_or(value.len()));
         let place = Place {
