@@ -1,6 +1,6 @@
 //! Documents: their text, kept for places in errors and for publishing, and how bytes become text.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use roxmltree::{Node, ParsingOptions};
 
@@ -45,7 +45,12 @@ impl Default for LoadLimits {
 pub struct Document {
     location: String,
     text: String,
+    /// Where each line begins, once a place was asked for: a bad document may have a place for each of its bytes.
+    lines: OnceLock<Vec<usize>>,
 }
+
+/// Beyond this many bytes in a line, bytes are counted as characters.
+const LONG_LINE: usize = 4096;
 
 /// A document of a [`Documents`] table and a byte in its text: where a component stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,7 +75,11 @@ impl Document {
     pub fn new(location: impl Into<String>, bytes: &[u8]) -> Result<Self> {
         let location = location.into();
         match decode_text(bytes) {
-            Ok(text) => Ok(Self { location, text }),
+            Ok(text) => Ok(Self {
+                location,
+                text,
+                lines: OnceLock::new(),
+            }),
             Err(reason) => Err(ErrorKind::Load { location, reason }.into()),
         }
     }
@@ -117,10 +126,24 @@ impl Document {
 
     /// The line and column of a byte of the text.
     pub fn place(&self, offset: usize) -> TextPlace {
-        let before = self.text.get(..offset).unwrap_or(&self.text);
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let line = before.bytes().filter(|&byte| byte == b'\n').count() as u32 + 1;
-        let column = before[line_start..].chars().count() as u32 + 1;
+        let offset = offset.min(self.text.len());
+        let lines = self.lines.get_or_init(|| {
+            let ends = self
+                .text
+                .bytes()
+                .enumerate()
+                .filter(|(_, byte)| *byte == b'\n');
+            std::iter::once(0)
+                .chain(ends.map(|(at, _)| at + 1))
+                .collect()
+        });
+        let line = lines.partition_point(|&start| start <= offset);
+        let start = lines[line - 1];
+        let column = match self.text.get(start..offset) {
+            Some(before) if before.len() <= LONG_LINE => before.chars().count(),
+            _ => offset - start,
+        };
+        let (line, column) = (line as u32, column as u32 + 1);
         TextPlace {
             location: self.location.clone(),
             line,

@@ -21,11 +21,11 @@ fn large_schema() -> String {
     <xs:annotation><xs:documentation>The {n}th of many types, with a sentence about what it is for.</xs:documentation></xs:annotation>
     <xs:complexContent><xs:extension base="t:{base}"><xs:sequence>
       <xs:element name="id" type="xs:int"/>
-      <xs:element name="code" type="t:Code{n}" minOccurs="0"/>
+      <xs:element name="code{n}" type="t:Code{n}" minOccurs="0"/>
       <xs:element name="values" type="xs:double" minOccurs="0" maxOccurs="unbounded"/>
-      <xs:element name="other" type="t:Type{other}" minOccurs="0" maxOccurs="unbounded"/>
+      <xs:element name="other{n}" type="t:Type{other}" minOccurs="0" maxOccurs="unbounded"/>
       <xs:choice><xs:element name="left" type="xs:string"/><xs:element name="right" type="xs:dateTime" nillable="true"/></xs:choice>
-    </xs:sequence><xs:attribute name="version" type="xs:string"/></xs:extension></xs:complexContent>
+    </xs:sequence><xs:attribute name="version{n}" type="xs:string"/></xs:extension></xs:complexContent>
   </xs:complexType>
   <xs:simpleType name="Code{n}"><xs:restriction base="xs:string"><xs:pattern value="[A-Z]{{3}}{n}"/><xs:enumeration value="AAA{n}"/><xs:enumeration value="BBB{n}"/></xs:restriction></xs:simpleType>
   <xs:element name="Operation{n}" type="t:Type{n}"/>"#,
