@@ -7,6 +7,7 @@ pub mod compare;
 pub mod corpus;
 pub mod known;
 pub mod message;
+pub mod messages;
 pub mod node_soap;
 pub mod php_soap;
 pub mod soap12;
