@@ -281,7 +281,7 @@ impl Envelopes {
             optional(builder, actor),
             optional(builder, detail),
         ];
-        let content = all(builder, children.to_vec());
+        let content = all(builder, children);
         let ty = complex_type(builder, content, Attributes::None);
         element(builder, namespace, "Fault", ty)
     }
