@@ -1,0 +1,267 @@
+//! A client's exchange and a server's, one after the other, without a wire between them.
+
+use std::sync::Arc;
+
+use bsoap_codec::{DecodeOptions, Decoder, Value};
+use bsoap_protocol::header::Node;
+use bsoap_protocol::{
+    AwaitingReply, Code, Endpoint, ErrorKind, Fault, IncomingReply, IncomingRequest, OutgoingReply,
+    OutgoingRequest, Reply, SoapVersion, Target,
+};
+use bsoap_schema::{Definitions, MemoryLoader};
+
+const MESH: &str = include_str!("../../../examples/mesh/mesh.wsdl");
+const BOTH: [SoapVersion; 2] = [SoapVersion::Soap11, SoapVersion::Soap12];
+
+struct World {
+    definitions: Definitions,
+    decoder: Decoder,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut loader = MemoryLoader::default();
+        loader.add("mesh.wsdl", MESH);
+        let definitions = Definitions::load("mesh.wsdl", &loader).expect("the WSDL loads");
+        let decoder = Decoder::new(Arc::clone(definitions.plan()), DecodeOptions::default());
+        Self {
+            definitions,
+            decoder,
+        }
+    }
+
+    fn target(&self, version: SoapVersion, operation: &str) -> Target {
+        let mut ports = self.definitions.ports();
+        let (_, port) = ports
+            .find(|(_, port)| port.binding.version == version)
+            .expect("a port");
+        Target::new(self.definitions.plan(), &port.binding, operation).expect("an operation")
+    }
+
+    /// An endpoint of both versions.
+    fn endpoint(&self) -> Endpoint {
+        let bindings = self
+            .definitions
+            .ports()
+            .map(|(_, port)| Arc::clone(&port.binding))
+            .collect();
+        Endpoint::new(self.definitions.plan(), bindings, Node::new())
+    }
+
+    fn asked(&self, version: SoapVersion) -> (OutgoingRequest, AwaitingReply) {
+        let arguments = Value::object([(
+            "values",
+            Value::object([("item", Value::from(vec![1_i64, 2, 3]))]),
+        )]);
+        self.target(version, "sumInts")
+            .request(&arguments)
+            .expect("a request")
+            .write()
+            .expect("written")
+    }
+}
+
+fn incoming(request: &OutgoingRequest) -> IncomingRequest<'_> {
+    IncomingRequest {
+        content_type: Some(&request.content_type),
+        soap_action: request.soap_action.as_deref(),
+        body: &request.body,
+    }
+}
+
+fn replied(reply: &OutgoingReply) -> IncomingReply<'_> {
+    IncomingReply {
+        status: reply.status,
+        content_type: reply.content_type.as_deref(),
+        body: &reply.body,
+    }
+}
+
+#[test]
+fn a_question_gets_its_answer_in_both_versions() {
+    let mut world = World::new();
+    let endpoint = world.endpoint();
+    for version in BOTH {
+        let (request, awaiting) = world.asked(version);
+        let (received, answering) = endpoint
+            .receive(&mut world.decoder, incoming(&request))
+            .expect("received");
+        assert_eq!(received.target().operation().name, "sumInts");
+        assert_eq!(received.target().version(), version);
+        assert_eq!(
+            received.value()["values"]["item"].as_ints(),
+            Some(&[1, 2, 3][..])
+        );
+        let reply = answering
+            .answer(Value::object([("sum", Value::from(6))]))
+            .expect("answered");
+        let Reply::Answer(answer) = awaiting
+            .read(&mut world.decoder, replied(&reply))
+            .expect("read")
+        else {
+            panic!("an answer")
+        };
+        assert_eq!(answer.value()["sum"].as_i64(), Some(6));
+    }
+}
+
+#[test]
+fn a_fault_is_an_end_and_not_an_error() {
+    let mut world = World::new();
+    let endpoint = world.endpoint();
+    for version in BOTH {
+        let (request, awaiting) = world.asked(version);
+        let (_, answering) = endpoint
+            .receive(&mut world.decoder, incoming(&request))
+            .expect("received");
+        let reply = answering.fault(&Fault::sender("too many"));
+        let Reply::Fault(fault) = awaiting
+            .read(&mut world.decoder, replied(&reply))
+            .expect("read")
+        else {
+            panic!("a fault")
+        };
+        assert_eq!((&fault.code, fault.reason()), (&Code::Sender, "too many"));
+    }
+}
+
+#[test]
+fn an_answer_that_does_not_fit_can_still_become_a_fault() {
+    let mut world = World::new();
+    let endpoint = world.endpoint();
+    let (request, _) = world.asked(SoapVersion::Soap11);
+    let (_, answering) = endpoint
+        .receive(&mut world.decoder, incoming(&request))
+        .expect("received");
+    let unanswered = answering
+        .answer(Value::object([("sum", Value::from("much"))]))
+        .expect_err("no number");
+    assert!(
+        matches!(unanswered.error.kind(), ErrorKind::Arguments { operation } if operation == "sumInts")
+    );
+    assert_eq!(
+        unanswered.awaiting.fault(&Fault::receiver("sorry")).status,
+        500
+    );
+}
+
+#[test]
+fn the_envelope_decides_over_the_media_type() {
+    let mut world = World::new();
+    let endpoint = world.endpoint();
+    let (request, _) = world.asked(SoapVersion::Soap12);
+    for content_type in [
+        None,
+        Some("text/xml"),
+        Some("application/xml"),
+        Some("application/soap+xml"),
+    ] {
+        let incoming = IncomingRequest {
+            content_type,
+            soap_action: None,
+            body: &request.body,
+        };
+        let (received, _answering) = endpoint
+            .receive(&mut world.decoder, incoming)
+            .expect("received");
+        assert_eq!(
+            received.target().version(),
+            SoapVersion::Soap12,
+            "{content_type:?}"
+        );
+    }
+    let refused = IncomingRequest {
+        content_type: Some("image/png"),
+        soap_action: None,
+        body: &request.body,
+    };
+    assert_eq!(
+        endpoint
+            .receive(&mut world.decoder, refused)
+            .expect_err("refused")
+            .status,
+        415
+    );
+}
+
+/// What a peer may do to a message: cut it, repeat a stretch, change bytes.
+fn mutations(message: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
+    let cut = (0..message.len())
+        .step_by(3)
+        .map(|place| message[..place].to_vec());
+    let changed = (0..message.len()).flat_map(move |place| {
+        [b'<', b'>', b'&', b'/', b'"', b' ', 0, 0xff].map(|byte| {
+            let mut message = message.to_vec();
+            message[place] = byte;
+            message
+        })
+    });
+    let repeated = (0..message.len()).step_by(5).map(|place| {
+        let end = message.len().min(place + 40);
+        [&message[..end], &message[place..]].concat()
+    });
+    cut.chain(changed).chain(repeated)
+}
+
+#[test]
+fn whatever_is_done_to_a_request_there_is_a_reply_that_can_be_read() {
+    let mut world = World::new();
+    let endpoint = world.endpoint();
+    for version in BOTH {
+        let (request, awaiting) = world.asked(version);
+        for body in mutations(&request.body) {
+            let incoming = IncomingRequest {
+                body: &body,
+                ..incoming(&request)
+            };
+            let reply = match endpoint.receive(&mut world.decoder, incoming) {
+                Ok((received, answering)) => {
+                    let _ = received.value();
+                    answering
+                        .answer(Value::object([("sum", Value::from(0))]))
+                        .expect("answered")
+                }
+                Err(reply) => *reply,
+            };
+            let read = awaiting.clone().read(&mut world.decoder, replied(&reply));
+            assert!(
+                read.is_ok(),
+                "{read:?} for {}",
+                String::from_utf8_lossy(&body)
+            );
+        }
+    }
+}
+
+#[test]
+fn whatever_is_done_to_a_reply_it_is_read_or_refused() {
+    let mut world = World::new();
+    let endpoint = world.endpoint();
+    for version in BOTH {
+        let (request, awaiting) = world.asked(version);
+        let (_, answering) = endpoint
+            .receive(&mut world.decoder, incoming(&request))
+            .expect("received");
+        let answer = answering
+            .answer(Value::object([("sum", Value::from(6))]))
+            .expect("answered");
+        let (_, answering) = endpoint
+            .receive(&mut world.decoder, incoming(&request))
+            .expect("received");
+        let fault = answering.fault(&Fault::sender("no").with_detail(Value::object([(
+            "#any",
+            Value::from(vec![Value::from("<x/>")]),
+        )])));
+        for reply in [answer, fault] {
+            for body in mutations(&reply.body) {
+                let _ = awaiting.clone().read(
+                    &mut world.decoder,
+                    IncomingReply {
+                        body: &body,
+                        ..replied(&reply)
+                    },
+                );
+            }
+        }
+    }
+}
