@@ -398,7 +398,7 @@ pub(crate) async fn collect(incoming: &mut Incoming, limit: u64) -> Result<Bytes
     use hyper::body::Body as _;
 
     /// The announced length is believed up to here; beyond, the buffer grows with what arrives.
-    const BELIEVED: u64 = 1 << 20;
+    const BELIEVED: u64 = 8 << 20;
 
     let announced = incoming.size_hint().lower();
     if announced > limit {
