@@ -61,6 +61,46 @@ fn the_schema_with_one_of_each_thing_compiles() {
     load_and_compile(SCHEMA.as_bytes());
 }
 
+#[test]
+fn what_is_just_within_the_limits_needs_no_deep_stack() {
+    let nested = |open: &str, close: &str, depth: usize| {
+        let (open, close) = (open.repeat(depth), close.repeat(depth));
+        format!(
+            r#"<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="r"><xs:complexType>{open}{close}</xs:complexType></xs:element></xs:schema>"#
+        )
+    };
+    load_and_compile(
+        nested(
+            "<xs:sequence minOccurs='0' maxOccurs='3'>",
+            "</xs:sequence>",
+            197,
+        )
+        .as_bytes(),
+    );
+    load_and_compile(
+        nested(
+            "<xs:choice maxOccurs='2' minOccurs='2'><xs:element name='a'/>",
+            "</xs:choice>",
+            197,
+        )
+        .as_bytes(),
+    );
+    let element = "<xs:sequence><xs:element name='e'><xs:complexType>";
+    load_and_compile(
+        nested(element, "</xs:complexType></xs:element></xs:sequence>", 65).as_bytes(),
+    );
+    let list = "<xs:attribute name='a'><xs:simpleType><xs:restriction>";
+    let union = "<xs:simpleType><xs:union>".repeat(98) + &"</xs:union></xs:simpleType>".repeat(98);
+    load_and_compile(
+        nested(
+            &(list.to_owned() + &union),
+            "</xs:restriction></xs:simpleType></xs:attribute>",
+            1,
+        )
+        .as_bytes(),
+    );
+}
+
 proptest! {
     #[test]
     fn a_schema_with_pieces_moved_about_never_panics(moves in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 1..4)) {
