@@ -26,6 +26,7 @@ mod fragment;
 mod frame;
 mod leaf;
 mod learned;
+mod opening;
 mod options;
 mod rows;
 mod run;
@@ -37,6 +38,7 @@ pub use options::{DecodeOptions, Fast, Unknown, Validation};
 use builder::Builder;
 use frame::Machine;
 use learned::Learned;
+use opening::Openings;
 use run::{Run, Window};
 
 /// The namespace of `xsi:type` and `xsi:nil`.
@@ -57,6 +59,7 @@ pub struct Decoder {
     options: DecodeOptions,
     scopes: Scopes,
     learned: Learned,
+    openings: Openings,
     reader: State,
     machine: Machine,
     arriving: Arriving,
@@ -80,6 +83,7 @@ impl Decoder {
             options,
             scopes: Scopes::new(),
             learned: Learned::default(),
+            openings: Openings::default(),
             reader: State::new(&Options::with_limits(options.limits)),
             machine: Machine::new(ElementId(0)),
             arriving: Arriving::default(),
@@ -287,6 +291,7 @@ impl Decoder {
             reader: &mut self.reader,
             scopes: &mut self.scopes,
             learned: &mut self.learned,
+            openings: &mut self.openings,
             builder,
         };
         run.run(window)

@@ -62,6 +62,14 @@ impl Machine {
         }
     }
 
+    /// Back to what a copy remembers, which was taken where neither text nor a fragment was begun; keeps the memory.
+    pub(super) fn restore(&mut self, copy: &Self) {
+        self.restart(copy.root);
+        self.frames.extend_from_slice(&copy.frames);
+        self.seen.extend_from_slice(&copy.seen);
+        (self.last, self.tag_end) = (copy.last, copy.tag_end);
+    }
+
     /// Back to before the first byte; keeps the memory.
     pub(super) fn restart(&mut self, root: ElementId) {
         let (mut frames, mut text) = (

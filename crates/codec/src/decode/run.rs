@@ -9,6 +9,7 @@ use super::builder::Builder;
 use super::error::{Error, ErrorKind};
 use super::frame::{ElementFrame, Frame, Inside, Last};
 use super::learned::{Hole, Learned, MOST_HOLES, Start, What};
+use super::opening::Openings;
 use super::options::{Fast, Validation};
 use super::spelling::Spelling;
 use super::{XSI, builder};
@@ -18,6 +19,7 @@ pub(super) struct Run<'r, S> {
     pub(super) reader: &'r mut State,
     pub(super) scopes: &'r mut Scopes,
     pub(super) learned: &'r mut Learned,
+    pub(super) openings: &'r mut Openings,
     pub(super) builder: Builder<'r, S>,
 }
 
@@ -49,6 +51,20 @@ impl<S: Sink> Run<'_, S> {
     pub(super) fn run(&mut self, window: Window<'_>) -> Result<(), Error> {
         let is_fast = self.builder.options.fast == Fast::On && self.builder.violations.is_none();
         let plan = self.builder.plan;
+        // Where values of the root's own tag stand would have to be told again.
+        let may_reopen = is_fast && window.base == 0 && self.reader.offset() == 0 && !S::LISTENS;
+        if may_reopen {
+            let (machine, record) = (&mut *self.builder.machine, &mut *self.builder.record);
+            let text = window.text.as_bytes();
+            self.openings.reopen(
+                text,
+                machine.root,
+                self.scopes,
+                self.reader,
+                machine,
+                record,
+            );
+        }
         loop {
             if is_fast && self.reader.in_content() {
                 self.fast(&window);
@@ -64,6 +80,8 @@ impl<S: Sink> Run<'_, S> {
                 Err(error) => return Err(self.xml_error(error)),
             };
             self.builder.machine.events.0 += 1;
+            let is_root =
+                matches!(event, Event::Start(_)) && self.builder.machine.frames.is_empty();
             match event {
                 Event::Start(tag) => {
                     let (last, from) = (self.builder.machine.last, self.builder.machine.tag_end);
@@ -106,6 +124,14 @@ impl<S: Sink> Run<'_, S> {
                 }
                 Event::EndOfDocument => return Ok(()),
                 _ => {}
+            }
+            if is_root && is_fast && window.base == 0 {
+                self.openings.remember(
+                    window.text,
+                    self.reader,
+                    self.builder.machine,
+                    self.builder.record,
+                );
             }
         }
     }

@@ -34,6 +34,18 @@ impl PartialEq for OpenElements {
 impl Eq for OpenElements {}
 
 impl OpenElements {
+    /// None is open; the memory is kept.
+    pub(crate) fn clear(&mut self) {
+        self.names.clear();
+        self.open.clear();
+    }
+
+    /// The same as others, in the memory there is.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.names.clone_from(&other.names);
+        self.open.clone_from(&other.open);
+    }
+
     #[inline]
     pub(crate) fn depth(&self) -> usize {
         self.open.len()

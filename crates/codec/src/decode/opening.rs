@@ -1,0 +1,90 @@
+//! How messages begin: the XML declaration and the start tag of the root element, with its namespace declarations.
+//!
+//! In most streams they are the same bytes each time. Then what they led to is taken from the message before.
+
+use bsoap_xml::{Scopes, State};
+
+use crate::plan::ElementId;
+use crate::record::Record;
+
+use super::frame::Machine;
+use super::learned::LONGEST;
+
+/// The first bytes of a message, and all that was known behind them.
+#[derive(Debug)]
+struct Opening {
+    bytes: Box<[u8]>,
+    reader: State,
+    machine: Machine,
+    slots: Box<[u64]>,
+    heap: Box<[u8]>,
+}
+
+/// The opening met last.
+#[derive(Debug, Default)]
+pub(super) struct Openings {
+    last: Option<Box<Opening>>,
+    /// How many messages in a row began otherwise.
+    misses: u32,
+}
+
+/// A stream whose messages begin differently each time is not worth the copies.
+const MOST_MISSES: u32 = 16;
+
+impl Openings {
+    /// Goes on behind the opening, if a message begins as the one before did.
+    pub(super) fn reopen(
+        &mut self,
+        text: &[u8],
+        root: ElementId,
+        scopes: &mut Scopes,
+        reader: &mut State,
+        machine: &mut Machine,
+        record: &mut Record,
+    ) -> bool {
+        scopes.renew_if_full();
+        let known = self.last.as_deref().filter(|known| {
+            known.machine.root == root
+                && text.starts_with(&known.bytes)
+                && scopes.contains(known.reader.scope())
+        });
+        let Some(known) = known else {
+            self.misses = self.misses.saturating_add(1);
+            return false;
+        };
+        self.misses = 0;
+        reader.restore(&known.reader);
+        machine.restore(&known.machine);
+        record.slots.extend_from_slice(&known.slots);
+        record.heap.extend_from_slice(&known.heap);
+        true
+    }
+
+    /// Remembers how a message began: its root element has just been opened.
+    #[cold]
+    pub(super) fn remember(
+        &mut self,
+        text: &str,
+        reader: &State,
+        machine: &Machine,
+        record: &Record,
+    ) {
+        let Some(bytes) = text
+            .as_bytes()
+            .get(..usize::try_from(reader.offset()).unwrap_or(usize::MAX))
+        else {
+            return;
+        };
+        let is_plain = machine.fragment.is_none() && !machine.text.begun && machine.skipping == 0;
+        if !is_plain || self.misses > MOST_MISSES || bytes.len() > LONGEST || !reader.in_content() {
+            return;
+        }
+        self.last = Some(Box::new(Opening {
+            bytes: bytes.into(),
+            reader: reader.clone(),
+            machine: machine.clone(),
+            slots: record.slots.as_slice().into(),
+            heap: record.heap.as_slice().into(),
+        }));
+    }
+}
