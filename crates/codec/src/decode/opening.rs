@@ -4,10 +4,9 @@
 
 use bsoap_xml::{Scopes, State};
 
-use crate::plan::ElementId;
 use crate::record::Record;
 
-use super::frame::Machine;
+use super::frame::{Frame, Machine};
 use super::learned::LONGEST;
 
 /// The first bytes of a message, and all that was known behind them.
@@ -18,6 +17,8 @@ struct Opening {
     machine: Machine,
     slots: Box<[u64]>,
     heap: Box<[u8]>,
+    /// Whether the root's tag may have values, which an Index would have to tell.
+    has_values: bool,
 }
 
 /// The opening met last.
@@ -36,7 +37,7 @@ impl Openings {
     pub(super) fn reopen(
         &mut self,
         text: &[u8],
-        root: ElementId,
+        indexed: bool,
         scopes: &mut Scopes,
         reader: &mut State,
         machine: &mut Machine,
@@ -44,7 +45,8 @@ impl Openings {
     ) -> bool {
         scopes.renew_if_full();
         let known = self.last.as_deref().filter(|known| {
-            known.machine.root == root
+            known.machine.root == machine.root
+                && !(indexed && known.has_values)
                 && text.starts_with(&known.bytes)
                 && scopes.contains(known.reader.scope())
         });
@@ -79,7 +81,12 @@ impl Openings {
         if !is_plain || self.misses > MOST_MISSES || bytes.len() > LONGEST || !reader.in_content() {
             return;
         }
+        let has_values = match machine.frames.first() {
+            Some(Frame::Element(frame)) => !record.plan.ty(frame.ty).attributes.is_empty(),
+            _ => return,
+        };
         self.last = Some(Box::new(Opening {
+            has_values,
             bytes: bytes.into(),
             reader: reader.clone(),
             machine: machine.clone(),

@@ -51,19 +51,11 @@ impl<S: Sink> Run<'_, S> {
     pub(super) fn run(&mut self, window: Window<'_>) -> Result<(), Error> {
         let is_fast = self.builder.options.fast == Fast::On && self.builder.violations.is_none();
         let plan = self.builder.plan;
-        // Where values of the root's own tag stand would have to be told again.
-        let may_reopen = is_fast && window.base == 0 && self.reader.offset() == 0 && !S::LISTENS;
-        if may_reopen {
+        if is_fast && window.base == 0 && self.reader.offset() == 0 {
             let (machine, record) = (&mut *self.builder.machine, &mut *self.builder.record);
             let text = window.text.as_bytes();
-            self.openings.reopen(
-                text,
-                machine.root,
-                self.scopes,
-                self.reader,
-                machine,
-                record,
-            );
+            self.openings
+                .reopen(text, S::LISTENS, self.scopes, self.reader, machine, record);
         }
         loop {
             if is_fast && self.reader.in_content() {

@@ -74,6 +74,12 @@ impl Roads {
             return Err(format!("fast {found:?}\ngeneral {expected:?}\n{shown}"));
         }
         let expected = expected.map(|(record, _)| record);
+        let plain = self.fast.decode(self.root, message);
+        if plain != expected {
+            return Err(format!(
+                "without index {plain:?}\nwith {expected:?}\n{shown}"
+            ));
+        }
         let fed = feed(&mut self.chunked, self.root, message, random);
         if !same(&fed, &expected) {
             return Err(format!("in pieces {fed:?}\nin one {expected:?}\n{shown}"));
