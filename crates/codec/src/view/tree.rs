@@ -343,7 +343,7 @@ fn kept_attributes(xml: &str) -> Option<Value> {
     Some(Value::object(members))
 }
 
-/// As JSON, by the convention of `docs/design/contracts.md`.
+/// As JSON, by the convention of `docs/design/joints.md`.
 impl Serialize for View<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let tree = Tree {
