@@ -120,18 +120,9 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
             pc += 1;
             match *op {
                 Op::Literal(span) => self.literal(span),
-                Op::Text(before) => {
-                    self.literal(before);
-                    self.text_value()?;
-                }
-                Op::Signed(before) => {
-                    self.literal(before);
-                    self.number_value(Form::Signed)?;
-                }
-                Op::Double(before) => {
-                    self.literal(before);
-                    self.number_value(Form::Double)?;
-                }
+                Op::Text(before) => self.short_text(before, Span::default())?,
+                Op::Signed(before) => self.short_number(before, Form::Signed, Span::default())?,
+                Op::Double(before) => self.short_number(before, Form::Double, Span::default())?,
                 Op::Leaf { before, form } => {
                     self.literal(before);
                     self.leaf(form)?;
@@ -376,20 +367,86 @@ impl<P: index::Sink> Machine<'_, '_, P> {
         if !self.is_present()? {
             return self.next().map(drop);
         }
-        self.literal(field.open);
-        self.field(field.form)?;
-        self.literal(field.close);
+        match field.form {
+            Form::Text => self.short_text(field.open, field.close),
+            Form::Signed => self.short_number(field.open, Form::Signed, field.close),
+            Form::Double => self.short_number(field.open, Form::Double, field.close),
+            form => {
+                self.literal(field.open);
+                self.leaf(form)?;
+                self.literal(field.close);
+                Ok(())
+            }
+        }
+    }
+
+    /// Markup, a value of at most [`SHORT`] bytes, markup: by copies of fixed size into space made at once.
+    /// `false` if the markup is longer than that, and nothing was written.
+    #[inline(always)]
+    fn stretch(
+        &mut self,
+        before: Span,
+        write: impl FnOnce(&mut [u8; SHORT]) -> usize,
+        after: Span,
+    ) -> bool {
+        let (Some((before, skip)), Some((after, rest))) =
+            (self.program.padded(before), self.program.padded(after))
+        else {
+            return false;
+        };
+        let begin = self.out.len();
+        self.out.extend_from_slice(&[0; 2 * PAD + 2 * SHORT]);
+        let window = &mut self.out[begin..];
+        window[..PAD].copy_from_slice(before);
+        let Some(room) = window[skip..].first_chunk_mut() else {
+            unreachable!("there is room behind the markup")
+        };
+        let length = write(room);
+        window[skip + length..skip + length + PAD].copy_from_slice(after);
+        self.out.truncate(begin + skip + length + rest);
+        if P::LISTENS {
+            self.places
+                .place(self.at - 1, (begin + skip - self.start) as u64, length);
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn short_number(&mut self, before: Span, form: Form, after: Span) -> Result<()> {
+        let slot = self.next()?;
+        if !self.stretch(before, |room| number(form, slot, room), after) {
+            self.literal(before);
+            self.value(form, slot, false)?;
+            self.literal(after);
+        }
         Ok(())
     }
 
-    #[inline]
-    fn field(&mut self, form: Form) -> Result<()> {
-        match form {
-            Form::Text => self.text_value(),
-            Form::Signed => self.number_value(Form::Signed),
-            Form::Double => self.number_value(Form::Double),
-            form => self.leaf(form),
+    /// Text as content. Most is short: it is looked at and copied as [`SHORT`] bytes, whatever its length.
+    #[inline(always)]
+    fn short_text(&mut self, before: Span, after: Span) -> Result<()> {
+        let slot = self.next()?;
+        let (start, length) = heap_range(slot);
+        let short = self
+            .heap
+            .get(start..)
+            .and_then(<[u8]>::first_chunk::<SHORT>);
+        if let Some(short) = short
+            && length <= SHORT
+            && scan::find_text_escape(short) >= length
+        {
+            let write = |room: &mut [u8; SHORT]| {
+                *room = *short;
+                length
+            };
+            if self.stretch(before, write, after) {
+                return Ok(());
+            }
         }
+        self.literal(before);
+        self.value(Form::Text, slot, false)?;
+        self.literal(after);
+        Ok(())
     }
 
     fn nillable_field(&mut self, field: &Field, id: ElementId, optional: bool) -> Result<()> {
@@ -407,50 +464,10 @@ impl<P: index::Sink> Machine<'_, '_, P> {
         }
         self.out.push(b'>');
         if !nil {
-            self.field(field.form)?;
+            self.leaf(field.form)?;
         }
         self.literal(field.close);
         Ok(())
-    }
-
-    /// A number that is written by one copy of fixed size.
-    #[inline(always)]
-    fn number_value(&mut self, form: Form) -> Result<()> {
-        let slot = self.next()?;
-        let begin = self.out.len();
-        let mut text = [0; 32];
-        let length = number(form, slot, &mut text);
-        self.out.extend_from_slice(&text);
-        self.out.truncate(begin + length);
-        if P::LISTENS {
-            self.places
-                .place(self.at - 1, (begin - self.start) as u64, length);
-        }
-        Ok(())
-    }
-
-    /// Text as content. Most is short: it is looked at and copied as [`SHORT`] bytes, whatever its length.
-    #[inline(always)]
-    fn text_value(&mut self) -> Result<()> {
-        let slot = self.next()?;
-        let (start, length) = heap_range(slot);
-        let window = self
-            .heap
-            .get(start..)
-            .and_then(<[u8]>::first_chunk::<SHORT>);
-        match window {
-            Some(window) if length <= SHORT && scan::find_text_escape(window) >= length => {
-                let begin = self.out.len();
-                self.out.extend_from_slice(window);
-                self.out.truncate(begin + length);
-                if P::LISTENS {
-                    self.places
-                        .place(self.at - 1, (begin - self.start) as u64, length);
-                }
-                Ok(())
-            }
-            _ => self.value(Form::Text, slot, false),
-        }
     }
 }
 

@@ -738,7 +738,13 @@ impl Compiler<'_> {
             })
             .collect();
         let room = |span: Span| PAD + (span.length as usize).max(PAD);
-        let room = room(between) + cells.iter().map(|(before, _)| room(*before)).sum::<usize>();
+        // The first number is counted with what stands between rows, as is every other with what precedes it.
+        let room = room(between)
+            + cells
+                .iter()
+                .skip(1)
+                .map(|(before, _)| room(*before))
+                .sum::<usize>();
         self.program.tables.push(Table {
             first,
             between,
