@@ -233,10 +233,22 @@ fn actual_type(
         Some(name) => is_derived_simple(plan, declared, element.ty, name),
         None => namespace.uri == XSD && is_derived_builtin(plan, declared, local),
     };
-    if declared.content == Content::Any || is_derived {
+    let is_array = local == "Array" && ENCODINGS.contains(&namespace.uri);
+    if declared.content == Content::Any || is_derived || is_array && is_elements(declared) {
         return Ok(element.ty);
     }
     Err(ErrorKind::UnknownType(Name::new(namespace.uri, local)))
+}
+
+/// The encodings of SOAP 1.1 and 1.2. Peers that use them say of an array often only that it is one, by the type that
+/// all arrays are derived from; what it holds, the declared type knows. (SOAP 1.1 §5.4.2)
+const ENCODINGS: [&str; 2] = [
+    "http://schemas.xmlsoap.org/soap/encoding/",
+    "http://www.w3.org/2003/05/soap-encoding",
+];
+
+fn is_elements(declared: &Type) -> bool {
+    matches!(declared.content, Content::Particle(_))
 }
 
 /// Whether a name is that of a simple type that is derived from the declared one, or of a built-in that is.
