@@ -24,15 +24,16 @@ use crate::{message, values};
 
 use native::Native;
 
-/// Runs all cases; gives the score of those that must pass, and prints that of the others.
+/// Runs all cases; gives the scores of those that must pass (agreed on, literal), and prints that of the others.
 ///
 /// # Panics
 /// If the suite's lists cannot be read.
-pub fn run(folder: &Path) -> Score {
+pub fn run(folder: &Path) -> [Score; 2] {
     let agreed = std::fs::read_to_string(folder.join("agreed_with_zeep.txt"));
     let agreed = agreed.expect("the suite has its list of agreed cases");
     let agreed: HashSet<&str> = agreed.lines().map(str::trim).collect();
-    let (mut hard, mut others) = (Score::new("php-soap"), Score::new("php-soap-advisory"));
+    let mut hard = ["php-soap-agreed", "php-soap-literal"].map(Score::new);
+    let mut others = Score::new("php-soap-advisory");
     let mut loaded = BTreeMap::new();
     for path in cases(&folder.join("cases")) {
         let Some(case) = Case::read(folder, &path) else {
@@ -46,9 +47,10 @@ pub fn run(folder: &Path) -> Score {
             Err(error) => Err(error.clone()),
         };
         let is_literal = matches!(&target, Ok(target) if !target.operation().encoded);
-        let score = match agreed.contains(case.id.as_str()) || is_literal {
-            true => &mut hard,
-            false => &mut others,
+        let score = match (agreed.contains(case.id.as_str()), is_literal) {
+            (true, _) => &mut hard[0],
+            (false, true) => &mut hard[1],
+            (false, false) => &mut others,
         };
         case.judge(target.as_ref().map_err(String::as_str), score);
     }

@@ -29,7 +29,7 @@ fn same_at(path: &str, theirs: &Value, ours: &Value) -> Result<(), String> {
         (Value::Array(theirs), Value::Array(ours)) => same_arrays(path, theirs, ours),
         (_, Value::Array(ours)) => same_arrays(path, std::slice::from_ref(theirs), ours),
         (Value::Array(members), Value::Object(object)) => match only_array(object) {
-            Some(ours) => same_at(path, theirs, ours),
+            Some(ours) => same_arrays(path, members, &items_of(ours)),
             None => same_arrays(path, members, std::slice::from_ref(ours)),
         },
         (Value::Array(members), _) => same_arrays(path, members, std::slice::from_ref(ours)),
@@ -116,6 +116,18 @@ fn only_array(object: &Map<String, Value>) -> Option<&Value> {
     let mut children = object.iter().filter(|(key, _)| !key.starts_with('@'));
     let (_, only) = children.next()?;
     (only.is_array() && children.next().is_none()).then_some(only)
+}
+
+/// The items of an array; those of other names than the schema's are kept as XML.
+fn items_of(ours: &Value) -> Vec<Value> {
+    let read = |item: &Value| {
+        let document = Document::parse(item.as_str()?).ok()?;
+        Some(object_of(document.root_element()))
+    };
+    let items = ours.as_array().into_iter().flatten();
+    items
+        .map(|item| read(item).unwrap_or_else(|| item.clone()))
+        .collect()
 }
 
 /// The text of an element whose attributes we do not keep.
