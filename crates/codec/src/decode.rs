@@ -17,6 +17,7 @@ use crate::index::{Index, Sink};
 use crate::plan::{ElementId, Plan};
 use crate::record::Record;
 
+mod arrays;
 mod attributes;
 mod builder;
 mod content;
