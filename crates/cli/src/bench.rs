@@ -8,6 +8,7 @@ use crate::output::Output;
 use crate::progress;
 
 mod allocator;
+mod clock;
 mod definition;
 mod engines;
 mod job;

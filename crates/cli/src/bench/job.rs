@@ -3,8 +3,9 @@
 use std::any::Any;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::clock::thread_time;
 use super::workload::{Answer, Workload};
 
 /// One engine, ready to do one workload.
@@ -12,7 +13,7 @@ pub(crate) trait Job {
     /// Does the workload once and hands over the result.
     fn answer(&mut self) -> Result<Answer, String>;
 
-    /// Does the workload that many times and tells how long that took.
+    /// Does the workload that many times and tells how much processor time that took.
     fn run(&mut self, times: u64) -> Result<Duration, String>;
 
     /// Does the workload once with nothing prepared and hands over all that it keeps, so that its
@@ -81,11 +82,11 @@ where
     }
 
     fn run(&mut self, times: u64) -> Result<Duration, String> {
-        let start = Instant::now();
+        let start = thread_time();
         for _ in 0..times {
             (self.step)(black_box(&mut self.state))?;
         }
-        Ok(start.elapsed())
+        Ok(thread_time() - start)
     }
 
     fn fresh(&mut self) -> Option<Result<Box<dyn Any>, String>> {
