@@ -6,5 +6,6 @@ pub(crate) mod decode;
 pub(crate) mod demo;
 pub(crate) mod describe;
 pub(crate) mod encode;
+pub(crate) mod generate;
 pub(crate) mod serve;
 pub(crate) mod validate;

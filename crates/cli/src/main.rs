@@ -15,7 +15,7 @@ mod pairs;
 mod progress;
 mod style;
 
-use commands::{call, completions, decode, demo, describe, encode, serve, validate};
+use commands::{call, completions, decode, demo, describe, encode, generate, serve, validate};
 use error::{EXIT_CODES, Failure};
 use output::Output;
 
@@ -38,6 +38,7 @@ enum Command {
     Encode(encode::Arguments),
     Decode(decode::Arguments),
     Validate(validate::Arguments),
+    Generate(generate::Arguments),
     Bench(bench::Arguments),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
@@ -65,6 +66,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Encode(arguments) => encode::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),
         Command::Validate(arguments) => validate::run(arguments),
+        Command::Generate(arguments) => generate::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),

@@ -171,6 +171,26 @@ fn a_wsdl_that_is_missing_or_broken_is_bad_input_with_its_place() {
 }
 
 #[test]
+fn generated_code_goes_to_a_file_or_to_standard_output() {
+    let code = run(&["generate", &mesh(), "--lang", "rust"]);
+    assert_eq!(code.code, 0, "{code:?}");
+    for word in [
+        "pub struct MeshInterfaceObject",
+        "pub value: f64",
+        "async fn jacobi_step",
+    ] {
+        assert!(code.out.contains(word), "{word} is not in\n{}", code.out);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mesh.rs");
+    assert_eq!(
+        run(&["generate", &mesh(), "-o", &file.display().to_string()]).code,
+        0
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), code.out);
+}
+
+#[test]
 fn help_tells_the_exit_codes_and_completions_name_the_commands() {
     let help = run(&["--help"]);
     assert!(
