@@ -33,6 +33,8 @@ mod attributes;
 pub(crate) mod binding;
 mod envelope;
 mod particles;
+mod parts;
+mod profile;
 mod types;
 
 use particles::{Compiled as CompiledParticle, ParticleMemo};

@@ -554,3 +554,36 @@ fn a_schema_alone_is_a_plan_without_services() {
     assert!(definitions.services().is_empty());
     assert!(definitions.element("", "e").is_some());
 }
+
+#[test]
+fn a_strict_load_keeps_the_rules_of_the_basic_profile() {
+    let wsdl = |style: &str, parts: &str| {
+        format!(
+            r#"<types><xsd:schema targetNamespace="urn:t"><xsd:element name="e" type="xsd:int"/></xsd:schema></types>
+            <message name="M">{parts}</message>
+            <portType name="P"><operation name="A"><input message="t:M"/></operation><operation name="B"><input message="t:M"/></operation></portType>
+            <binding name="B" type="t:P"><soap:binding style="{style}" transport="http://schemas.xmlsoap.org/soap/http"/>
+              <operation name="A"><input><soap:body use="literal"/></input></operation>
+              <operation name="B"><input><soap:body use="literal"/></input></operation></binding>
+            <service name="S"><port name="P" binding="t:B"/></service>"#
+        )
+    };
+    for (style, parts, rule) in [
+        ("document", r#"<part name="p" type="xsd:int"/>"#, "R2204"),
+        ("rpc", r#"<part name="p" element="t:e"/>"#, "R2203"),
+        ("document", r#"<part name="p" element="t:e"/>"#, "R2710"),
+        (
+            "document",
+            r#"<part name="p" element="t:e"/><part name="q" element="t:e"/>"#,
+            "R2210",
+        ),
+        (
+            "document",
+            r#"<part name="p" element="t:e" test="1"/>"#,
+            "WSDL 1.1 §2.3",
+        ),
+    ] {
+        let error = error_of(&wsdl(style, parts), Strictness::Strict);
+        assert!(error.contains(rule), "{error}");
+    }
+}

@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bsoap_codec::plan::{Content, ElementId, PlanBuilder, TypeId};
-use bsoap_datatypes::Datatype;
 use indexmap::IndexMap;
 
 use super::envelope::{
     Accessors, BuiltIns, Envelopes, Faults, Traffic, merge, part_element, rpc_wrapper,
 };
-use super::{Compiled, Compiler};
-use crate::components::{self, SchemaSet, Strictness};
+use super::parts::{is_undefined, request_parts, undefined};
+use super::{Compiled, profile};
+use crate::components::SchemaSet;
 use crate::definitions::{
     Binding, Body, FaultMessage, HeaderPart, Message, Operation, Part, SoapVersion, Style,
     TransmissionKind, Uncallable,
@@ -95,168 +95,12 @@ pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet) -> Result<Bound> {
     })
 }
 
-/// A compiler that was asked for the elements and types of messages: first those that ports lead to, then, as far as they
-/// make sense, all others and all global elements.
-fn request_parts<'s>(
-    wsdl: &Wsdl,
-    used: &HashSet<&ExpandedName>,
-    schemas: &'s SchemaSet,
-) -> Result<Compiler<'s>> {
-    let needed = needed_messages(wsdl, used);
-    let (needed, others): (Vec<_>, Vec<_>) = wsdl
-        .messages
-        .iter()
-        .partition(|(name, _)| needed.contains(name));
-    let mut compiler = Compiler::new(schemas);
-    if let Err(error) = request_all(&needed, &mut compiler) {
-        if compiler.is_strict() || !is_undefined(&error) {
-            return Err(error);
-        }
-        // The error left definitions open. Start over, and take anything for what refers to nothing.
-        compiler = Compiler::new(schemas);
-        compiler.tolerate();
-        request_all(&needed, &mut compiler)?;
-        if let Some(error) = compiler.warnings.iter().find(|error| !is_undefined(error)) {
-            return Err(error.clone());
-        }
-    }
-    compiler.tolerate();
-    // These may fail: whoever needs them will say so.
-    for part in others.iter().flat_map(|(_, message)| &message.parts) {
-        let _ = request(&mut compiler, part);
-    }
-    for element in schemas.global_elements() {
-        let _ = compiler.global_element(&element.name);
-    }
-    Ok(compiler)
-}
-
-/// Asks for the parts of messages. A part that refers to nothing is passed over: its operation will be left out, and noted.
-fn request_all(
-    messages: &[(&ExpandedName, &wsdl::Message)],
-    compiler: &mut Compiler<'_>,
-) -> Result<()> {
-    for part in messages.iter().flat_map(|(_, message)| &message.parts) {
-        match request(compiler, part) {
-            Ok(Some(error)) if compiler.is_strict() || !is_undefined(&error) => return Err(error),
-            Ok(_) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Asks for the element or type of a part; answers with an error if there is none of its name.
-///
-/// # Errors
-/// When there is, and it cannot be compiled.
-fn request(compiler: &mut Compiler<'_>, part: &wsdl::Part) -> Result<Option<Error>> {
-    let schemas = compiler.schemas();
-    let (reference, done) = match &part.content {
-        PartContent::Element(reference) => {
-            let Some(name) = reference
-                .candidates()
-                .find(|name| schemas.named_element(name).is_some())
-            else {
-                return Ok(Some(undefined(schemas, Sort::Element, reference)));
-            };
-            (reference, compiler.global_element(name).map(|_| ()))
-        }
-        PartContent::Type(reference) => {
-            let is_known =
-                |name: &&ExpandedName| schemas.named_type(name).is_some() || is_built_in(name);
-            let Some(name) = reference.candidates().find(is_known) else {
-                return Ok(Some(undefined(schemas, Sort::Type, reference)));
-            };
-            (reference, compiler.type_named(name).map(|_| ()))
-        }
-        PartContent::Neither => return Ok(None),
-    };
-    done.map(|()| None)
-        .map_err(|error| error.at(schemas.documents().spell(reference.place)))
-}
-
-fn is_built_in(name: &ExpandedName) -> bool {
-    *name.namespace == *XSD_NAMESPACE
-        && (&*name.local == "anyType" || Datatype::from_name(&name.local).is_some())
-}
-
-/// Does the error say that something is not defined, while all documents could be had?
-fn is_undefined(error: &Error) -> bool {
-    matches!(error.kind(), ErrorKind::Undefined { cause: None, .. })
-}
-
 /// Is it the WSDL that refers to something that is not there?
 fn is_loose_end(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Rule { rule, .. } => matches!(*rule, OPERATION_RULE | PART_RULE),
         _ => is_undefined(error),
     }
-}
-
-fn undefined(schemas: &SchemaSet, sort: Sort, reference: &wsdl::Reference) -> Error {
-    schemas.undefined(
-        sort,
-        &components::Reference {
-            name: reference.name.clone(),
-            place: reference.place,
-        },
-    )
-}
-
-/// The messages that the bindings in use lead to.
-fn needed_messages<'a>(wsdl: &'a Wsdl, used: &HashSet<&ExpandedName>) -> HashSet<&'a ExpandedName> {
-    let mut needed = HashSet::new();
-    let mut need = |reference: &wsdl::Reference| {
-        needed.extend(
-            reference
-                .candidates()
-                .find_map(|name| wsdl.messages.get_key_value(name))
-                .map(|(name, _)| name),
-        );
-    };
-    let is_used = |(name, binding): &(&ExpandedName, &wsdl::Binding)| {
-        used.contains(name) && matches!(binding.kind, BindingKind::Soap { .. })
-    };
-    for (_, binding) in wsdl.bindings.iter().filter(is_used) {
-        for side in binding
-            .operations
-            .iter()
-            .flat_map(|operation| [&operation.input, &operation.output])
-        {
-            side.headers
-                .iter()
-                .chain(&side.header_faults)
-                .for_each(|header| need(&header.message));
-        }
-        let port_type = binding
-            .port_type
-            .candidates()
-            .find_map(|name| wsdl.port_types.get(name));
-        for operation in port_type
-            .into_iter()
-            .flat_map(|port_type| &port_type.operations)
-        {
-            let is_bound = binding
-                .operations
-                .iter()
-                .any(|bound| bound.name == operation.name);
-            if is_bound
-                && matches!(
-                    operation.kind,
-                    TransmissionKind::OneWay | TransmissionKind::RequestResponse
-                )
-            {
-                operation
-                    .input
-                    .iter()
-                    .chain(&operation.output)
-                    .chain(&operation.faults)
-                    .for_each(|used| need(&used.message));
-            }
-        }
-    }
-    needed
 }
 
 /// What makes two rpc wrappers the same: namespace, local name, how the parts lie, and the parts.
@@ -364,6 +208,10 @@ impl<'a> Binder<'a> {
             let operation = self.operation(&mut work, matched);
             operations.extend(self.unless_loose(matched.0, operation)?);
         }
+        if self.is_strict {
+            let rule = profile::of_binding(raw, &operations);
+            rule.map_err(|broken| self.unmet(broken))?;
+        }
         Ok(Some(Binding {
             name: raw.name.local.to_string(),
             namespace: raw.name.namespace.to_string(),
@@ -383,6 +231,10 @@ impl<'a> Binder<'a> {
             ),
             documentation: raw.documentation.clone(),
         }))
+    }
+
+    fn unmet(&self, broken: profile::Broken) -> Error {
+        self.broken(broken.rule, broken.problem, broken.place)
     }
 
     /// What was made of an operation; `None` and a note if it refers to nothing and that may be passed over.
@@ -674,6 +526,10 @@ impl<'a> Binder<'a> {
         style: Style,
     ) -> Result<Vec<Placed<'a>>> {
         let (name, message) = self.abstract_message(&used.message)?;
+        if self.is_strict {
+            let rule = profile::of_body(side, style, message, used.message.place);
+            rule.map_err(|broken| self.unmet(broken))?;
+        }
         let mut parts = Vec::new();
         for part in self.select_parts(side, name, message, used)? {
             let element = match (&part.content, style) {
@@ -794,6 +650,10 @@ impl<'a> Binder<'a> {
         Ok(match &part.content {
             PartContent::Element(reference) => Some(self.element(reference)?),
             PartContent::Type(reference) => {
+                if self.is_strict {
+                    let rule = profile::of_header_or_fault(part);
+                    rule.map_err(|broken| self.unmet(broken))?;
+                }
                 let ty = self.ty(reference)?;
                 Some(self.part_element(namespace, &part.name, ty, false))
             }
@@ -875,15 +735,4 @@ fn sides<'a>(
         .as_ref()
         .map(|used| (Direction::Response, &bound.output, used));
     input.into_iter().chain(output).collect()
-}
-
-impl Compiler<'_> {
-    fn is_strict(&self) -> bool {
-        self.set.strictness == Strictness::Strict
-    }
-
-    /// From now on, what is broken is passed over.
-    fn tolerate(&mut self) {
-        self.is_tentative = true;
-    }
 }

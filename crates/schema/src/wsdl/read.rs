@@ -135,7 +135,7 @@ pub(super) struct Reader<'a> {
     document: u32,
     documents: &'a Documents,
     target_namespace: &'a str,
-    is_strict: bool,
+    pub(super) is_strict: bool,
 }
 
 impl Reader<'_> {
@@ -296,6 +296,20 @@ impl Reader<'_> {
     }
 
     fn part(&self, node: Node<'_, '_>) -> Result<Part> {
+        let is_ours = |name: &str| matches!(name, "name" | "element" | "type");
+        let mut stray = node
+            .attributes()
+            .filter(|one| one.namespace().is_none() && !is_ours(one.name()));
+        if let Some(stray) = stray.next().filter(|_| self.is_strict) {
+            let problem = format!("wsdl:part has no attribute {}", stray.name());
+            return Err(self.error(
+                ErrorKind::Rule {
+                    rule: "WSDL 1.1 §2.3",
+                    problem,
+                },
+                self.place(node),
+            ));
+        }
         let content = match (node.attribute("element"), node.attribute("type")) {
             (Some(_), _) => PartContent::Element(self.reference(node, "element")?),
             (None, Some(_)) => {

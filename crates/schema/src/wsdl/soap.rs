@@ -8,8 +8,8 @@ use super::{
     Binding, BindingFault, BindingKind, BindingMessage, BindingOperation, SoapBody, SoapHeader,
     Wsdl,
 };
-use crate::Result;
 use crate::definitions::{SoapVersion, Style};
+use crate::{ErrorKind, Result};
 
 const MIME_NAMESPACE: &str = "http://schemas.xmlsoap.org/wsdl/mime/";
 
@@ -25,6 +25,14 @@ pub(super) fn read_binding(
     let name = reader.own_name(reader.required(node, "name")?);
     let (kind, style) = binding_kind(node);
     let is_soap = matches!(kind, BindingKind::Soap { .. });
+    if !is_soap && reader.is_strict && node.descendants().any(is_soap_element) {
+        let problem = "a binding with operations of SOAP has no soap:binding".to_owned();
+        let kind = ErrorKind::Rule {
+            rule: "WSDL 1.1 §3.3",
+            problem,
+        };
+        return Err(reader.error(kind, reader.place(node)));
+    }
     for child in node
         .children()
         .filter(|child| child.is_element() && !is_wsdl(*child) && !is_soap_element(*child))
