@@ -59,6 +59,8 @@ pub struct Scopes {
     bindings: Vec<Binding>,
     prefixes: String,
     uris: Vec<Uri>,
+    /// Bytes of `uris`.
+    uri_length: usize,
     uri_ids: HashMap<Box<str>, UriId>,
     /// Hash of parent and declarations → the newest scope with that hash.
     children: HashMap<u64, u32>,
@@ -112,6 +114,7 @@ impl Scopes {
             bindings: Vec::new(),
             prefixes: String::new(),
             uris: Vec::new(),
+            uri_length: 0,
             uri_ids: HashMap::new(),
             children: HashMap::new(),
             hasher: RandomState::new(),
@@ -152,7 +155,7 @@ impl Scopes {
     /// Forgets all scopes if there are too many. Only between documents, and the reader does it there: ids of before are
     /// not known afterwards, and reading on from a state that holds one is an error.
     pub fn renew_if_full(&mut self) {
-        if self.scopes.len() + self.bindings.len() + (self.prefixes.len() + self.uris.len()) / 16
+        if self.scopes.len() + self.bindings.len() + (self.prefixes.len() + self.uri_length) / 16
             < self.cap
         {
             return;
@@ -269,6 +272,7 @@ impl Scopes {
             id: vocabulary.namespace_id(uri),
         });
         self.uri_ids.insert(uri.into(), id);
+        self.uri_length += uri.len();
         id
     }
 
@@ -317,8 +321,8 @@ impl Scopes {
         loop {
             let scope = &self.scopes[index];
             for binding in &self.bindings[scope.first as usize..scope.end as usize] {
-                // Names hold no zero byte, so up to eight bytes the key tells all.
-                if binding.key == wanted && (prefix.len() <= 8 || self.prefix(binding) == prefix) {
+                // Names hold no zero byte, so below eight bytes the key tells all.
+                if binding.key == wanted && (prefix.len() < 8 || self.prefix(binding) == prefix) {
                     return Some(binding.uri);
                 }
             }
@@ -448,6 +452,8 @@ mod tests {
             "urn:l"
         );
         assert_eq!(scopes.resolve(inner, "averylongprefiy"), None);
+        // The first eight bytes of a longer one.
+        assert_eq!(scopes.resolve(inner, "averylon"), None);
         assert_eq!(
             scopes.resolve(ScopeId::ROOT, "xml").unwrap().id,
             Some(NamespaceId::XML)
@@ -470,6 +476,20 @@ mod tests {
         }
         assert!(!scopes.contains(ScopeId(1)));
         assert_eq!(scopes.resolve(ScopeId(1), "p"), None);
+    }
+
+    #[test]
+    fn long_namespace_names_are_forgotten_as_many_are() {
+        let vocabulary = Vocabulary::default();
+        let mut scopes = Scopes::new();
+        let enter = |scopes: &mut Scopes, round| {
+            scopes.renew_if_full();
+            let uri = format!("{round}{}", "u".repeat(1 << 20));
+            scopes.enter(&vocabulary, ScopeId::ROOT, [("p", uri)])
+        };
+        let first = enter(&mut scopes, 1);
+        let second = enter(&mut scopes, 2);
+        assert!(scopes.contains(second) && !scopes.contains(first));
     }
 
     #[test]
