@@ -32,6 +32,9 @@ const WAYS: usize = 4;
 /// How many tags are learned at most. A peer that spells every message differently fills this up; then all is forgotten.
 const MOST: usize = 1 << 14;
 
+/// How many bytes they have at most, all together: a peer may also make them long.
+const MOST_BYTES: usize = 1 << 20;
+
 /// Longer tags are not learned.
 pub(super) const LONGEST: usize = 1 << 12;
 
@@ -39,6 +42,8 @@ pub(super) const LONGEST: usize = 1 << 12;
 #[derive(Debug, Default)]
 pub(super) struct Learned {
     pub(super) tags: Vec<Known>,
+    /// Bytes of their spelling.
+    bytes: usize,
     /// By [`Last`]: what may follow, the likeliest first.
     next: Vec<[TagId; WAYS]>,
 }
@@ -148,9 +153,13 @@ impl Start {
 impl Learned {
     /// Before a message: forgets all if it is too much.
     pub(super) fn tidy(&mut self) {
-        if self.tags.len() >= MOST {
+        if self.is_full() {
             *self = Self::default();
         }
+    }
+
+    fn is_full(&self) -> bool {
+        self.tags.len() >= MOST || self.bytes >= MOST_BYTES
     }
 
     /// What may follow a tag, the likeliest first.
@@ -202,16 +211,17 @@ impl Learned {
         }
     }
 
-    /// Remembers that a tag came after another: one that begins with these bytes and is `same`.
+    /// Remembers that a tag came after another: one that begins with these bytes, has so many in all, and is `same`.
     pub(super) fn learn(
         &mut self,
         last: Last,
         scope: ScopeId,
         bytes: &[u8],
+        length: usize,
         same: impl Fn(&What) -> bool,
         make: impl FnOnce() -> What,
     ) {
-        if last == Last::NOTHING || bytes.len() > LONGEST || self.tags.len() >= MOST {
+        if last == Last::NOTHING || length > LONGEST || self.is_full() {
             return;
         }
         let slot = last.0 as usize;
@@ -228,6 +238,7 @@ impl Learned {
             Some(way) => ways[way],
             None => {
                 let id = self.tags.len() as TagId;
+                self.bytes += length;
                 self.tags.push(Known {
                     scope,
                     spelling: Spelling::new(bytes),
@@ -239,5 +250,33 @@ impl Learned {
         let ways = &mut self.next[slot];
         ways[..=way.unwrap_or(WAYS - 1)].rotate_right(1);
         ways[0] = id;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_learned_is_bounded_in_bytes_and_then_forgotten() {
+        let mut learned = Learned::default();
+        let mut learn = |tag: &str, length| {
+            let what = || What::End("a".into());
+            learned.learn(
+                Last(0),
+                ScopeId::ROOT,
+                tag.as_bytes(),
+                length,
+                |_| true,
+                what,
+            );
+            learned.tags.len()
+        };
+        assert_eq!(learn("<a b=", LONGEST + 1), 0);
+        let most = MOST_BYTES / LONGEST;
+        let known = (0..2 * most).map(|n| learn(&format!("<a{n}>"), LONGEST));
+        assert_eq!(known.last(), Some(most));
+        learned.tidy();
+        assert!(learned.tags.is_empty());
     }
 }

@@ -198,7 +198,7 @@ fn learn_start<S: Sink>(
         .map(|(start, end)| (bytes[start], &bytes[start..end]))
         .collect();
     let same = |what: &What| matches!(what, What::Start(start) if start.has(&pieces) && start.ty == varying.ty && start.nil == varying.nil);
-    learned.learn(last, outer, front, same, || {
+    learned.learn(last, outer, front, bytes.len(), same, || {
         let close = Spelling::new(format!("</{}>", tag.qname()).as_bytes());
         What::Start(Box::new(Start {
             name,
@@ -313,6 +313,7 @@ fn learn_end(
             last,
             scope,
             bytes,
+            bytes.len(),
             |what| matches!(what, What::End(_)),
             || What::End(qname.into()),
         );
