@@ -19,8 +19,12 @@ pub(super) struct Scope<'p> {
 enum Binding {
     /// A namespace of the vocabulary, under the Plan's prefix.
     Known(NamespaceId),
-    /// Any other.
-    Other { prefix: String, uri: String },
+    /// Any other, under a prefix made of a number.
+    Other {
+        number: u32,
+        prefix: String,
+        uri: String,
+    },
 }
 
 impl<'p> Scope<'p> {
@@ -65,20 +69,25 @@ impl<'p> Scope<'p> {
         if let Some(id) = self.known(uri) {
             return self.declare(id, out);
         }
-        let others = self.bindings.iter().filter_map(|binding| match binding {
-            Binding::Other { prefix, .. } => Some(prefix),
-            Binding::Known(_) => None,
-        });
-        let taken: Vec<&String> = others
-            .chain(&self.plan.prefixes)
-            .chain([&self.program.xsi_prefix])
-            .collect();
-        let mut candidates = (1..).map(|n| format!("q{n}"));
-        let prefix = candidates
-            .find(|prefix| !taken.contains(&prefix))
+        // Numbers rise from binding to binding, so none that is taken here is met again.
+        let last = self
+            .bindings
+            .iter()
+            .rev()
+            .find_map(|binding| match binding {
+                Binding::Other { number, .. } => Some(*number),
+                Binding::Known(_) => None,
+            });
+        let is_free = |prefix: &String| {
+            !self.plan.prefixes.contains(prefix) && *prefix != self.program.xsi_prefix
+        };
+        let (number, prefix) = (last.unwrap_or(0) + 1..)
+            .map(|number| (number, format!("q{number}")))
+            .find(|(_, prefix)| is_free(prefix))
             .expect("there are more numbers than prefixes");
         declare(&prefix, uri, out);
         self.bindings.push(Binding::Other {
+            number,
             prefix,
             uri: uri.to_owned(),
         });
@@ -105,7 +114,9 @@ impl<'p> Scope<'p> {
             return bound.then_some(prefix);
         }
         self.bindings.iter().find_map(|binding| match binding {
-            Binding::Other { prefix, uri: known } if known == uri => Some(prefix.as_str()),
+            Binding::Other {
+                prefix, uri: known, ..
+            } if known == uri => Some(prefix.as_str()),
             _ => None,
         })
     }
