@@ -120,23 +120,54 @@ pub fn unquoted(soap_action: &str) -> &str {
 /// The message as the decoder reads it. A `charset` outranks what the message says of itself (RFC 7303 §3.2), so a
 /// message in anything but UTF-8 or UTF-16 (which cannot be mistaken) is recoded, and its own declaration dropped.
 pub(crate) fn recoded<'a>(media: Option<&MediaType>, body: &'a [u8]) -> Cow<'a, [u8]> {
-    let charset = media
-        .and_then(|media| media.charset.as_deref())
-        .unwrap_or("utf-8")
-        .to_ascii_lowercase();
-    if matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii") || charset.starts_with("utf-16") {
+    let charset = media.and_then(|media| media.charset.as_deref());
+    let Some(charset) = charset.map(str::to_ascii_lowercase) else {
         return Cow::Borrowed(body);
+    };
+    if charset.starts_with("utf-16") {
+        return Cow::Borrowed(body);
+    }
+    if matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii") {
+        return utf8(body);
     }
     // A charset nobody knows is no reason to give up: the message may tell.
     match bsoap_xml::decode_str_as(body, Some(&charset)) {
-        Ok(text) => {
-            let end = text
-                .strip_prefix("<?xml ")
-                .and_then(|rest| rest.find("?>"))
-                .map_or(0, |end| end + 8);
-            Cow::Owned(text[end..].as_bytes().to_vec())
-        }
+        Ok(text) => Cow::Owned(text[declaration(text.as_bytes())..].as_bytes().to_vec()),
         Err(_) => Cow::Borrowed(body),
+    }
+}
+
+/// A message that is said to be UTF-8, and believed to be if it is: many a declaration says otherwise and is wrong.
+fn utf8(body: &[u8]) -> Cow<'_, [u8]> {
+    let declared = &body[..declaration(body)];
+    let names_another = declared
+        .windows(8)
+        .position(|word| word == b"encoding")
+        .is_some_and(|at| {
+            let value = declared[at + 8..]
+                .trim_ascii_start()
+                .strip_prefix(b"=")
+                .unwrap_or_default()
+                .trim_ascii_start();
+            !value
+                .get(1..6)
+                .is_some_and(|name| name.eq_ignore_ascii_case(b"utf-8"))
+        });
+    if names_another && std::str::from_utf8(body).is_ok() {
+        Cow::Borrowed(&body[declared.len()..])
+    } else {
+        Cow::Borrowed(body)
+    }
+}
+
+/// How many bytes of a text its XML declaration takes.
+fn declaration(text: &[u8]) -> usize {
+    match text.strip_prefix(b"<?xml") {
+        Some(rest @ [b' ' | b'\t' | b'\r' | b'\n', ..]) => rest
+            .windows(2)
+            .position(|pair| pair == b"?>")
+            .map_or(0, |end| 5 + end + 2),
+        _ => 0,
     }
 }
 
@@ -205,6 +236,14 @@ mod tests {
             "<a>\u{e9}</a>"
         );
         assert_eq!(read(latin.as_ref(), b"<a>\xe9</a>"), "<a>\u{e9}</a>");
+        let tabbed = b"<?xml\tversion='1.0' encoding='ISO-8859-1'?><a>\xe9</a>";
+        assert_eq!(read(latin.as_ref(), tabbed), "<a>\u{e9}</a>");
+        let utf8 = MediaType::parse("text/xml; charset=utf-8");
+        let mistaken = "<?xml version='1.0' encoding = \"ISO-8859-1\"?><a>\u{e9}</a>";
+        assert_eq!(read(utf8.as_ref(), mistaken.as_bytes()), "<a>\u{e9}</a>");
+        assert_eq!(read(None, mistaken.as_bytes()), mistaken);
+        let right = "<?xml version='1.0' encoding='UTF-8'?><a/>";
+        assert_eq!(read(utf8.as_ref(), right.as_bytes()), right);
         assert!(matches!(recoded(None, b"<a/>"), Cow::Borrowed(_)));
         let odd = MediaType::parse("text/xml; charset=klingon");
         assert_eq!(read(odd.as_ref(), b"<a/>"), "<a/>");
