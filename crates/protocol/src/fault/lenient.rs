@@ -62,8 +62,14 @@ struct Detail {
     /// The element being copied.
     open: String,
     elements: Vec<Value>,
+    /// Bytes of declarations that were copied along.
+    copied: usize,
     text: String,
 }
+
+/// Most bytes of declarations copied to the elements of a detail, each of which gets its own copy of what is declared
+/// around them. Beyond that, elements are kept as they stand.
+const MOST_COPIED: usize = 1 << 20;
 
 /// Where the elements that matter stand, counted from the Envelope.
 const FAULT: usize = 3;
@@ -80,9 +86,10 @@ impl Sketch {
             self.version.filter(|_| tag.local() == "Envelope")?;
         }
         if self.in_detail() {
-            self.detail
-                .open
-                .push_str(&tag_with_bindings(tag, self.depth == DETAIL + 1));
+            let alone = self.depth == DETAIL + 1 && self.detail.copied < MOST_COPIED;
+            let text = tag_with_bindings(tag, alone);
+            self.detail.copied += text.len() - tag.raw.len();
+            self.detail.open.push_str(&text);
             return Some(());
         }
         if self.depth <= DEEP {
@@ -304,6 +311,16 @@ mod tests {
             (Some("urn:n"), Some("urn:r"))
         );
         assert!(fault.detail.is_some());
+    }
+
+    #[test]
+    fn a_detail_does_not_grow_by_what_is_declared_around_it() {
+        let uri = "u".repeat(100_000);
+        let details = "<b/>".repeat(1000);
+        let fault = format!("<s:Fault xmlns:u='{uri}'><detail>{details}</detail></s:Fault>");
+        let fault = soap11(&fault).expect("a fault");
+        let detail = serde_json::to_string(fault.detail.as_ref().expect("a detail")).expect("JSON");
+        assert!(detail.len() < 2_000_000, "{}", detail.len());
     }
 
     #[test]
