@@ -92,7 +92,7 @@ impl FromStr for Address {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let error = || Error::new(ErrorKind::Address, text);
+        let error = || Error::new(ErrorKind::Address, without_credentials(text));
         let url = Url::parse(text.trim()).map_err(|source| error().because(source))?;
         Self::from_url(url).ok_or_else(error)
     }
@@ -132,6 +132,18 @@ impl fmt::Debug for Credentials {
         f.debug_struct("Credentials")
             .field("user", &self.user)
             .finish_non_exhaustive()
+    }
+}
+
+/// A text that may have been meant as an address, without what may have been meant as a password.
+fn without_credentials(text: &str) -> String {
+    let start = text.find("//").map_or(0, |slashes| slashes + 2);
+    let end = text[start..]
+        .find(['/', '?', '#'])
+        .map_or(text.len(), |end| start + end);
+    match text[start..end].rfind('@') {
+        Some(at) => format!("{}{}", &text[..start], &text[start + at + 1..]),
+        None => text.to_owned(),
     }
 }
 
@@ -175,6 +187,22 @@ mod tests {
             ("a@b", "p:w%zz")
         );
         assert!(!format!("{address:?}").contains("p:w"));
+    }
+
+    #[test]
+    fn a_password_in_what_is_no_address_is_not_told() {
+        for text in [
+            "ftp://jo:secret@example.com/x",
+            "http://jo:secret@exa mple.com",
+            "jo:secret@example.com",
+            "http://jo:sec@ret@",
+        ] {
+            let error = text.parse::<Address>().expect_err("no address");
+            let told = format!("{error} {error:?}");
+            assert!(!told.contains("sec"), "{told}");
+        }
+        let error = "ftp://example.com/a@b".parse::<Address>().expect_err("ftp");
+        assert_eq!(error.place(), "ftp://example.com/a@b");
     }
 
     #[test]
