@@ -266,7 +266,8 @@ impl Server {
             listener, shared, ..
         } = self;
         let connections = TaskTracker::new();
-        let room = Arc::new(Semaphore::new(shared.options.max_connections));
+        let most = shared.options.max_connections.min(Semaphore::MAX_PERMITS);
+        let room = Arc::new(Semaphore::new(most));
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
