@@ -27,7 +27,7 @@ pub enum Wsdl {
 /// What may be fetched from the network while a WSDL is loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fetch {
-    /// Nothing, unless the WSDL itself was asked for by URL.
+    /// Nothing, unless the WSDL itself was asked for by URL; then whatever the documents refer to.
     #[default]
     AsAsked,
     /// Whatever the documents refer to.
@@ -131,13 +131,15 @@ impl Loader for HttpLoader {
             redirects: self.options.redirects.max(5),
             ..self.options.clone()
         };
-        if !self
-            .home
-            .as_ref()
-            .is_some_and(|home| home.is_same_origin(&address))
-        {
-            options.credentials = None;
-            options.headers.clear();
+        match &self.home {
+            // The documents it refers to may need the credentials that stood in its address.
+            Some(home) if home.is_same_origin(&address) => {
+                options.credentials = home.credentials().cloned().or(options.credentials);
+            }
+            _ => {
+                options.credentials = None;
+                options.headers.clear();
+            }
         }
         // A thread of its own, because the caller may be inside a runtime, where waiting is not allowed.
         let fetched = std::thread::scope(|scope| {
@@ -161,8 +163,14 @@ impl Loader for HttpLoader {
                 fetched.status
             )));
         }
+        // Relative references are meant from where redirects led. (RFC 3986 §5.1.3)
+        let is_here = fetched.address.as_str() == address.as_str();
         Ok(Source {
-            location: location.to_owned(),
+            location: if is_here {
+                location.to_owned()
+            } else {
+                fetched.address.to_string()
+            },
             bytes: fetched.body.to_vec(),
         })
     }

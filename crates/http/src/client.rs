@@ -102,6 +102,8 @@ struct Inner {
 /// An answer, complete and with any gzip undone.
 #[derive(Clone, Debug)]
 pub struct Fetched {
+    /// Who gave it: the address asked, or where redirects led.
+    pub address: Address,
     /// Its status.
     pub status: StatusCode,
     /// Its headers, as they came.
@@ -329,6 +331,7 @@ impl Client {
             }
         };
         Ok(Fetched {
+            address: target.clone(),
             status: head.status,
             headers: head.headers,
             body,

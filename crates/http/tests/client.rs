@@ -326,10 +326,11 @@ async fn redirects_are_followed_only_when_asked_and_secrets_stay_home() {
     ] {
         headers.insert(name, value.parse().expect("a value"));
     }
-    client
+    let near = client
         .post(&home.at("/near"), headers.clone(), "body".into())
         .await
         .expect("followed");
+    assert_eq!(near.address.as_str(), home.at("/").as_str());
     client
         .post(&home.at("/away"), headers, "body".into())
         .await
