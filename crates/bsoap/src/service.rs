@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bsoap_http::{Handler, Request, Response, Routes, Server, ServerOptions};
 use bsoap_protocol::{AwaitingAnswer, Contents, Endpoint, Fault, IncomingRequest, OutgoingReply};
 use bsoap_schema::Definitions;
-use tokio::task::JoinSet;
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, JoinSet};
 
 use crate::decoders::Decoders;
 use crate::error::report;
@@ -81,6 +83,7 @@ impl Service {
             server,
             paths: self.paths,
             background: self.background,
+            grace: self.options.grace,
         })
     }
 
@@ -115,6 +118,7 @@ pub struct Bound {
     base: String,
     paths: Vec<String>,
     background: Background,
+    grace: Duration,
 }
 
 impl Bound {
@@ -131,29 +135,62 @@ impl Bound {
             .collect()
     }
 
-    /// Serves until `stop` is done; then lets running requests end, those of one-way operations too, and returns.
+    /// Serves until `stop` is done; then lets running requests end, and what one-way operations still do, each within the
+    /// time of [grace](ServerOptions::grace), and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         self.server.run(stop).await;
-        self.background.finish().await;
+        self.background.finish(self.grace).await;
     }
 }
 
 /// Handlers of one-way operations, which go on when the client has its answer.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Background {
     running: Arc<tokio::sync::Mutex<JoinSet<()>>>,
+    room: Arc<Semaphore>,
 }
 
 impl Background {
-    async fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut running = self.running.lock().await;
-        while running.try_join_next().is_some() {}
-        running.spawn(task);
+    /// So many may run at a time; others wait, and their clients with them.
+    fn new(most: usize) -> Self {
+        Self {
+            running: Arc::default(),
+            room: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+        }
     }
 
-    async fn finish(&self) {
+    async fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let place = Arc::clone(&self.room)
+            .acquire_owned()
+            .await
+            .expect("the semaphore is never closed");
+        let mut running = self.running.lock().await;
+        while let Some(ended) = running.try_join_next() {
+            tell(&ended);
+        }
+        running.spawn(async move {
+            task.await;
+            drop(place);
+        });
+    }
+
+    async fn finish(&self, grace: Duration) {
         let mut running = std::mem::take(&mut *self.running.lock().await);
-        while running.join_next().await.is_some() {}
+        let ends = async {
+            while let Some(ended) = running.join_next().await {
+                tell(&ended);
+            }
+        };
+        if tokio::time::timeout(grace, ends).await.is_err() {
+            tracing::warn!("{} one-way operations are given up", running.len());
+        }
+    }
+}
+
+/// Nobody waits for the answer of a one-way operation: only whoever runs the service can hear that it failed.
+fn tell(ended: &Result<(), JoinError>) {
+    if let Err(error) = ended {
+        tracing::error!(%error, "the handler of a one-way operation failed");
     }
 }
 
@@ -203,9 +240,13 @@ impl PathHandler {
         };
         let answer = operation.call(Message::new(received, request.headers, request.peer));
         if awaiting.is_one_way() {
-            self.background
-                .spawn(async move { drop(answer.await) })
-                .await;
+            let name = awaiting.target().operation().name.clone();
+            let task = async move {
+                if let Err(fault) = answer.await {
+                    tracing::warn!(operation = name, %fault, "a one-way operation ended with a fault");
+                }
+            };
+            self.background.spawn(task).await;
             return awaiting.accept();
         }
         let answer = answer.await;

@@ -5,7 +5,9 @@ mod common;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bsoap::{Client, Fault, Message, Reply, Service, ServiceBuilder, SoapVersion, Value};
+use bsoap::{
+    Client, Fault, Message, Reply, ServerOptions, Service, ServiceBuilder, SoapVersion, Value,
+};
 use common::{BOTH, MESH, Running, TOUR, client, mesh, start, under};
 
 #[tokio::test]
@@ -272,6 +274,54 @@ async fn a_one_way_message_is_taken_at_once_and_still_handled_before_the_end() {
     let mut told = told.lock().expect("not poisoned").clone();
     told.sort();
     assert_eq!(told, ["Tour11", "Tour12"]);
+}
+
+#[tokio::test]
+async fn one_way_operations_are_bounded_in_number_and_in_the_time_they_have_to_end() {
+    let mut options = ServerOptions::default();
+    (options.max_connections, options.grace) = (2, Duration::from_millis(100));
+    let stuck = async |_: Message| std::future::pending::<()>().await;
+    let running = start(
+        Service::builder(TOUR)
+            .handle("notify", stuck)
+            .options(options),
+    )
+    .await;
+    let client = Client::builder(TOUR)
+        .endpoint(format!("http://{}/tour", running.address))
+        .timeout(Duration::from_millis(500))
+        .build()
+        .expect("a client");
+    for taken in [true, true, false] {
+        let answer = client.call("notify", &under("value", "x")).await;
+        assert_eq!(answer.is_ok(), taken, "{answer:?}");
+    }
+    let ended = tokio::time::timeout(Duration::from_secs(20), running.stop());
+    ended.await.expect("the service ends");
+}
+
+#[tokio::test]
+async fn threads_that_share_a_blocking_client_wait_at_the_same_time() {
+    let barrier = Arc::new(tokio::sync::Barrier::new(2));
+    let meet = move |_: Message| {
+        let barrier = Arc::clone(&barrier);
+        async move {
+            barrier.wait().await;
+            under("sum", 1)
+        }
+    };
+    let running = start(mesh().handle("sumInts", meet)).await;
+    let builder = client(&running, SoapVersion::Soap11).timeout(Duration::from_secs(10));
+    let calling = tokio::task::spawn_blocking(|| {
+        let client = bsoap::blocking::Client::new(builder).expect("a client");
+        std::thread::scope(|scope| {
+            let call = || client.call("sumInts", &under("values", Value::object::<&str>([])));
+            let calls = [scope.spawn(call), scope.spawn(call)];
+            calls.map(|call| call.join().expect("no panic").is_ok())
+        })
+    });
+    assert_eq!(calling.await.expect("no panic"), [true, true]);
+    running.stop().await;
 }
 
 #[tokio::test]

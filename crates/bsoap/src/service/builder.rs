@@ -10,7 +10,7 @@ use bsoap_schema::{Binding, Port, Service as Description};
 
 use super::handler::{IntoReply, Message, Operation, Typed};
 use super::{Background, PathHandler, Service, site};
-use crate::decoders::{Decoders, decoding};
+use crate::decoders::Decoders;
 use crate::load::Fetch;
 use crate::{Error, Meter, Wsdl};
 
@@ -36,7 +36,7 @@ impl ServiceBuilder {
             operations: HashMap::new(),
             fallback: None,
             node: Node::new(),
-            decoding: decoding(),
+            decoding: DecodeOptions::default(),
             options: ServerOptions::default(),
         }
     }
@@ -156,7 +156,10 @@ impl ServiceBuilder {
                 paths.push(path.clone());
             }
         }
-        let (background, meter) = (Background::default(), Meter::default());
+        let (background, meter) = (
+            Background::new(self.options.max_connections),
+            Meter::default(),
+        );
         let decoders = Arc::new(Decoders::new(definitions.plan(), self.decoding));
         let operations = Arc::new(self.operations);
         let mut routes = Routes::new();
@@ -203,13 +206,15 @@ fn placed<'d>(services: &[&'d Description]) -> Vec<Placed<'d>> {
             let path = address
                 .map(|address| address.path().to_owned())
                 .filter(|path| path != "/");
-            (
-                path.unwrap_or_else(|| format!("/{}", port.name)),
-                service,
-                port,
-            )
+            (path.unwrap_or_else(|| path_of(&port.name)), service, port)
         })
         .collect()
+}
+
+/// The path of a port's name as requests spell it: escaped where it is not ASCII.
+fn path_of(port: &str) -> String {
+    let address = format!("http://localhost/{port}").parse::<bsoap_http::Address>();
+    address.map_or_else(|_| format!("/{port}"), |address| address.path().to_owned())
 }
 
 /// The bindings of the ports at a path, each once.
@@ -257,5 +262,16 @@ impl std::fmt::Debug for ServiceBuilder {
         f.debug_struct("ServiceBuilder")
             .field("operations", &operations)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::path_of;
+
+    #[test]
+    fn a_port_is_served_at_its_name_as_requests_spell_it() {
+        assert_eq!(path_of("Mesh12"), "/Mesh12");
+        assert_eq!(path_of("Zähler"), "/Z%C3%A4hler");
     }
 }
