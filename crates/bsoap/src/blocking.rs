@@ -1,8 +1,6 @@
 //! The same without `async`, for scripts and programs that have no runtime.
 
 use std::fmt;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 
 use tokio::runtime::{Builder, Runtime};
 
@@ -22,11 +20,11 @@ use crate::{ClientBuilder, Error, Service, Wsdl};
 /// # Ok::<(), bsoap::Error>(())
 /// ```
 ///
-/// Not for use inside an async runtime, whose thread it would hold up.
+/// Several threads may call at the same time. Not for use inside an async runtime, whose thread it would hold up.
 pub struct Client {
     client: crate::Client,
     /// Also what keeps connections alive between calls.
-    runtime: Mutex<Runtime>,
+    runtime: Runtime,
 }
 
 impl Client {
@@ -45,7 +43,7 @@ impl Client {
     pub fn new(builder: ClientBuilder) -> Result<Self, Error> {
         Ok(Self {
             client: builder.build()?,
-            runtime: Mutex::new(runtime()?),
+            runtime: runtime()?,
         })
     }
 
@@ -67,10 +65,7 @@ impl Client {
 
     /// Waits for whatever else the [`Client`](crate::Client) can do.
     pub fn wait<T>(&self, calling: impl Future<Output = T>) -> T {
-        self.runtime
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .block_on(calling)
+        self.runtime.block_on(calling)
     }
 
     /// The client inside.
