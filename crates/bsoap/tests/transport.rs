@@ -5,7 +5,7 @@ mod common;
 use std::time::{Duration, Instant};
 
 use bsoap::{Blame, Client, Message, SoapVersion, Value};
-use common::{BOTH, MESH, client, mesh, raw, start, under};
+use common::{BOTH, MESH, TOUR, client, mesh, raw, start, under};
 
 fn values(count: u32) -> Value {
     under(
@@ -239,4 +239,24 @@ async fn published_schemas_lead_back_here() {
         under("v", 5)
     );
     running.stop().await;
+}
+
+#[test]
+fn the_first_port_with_an_address_is_taken() {
+    let address = r#"<soap:address location="http://localhost/tour"/>"#;
+    let wsdl = TOUR.replacen(address, "", 1);
+    let client = Client::from_wsdl(wsdl.as_str()).expect("a client");
+    assert_eq!(client.port().name, "Tour12");
+    let anywhere = Client::builder(wsdl).endpoint("http://localhost/").build();
+    assert_eq!(anywhere.expect("a client").port().name, "Tour11");
+}
+
+#[test]
+fn what_shows_a_client_shows_no_secrets() {
+    let builder = Client::builder(MESH)
+        .header("Authorization", "Bearer hush")
+        .basic_auth("jo", "hush");
+    assert!(!format!("{builder:?}").contains("hush"));
+    let client = builder.build().expect("a client");
+    assert!(!format!("{client:?}").contains("hush"));
 }

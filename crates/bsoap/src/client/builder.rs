@@ -9,7 +9,7 @@ use bsoap_protocol::SoapVersion;
 use bsoap_schema::{Definitions, Port, Service};
 
 use super::{Client, Inner};
-use crate::decoders::{Decoders, decoding};
+use crate::decoders::Decoders;
 use crate::load::Fetch;
 use crate::{Error, Meter, Wsdl};
 
@@ -52,7 +52,7 @@ impl ClientBuilder {
             version: None,
             endpoint: None,
             transport: ClientOptions::default(),
-            decoding: decoding(),
+            decoding: DecodeOptions::default(),
             problem: None,
         }
     }
@@ -99,7 +99,11 @@ impl ClientBuilder {
     /// An HTTP header sent with every message.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match (name.parse::<header::HeaderName>(), value.parse()) {
-            (Ok(name), Ok(value)) => drop(self.transport.headers.append(name, value)),
+            (Ok(name), Ok(value)) => {
+                let mut value: header::HeaderValue = value;
+                value.set_sensitive(is_secret(&name));
+                self.transport.headers.append(name, value);
+            }
             _ => {
                 let problem = || format!("{name:?} cannot be sent as a header");
                 self.problem.get_or_insert_with(problem);
@@ -196,9 +200,15 @@ impl ClientBuilder {
                     .version
                     .is_none_or(|version| version == port.binding.version)
         };
-        let Some((service, port)) = definitions
-            .ports()
-            .find(|(service, port)| wanted(service, port))
+        let fitting = || {
+            definitions
+                .ports()
+                .filter(|(service, port)| wanted(service, port))
+        };
+        let with_address = fitting().find(|(_, port)| port.address.is_some());
+        let Some((service, port)) = with_address
+            .filter(|_| self.endpoint.is_none())
+            .or_else(|| fitting().next())
         else {
             return Err(Error::Setup(no_port(&definitions)));
         };
@@ -221,6 +231,16 @@ impl ClientBuilder {
             inner: Arc::new(inner),
         })
     }
+}
+
+/// Whether the value of this header is not to be shown by `Debug`.
+fn is_secret(name: &header::HeaderName) -> bool {
+    [
+        header::AUTHORIZATION,
+        header::PROXY_AUTHORIZATION,
+        header::COOKIE,
+    ]
+    .contains(name)
 }
 
 fn no_port(definitions: &Definitions) -> String {
