@@ -3,14 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bsoap_codec::plan::Plan;
-use bsoap_codec::{DecodeOptions, Decoder, MAX_DEPTH};
-
-/// How messages are read if nobody says otherwise: no deeper than a value can be.
-pub(crate) fn decoding() -> DecodeOptions {
-    let mut options = DecodeOptions::default();
-    options.limits.depth = MAX_DEPTH;
-    options
-}
+use bsoap_codec::{DecodeOptions, Decoder};
 
 /// Decoders of one Plan, as many as there were messages read at the same time.
 #[derive(Debug)]

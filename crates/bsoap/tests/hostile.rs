@@ -63,6 +63,18 @@ async fn what_is_not_a_message_is_a_fault() {
 }
 
 #[tokio::test]
+async fn what_is_deeper_than_a_value_can_be_is_refused_and_not_lost() {
+    // Whoever sets other options does not mean this one.
+    let options = bsoap::DecodeOptions::default();
+    let running = start(mesh().decoding(options)).await;
+    let deep = format!("{}{}", "<a>".repeat(300), "</a>".repeat(300));
+    let body = envelope(SoapVersion::Soap11, &deep, BODY);
+    let (status, answer) = post(running.address, "/mesh", "text/xml", "", &body).await;
+    assert!(status == 500 && answer.contains("depth"), "{answer}");
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn any_byte_flipped_or_cut_gives_an_answer() {
     let running = start(mesh()).await;
     let client = bsoap::Client::builder(common::MESH)

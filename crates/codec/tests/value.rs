@@ -70,7 +70,15 @@ fn messages_deeper_than_values_can_be_read_and_written_but_not_shown() {
         let (plan, root) = tree();
         let depth = 1000;
         let text = format!("{}{}", "<node>".repeat(depth), "</node>".repeat(depth));
-        let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+        // By default they cannot even be read.
+        let mut options = DecodeOptions::default();
+        assert!(
+            Decoder::new(plan.clone(), options)
+                .decode(root, text.as_bytes())
+                .is_err()
+        );
+        options.limits.depth = depth;
+        let mut decoder = Decoder::new(plan.clone(), options);
         let record = decoder.decode(root, text.as_bytes()).unwrap();
         let mut out = Vec::new();
         encode(&record, &mut out).unwrap();

@@ -2,11 +2,14 @@
 
 use bsoap_xml::Limits;
 
+use crate::value::MAX_DEPTH;
+
 /// How a message is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeOptions {
-    /// What a hostile document cannot pass.
+    /// What a hostile document cannot pass. By default elements nest no deeper than a [`Value`](crate::Value) can
+    /// ([`MAX_DEPTH`]): deeper ones can only be had as Records.
     pub limits: Limits,
     /// How much is checked.
     pub validation: Validation,
@@ -25,8 +28,10 @@ pub struct DecodeOptions {
 
 impl Default for DecodeOptions {
     fn default() -> Self {
+        let mut limits = Limits::default();
+        limits.depth = MAX_DEPTH;
         Self {
-            limits: Limits::default(),
+            limits,
             validation: Validation::Lexical,
             unknown_elements: Unknown::Refuse,
             record_slots: 1 << 27,
