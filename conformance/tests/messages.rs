@@ -5,6 +5,9 @@ use bsoap_conformance::{corpus, messages};
 #[test]
 fn what_a_wsdl_describes_is_read_by_it() {
     if corpus::folder("recorded-polling").is_some() {
+        corpus::say(
+            "messages: the recorded polling is read without its empty <ID/> and <ContextID/>, which its WSDL does not allow",
+        );
         messages::run(&corpus::root()).settle();
     }
 }
