@@ -260,7 +260,10 @@ impl<'p> Builder<'p> {
                 self.plan.vocabulary.local(id),
                 self.plan.vocabulary.namespace(id),
             );
-            match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+            match name
+                .strip_prefix('{')
+                .and_then(|rest| rest.rsplit_once('}'))
+            {
                 Some(expanded) => expanded == (namespace, local),
                 None => name == local,
             }
@@ -414,7 +417,7 @@ impl<'p> Builder<'p> {
                 for (key, value) in object.iter() {
                     let name = key
                         .strip_prefix('{')
-                        .and_then(|rest| rest.split_once('}'))
+                        .and_then(|rest| rest.rsplit_once('}'))
                         .unwrap_or(("", key));
                     let text = value.as_str().filter(|_| bsoap_xml::is_ncname(name.1));
                     let text = text.ok_or_else(|| {

@@ -87,7 +87,7 @@ pub(crate) fn write<'x>(
         }
         let name = value
             .strip_prefix('{')
-            .and_then(|rest| rest.split_once('}'))
+            .and_then(|rest| rest.rsplit_once('}'))
             .filter(|_| is_type(namespace, local));
         let value = match name {
             Some((namespace, local)) => {

@@ -97,7 +97,10 @@ impl<'r> View<'r> {
     /// Whether a name, local or as `{namespace}local`, is that of an element.
     fn is_called(&self, element: ElementId, name: &str) -> bool {
         let (vocabulary, id) = (&self.plan().vocabulary, self.plan().element(element).name);
-        match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+        match name
+            .strip_prefix('{')
+            .and_then(|rest| rest.rsplit_once('}'))
+        {
             Some(expanded) => expanded == (vocabulary.namespace(id), vocabulary.local(id)),
             None => name == vocabulary.local(id),
         }
@@ -153,7 +156,10 @@ impl<'r> View<'r> {
         let mut walk = self.walk();
         while let Ok(Some(Event::Attribute { id, presence, at })) = walk.next() {
             let attribute = self.plan().attribute(id);
-            let is_called = match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+            let is_called = match name
+                .strip_prefix('{')
+                .and_then(|rest| rest.rsplit_once('}'))
+            {
                 Some(expanded) => {
                     expanded
                         == (

@@ -415,3 +415,26 @@ fn hostile_nesting_meets_a_limit_that_is_named() {
             .contains("the limit alternatives of 5000000")
     );
 }
+
+#[test]
+fn a_document_named_with_and_without_dots_is_one_document() {
+    let mut loader = MemoryLoader::default();
+    loader.add(
+        "d/a.xsd",
+        r#"<schema xmlns="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:a">
+            <import namespace="urn:b" schemaLocation="b.xsd"/></schema>"#,
+    );
+    loader.add(
+        "d/b.xsd",
+        r#"<schema xmlns="http://www.w3.org/2001/XMLSchema" targetNamespace="urn:b">
+            <element name="e" type="string"/></schema>"#,
+    );
+    let mut builder = SchemaSetBuilder::new(&loader, LoadLimits::default(), Strictness::Strict);
+    for location in ["x/../d/a.xsd", "d/./b.xsd"] {
+        builder.add_location(location).unwrap();
+    }
+    assert!(
+        builder.finish().is_ok(),
+        "the element was taken for defined twice"
+    );
+}

@@ -116,7 +116,7 @@ impl Builder<'_> {
         let text = trim(text);
         let (namespace, local) = text
             .strip_prefix('{')
-            .and_then(|rest| rest.split_once('}'))
+            .and_then(|rest| rest.rsplit_once('}'))
             .unwrap_or(("", text));
         if !bsoap_xml::is_ncname(local) {
             let datatype = leaf.simple.datatype().unwrap_or(Datatype::QName);

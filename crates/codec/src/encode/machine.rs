@@ -644,7 +644,7 @@ impl<'r, P: index::Sink> Machine<'r, '_, P> {
 fn expanded(name: &str) -> Result<(&str, &str)> {
     let (namespace, local) = match name.strip_prefix('{') {
         Some(rest) => rest
-            .split_once('}')
+            .rsplit_once('}')
             .ok_or_else(|| ErrorKind::Name(name.to_owned()))?,
         None => ("", name),
     };

@@ -128,6 +128,9 @@ impl<'l> SchemaSetBuilder<'l> {
     /// # Errors
     /// When it cannot be had, or a limit is passed.
     pub fn load_document(&mut self, location: &str) -> Result<u32> {
+        // `a/../b.xsd` and `b.xsd` are one document, whoever names it.
+        let location = resolve_location("", location);
+        let location = location.as_str();
         if let Some(&number) = self.loaded.get(location) {
             return Ok(number);
         }
