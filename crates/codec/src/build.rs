@@ -419,7 +419,11 @@ impl<'p> Builder<'p> {
                         .strip_prefix('{')
                         .and_then(|rest| rest.rsplit_once('}'))
                         .unwrap_or(("", key));
-                    let text = value.as_str().filter(|_| bsoap_xml::is_ncname(name.1));
+                    // What declares a namespace is no attribute: it would change what the children are called.
+                    let declares =
+                        name == ("", "xmlns") || name.0 == "http://www.w3.org/2000/xmlns/";
+                    let is_name = bsoap_xml::is_ncname(name.1) && !declares;
+                    let text = value.as_str().filter(|_| is_name);
                     let text = text.ok_or_else(|| {
                         BuildError::from(BuildErrorKind::mismatch(
                             "text by {namespace}local",

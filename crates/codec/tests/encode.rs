@@ -193,13 +193,15 @@ fn namespaces_of_names_are_declared_where_they_are_needed() {
             one("{urn:a}x", "y"),
             one("{urn:b}x", "{urn:c}y"),
             one("{urn:b}x", "{urn:b}y"),
+            one("{urn:}d}x", "y"),
         ]),
     )]);
     assert_eq!(
         text(&plan, root, &value),
         "<a:names xmlns:a=\"urn:a\"><name ref=\"y\">a:x</name>\
          <name xmlns:q1=\"urn:c\" ref=\"q1:y\" xmlns:q2=\"urn:b\">q2:x</name>\
-         <name xmlns:q1=\"urn:b\" ref=\"q1:y\">q1:x</name></a:names>"
+         <name xmlns:q1=\"urn:b\" ref=\"q1:y\">q1:x</name>\
+         <name ref=\"y\" xmlns:q1=\"urn:}d\">q1:x</name></a:names>"
     );
 }
 
@@ -260,6 +262,13 @@ fn attributes_of_wildcards_get_prefixes_that_mean_the_same() {
         text(&plan, root, &value),
         "<ns1:e xmlns:ns1=\"urn:a\" xmlns:q1=\"urn:x\" q1:k=\"1 &lt; &quot;2&quot;\" ns1:l=\"é\" q1:m=\"\">t</ns1:e>"
     );
+
+    // A declaration is no attribute.
+    for key in ["xmlns", "{http://www.w3.org/2000/xmlns/}p"] {
+        let any = Value::object([(key, Value::from("urn:z"))]);
+        let value = Value::object([("@any", any), ("#text", Value::from("t"))]);
+        assert!(build(&plan, root, &value).is_err(), "{key}");
+    }
 
     // As many namespaces as fit in a tag are no trouble.
     let any = (0..500).map(|n| (format!("{{urn:{n}}}k"), Value::from(n.to_string())));
