@@ -17,6 +17,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::decode::Validation;
+use crate::expanded;
 use crate::kept;
 use crate::pack::Pack;
 use crate::plan::{
@@ -256,17 +257,7 @@ impl<'p> Builder<'p> {
             let Some(id) = self.plan.ty(candidate).name else {
                 return false;
             };
-            let (local, namespace) = (
-                self.plan.vocabulary.local(id),
-                self.plan.vocabulary.namespace(id),
-            );
-            match name
-                .strip_prefix('{')
-                .and_then(|rest| rest.rsplit_once('}'))
-            {
-                Some(expanded) => expanded == (namespace, local),
-                None => name == local,
-            }
+            expanded::is_called(&self.plan.vocabulary, id, name)
         };
         match ty.alternatives.iter().chain([&declared]).find(matches) {
             Some(&found) => Ok(found),
@@ -415,10 +406,7 @@ impl<'p> Builder<'p> {
             None | Some(Value::Nil) => {}
             Some(Value::Object(object)) => {
                 for (key, value) in object.iter() {
-                    let name = key
-                        .strip_prefix('{')
-                        .and_then(|rest| rest.rsplit_once('}'))
-                        .unwrap_or(("", key));
+                    let name = expanded::split(key).unwrap_or(("", key));
                     // What declares a namespace is no attribute: it would change what the children are called.
                     let declares =
                         name == ("", "xmlns") || name.0 == "http://www.w3.org/2000/xmlns/";

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use crate::encode::program::XSI;
+use crate::expanded;
 
 /// An attribute no declaration took.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,10 +86,7 @@ pub(crate) fn write<'x>(
         if out.is_empty() {
             out.extend_from_slice(b"<a");
         }
-        let name = value
-            .strip_prefix('{')
-            .and_then(|rest| rest.rsplit_once('}'))
-            .filter(|_| is_type(namespace, local));
+        let name = expanded::split(value).filter(|_| is_type(namespace, local));
         let value = match name {
             Some((namespace, local)) => {
                 Cow::Owned(prefix(namespace, &mut prefixes, &mut out)? + local)

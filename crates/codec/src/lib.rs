@@ -12,6 +12,7 @@
 pub mod build;
 pub mod decode;
 pub mod encode;
+mod expanded;
 mod fingerprint;
 mod index;
 mod json;

@@ -12,6 +12,7 @@ pub use tree::TreeError;
 
 use std::borrow::Cow;
 
+use crate::expanded;
 use crate::plan::{Content, ElementId, Plan, Term, TypeId};
 use crate::record::{Column, Record, Scalar, marker};
 use crate::walk::{Event, Start, Walk};
@@ -97,13 +98,7 @@ impl<'r> View<'r> {
     /// Whether a name, local or as `{namespace}local`, is that of an element.
     fn is_called(&self, element: ElementId, name: &str) -> bool {
         let (vocabulary, id) = (&self.plan().vocabulary, self.plan().element(element).name);
-        match name
-            .strip_prefix('{')
-            .and_then(|rest| rest.rsplit_once('}'))
-        {
-            Some(expanded) => expanded == (vocabulary.namespace(id), vocabulary.local(id)),
-            None => name == vocabulary.local(id),
-        }
+        expanded::is_called(vocabulary, id, name)
     }
 
     /// Elements, XML and text in it, in the order of the text.
@@ -156,20 +151,7 @@ impl<'r> View<'r> {
         let mut walk = self.walk();
         while let Ok(Some(Event::Attribute { id, presence, at })) = walk.next() {
             let attribute = self.plan().attribute(id);
-            let is_called = match name
-                .strip_prefix('{')
-                .and_then(|rest| rest.rsplit_once('}'))
-            {
-                Some(expanded) => {
-                    expanded
-                        == (
-                            vocabulary.namespace(attribute.name),
-                            vocabulary.local(attribute.name),
-                        )
-                }
-                None => name == vocabulary.local(attribute.name),
-            };
-            if is_called {
+            if expanded::is_called(vocabulary, attribute.name, name) {
                 return (presence != marker::ABSENT)
                     .then(|| LeafView::new(self.record, attribute.leaf, at));
             }

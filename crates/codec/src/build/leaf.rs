@@ -9,6 +9,7 @@ use bsoap_datatypes::{
 };
 
 use crate::decode::Validation;
+use crate::expanded;
 use crate::plan::{Content, ElementId, Leaf, LeafId, LeafKind};
 use crate::value::Value;
 
@@ -114,10 +115,7 @@ impl Builder<'_> {
             .as_str()
             .ok_or_else(|| BuildErrorKind::mismatch("{namespace}local", value))?;
         let text = trim(text);
-        let (namespace, local) = text
-            .strip_prefix('{')
-            .and_then(|rest| rest.rsplit_once('}'))
-            .unwrap_or(("", text));
+        let (namespace, local) = expanded::split(text).unwrap_or(("", text));
         if !bsoap_xml::is_ncname(local) {
             let datatype = leaf.simple.datatype().unwrap_or(Datatype::QName);
             return Err(BuildErrorKind::from(LexicalError::new(datatype, text)).into());

@@ -640,14 +640,9 @@ impl<'r, P: index::Sink> Machine<'r, '_, P> {
     }
 }
 
-/// Namespace and local name of `{namespace}local`.
+/// Namespace and local name of `{namespace}local`, or of a local name alone.
 fn expanded(name: &str) -> Result<(&str, &str)> {
-    let (namespace, local) = match name.strip_prefix('{') {
-        Some(rest) => rest
-            .rsplit_once('}')
-            .ok_or_else(|| ErrorKind::Name(name.to_owned()))?,
-        None => ("", name),
-    };
+    let (namespace, local) = crate::expanded::split(name).unwrap_or(("", name));
     if bsoap_xml::is_ncname(local) {
         Ok((namespace, local))
     } else {
