@@ -1,5 +1,6 @@
 //! The client: a port of a service, ready to be called.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bsoap_codec::plan::Plan;
@@ -28,12 +29,11 @@ pub use builder::ClientBuilder;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Client {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     definitions: Arc<Definitions>,
     service: String,
@@ -42,6 +42,17 @@ struct Inner {
     transport: bsoap_http::Client,
     decoders: Decoders,
     meter: Meter,
+}
+
+/// Shows where messages go; the WSDL's own address may hold credentials.
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("service", &self.service())
+            .field("port", &self.port().name)
+            .field("endpoint", &self.endpoint())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Client {

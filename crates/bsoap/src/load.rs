@@ -1,11 +1,12 @@
 //! Where a WSDL comes from: a file, a URL, text, or definitions loaded before.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bsoap_http::{Address, Client, ClientOptions};
 use bsoap_schema::{
     Chain, Definitions, FileLoader, LoadError, LoadOptions, Loader, MemoryLoader, Source,
-    WellKnown, load,
+    WellKnown, load, without_credentials,
 };
 
 use crate::Error;
@@ -14,7 +15,7 @@ use crate::error::report;
 /// A WSDL to load: a location (a path or a URL), the text itself, or [`Definitions`] loaded before.
 ///
 /// A text is told from a location by its first character, `<`.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Wsdl {
     /// A path, or a `file:`, `http:` or `https:` URL.
     Location(String),
@@ -22,6 +23,20 @@ pub enum Wsdl {
     Text(String),
     /// Loaded before.
     Loaded(Arc<Definitions>),
+}
+
+/// Shows neither the credentials in a location nor a whole document.
+impl fmt::Debug for Wsdl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Location(location) => f
+                .debug_tuple("Location")
+                .field(&without_credentials(location))
+                .finish(),
+            Self::Text(text) => write!(f, "Text({} bytes)", text.len()),
+            Self::Loaded(_) => f.write_str("Loaded"),
+        }
+    }
 }
 
 /// What may be fetched from the network while a WSDL is loaded.
@@ -41,7 +56,7 @@ impl Wsdl {
     /// [`Error::Wsdl`].
     pub fn load(self, fetch: Fetch, transport: &ClientOptions) -> Result<Arc<Definitions>, Error> {
         const TEXT: &str = "service.wsdl";
-        let (location, text) = match self {
+        let (mut location, text) = match self {
             Self::Loaded(definitions) => return Ok(definitions),
             Self::Location(location) => (location, None),
             Self::Text(text) => (TEXT.to_owned(), Some(text)),
@@ -55,6 +70,8 @@ impl Wsdl {
         chain = chain.then(WellKnown).then(FileLoader::new());
         if fetch == Fetch::Anything || is_remote(&location) {
             let home = location.parse().ok();
+            // Whoever says where a document came from says so without them.
+            location = without_credentials(&location).into_owned();
             chain = chain.then(HttpLoader {
                 options: transport.clone(),
                 home,

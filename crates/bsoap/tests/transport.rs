@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use bsoap::{Blame, Client, Message, SoapVersion, Value};
 use common::{BOTH, MESH, TOUR, client, mesh, raw, start, under};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn values(count: u32) -> Value {
     under(
@@ -259,4 +260,61 @@ fn what_shows_a_client_shows_no_secrets() {
     assert!(!format!("{builder:?}").contains("hush"));
     let client = builder.build().expect("a client");
     assert!(!format!("{client:?}").contains("hush"));
+    let endpoint = Client::builder(MESH).endpoint("http://jo:hush@localhost/");
+    assert!(!format!("{endpoint:?}").contains("hush"));
+    assert!(!format!("{:?}", endpoint.build().expect("a client")).contains("hush"));
+    let inside = MESH.replace("http://localhost", "http://jo:hush@localhost");
+    assert!(inside.contains("hush"));
+    let client = Client::from_wsdl(inside).expect("a client");
+    assert!(!format!("{client:?}").contains("hush"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_while_loading_shows_no_password() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut buffer = [0; 4096];
+            let asked = stream.read(&mut buffer).await.unwrap_or_default();
+            let asked = String::from_utf8_lossy(&buffer[..asked]).into_owned();
+            // The password goes where it is meant to go.
+            assert!(
+                asked.to_ascii_lowercase().contains("authorization: basic"),
+                "{asked}"
+            );
+            let body = match asked.split(' ').nth(1) {
+                Some("/malformed.wsdl") => "<definitions",
+                Some("/other.wsdl") => "<other/>",
+                _ => {
+                    "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/'><import namespace='a' location='missing.wsdl'/><import namespace='b' location='ftp://jo:hush@h/x'/></definitions>"
+                }
+            };
+            let status = if asked.contains("missing") {
+                "404 Not Found"
+            } else {
+                "200 OK"
+            };
+            let answer = format!(
+                "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            );
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    for location in [
+        format!("http://jo:hush@{address}/malformed.wsdl"),
+        format!("http://jo:hush@{address}/other.wsdl"),
+        format!("http://jo:hush@{address}/imports.wsdl"),
+        "http://jo:hush@127.0.0.1:1/closed.wsdl".into(),
+        "http://jo:hush@exa mple/no/address.wsdl".into(),
+        "jo:hush@example.com/no-scheme.wsdl".into(),
+    ] {
+        let loading = tokio::task::spawn_blocking(move || Client::from_wsdl(location));
+        let error = loading.await.expect("no panic").expect_err("no WSDL");
+        let told = format!("{} {error:?}", error.report());
+        assert!(!told.contains("hush"), "{told}");
+    }
 }

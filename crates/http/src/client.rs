@@ -272,7 +272,7 @@ impl Client {
         let refused = |location: &str| {
             Error::new(
                 ErrorKind::Redirect {
-                    location: location.into(),
+                    location: address::without_credentials(location),
                 },
                 from.as_str(),
             )

@@ -277,6 +277,11 @@ async fn documents_are_published_where_the_request_came_in() {
         ),
         "400"
     );
+    let answer = raw(server.address, b"GET /echo?wsdl HTTP/1.0\r\n\r\n").await;
+    assert!(
+        status(&answer) == "200" && answer.ends_with("<definitions/>"),
+        "{answer}"
+    );
     server.stop().await;
 }
 

@@ -42,10 +42,11 @@ impl MediaType {
             essence,
             ..Self::default()
         };
-        while let Some((name, value, rest)) = parameter(parameters) {
-            match name.to_ascii_lowercase().as_str() {
-                "charset" => media.charset = Some(value),
-                "action" => media.action = Some(value),
+        while !parameters.is_empty() {
+            let (name, value, rest) = parameter(parameters);
+            match (name.to_ascii_lowercase().as_str(), value) {
+                ("charset", Some(value)) => media.charset = Some(value),
+                ("action", Some(value)) => media.action = Some(value),
                 _ => {}
             }
             parameters = rest;
@@ -69,25 +70,32 @@ impl MediaType {
     }
 }
 
-/// The next `name=value` of the parameters, and what follows it.
-fn parameter(text: &str) -> Option<(&str, String, &str)> {
-    let (name, rest) = text.split_once('=')?;
-    let name = name.trim_matches(|c: char| c == ';' || c.is_ascii_whitespace());
+/// The next `name=value` of the parameters, and what follows it. A name may stand alone, without a value.
+fn parameter(text: &str) -> (&str, Option<String>, &str) {
+    let end = text.find(['=', ';']).unwrap_or(text.len());
+    let name = text[..end].trim();
+    let Some(rest) = text[end..].strip_prefix('=') else {
+        return (name, None, text.get(end + 1..).unwrap_or_default());
+    };
     let rest = rest.trim_start();
     let Some(quoted) = rest.strip_prefix('"') else {
-        let end = rest.find(';').unwrap_or(rest.len());
-        return Some((name, rest[..end].trim_end().to_owned(), &rest[end..]));
+        let (value, rest) = rest.split_once(';').unwrap_or((rest, ""));
+        return (name, Some(value.trim_end().to_owned()), rest);
     };
     let mut value = String::new();
     let mut characters = quoted.char_indices();
     while let Some((place, c)) = characters.next() {
         match c {
-            '"' => return Some((name, value, &quoted[place + 1..])),
+            '"' => {
+                let rest = quoted[place + 1..].trim_start();
+                let rest = rest.strip_prefix(';').unwrap_or(rest);
+                return (name, Some(value), rest);
+            }
             '\\' => value.extend(characters.next().map(|(_, escaped)| escaped)),
             c => value.push(c),
         }
     }
-    Some((name, value, ""))
+    (name, Some(value), "")
 }
 
 /// The `Content-Type` of a message.
@@ -194,6 +202,8 @@ mod tests {
             "application/soap+xml;action=\"u\\\"r\";charset=UTF-8",
             "Application/SOAP+XML ; Charset = \"UTF-8\" ; Action= \"u\\\"r\"",
             "application/soap+xml; x=\"a;action=b\"; action=\"u\\\"r\"; charset=UTF-8;",
+            "application/soap+xml; flag; charset=UTF-8; odd ;; action=\"u\\\"r\"",
+            "application/soap+xml; flag ;action=\"u\\\"r\" charset=UTF-8",
         ] {
             let media = MediaType::parse(text).expect("a media type");
             assert_eq!(media.version(), Some(SoapVersion::Soap12), "{text}");

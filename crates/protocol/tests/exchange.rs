@@ -69,6 +69,23 @@ fn incoming(request: &OutgoingRequest) -> IncomingRequest<'_> {
     }
 }
 
+#[test]
+fn each_version_is_told_once_however_the_bindings_stand() {
+    let mut world = World::new();
+    let mut bindings = world.endpoint().bindings().to_vec();
+    bindings.extend(bindings.clone());
+    let endpoint = Endpoint::new(world.definitions.plan(), bindings, Node::new());
+    let request = IncomingRequest {
+        content_type: Some("text/xml"),
+        body: b"<e:Envelope xmlns:e='urn:soap13'/>",
+        ..IncomingRequest::default()
+    };
+    let reply = endpoint.receive(&mut world.decoder, request).unwrap_err();
+    let told = String::from_utf8_lossy(&reply.body);
+    assert_eq!(told.matches("SupportedEnvelope").count(), 2, "{told}");
+    assert!(told.contains("expected SOAP 1.1 or SOAP 1.2"), "{told}");
+}
+
 fn replied(reply: &OutgoingReply) -> IncomingReply<'_> {
     IncomingReply {
         status: reply.status,

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use roxmltree::{Node, ParsingOptions};
 
+use crate::loader::without_credentials;
 use crate::{Error, ErrorKind, Result, TextPlace};
 
 /// What loading may use at most. Passing one is an error that names it.
@@ -84,7 +85,12 @@ impl Document {
         }
     }
 
-    /// Where it came from.
+    /// Where it came from, as it may be told.
+    fn shown(&self) -> String {
+        without_credentials(&self.location).into_owned()
+    }
+
+    /// Where it came from: what relative references are resolved against. It may hold credentials.
     pub fn location(&self) -> &str {
         &self.location
     }
@@ -112,7 +118,7 @@ impl Document {
             .at(Some(self.place(0))),
             error => {
                 let place = TextPlace {
-                    location: self.location.clone(),
+                    location: self.shown(),
                     line: error.pos().row,
                     column: error.pos().col,
                 };
@@ -145,7 +151,7 @@ impl Document {
         };
         let (line, column) = (line as u32, column as u32 + 1);
         TextPlace {
-            location: self.location.clone(),
+            location: self.shown(),
             line,
             column,
         }

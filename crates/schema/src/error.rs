@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::ExpandedName;
+use crate::loader::without_credentials;
 
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -136,9 +137,12 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// An error without a place.
+    /// An error without a place. Credentials in a location are left out.
     #[cold]
-    pub fn new(kind: ErrorKind) -> Self {
+    pub fn new(mut kind: ErrorKind) -> Self {
+        if let ErrorKind::Load { location, .. } = &mut kind {
+            *location = without_credentials(location).into_owned();
+        }
         Error(Box::new(Inner { kind, place: None }))
     }
 

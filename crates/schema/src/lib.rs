@@ -44,7 +44,7 @@ pub use error::{Error, ErrorKind, Result, Sort, TextPlace};
 pub use load::{LoadOptions, load};
 pub use loader::{
     CatalogueLoader, Chain, FileLoader, LoadError, Loader, MemoryLoader, Source, WellKnown,
-    resolve_location,
+    resolve_location, without_credentials,
 };
 pub use name::{
     ENCODING_NAMESPACE, ENCODING12_NAMESPACE, ExpandedName, WSDL_NAMESPACE, XML_NAMESPACE,

@@ -4,6 +4,7 @@
 //! that everybody imports, [`MemoryLoader`] answers from memory, [`CatalogueLoader`] maps locations
 //! to files, and [`Chain`] asks one after the other. HTTP is for a loader of another crate.
 
+use std::borrow::Cow;
 use std::fmt;
 
 mod catalogue;
@@ -117,6 +118,29 @@ pub fn resolve_location(base: &str, location: &str) -> String {
         None => "",
     };
     normalize_path(&format!("{folder}{location}"))
+}
+
+/// A location as it may be shown: without user and password.
+///
+/// ```
+/// use bsoap_schema::without_credentials;
+///
+/// assert_eq!(without_credentials("http://jo:secret@host/x@y.wsdl"), "http://host/x@y.wsdl");
+/// assert_eq!(without_credentials("dir/x@y.wsdl"), "dir/x@y.wsdl");
+/// ```
+pub fn without_credentials(location: &str) -> Cow<'_, str> {
+    let start = location.find("//").map_or(0, |slashes| slashes + 2);
+    let authority = &location[start..];
+    let authority = &authority[..authority.find(['/', '?', '#']).unwrap_or(authority.len())];
+    match authority.rfind('@') {
+        // A path may begin like this too, but hardly with a colon.
+        Some(at) if start > 0 || authority[..at].contains(':') => Cow::Owned(format!(
+            "{}{}",
+            &location[..start],
+            &location[start + at + 1..]
+        )),
+        _ => Cow::Borrowed(location),
+    }
 }
 
 /// The scheme of a URL. A single letter is the drive of a path.

@@ -1,5 +1,6 @@
 //! How a client is set up.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ use crate::{Error, Meter, Wsdl};
 ///     .build()?;
 /// # Ok::<(), bsoap::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[must_use]
 pub struct ClientBuilder {
     wsdl: Wsdl,
@@ -230,6 +231,18 @@ impl ClientBuilder {
         Ok(Client {
             inner: Arc::new(inner),
         })
+    }
+}
+
+/// Shows no address, which may hold credentials.
+impl fmt::Debug for ClientBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientBuilder")
+            .field("wsdl", &self.wsdl)
+            .field("service", &self.service)
+            .field("port", &self.port)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
     }
 }
 

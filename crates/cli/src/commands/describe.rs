@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use bsoap_schema::{Definitions, Operation, Port};
+use bsoap_schema::{Definitions, Operation, Port, without_credentials};
 use serde_json::{Value, json};
 
 use crate::error::Failure;
@@ -87,6 +87,7 @@ fn as_text(definitions: &Definitions, wanted: &dyn Fn(&Operation) -> bool, expan
         let mut shown: Vec<&Port> = Vec::new();
         for port in &service.ports {
             let address = port.address.as_deref().unwrap_or("no address");
+            let address = without_credentials(address);
             let version = port.binding.version.to_string();
             let _ = writeln!(
                 text,
@@ -221,7 +222,7 @@ fn as_json(definitions: &Definitions, wanted: &dyn Fn(&Operation) -> bool) -> Va
             .collect();
         json!({
             "name": port.name,
-            "address": port.address,
+            "address": port.address.as_deref().map(without_credentials),
             "soap": port.binding.version.to_string(),
             "documentation": port.documentation,
             "operations": operations,

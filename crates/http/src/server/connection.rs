@@ -14,16 +14,28 @@ use tokio::net::TcpStream;
 use super::stall::StallGuard;
 use super::{Shared, request};
 
+/// Who talks to whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    pub(super) peer: SocketAddr,
+    /// The address the peer connected to, if the system tells.
+    pub(super) local: Option<SocketAddr>,
+}
+
 pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
+    let ends = Ends {
+        peer,
+        local: stream.local_addr().ok(),
+    };
     let stream = StallGuard::new(stream, shared.options.write_timeout);
     let Some(tls) = &shared.tls else {
-        return exchange(&shared, stream, peer).await;
+        return exchange(&shared, stream, ends).await;
     };
     let handshake = tokio::time::timeout(shared.options.head_timeout, tls.accept(stream));
     tokio::select! {
         () = shared.closing.cancelled() => {}
         handshake = handshake => match handshake {
-            Ok(Ok(stream)) => exchange(&shared, stream, peer).await,
+            Ok(Ok(stream)) => exchange(&shared, stream, ends).await,
             Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
             Err(_) => tracing::debug!(%peer, "TLS handshake took too long"),
         },
@@ -31,12 +43,12 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAd
 }
 
 /// Requests and answers, until the peer or the server has had enough.
-async fn exchange<S>(shared: &Arc<Shared>, stream: S, peer: SocketAddr)
+async fn exchange<S>(shared: &Arc<Shared>, stream: S, ends: Ends)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let service = service_fn(|incoming| async move {
-        Ok::<_, Infallible>(request::answer(shared, incoming, peer).await)
+        Ok::<_, Infallible>(request::answer(shared, incoming, ends).await)
     });
     let options = &shared.options;
     let connection = http1::Builder::new()
@@ -58,6 +70,6 @@ where
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%peer, %error, "connection ended early");
+        tracing::debug!(peer = %ends.peer, %error, "connection ended early");
     }
 }

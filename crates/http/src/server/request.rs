@@ -1,6 +1,6 @@
 //! One request: its body is read within the limits, its path finds the handler, its answer is folded if that pays.
 
-use std::net::SocketAddr;
+use std::net::{Ipv6Addr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::Poll;
@@ -10,8 +10,9 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
-use hyper::{Method, StatusCode};
+use hyper::{Method, StatusCode, Version};
 
+use super::connection::Ends;
 use super::{BoxedAnswer, Handler, Request, Response, ServerOptions, Shared};
 use crate::Body;
 use crate::client::{Collect, collect};
@@ -20,7 +21,7 @@ use crate::gzip::{self, Refusal};
 pub(super) async fn answer(
     shared: &Arc<Shared>,
     incoming: hyper::Request<Incoming>,
-    peer: SocketAddr,
+    ends: Ends,
 ) -> hyper::Response<Body> {
     let accepts_gzip = incoming
         .headers()
@@ -28,8 +29,8 @@ pub(super) async fn answer(
         .and_then(|value| value.to_str().ok())
         .is_some_and(gzip::is_accepted);
     let response = match *incoming.method() {
-        Method::POST => post(shared, incoming, peer).await,
-        Method::GET | Method::HEAD => get(shared, &incoming),
+        Method::POST => post(shared, incoming, ends.peer).await,
+        Method::GET | Method::HEAD => get(shared, &incoming, ends),
         _ => Response::plain(
             StatusCode::METHOD_NOT_ALLOWED,
             "only GET, HEAD and POST are understood here",
@@ -174,7 +175,7 @@ async fn guarded(handler: &dyn Handler, request: Request) -> Response {
     .await
 }
 
-fn get(shared: &Shared, incoming: &hyper::Request<Incoming>) -> Response {
+fn get(shared: &Shared, incoming: &hyper::Request<Incoming>, ends: Ends) -> Response {
     let path = incoming.uri().path();
     let Some(site) = &shared.routes.site else {
         return if shared.routes.handlers.contains_key(path) {
@@ -187,7 +188,7 @@ fn get(shared: &Shared, incoming: &hyper::Request<Incoming>) -> Response {
     if path != "/" && !shared.routes.handlers.contains_key(path) {
         return Response::plain(StatusCode::NOT_FOUND, "nothing is served at this path");
     }
-    match base(shared, incoming) {
+    match base(shared, incoming, ends) {
         Some(base) => site.answer(&base, path, incoming.uri().query()),
         None => Response::plain(
             StatusCode::BAD_REQUEST,
@@ -197,16 +198,23 @@ fn get(shared: &Shared, incoming: &hyper::Request<Incoming>) -> Response {
 }
 
 /// Where the request came in, as `http://host:port`.
-fn base(shared: &Shared, incoming: &hyper::Request<Incoming>) -> Option<String> {
+fn base(shared: &Shared, incoming: &hyper::Request<Incoming>, ends: Ends) -> Option<String> {
     if let Some(public) = &shared.options.public_address {
         return Some(public.trim_end_matches('/').to_owned());
     }
-    let mut hosts = incoming.headers().get_all(header::HOST).iter();
-    let host = hosts.next()?.to_str().ok()?;
     let scheme = if shared.tls.is_some() {
         "https"
     } else {
         "http"
+    };
+    let mut hosts = incoming.headers().get_all(header::HOST).iter();
+    let host = match (hosts.next(), ends.local) {
+        (Some(host), _) => host.to_str().ok()?,
+        // HTTP/1.0 knows no Host; then the address that was connected to is as good as any.
+        (None, Some(local)) if incoming.version() < Version::HTTP_11 => {
+            return Some(format!("{scheme}://{local}"));
+        }
+        (None, _) => return None,
     };
     (hosts.next().is_none() && is_host(host)).then(|| format!("{scheme}://{host}"))
 }
@@ -215,13 +223,7 @@ fn base(shared: &Shared, incoming: &hyper::Request<Incoming>) -> Option<String> 
 fn is_host(text: &str) -> bool {
     let name_end = match text.strip_prefix('[') {
         Some(rest) => match rest.find(']') {
-            Some(end)
-                if rest[..end]
-                    .bytes()
-                    .all(|byte| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')) =>
-            {
-                end + 2
-            }
+            Some(end) if rest[..end].parse::<Ipv6Addr>().is_ok() => end + 2,
             _ => return false,
         },
         None => text.find(':').unwrap_or(text.len()),
@@ -232,7 +234,7 @@ fn is_host(text: &str) -> bool {
     let ported = port.is_empty()
         || port
             .strip_prefix(':')
-            .is_some_and(|port| port.parse::<u16>().is_ok());
+            .is_some_and(|port| !port.starts_with('+') && port.parse::<u16>().is_ok());
     !name.is_empty() && named && ported
 }
 
@@ -280,6 +282,13 @@ mod tests {
             ("user@host", false),
             ("[::1", false),
             ("[x]", false),
+            ("[]", false),
+            ("[]:80", false),
+            ("[::1::]", false),
+            ("[12345::]", false),
+            ("[::ffff:127.0.0.1]:8080", true),
+            (":+80", false),
+            ("host:+80", false),
             ("[::1]x", false),
             ("host:99999", false),
             ("host:", false),

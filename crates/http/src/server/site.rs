@@ -1,6 +1,7 @@
 //! What a GET shows: the WSDL and its schemas with addresses that lead back here, and a page for people.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use hyper::StatusCode;
 use roxmltree::{Node, ParsingOptions};
@@ -157,8 +158,9 @@ fn names(documents: &[Document]) -> Vec<String> {
 /// A document, cut where an address stands. What is not XML (it was loaded, so this is unlikely) stays whole.
 fn pieces(document: &Document, site: &Site, names: &[String]) -> Vec<Piece> {
     let text = document.text.trim_start_matches('\u{feff}');
+    // Documents with a DOCTYPE are loaded, so they are published too; their entities may hold addresses.
     let options = ParsingOptions {
-        allow_dtd: false,
+        allow_dtd: true,
         ..ParsingOptions::default()
     };
     let Ok(tree) = roxmltree::Document::parse_with_options(text, options) else {
@@ -173,15 +175,21 @@ fn pieces(document: &Document, site: &Site, names: &[String]) -> Vec<Piece> {
     } else {
         0
     };
-    for node in tree.descendants().filter(Node::is_element) {
-        let Some((attribute, piece)) = address(node, document, site, names) else {
+    let mut addresses: Vec<(Range<usize>, Piece)> = tree
+        .descendants()
+        .filter(Node::is_element)
+        .filter_map(|node| {
+            let (attribute, piece) = address(node, document, site, names)?;
+            Some((node.attribute_node(attribute)?.range_value(), piece))
+        })
+        .collect();
+    // What an entity holds stands in the DOCTYPE, before all else, and once however often it is referred to.
+    addresses.sort_by_key(|(place, _)| place.start);
+    for (place, piece) in addresses {
+        let Some(before) = text.get(done..place.start) else {
             continue;
         };
-        let Some(attribute) = node.attribute_node(attribute) else {
-            continue;
-        };
-        let place = attribute.range_value();
-        pieces.push(Piece::Text(text[done..place.start].to_owned()));
+        pieces.push(Piece::Text(before.to_owned()));
         pieces.push(piece);
         done = place.end;
     }
@@ -317,6 +325,46 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
+    }
+
+    #[test]
+    fn a_wsdl_with_a_doctype_is_published_with_addresses_that_lead_back_here() {
+        let mut site = site();
+        let wsdl = &mut site.documents[0].text;
+        *wsdl = wsdl.replace(
+            "<definitions",
+            r#"<!DOCTYPE definitions [<!ENTITY port '<port name="P"><s:address location="http://old/"/></port>'>
+<!ENTITY host "http://old">]><definitions"#,
+        );
+        *wsdl = wsdl.replace(
+            r#"<port name="P"><s:address location="http://old/"/></port>"#,
+            "&port;&port;",
+        );
+        *wsdl = wsdl.replace("</definitions>", r#"<service name="S"><port name="P"><s:address location="&host;/x"/></port></service></definitions>"#);
+        // The entity's own text was replaced with the rest: put it back.
+        *wsdl = wsdl.replace(
+            "'&port;&port;'",
+            r#"'<port name="P"><s:address location="http://old/"/></port>'"#,
+        );
+        let response = Published::new(&site).answer("http://here:1", "/p", Some("wsdl"));
+        let text = String::from_utf8(response.body.into_bytes().to_vec()).expect("UTF-8");
+        assert_eq!(
+            text.matches(r#"location="http://here:1/p&amp;x""#).count(),
+            2,
+            "{text}"
+        );
+        assert!(
+            !text.contains("&host;") && text.contains("&port;&port;"),
+            "{text}"
+        );
+        let options = ParsingOptions {
+            allow_dtd: true,
+            ..ParsingOptions::default()
+        };
+        assert!(
+            roxmltree::Document::parse_with_options(&text, options).is_ok(),
+            "{text}"
+        );
     }
 
     #[test]

@@ -180,12 +180,12 @@ impl Endpoint {
 
     /// The reply to an Envelope of another version. (SOAP 1.2 Part 1 §5.4.7, Appendix A)
     fn version_mismatch(&self, version: SoapVersion, found: &str) -> OutgoingReply {
-        let mut versions: Vec<SoapVersion> = self
-            .bindings
-            .iter()
-            .map(|binding| binding.version)
-            .collect();
-        versions.dedup();
+        let mut versions: Vec<SoapVersion> = Vec::new();
+        for binding in &self.bindings {
+            if !versions.contains(&binding.version) {
+                versions.push(binding.version);
+            }
+        }
         let speaks_12 = versions.contains(&SoapVersion::Soap12);
         // Who spoke 1.1 must be able to read the answer; 1.1 itself knows no other.
         let reply_in = if speaks_12 && version == SoapVersion::Soap12 {
