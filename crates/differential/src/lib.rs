@@ -5,3 +5,5 @@
 //! [`Index`](bsoap_codec::Index) from slots to places in the text, and a decoder whose state is data.
 
 #![forbid(unsafe_code)]
+
+pub mod send;
