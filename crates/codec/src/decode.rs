@@ -47,6 +47,9 @@ const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 /// The namespace of the built-in datatypes.
 const XSD: &str = bsoap_datatypes::NAMESPACE;
 
+/// Buffers up to this many bytes are kept between messages.
+const LARGE: usize = 1 << 20;
+
 /// What [`Decoder::validate`] finds: the errors that decoding would have ended at.
 pub type Violation = Error;
 
@@ -107,6 +110,39 @@ impl Decoder {
         self.machine.events.0
     }
 
+    /// Forgets what was learned of the messages read, so that another stream may be read; keeps the memory.
+    ///
+    /// What a decoder learned can be told from how long it takes: it is not to be lent to somebody else without this.
+    pub fn forget(&mut self) {
+        self.learned.forget();
+        self.openings = Openings::default();
+        self.scopes.forget();
+        self.reader.restart();
+        self.machine.restart(ElementId(0));
+        self.arriving = Arriving::default();
+        self.last = (0, 0);
+        self.give_back();
+    }
+
+    /// About how many bytes it holds between messages.
+    pub fn memory(&self) -> usize {
+        size_of::<Self>()
+            + self.learned.memory()
+            + self.openings.memory()
+            + self.scopes.memory()
+            + self.arriving.input.unread().len()
+            + self.machine.text.value.capacity()
+    }
+
+    /// After a message: what a single long text has taken is not kept for the next.
+    fn give_back(&mut self) {
+        self.reader.give_back(LARGE);
+        if self.machine.text.value.capacity() > LARGE {
+            self.machine.text = frame::Gathered::default();
+        }
+        self.machine.fragment = None;
+    }
+
     /// Reads a whole message, whose root element must be `root`. UTF-8 text is read in place.
     ///
     /// # Errors
@@ -138,8 +174,8 @@ impl Decoder {
             .slots
             .reserve_exact(self.last.0.min(message.len() / 4 + 16));
         record.heap.reserve_exact(self.last.1.min(message.len()));
-        match index {
-            None => self.run_whole(message, record, (), None)?,
+        let read = match index {
+            None => self.run_whole(message, record, (), None),
             Some(index) => {
                 index.clear();
                 if message.len() >= u32::MAX as usize {
@@ -149,9 +185,11 @@ impl Decoder {
                     };
                     return Err(Error::new(kind, String::new(), 0));
                 }
-                self.run_whole(message, record, index, None)?;
+                self.run_whole(message, record, index, None)
             }
-        }
+        };
+        self.give_back();
+        read?;
         self.finished(record);
         Ok(())
     }
@@ -216,6 +254,7 @@ impl Decoder {
     pub fn finish(&mut self) -> Result<Record, Error> {
         self.advance(Input::finish)?;
         let mut record = self.arriving.record.take().ok_or_else(not_begun)?;
+        self.give_back();
         self.finished(&mut record);
         Ok(record)
     }

@@ -840,3 +840,44 @@ fn what_was_met_before_takes_no_events() {
     // The declaration-less document, its root element's tags, and its end.
     assert!(decoder.events() <= 4, "{} events", decoder.events());
 }
+
+#[test]
+fn a_decoder_that_forgets_reads_as_a_new_one_does() {
+    let root = order();
+    let text = "<order xmlns:u='urn:u'><id>7</id><item><quantity>1</quantity></item></order>";
+    let read = |decoder: &mut Decoder| {
+        let record = decoder.decode(root.1, text.as_bytes()).unwrap();
+        (record, decoder.events())
+    };
+    let mut decoder = Decoder::new(root.0.clone(), DecodeOptions::default());
+    let empty = decoder.memory();
+    let first = read(&mut decoder);
+    assert!(decoder.memory() > empty);
+    let second = read(&mut decoder);
+    assert!(second.1 < first.1, "{} events, then {}", first.1, second.1);
+    assert_eq!(second.0, first.0);
+    decoder.forget();
+    assert_eq!(read(&mut decoder), first);
+    assert_eq!(read(&mut decoder), second);
+    // Not even in the midst of a message, or behind an error.
+    decoder.begin(root.1);
+    decoder.feed(b"<order><id>").unwrap();
+    decoder.forget();
+    assert!(decoder.feed(b"7").is_err());
+    assert!(decoder.decode(root.1, b"<order><id>").is_err());
+    decoder.forget();
+    assert_eq!(read(&mut decoder), first);
+}
+
+#[test]
+fn a_long_text_is_not_kept_behind_its_message() {
+    let mut schema = Schema::new();
+    let text = schema.field(0, 1, "t", Datatype::String);
+    let root = schema.rooted("r", vec![text]);
+    let mut decoder = Decoder::new(root.0.clone(), DecodeOptions::default());
+    // With references it has to be put together.
+    let text = format!("<r><t>{}</t></r>", "x&amp;".repeat(1 << 20));
+    let record = decoder.decode(root.1, text.as_bytes()).unwrap();
+    assert_eq!(texts(&record, [1])[0].len(), 2 << 20);
+    assert!(decoder.memory() < 1 << 20, "{}", decoder.memory());
+}

@@ -158,6 +158,22 @@ impl Learned {
         }
     }
 
+    /// Forgets all and keeps the memory.
+    pub(super) fn forget(&mut self) {
+        self.tags.clear();
+        self.next.clear();
+        self.bytes = 0;
+    }
+
+    /// About how many bytes it holds. The spelling of a start tag is there up to three times: alone, with its end tag, and
+    /// that.
+    pub(super) fn memory(&self) -> usize {
+        self.tags.capacity() * size_of::<Known>()
+            + self.tags.len() * size_of::<Start>()
+            + self.bytes * 4
+            + self.next.capacity() * size_of::<[TagId; WAYS]>()
+    }
+
     fn is_full(&self) -> bool {
         self.tags.len() >= MOST || self.bytes >= MOST_BYTES
     }

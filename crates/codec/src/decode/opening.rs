@@ -62,6 +62,13 @@ impl Openings {
         true
     }
 
+    /// About how many bytes it holds.
+    pub(super) fn memory(&self) -> usize {
+        self.last.as_deref().map_or(0, |last| {
+            size_of::<Opening>() + last.bytes.len() + last.slots.len() * 8 + last.heap.len()
+        })
+    }
+
     /// Remembers how a message began: its root element has just been opened.
     #[cold]
     pub(super) fn remember(

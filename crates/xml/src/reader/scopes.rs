@@ -168,6 +168,42 @@ impl Scopes {
         };
     }
 
+    /// Forgets all scopes and keeps their memory. As behind [`renew_if_full`](Self::renew_if_full), ids of before are not
+    /// known afterwards and not used again.
+    ///
+    /// ```
+    /// use bsoap_xml::{ScopeId, Scopes, Vocabulary};
+    ///
+    /// let mut scopes = Scopes::new();
+    /// let before = scopes.enter(&Vocabulary::default(), ScopeId::ROOT, [("s", "urn:a")]);
+    /// scopes.forget();
+    /// assert!(!scopes.contains(before));
+    /// assert_ne!(scopes.enter(&Vocabulary::default(), ScopeId::ROOT, [("s", "urn:a")]), before);
+    /// ```
+    pub fn forget(&mut self) {
+        self.base = self.base.wrapping_add(self.scopes.len() as u32 - 1);
+        self.scopes.clear();
+        self.bindings.clear();
+        self.prefixes.clear();
+        self.uris.clear();
+        self.uri_length = 0;
+        self.uri_ids.clear();
+        self.children.clear();
+        self.lay_root();
+    }
+
+    /// About how many bytes it holds.
+    pub fn memory(&self) -> usize {
+        self.scopes.capacity() * size_of::<Scope>()
+            + self.bindings.capacity() * size_of::<Binding>()
+            + self.prefixes.capacity()
+            + self.uris.capacity() * size_of::<Uri>()
+            // Each name is there as a text and as a key.
+            + self.uri_length * 2
+            + self.uri_ids.capacity() * size_of::<(Box<str>, UriId)>()
+            + self.children.capacity() * size_of::<(u64, u32)>()
+    }
+
     /// Whether an id is of this set and has not been forgotten.
     pub fn contains(&self, scope: ScopeId) -> bool {
         self.index(scope).is_some()

@@ -170,6 +170,13 @@ impl State {
         };
     }
 
+    /// Gives back what one long text has taken: nothing of it is needed between events.
+    pub fn give_back(&mut self, keep: usize) {
+        if self.scratch.text.capacity() > keep {
+            self.scratch.text = String::new();
+        }
+    }
+
     /// Back to what a copy remembers; keeps its memory, which makes it cheaper than another copy.
     pub fn restore(&mut self, copy: &State) {
         let scratch = std::mem::take(&mut self.scratch);
