@@ -9,7 +9,7 @@ use bsoap_http::{Address, HeaderMap, header};
 use bsoap_protocol::{Answer, Contents, IncomingReply, Reply, Request, SoapVersion, Target};
 use bsoap_schema::{Definitions, Operation, Port};
 
-use crate::decoders::Decoders;
+use crate::scope::Scope;
 use crate::{Error, Meter, Wsdl};
 
 mod builder;
@@ -40,7 +40,8 @@ struct Inner {
     port: Port,
     address: Address,
     transport: bsoap_http::Client,
-    decoders: Decoders,
+    /// What is remembered of the endpoint.
+    scope: Scope,
     meter: Meter,
 }
 
@@ -163,8 +164,8 @@ impl Client {
         meter.receives(fetched.body.len());
         let read = || {
             self.inner
-                .decoders
-                .with(|decoder| awaiting.read(decoder, incoming))
+                .scope
+                .reading(|decoder| awaiting.read(decoder, incoming))
         };
         Ok(meter.converting(read)?)
     }

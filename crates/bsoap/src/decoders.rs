@@ -1,11 +1,17 @@
-//! Decoders at rest. One remembers the spelling of the tags it has met, so it is worth keeping.
+//! Decoders at rest that know nothing: memory to be used again, by whomever.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{DecodeOptions, Decoder};
 
-/// Decoders of one Plan, as many as there were messages read at the same time.
+/// How many are kept. More than there are threads at work are of no use.
+const MOST: usize = 64;
+
+/// What one may hold that is kept, in bytes.
+const SMALL: usize = 256 << 10;
+
+/// Decoders of one Plan without a [scope](crate::scope::Scope).
 #[derive(Debug)]
 pub(crate) struct Decoders {
     plan: Arc<Plan>,
@@ -22,14 +28,22 @@ impl Decoders {
         }
     }
 
-    /// Lends a decoder to `read`.
-    pub(crate) fn with<T>(&self, read: impl FnOnce(&mut Decoder) -> T) -> T {
+    /// A decoder that knows nothing.
+    pub(crate) fn take(&self) -> Decoder {
         let resting = self.lock().pop();
-        let mut decoder =
-            resting.unwrap_or_else(|| Decoder::new(Arc::clone(&self.plan), self.options));
-        let result = read(&mut decoder);
-        self.lock().push(decoder);
-        result
+        resting.unwrap_or_else(|| Decoder::new(Arc::clone(&self.plan), self.options))
+    }
+
+    /// Takes one back; it forgets what it learned.
+    pub(crate) fn give(&self, mut decoder: Decoder) {
+        decoder.forget();
+        if decoder.memory() > SMALL {
+            return;
+        }
+        let mut resting = self.lock();
+        if resting.len() < MOST {
+            resting.push(decoder);
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Decoder>> {

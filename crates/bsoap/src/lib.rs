@@ -30,11 +30,13 @@
 #![forbid(unsafe_code)]
 
 pub mod blocking;
+mod budget;
 mod client;
 mod decoders;
 mod error;
 mod load;
 mod meter;
+mod scope;
 mod service;
 pub mod typed;
 
@@ -49,6 +51,7 @@ pub use bsoap_protocol::{
 };
 pub use bsoap_schema::{Definitions, Operation, Port};
 
+pub use budget::Budget;
 pub use client::{Client, ClientBuilder};
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};

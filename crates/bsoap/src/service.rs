@@ -13,7 +13,8 @@ use tokio::task::{JoinError, JoinSet};
 
 use crate::decoders::Decoders;
 use crate::error::report;
-use crate::{Error, Meter, Wsdl};
+use crate::scope::Scope;
+use crate::{Budget, Error, Meter, Wsdl};
 
 mod builder;
 mod handler;
@@ -198,6 +199,7 @@ fn tell(ended: &Result<(), JoinError>) {
 struct PathHandler {
     endpoint: Endpoint,
     decoders: Arc<Decoders>,
+    budget: Budget,
     operations: Arc<HashMap<String, Operation>>,
     fallback: Option<Operation>,
     background: Background,
@@ -218,6 +220,12 @@ impl PathHandler {
         reply
     }
 
+    /// What is remembered of whoever sent a request: of its connection.
+    fn scope(&self, request: &Request) -> Arc<Scope> {
+        let new = || Scope::new(&self.decoders, &self.budget);
+        request.connection.keep(new)
+    }
+
     async fn settled(&self, request: Request) -> OutgoingReply {
         let incoming = IncomingRequest {
             content_type: request.header("content-type"),
@@ -225,8 +233,8 @@ impl PathHandler {
             body: &request.body,
         };
         let receive = || {
-            self.decoders
-                .with(|decoder| self.endpoint.receive(decoder, incoming))
+            let scope = self.scope(&request);
+            scope.reading(|decoder| self.endpoint.receive(decoder, incoming))
         };
         let (received, awaiting) = match self.meter.converting(receive) {
             Ok(read) => read,

@@ -37,6 +37,6 @@ pub use body::Body;
 pub use client::{Address, Client, ClientOptions, Credentials, Fetched, Roots, Transfer};
 pub use error::{Blame, Error, ErrorKind};
 pub use server::{
-    BoxedAnswer, Document, Handler, Identity, PortInfo, Request, Response, Routes, Server,
-    ServerOptions, ServiceInfo, Site,
+    BoxedAnswer, Connection, Document, Handler, Identity, PortInfo, Request, Response, Routes,
+    Server, ServerOptions, ServiceInfo, Site,
 };

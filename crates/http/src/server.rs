@@ -18,12 +18,14 @@ use tokio_util::task::TaskTracker;
 use crate::{Body, Error, ErrorKind};
 
 mod connection;
+mod kept;
 mod page;
 mod request;
 mod site;
 mod stall;
 mod tls;
 
+pub use kept::Connection;
 pub use site::{Document, PortInfo, ServiceInfo, Site};
 pub use tls::Identity;
 
@@ -86,6 +88,8 @@ pub struct Request {
     pub body: Bytes,
     /// Who sent it.
     pub peer: SocketAddr,
+    /// What it came in by.
+    pub connection: Connection,
 }
 
 impl Request {

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bsoap_http::{
@@ -311,4 +312,45 @@ async fn short_answers_and_those_who_do_not_ask_get_no_gzip() {
         );
     }
     server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_kept_of_a_connection_ends_with_it_and_is_no_other_connections() {
+    struct Count(AtomicUsize);
+    impl Drop for Count {
+        fn drop(&mut self) {
+            GONE.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    static GONE: AtomicUsize = AtomicUsize::new(0);
+    let count = async |request: Request| {
+        let kept = request
+            .connection
+            .keep(|| Count(AtomicUsize::new(usize::from(request.path == "/b"))));
+        Response::new(
+            200,
+            "text/plain",
+            kept.0.fetch_add(1, Ordering::SeqCst).to_string(),
+        )
+    };
+    let server = start(
+        Routes::new().at("/a", count).at("/b", count),
+        ServerOptions::default(),
+    )
+    .await;
+    let keep_alive =
+        |path: &str| format!("POST {path} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+    for _ in 0..2 {
+        let requests = [keep_alive("/a"), keep_alive("/b"), keep_alive("/a")].concat();
+        let last = String::from_utf8(request("POST", "/a", "", "")).expect("text");
+        let answers = raw(server.address, format!("{requests}{last}").as_bytes()).await;
+        let counts: Vec<&str> = answers
+            .split("\r\n\r\n")
+            .skip(1)
+            .filter_map(|body| body.get(..1))
+            .collect();
+        assert_eq!(counts, ["0", "1", "2", "3"], "{answers}");
+    }
+    server.stop().await;
+    assert_eq!(GONE.load(Ordering::SeqCst), 2);
 }

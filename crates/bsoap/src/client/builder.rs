@@ -12,7 +12,8 @@ use bsoap_schema::{Definitions, Port, Service};
 use super::{Client, Inner};
 use crate::decoders::Decoders;
 use crate::load::Fetch;
-use crate::{Error, Meter, Wsdl};
+use crate::scope::Scope;
+use crate::{Budget, Error, Meter, Wsdl};
 
 /// Sets up a [`Client`].
 ///
@@ -39,6 +40,7 @@ pub struct ClientBuilder {
     endpoint: Option<String>,
     transport: ClientOptions,
     decoding: DecodeOptions,
+    budget: Budget,
     /// The first thing that was wrong.
     problem: Option<String>,
 }
@@ -54,6 +56,7 @@ impl ClientBuilder {
             endpoint: None,
             transport: ClientOptions::default(),
             decoding: DecodeOptions::default(),
+            budget: Budget::process().clone(),
             problem: None,
         }
     }
@@ -183,6 +186,13 @@ impl ClientBuilder {
         self
     }
 
+    /// What may be remembered of the endpoint's messages, to be faster with the next ones; otherwise a share of the
+    /// [process's](Budget::process).
+    pub fn budget(mut self, budget: impl Into<Budget>) -> Self {
+        self.budget = budget.into();
+        self
+    }
+
     /// The client.
     ///
     /// # Errors
@@ -219,12 +229,13 @@ impl ClientBuilder {
                 port.name
             )));
         };
+        let decoders = Arc::new(Decoders::new(definitions.plan(), self.decoding));
         let inner = Inner {
             service: service.name.clone(),
             port: port.clone(),
             address: address.parse::<Address>()?,
             transport: bsoap_http::Client::new(self.transport)?,
-            decoders: Decoders::new(definitions.plan(), self.decoding),
+            scope: Scope::new(&decoders, &self.budget),
             definitions: Arc::clone(&definitions),
             meter: Meter::default(),
         };

@@ -12,7 +12,7 @@ use super::handler::{IntoReply, Message, Operation, Typed};
 use super::{Background, PathHandler, Service, site};
 use crate::decoders::Decoders;
 use crate::load::Fetch;
-use crate::{Error, Meter, Wsdl};
+use crate::{Budget, Error, Meter, Wsdl};
 
 /// Sets up a [`Service`].
 #[must_use]
@@ -24,6 +24,7 @@ pub struct ServiceBuilder {
     fallback: Option<Operation>,
     node: Node,
     decoding: DecodeOptions,
+    budget: Budget,
     options: ServerOptions,
 }
 
@@ -37,6 +38,7 @@ impl ServiceBuilder {
             fallback: None,
             node: Node::new(),
             decoding: DecodeOptions::default(),
+            budget: Budget::process().clone(),
             options: ServerOptions::default(),
         }
     }
@@ -111,6 +113,13 @@ impl ServiceBuilder {
         self
     }
 
+    /// What may be remembered of all connections' messages, to be faster with the next ones; otherwise a share of the
+    /// [process's](Budget::process). No connection profits from what came by another.
+    pub fn budget(mut self, budget: impl Into<Budget>) -> Self {
+        self.budget = budget.into();
+        self
+    }
+
     /// Limits, times, TLS and the like.
     pub fn options(mut self, options: ServerOptions) -> Self {
         self.options = options;
@@ -170,6 +179,7 @@ impl ServiceBuilder {
                 PathHandler {
                     endpoint: Endpoint::new(definitions.plan(), bindings, self.node.clone()),
                     decoders: Arc::clone(&decoders),
+                    budget: self.budget.clone(),
                     operations: Arc::clone(&operations),
                     fallback: self.fallback.clone(),
                     background: background.clone(),

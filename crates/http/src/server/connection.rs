@@ -12,30 +12,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::stall::StallGuard;
-use super::{Shared, request};
-
-/// Who talks to whom.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ends {
-    pub(super) peer: SocketAddr,
-    /// The address the peer connected to, if the system tells.
-    pub(super) local: Option<SocketAddr>,
-}
+use super::{Connection, Shared, request};
 
 pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
-    let ends = Ends {
-        peer,
-        local: stream.local_addr().ok(),
-    };
+    let connection = Connection::new(peer, stream.local_addr().ok());
     let stream = StallGuard::new(stream, shared.options.write_timeout);
     let Some(tls) = &shared.tls else {
-        return exchange(&shared, stream, ends).await;
+        return exchange(&shared, stream, &connection).await;
     };
     let handshake = tokio::time::timeout(shared.options.head_timeout, tls.accept(stream));
     tokio::select! {
         () = shared.closing.cancelled() => {}
         handshake = handshake => match handshake {
-            Ok(Ok(stream)) => exchange(&shared, stream, ends).await,
+            Ok(Ok(stream)) => exchange(&shared, stream, &connection).await,
             Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
             Err(_) => tracing::debug!(%peer, "TLS handshake took too long"),
         },
@@ -43,33 +32,33 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAd
 }
 
 /// Requests and answers, until the peer or the server has had enough.
-async fn exchange<S>(shared: &Arc<Shared>, stream: S, ends: Ends)
+async fn exchange<S>(shared: &Arc<Shared>, stream: S, connection: &Connection)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let service = service_fn(|incoming| async move {
-        Ok::<_, Infallible>(request::answer(shared, incoming, ends).await)
+        Ok::<_, Infallible>(request::answer(shared, incoming, connection).await)
     });
     let options = &shared.options;
-    let connection = http1::Builder::new()
+    let exchanges = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(options.head_timeout)
         .max_headers(options.max_headers)
         .max_header_size(options.max_head.max(8192))
         .half_close(false)
         .serve_connection(TokioIo::new(stream), service);
-    let mut connection = pin!(connection);
+    let mut exchanges = pin!(exchanges);
     let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
+        ended = exchanges.as_mut() => ended,
         () = shared.closing.cancelled() => {
-            connection.as_mut().graceful_shutdown();
+            exchanges.as_mut().graceful_shutdown();
             tokio::select! {
-                ended = connection => ended,
+                ended = exchanges => ended,
                 () = shared.killed.cancelled() => Ok(()),
             }
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(peer = %ends.peer, %error, "connection ended early");
+        tracing::debug!(peer = %connection.peer(), %error, "connection ended early");
     }
 }

@@ -12,8 +12,7 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, StatusCode, Version};
 
-use super::connection::Ends;
-use super::{BoxedAnswer, Handler, Request, Response, ServerOptions, Shared};
+use super::{BoxedAnswer, Connection, Handler, Request, Response, ServerOptions, Shared};
 use crate::Body;
 use crate::client::{Collect, collect};
 use crate::gzip::{self, Refusal};
@@ -21,7 +20,7 @@ use crate::gzip::{self, Refusal};
 pub(super) async fn answer(
     shared: &Arc<Shared>,
     incoming: hyper::Request<Incoming>,
-    ends: Ends,
+    connection: &Connection,
 ) -> hyper::Response<Body> {
     let accepts_gzip = incoming
         .headers()
@@ -29,8 +28,8 @@ pub(super) async fn answer(
         .and_then(|value| value.to_str().ok())
         .is_some_and(gzip::is_accepted);
     let response = match *incoming.method() {
-        Method::POST => post(shared, incoming, ends.peer).await,
-        Method::GET | Method::HEAD => get(shared, &incoming, ends),
+        Method::POST => post(shared, incoming, connection).await,
+        Method::GET | Method::HEAD => get(shared, &incoming, connection),
         _ => Response::plain(
             StatusCode::METHOD_NOT_ALLOWED,
             "only GET, HEAD and POST are understood here",
@@ -44,7 +43,11 @@ pub(super) async fn answer(
     answer
 }
 
-async fn post(shared: &Shared, incoming: hyper::Request<Incoming>, peer: SocketAddr) -> Response {
+async fn post(
+    shared: &Shared,
+    incoming: hyper::Request<Incoming>,
+    connection: &Connection,
+) -> Response {
     let Some(handler) = shared.routes.handlers.get(incoming.uri().path()) else {
         return Response::plain(StatusCode::NOT_FOUND, "nothing is served at this path");
     };
@@ -61,7 +64,8 @@ async fn post(shared: &Shared, incoming: hyper::Request<Incoming>, peer: SocketA
         query: head.uri.query().map(str::to_owned),
         headers: head.headers,
         body,
-        peer,
+        peer: connection.peer(),
+        connection: connection.clone(),
     };
     guarded(&**handler, request).await
 }
@@ -175,7 +179,7 @@ async fn guarded(handler: &dyn Handler, request: Request) -> Response {
     .await
 }
 
-fn get(shared: &Shared, incoming: &hyper::Request<Incoming>, ends: Ends) -> Response {
+fn get(shared: &Shared, incoming: &hyper::Request<Incoming>, connection: &Connection) -> Response {
     let path = incoming.uri().path();
     let Some(site) = &shared.routes.site else {
         return if shared.routes.handlers.contains_key(path) {
@@ -188,7 +192,7 @@ fn get(shared: &Shared, incoming: &hyper::Request<Incoming>, ends: Ends) -> Resp
     if path != "/" && !shared.routes.handlers.contains_key(path) {
         return Response::plain(StatusCode::NOT_FOUND, "nothing is served at this path");
     }
-    match base(shared, incoming, ends) {
+    match base(shared, incoming, connection.local()) {
         Some(base) => site.answer(&base, path, incoming.uri().query()),
         None => Response::plain(
             StatusCode::BAD_REQUEST,
@@ -198,7 +202,11 @@ fn get(shared: &Shared, incoming: &hyper::Request<Incoming>, ends: Ends) -> Resp
 }
 
 /// Where the request came in, as `http://host:port`.
-fn base(shared: &Shared, incoming: &hyper::Request<Incoming>, ends: Ends) -> Option<String> {
+fn base(
+    shared: &Shared,
+    incoming: &hyper::Request<Incoming>,
+    local: Option<SocketAddr>,
+) -> Option<String> {
     if let Some(public) = &shared.options.public_address {
         return Some(public.trim_end_matches('/').to_owned());
     }
@@ -208,7 +216,7 @@ fn base(shared: &Shared, incoming: &hyper::Request<Incoming>, ends: Ends) -> Opt
         "http"
     };
     let mut hosts = incoming.headers().get_all(header::HOST).iter();
-    let host = match (hosts.next(), ends.local) {
+    let host = match (hosts.next(), local) {
         (Some(host), _) => host.to_str().ok()?,
         // HTTP/1.0 knows no Host; then the address that was connected to is as good as any.
         (None, Some(local)) if incoming.version() < Version::HTTP_11 => {

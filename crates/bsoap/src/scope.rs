@@ -1,0 +1,276 @@
+//! A scope: whose messages are remembered together. For a service it is a connection, for a client the client itself, which
+//! has one endpoint. What one scope knows no other gets to know, not even by how long a message takes.
+//!
+//! ```text
+//! connection ──► Scope ──► Saved: decoders that know its spellings      charged to the Budget
+//!                                 (room for templates and histories)    forgotten when that is spent
+//! all scopes ──► Decoders: memory of those that are gone, cleared
+//! ```
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+
+use bsoap_codec::Decoder;
+
+use crate::Budget;
+use crate::budget::Keeper;
+use crate::decoders::Decoders;
+
+/// What is remembered of one peer. Cloning gives the same scope.
+#[derive(Clone)]
+pub(crate) struct Scope {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    pool: Arc<Decoders>,
+    budget: Budget,
+    /// The budget's number of it, once there is something to forget.
+    number: OnceLock<u64>,
+    /// By the budget's clock.
+    last_used: AtomicU64,
+    saved: Mutex<Saved>,
+}
+
+/// What is remembered. Whatever is added here is to be told in [`memory`](Self::memory) and to be dropped in
+/// [`Inner::clear`].
+#[derive(Default)]
+struct Saved {
+    /// As many as there were messages read at the same time: one, on a connection.
+    decoders: Vec<Decoder>,
+    /// Bytes charged to the budget for all this.
+    charged: usize,
+}
+
+impl Saved {
+    fn memory(&self) -> usize {
+        self.decoders.iter().map(Decoder::memory).sum()
+    }
+}
+
+/// Room is charged in steps, so that not every message that teaches a little has to ask.
+const STEP: usize = 4 << 10;
+
+impl Scope {
+    pub(crate) fn new(pool: &Arc<Decoders>, budget: &Budget) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                pool: Arc::clone(pool),
+                budget: budget.clone(),
+                number: OnceLock::new(),
+                last_used: AtomicU64::new(0),
+                saved: Mutex::default(),
+            }),
+        }
+    }
+
+    /// Lends a decoder that knows this peer's spellings.
+    pub(crate) fn reading<T>(&self, read: impl FnOnce(&mut Decoder) -> T) -> T {
+        let saved = self.inner.saved().decoders.pop();
+        let mut decoder = saved.unwrap_or_else(|| self.inner.pool.take());
+        let result = read(&mut decoder);
+        self.inner.saved().decoders.push(decoder);
+        self.settle();
+        result
+    }
+
+    /// Charges the budget for what is kept now. Without room, nothing is.
+    fn settle(&self) {
+        let inner = &*self.inner;
+        inner.last_used.store(inner.budget.now(), Ordering::Relaxed);
+        inner.number.get_or_init(|| {
+            let keeper: Arc<dyn Keeper> = self.inner.clone();
+            inner.budget.join(Arc::downgrade(&keeper))
+        });
+        let Err(missing) = inner.charge(&mut inner.saved()) else {
+            return;
+        };
+        inner.budget.make_room(missing);
+        let mut saved = inner.saved();
+        if inner.charge(&mut saved).is_err() {
+            inner.clear(&mut saved);
+        }
+    }
+}
+
+impl Inner {
+    fn saved(&self) -> MutexGuard<'_, Saved> {
+        self.saved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings the charge up to date, or says how much room is missing.
+    fn charge(&self, saved: &mut Saved) -> Result<(), usize> {
+        let holds = saved.memory().next_multiple_of(STEP);
+        if holds > saved.charged {
+            let more = holds - saved.charged;
+            if !self.budget.take(more) {
+                return Err(more);
+            }
+        } else {
+            self.budget.give(saved.charged - holds);
+        }
+        saved.charged = holds;
+        Ok(())
+    }
+
+    fn clear(&self, saved: &mut Saved) {
+        let Saved { decoders, charged } = std::mem::take(saved);
+        for decoder in decoders {
+            self.pool.give(decoder);
+        }
+        self.budget.give(charged);
+    }
+}
+
+impl Keeper for Inner {
+    fn last_used(&self) -> u64 {
+        self.last_used.load(Ordering::Relaxed)
+    }
+
+    fn forget(&self) {
+        match self.saved.try_lock() {
+            Ok(mut saved) => self.clear(&mut saved),
+            Err(TryLockError::Poisoned(saved)) => self.clear(&mut saved.into_inner()),
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let mut saved = std::mem::take(&mut *self.saved());
+        self.clear(&mut saved);
+        if let Some(number) = self.number.get() {
+            self.budget.leave(*number);
+        }
+    }
+}
+
+impl fmt::Debug for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope")
+            .field("charged", &self.inner.saved().charged)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bsoap_codec::DecodeOptions;
+    use bsoap_codec::plan::ElementId;
+
+    use super::*;
+    use crate::{Definitions, Fetch, Wsdl};
+
+    const MESH: &str = include_str!("../../../examples/mesh/mesh.wsdl");
+    const MESSAGE: &[u8] = b"<s:Envelope xmlns:s='http://schemas.xmlsoap.org/soap/envelope/'><s:Body>\
+<m:sumInts xmlns:m='urn:bsoap:mesh'><values><item>2</item><item>3</item></values></m:sumInts></s:Body></s:Envelope>";
+
+    struct World {
+        definitions: Arc<Definitions>,
+        pool: Arc<Decoders>,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let definitions = Wsdl::from(MESH).load(Fetch::AsAsked, &Default::default());
+            let definitions = definitions.expect("the WSDL loads");
+            let pool = Arc::new(Decoders::new(definitions.plan(), DecodeOptions::default()));
+            Self { definitions, pool }
+        }
+
+        fn root(&self) -> ElementId {
+            let mut ports = self.definitions.ports();
+            ports.next().expect("a port").1.binding.request
+        }
+
+        /// How many events the message takes: few, if the scope has met it before.
+        fn events(&self, scope: &Scope) -> u64 {
+            scope.reading(|decoder| {
+                decoder.decode(self.root(), MESSAGE).expect("a message");
+                decoder.events()
+            })
+        }
+    }
+
+    #[test]
+    fn what_one_scope_learns_no_other_knows() {
+        let world = World::new();
+        let budget = Budget::new(1 << 20);
+        let [first, second] = [(); 2].map(|()| Scope::new(&world.pool, &budget));
+        let new = world.events(&first);
+        let known = world.events(&first);
+        assert!(known < new, "{new} events, then {known}");
+        assert_eq!(world.events(&second), new);
+        assert_eq!(world.events(&second.clone()), known);
+        // Nor does who gets the memory of one that is gone.
+        drop((first, second));
+        assert_eq!(world.pool.take().memory(), world.pool.take().memory());
+        assert_eq!(world.events(&Scope::new(&world.pool, &budget)), new);
+    }
+
+    #[test]
+    fn what_is_kept_is_charged_until_it_is_gone() {
+        let world = World::new();
+        let budget = Budget::new(1 << 20);
+        let scopes: Vec<Scope> = (0..3).map(|_| Scope::new(&world.pool, &budget)).collect();
+        assert_eq!(budget.used(), 0);
+        for scope in &scopes {
+            world.events(scope);
+        }
+        let used = budget.used();
+        assert!(used >= 3 * STEP, "{used}");
+        for scope in &scopes {
+            world.events(scope);
+        }
+        assert_eq!(budget.used(), used);
+        drop(scopes);
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn a_spent_budget_takes_from_those_used_longest_ago_and_fails_nobody() {
+        let world = World::new();
+        let measure = Budget::new(1 << 20);
+        let one = Scope::new(&world.pool, &measure);
+        let (new, known) = (world.events(&one), world.events(&one));
+        let budget = Budget::new(measure.used() * 2);
+        let [a, b, c] = [(); 3].map(|()| Scope::new(&world.pool, &budget));
+        for scope in [&a, &b, &a, &c] {
+            world.events(scope);
+            assert!(budget.used() <= budget.limit());
+        }
+        // There was room for two; b was used before a.
+        assert_eq!(world.events(&c), known);
+        assert_eq!(world.events(&a), known);
+        assert_eq!(world.events(&b), new);
+        let nothing = Budget::new(0);
+        let scope = Scope::new(&world.pool, &nothing);
+        for _ in 0..3 {
+            assert_eq!(world.events(&scope), new);
+        }
+        assert_eq!(nothing.used(), 0);
+    }
+
+    #[test]
+    fn scopes_used_by_many_threads_keep_the_books() {
+        let world = World::new();
+        let budget = Budget::new(64 << 10);
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| {
+                    let shared = Scope::new(&world.pool, &budget);
+                    for round in 0..50 {
+                        world.events(&shared);
+                        if round % 3 == 0 {
+                            world.events(&Scope::new(&world.pool, &budget));
+                        }
+                        assert!(budget.used() <= budget.limit());
+                    }
+                });
+            }
+        });
+        assert_eq!(budget.used(), 0);
+    }
+}
