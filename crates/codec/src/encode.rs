@@ -9,16 +9,30 @@
 
 mod error;
 pub(crate) mod escape;
+mod leaf;
 mod machine;
+mod piece;
+mod places;
 pub(crate) mod program;
+mod rows;
 mod scope;
+mod state;
+mod watch;
 
 pub use error::{Error, ErrorKind};
+pub use leaf::{Holder, LeafForm, LeafRef};
+pub use piece::{PieceEncoder, Stop};
+pub use places::{CellPlace, PadPlace, Places, Rows, Stuffing};
+pub use rows::Table;
+pub use state::{Loop, State};
 
-use crate::index::{self, Index};
+use crate::index::Index;
 use crate::record::Record;
 
 use machine::Machine;
+use watch::Watch;
+
+const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
 /// How messages are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,18 +114,13 @@ impl Encoder {
         Ok(())
     }
 
-    fn run<P: index::Sink>(
-        &self,
-        record: &Record,
-        out: &mut Vec<u8>,
-        places: P,
-    ) -> Result<(), Error> {
+    fn run<P: Watch>(&self, record: &Record, out: &mut Vec<u8>, places: P) -> Result<(), Error> {
         let program = record.plan.program();
         let start = out.len();
         // A guess that is right for numbers saves the first few times the buffer would grow.
         out.reserve(256 + record.slots.len() * 16 + record.heap.len());
         if self.options.declaration {
-            out.extend_from_slice(b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>");
+            out.extend_from_slice(DECLARATION);
         }
         let mut machine = Machine::new(record, program, out, start, places, self.options.depth);
         let result = machine.element(record.root);

@@ -4,7 +4,6 @@
 use bsoap_datatypes::{binary, boolean, double, float, integer};
 use bsoap_xml::scan;
 
-use crate::index;
 use crate::kept;
 use crate::plan::{ElementId, LeafId, LeafKind, Plan, TypeId};
 use crate::record::{Record, heap_range, marker};
@@ -13,15 +12,17 @@ use super::error::ErrorKind;
 use super::escape::{self, BadCharacter};
 use super::program::{Field, Form, Op, PAD, Program, Span, Table};
 use super::scope::Scope;
+use super::state::Phase;
+use super::watch::Watch;
 
 /// Rows of a table formatted into reserved space at once.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 /// Texts up to this length are copied as so many bytes.
 const SHORT: usize = 32;
 
 /// Where to go when a type's instructions, or an occurrence, are done.
 #[derive(Clone, Copy, Debug)]
-enum Frame {
+pub(super) enum Frame {
     /// Back to the instruction after the call.
     Return(u32),
     /// So many occurrences are left, this one included.
@@ -30,18 +31,18 @@ enum Frame {
 
 pub(super) struct Machine<'r, 'o, P> {
     plan: &'r Plan,
-    program: &'r Program,
-    slots: &'r [u64],
+    pub(super) program: &'r Program,
+    pub(super) slots: &'r [u64],
     heap: &'r [u8],
     /// The next slot.
     pub(super) at: usize,
-    out: &'o mut Vec<u8>,
+    pub(super) out: &'o mut Vec<u8>,
     /// Where in `out` the message starts.
-    start: usize,
-    places: P,
-    scope: Scope<'r>,
-    stack: Vec<Frame>,
-    depth: usize,
+    pub(super) start: usize,
+    pub(super) places: P,
+    pub(super) scope: Scope<'r>,
+    pub(super) stack: Vec<Frame>,
+    pub(super) depth: usize,
     max_depth: usize,
 }
 
@@ -51,9 +52,9 @@ impl From<BadCharacter> for ErrorKind {
     }
 }
 
-type Result<T> = std::result::Result<T, ErrorKind>;
+pub(super) type Result<T> = std::result::Result<T, ErrorKind>;
 
-impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
+impl<'r, 'o, P: Watch> Machine<'r, 'o, P> {
     pub(super) fn new(
         record: &'r Record,
         program: &'r Program,
@@ -81,6 +82,14 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
 
     /// Writes the root element with all its slots.
     pub(super) fn element(&mut self, root: ElementId) -> Result<()> {
+        if let Some(pc) = self.start(root)? {
+            self.run(pc)?;
+        }
+        self.end(root)
+    }
+
+    /// Writes the start of the root element, as far as its type's instructions do not. It is `None` if they are not to be run.
+    pub(super) fn start(&mut self, root: ElementId) -> Result<Option<u32>> {
         let element = self
             .plan
             .elements
@@ -100,10 +109,16 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
         if nil {
             self.nil(root)?;
             self.out.extend_from_slice(b">");
+            Ok(None)
         } else {
-            self.run(ty)?;
+            self.entry(ty).map(Some)
         }
-        self.out.extend_from_slice(&element.close_tag);
+    }
+
+    /// Writes the end tag of the root element.
+    pub(super) fn end(&mut self, root: ElementId) -> Result<()> {
+        self.out
+            .extend_from_slice(&self.plan.element(root).close_tag);
         if self.at == self.slots.len() {
             Ok(())
         } else {
@@ -111,11 +126,16 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
         }
     }
 
-    /// Runs the instructions of a type until it returns.
-    fn run(&mut self, ty: TypeId) -> Result<()> {
+    /// Runs the instructions from `pc` until the root's type returns, or where the sink has it stop: before that instruction.
+    pub(super) fn run(&mut self, mut pc: u32) -> Result<Option<Phase>> {
         let program = self.program;
-        let mut pc = self.entry(ty)?;
         loop {
+            if P::STOPS && self.is_to_stop(pc) {
+                return Ok(Some(Phase::Before { pc }));
+            }
+            if P::LISTENS {
+                self.places.instruction(pc);
+            }
             let op = &program.ops[pc as usize];
             pc += 1;
             match *op {
@@ -174,7 +194,12 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
                 },
                 Op::Repeat { done } => match self.next()? {
                     0 => pc = done,
-                    count => self.stack.push(Frame::Repeat(count)),
+                    count => {
+                        if P::STOPS {
+                            self.places.begin_loop(self.at - 1);
+                        }
+                        self.stack.push(Frame::Repeat(count));
+                    }
                 },
                 Op::Again { before, body } => {
                     self.literal(before);
@@ -183,7 +208,12 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
                             *left -= 1;
                             pc = body;
                         }
-                        _ => drop(self.stack.pop()),
+                        _ => {
+                            if P::STOPS {
+                                self.places.end_loop();
+                            }
+                            self.stack.pop();
+                        }
                     }
                 }
                 Op::Choice { targets, count } => {
@@ -192,6 +222,13 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
                         return Err(ErrorKind::Misfit);
                     }
                     pc = program.targets[targets as usize + branch as usize];
+                }
+                Op::Rows(table) if P::STOPS => {
+                    let pc = pc - 1;
+                    let table = &program.tables[table as usize];
+                    if let Some(rows) = self.rows_in_pieces(pc, table, None)? {
+                        return Ok(Some(Phase::Rows { pc, rows }));
+                    }
                 }
                 Op::Rows(table) => self.rows(&program.tables[table as usize])?,
                 Op::Jump(to) => pc = to,
@@ -204,7 +241,7 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
                         self.depth -= 1;
                         pc = to;
                     }
-                    _ => return Ok(()),
+                    _ => return Ok(None),
                 },
                 Op::Enter => self.scope.enter(),
                 Op::Leave => self.scope.leave(),
@@ -236,7 +273,7 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
     }
 
     #[inline]
-    fn next(&mut self) -> Result<u64> {
+    pub(super) fn next(&mut self) -> Result<u64> {
         let slot = *self.slots.get(self.at).ok_or(ErrorKind::Misfit)?;
         self.at += 1;
         Ok(slot)
@@ -252,6 +289,11 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
 
     #[inline]
     fn literal(&mut self, span: Span) {
+        if P::STUFFS
+            && let Some(pad) = self.places.take_pad_behind()
+        {
+            return self.padded_literal(span, pad);
+        }
         match self.program.padded(span) {
             Some((bytes, length)) => {
                 // A copy of fixed size and a new length cost less than a copy of varying size.
@@ -360,7 +402,7 @@ impl<'r, 'o, P: index::Sink> Machine<'r, 'o, P> {
 }
 
 /// Fields: scalars with their tags.
-impl<P: index::Sink> Machine<'_, '_, P> {
+impl<P: Watch> Machine<'_, '_, P> {
     #[inline]
     fn optional_field(&mut self, field: &Field) -> Result<()> {
         self.literal(field.before);
@@ -389,6 +431,9 @@ impl<P: index::Sink> Machine<'_, '_, P> {
         write: impl FnOnce(&mut [u8; SHORT]) -> usize,
         after: Span,
     ) -> bool {
+        if P::STUFFS {
+            return false;
+        }
         let (Some((before, skip)), Some((after, rest))) =
             (self.program.padded(before), self.program.padded(after))
         else {
@@ -472,7 +517,7 @@ impl<P: index::Sink> Machine<'_, '_, P> {
 }
 
 /// Values.
-impl<'r, P: index::Sink> Machine<'r, '_, P> {
+impl<'r, P: Watch> Machine<'r, '_, P> {
     fn leaf(&mut self, form: Form) -> Result<()> {
         if let Form::List(item) = form {
             return self.list(item, false);
@@ -510,6 +555,9 @@ impl<'r, P: index::Sink> Machine<'r, '_, P> {
                 (begin - self.start) as u64,
                 self.out.len() - begin,
             );
+            if P::STUFFS {
+                self.pad();
+            }
         }
         Ok(())
     }
@@ -528,7 +576,7 @@ impl<'r, P: index::Sink> Machine<'r, '_, P> {
         }
         if P::LISTENS {
             // The list as a whole.
-            self.places.place(
+            self.places.list(
                 count_slot,
                 (begin - self.start) as u64,
                 self.out.len() - begin,
@@ -652,7 +700,7 @@ fn expanded(name: &str) -> Result<(&str, &str)> {
 
 /// Writes a number of at most 24 bytes and returns its length.
 #[inline(always)]
-fn number(form: Form, slot: u64, out: &mut [u8; 32]) -> usize {
+pub(super) fn number(form: Form, slot: u64, out: &mut [u8; 32]) -> usize {
     match form {
         Form::Double => double::format(f64::from_bits(slot), out),
         Form::Float => float::format(f32::from_bits(slot as u32), out),
@@ -667,7 +715,7 @@ fn number(form: Form, slot: u64, out: &mut [u8; 32]) -> usize {
 }
 
 /// Tables.
-impl<P: index::Sink> Machine<'_, '_, P> {
+impl<P: Watch> Machine<'_, '_, P> {
     fn rows(&mut self, table: &Table) -> Result<()> {
         let count = usize::try_from(self.next()?).map_err(|_| ErrorKind::Misfit)?;
         let slots = count
@@ -737,7 +785,7 @@ impl<P: index::Sink> Machine<'_, '_, P> {
 
 /// Copies a literal to `window[at..]`, with a fixed size if it is short, and returns its length.
 #[inline(always)]
-fn copy(program: &Program, span: Span, window: &mut [u8], at: usize) -> usize {
+pub(super) fn copy(program: &Program, span: Span, window: &mut [u8], at: usize) -> usize {
     match program.padded(span) {
         Some((bytes, length)) => {
             window[at..at + PAD].copy_from_slice(bytes);

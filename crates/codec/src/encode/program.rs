@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 
 use bsoap_xml::{NameId, NamespaceId};
 
+use super::leaf::{Holder, LeafForm, LeafRef};
 use crate::plan::{
     Content, Element, ElementId, LeafId, LeafKind, ParticleId, Plan, Role, Term, Type, TypeId,
 };
@@ -23,6 +24,7 @@ use crate::plan::{
 /// `xsi:nil` and `xsi:type` are in it.
 pub(crate) const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
+const NO_FORM: u32 = u32::MAX;
 /// Literals of up to this length are copied as so many bytes, whatever their length.
 pub(crate) const PAD: usize = 32;
 
@@ -30,6 +32,8 @@ pub(crate) const PAD: usize = 32;
 const INLINE_CHILDREN: usize = 16;
 /// ... and lie at most so deep in one another.
 const INLINE_DEPTH: usize = 3;
+/// Behind every so many children one may stop: the literal ends there.
+const WIDE: usize = 32;
 /// The most numbers in a row of a [`Table`].
 const MAX_CELLS: usize = 64;
 
@@ -44,6 +48,10 @@ pub(crate) struct Program {
     pub(crate) tables: Vec<Table>,
     /// The entry point of each type.
     pub(crate) types: Vec<u32>,
+    /// How the values are written that instructions and tables refer to.
+    forms: Vec<LeafForm>,
+    /// The form of the value that an instruction writes, by instruction; [`NO_FORM`] if it writes none.
+    form_of: Vec<u32>,
     /// ` xmlns:prefix="uri"` of each namespace of the vocabulary; the last one is that of [`XSI`].
     pub(crate) declarations: Vec<Box<[u8]>>,
     /// The types that elements of SOAP itself have.
@@ -97,7 +105,7 @@ impl Form {
     }
 
     /// Whether it is at most 24 bytes and needs nothing but its slot.
-    fn is_number(self) -> bool {
+    pub(super) fn is_number(self) -> bool {
         matches!(
             self,
             Self::Boolean | Self::Signed | Self::Unsigned | Self::Float | Self::Double
@@ -211,6 +219,8 @@ pub(crate) struct Table {
     pub(crate) last: Span,
     /// The numbers of a row; what stands before the first is `first` or `between`.
     pub(crate) cells: Vec<(Span, Form)>,
+    /// The form of the first number of a row; those of the others follow.
+    pub(super) leaf: LeafRef,
     /// Bytes a row can take, copies of fixed size included.
     pub(crate) room: usize,
 }
@@ -225,6 +235,8 @@ impl Program {
                 targets: Vec::new(),
                 tables: Vec::new(),
                 types: Vec::with_capacity(plan.type_count()),
+                forms: Vec::new(),
+                form_of: Vec::new(),
                 declarations: Vec::new(),
                 soap_types: soap_types(plan),
                 is_scope: vec![false; plan.element_count()],
@@ -234,16 +246,49 @@ impl Program {
                 xsi_prefix: String::new(),
             },
             pending: 0,
+            close: 0,
+            is_in_mixed: false,
         };
         compiler.namespaces();
         for index in 0..plan.type_count() as u32 {
             let entry = compiler.label();
             compiler.program.types.push(entry);
+            compiler.close = 0;
             compiler.type_body(TypeId(index), 0);
             compiler.op(Op::Return);
         }
         compiler.program.literals.extend([0; PAD]);
         compiler.program
+    }
+
+    /// How the value of an instruction is written.
+    #[inline]
+    pub(super) fn leaf_of(&self, pc: u32) -> Option<LeafRef> {
+        let leaf = self.form_of.get(pc as usize).copied().unwrap_or(NO_FORM);
+        (leaf != NO_FORM).then_some(LeafRef(leaf))
+    }
+
+    /// Whether the end tag of a value follows the instruction, in the next one.
+    pub(super) fn is_open_behind(&self, pc: u32) -> bool {
+        let op = self.ops.get(pc as usize);
+        matches!(
+            op,
+            Some(Op::Text(_) | Op::Signed(_) | Op::Double(_) | Op::Leaf { .. })
+        )
+    }
+
+    /// A leaf form by number.
+    #[inline]
+    pub(super) fn form(&self, leaf: LeafRef) -> Option<&LeafForm> {
+        self.forms.get(leaf.0 as usize)
+    }
+
+    /// The two stretches of a literal before and behind `at`.
+    #[inline]
+    pub(super) fn split(span: Span, at: usize) -> (Span, Span) {
+        let at = span.length.min(at as u32);
+        let (start, length) = (span.start + at, span.length - at);
+        (Span { length: at, ..span }, Span { start, length })
     }
 
     /// The bytes of a literal.
@@ -299,6 +344,10 @@ struct Compiler<'p> {
     program: Program,
     /// Where the literal that is being collected starts.
     pending: usize,
+    /// Bytes of the end tag of the element whose type is being copied; 0 if the type is compiled for all that have it.
+    close: usize,
+    /// Whether the element being compiled stands among text.
+    is_in_mixed: bool,
 }
 
 impl Compiler<'_> {
@@ -358,8 +407,18 @@ impl Compiler<'_> {
         self.program.ops.len() - 1
     }
 
+    /// The instruction added last writes a value of this form.
+    fn writes(&mut self, form: LeafForm) {
+        self.program
+            .form_of
+            .resize(self.program.ops.len() - 1, NO_FORM);
+        self.program.form_of.push(self.program.forms.len() as u32);
+        self.program.forms.push(form);
+    }
+
     /// A value with the markup before it.
-    fn leaf(&mut self, form: Form) {
+    fn leaf(&mut self, leaf: LeafId) {
+        let form = Form::of(self.plan.leaf(leaf).kind);
         let before = self.take();
         self.program.ops.push(match form {
             Form::Text => Op::Text(before),
@@ -367,11 +426,23 @@ impl Compiler<'_> {
             Form::Double => Op::Double(before),
             form => Op::Leaf { before, form },
         });
+        let holder = Holder::Element { close: self.close };
+        self.writes(LeafForm::new(self.plan, leaf, holder, !self.is_in_mixed));
     }
 
     fn again(&mut self, body: u32) {
         let before = self.take();
         self.program.ops.push(Op::Again { before, body });
+    }
+
+    /// The instruction added last is a field.
+    fn writes_field(&mut self, element: &Element) {
+        if let Content::Simple(leaf) = self.plan.ty(element.ty).content {
+            let holder = Holder::Element {
+                close: element.close_tag.len(),
+            };
+            self.writes(LeafForm::new(self.plan, leaf, holder, !self.is_in_mixed));
+        }
     }
 
     /// The form of an element that can be written by one instruction.
@@ -418,6 +489,7 @@ impl Compiler<'_> {
     /// Attributes, `>`, content.
     fn type_body(&mut self, id: TypeId, depth: usize) {
         let ty = self.plan.ty(id);
+        let close = std::mem::take(&mut self.close);
         for attribute in ty.attribute_ids() {
             let attribute = self.plan.attribute(attribute);
             let form = Form::of(self.plan.leaf(attribute.leaf).kind);
@@ -429,6 +501,12 @@ impl Compiler<'_> {
             } else {
                 Op::OptionalAttribute { open, form }
             });
+            self.writes(LeafForm::new(
+                self.plan,
+                attribute.leaf,
+                Holder::Attribute,
+                false,
+            ));
         }
         if ty.any_attribute.is_some() {
             self.op(Op::AnyAttribute);
@@ -441,25 +519,33 @@ impl Compiler<'_> {
                     self.op(Op::DeclareNames(form));
                 }
                 self.text(b">");
-                self.leaf(form);
+                self.close = close;
+                self.leaf(*leaf);
             }
             Content::Particle(particle) => {
                 self.text(b">");
-                self.particle(*particle, self.program.soap_types[id.index()], depth);
+                let soap = self.program.soap_types[id.index()];
+                let outside = std::mem::replace(&mut self.is_in_mixed, false);
+                self.particle(*particle, soap, depth);
+                self.is_in_mixed = outside;
             }
             Content::Mixed { elements, .. } => {
                 self.text(b">");
-                self.mixed(
-                    self.plan.group(elements),
-                    self.program.soap_types[id.index()],
-                    depth,
-                );
+                let soap = self.program.soap_types[id.index()];
+                let outside = std::mem::replace(&mut self.is_in_mixed, true);
+                self.mixed(self.plan.group(elements), soap, depth);
+                self.is_in_mixed = outside;
             }
             Content::Any => {
                 self.text(b">");
-                self.op(Op::Fragment);
+                self.fragment();
             }
         }
+    }
+
+    fn fragment(&mut self) {
+        self.op(Op::Fragment);
+        self.writes(LeafForm::xml());
     }
 
     fn has_names(&self, form: Form) -> bool {
@@ -505,6 +591,7 @@ impl Compiler<'_> {
                 if !declares && let Some(form) = self.field(declared) {
                     let field = self.tags(declared, form, b">");
                     self.program.ops.push(Op::OptionalField(field));
+                    self.writes_field(declared);
                     return;
                 }
                 declared.is_scalar
@@ -525,12 +612,13 @@ impl Compiler<'_> {
     fn occurrence(&mut self, id: ParticleId, soap: bool, depth: usize) {
         match &self.plan.particle(id).term {
             Term::Element(element) => self.element(*element, soap, depth),
-            Term::Any(_) => {
-                self.op(Op::Fragment);
-            }
+            Term::Any(_) => self.fragment(),
             Term::Sequence(children) => {
-                for &child in self.plan.group(children) {
+                for (index, &child) in self.plan.group(children).iter().enumerate() {
                     self.particle(child, soap, depth);
+                    if index % WIDE == WIDE - 1 {
+                        self.flush();
+                    }
                 }
             }
             Term::Choice(children) => {
@@ -594,6 +682,9 @@ impl Compiler<'_> {
         if let Some(zero) = zero {
             self.program.targets[targets] = self.label();
             self.op(zero);
+            if let Op::Text(_) = zero {
+                self.writes(LeafForm::mixed_text());
+            }
             ends.push(self.op(Op::Jump(0)));
         }
         for (index, &child) in children.iter().enumerate() {
@@ -625,6 +716,7 @@ impl Compiler<'_> {
         if declares {
             self.op(Op::Declare(id));
         }
+        self.close = element.close_tag.len();
         self.value(element, depth);
         self.text(&element.close_tag);
         if scoped {
@@ -637,6 +729,7 @@ impl Compiler<'_> {
         if depth < INLINE_DEPTH && self.is_short(self.plan.ty(element.ty)) {
             self.type_body(element.ty, depth + 1);
         } else {
+            self.close = 0;
             self.op(Op::Call(element.ty));
         }
     }
@@ -682,6 +775,7 @@ impl Compiler<'_> {
                 element: id,
                 optional,
             });
+            self.writes_field(element);
             return;
         }
         let scoped = declares || !ty.alternatives.is_empty() || self.needs_scope(ty);
@@ -711,7 +805,8 @@ impl Compiler<'_> {
     fn table(&mut self, id: ElementId) -> Option<u32> {
         let mut pieces = Vec::new();
         let mut text = Vec::new();
-        row(self.plan, id, &mut text, &mut pieces, 0)?;
+        let mut leaves = Vec::new();
+        row(self.plan, id, &mut text, &mut pieces, &mut leaves, 0)?;
         let (head, _) = pieces.first()?;
         if pieces.len() > MAX_CELLS || self.plan.element(id).stride != Some(pieces.len() as u32) {
             return None;
@@ -750,8 +845,10 @@ impl Compiler<'_> {
             between,
             last,
             cells,
+            leaf: LeafRef(self.program.forms.len() as u32),
             room,
         });
+        self.program.forms.extend(leaves);
         Some(self.program.tables.len() as u32 - 1)
     }
 }
@@ -762,6 +859,7 @@ fn row(
     id: ElementId,
     text: &mut Vec<u8>,
     cells: &mut Vec<(Vec<u8>, Form)>,
+    leaves: &mut Vec<LeafForm>,
     depth: usize,
 ) -> Option<()> {
     let element = plan.element(id);
@@ -783,6 +881,10 @@ fn row(
                 return None;
             }
             cells.push((std::mem::take(text), form));
+            let holder = Holder::Element {
+                close: element.close_tag.len(),
+            };
+            leaves.push(LeafForm::new(plan, *leaf, holder, true));
         }
         Content::Particle(particle) => {
             let particle = plan.particle(*particle);
@@ -800,7 +902,7 @@ fn row(
                 if !child.is_required_once() {
                     return None;
                 }
-                row(plan, element, text, cells, depth + 1)?;
+                row(plan, element, text, cells, leaves, depth + 1)?;
             }
         }
         _ => return None,

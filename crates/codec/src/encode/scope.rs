@@ -6,16 +6,23 @@ use crate::plan::Plan;
 
 use super::program::{Program, XSI, declare};
 
-/// The declarations in scope.
+/// The declarations in scope, and the Plan they are made for.
 #[derive(Debug)]
 pub(super) struct Scope<'p> {
     plan: &'p Plan,
     program: &'p Program,
+    declared: Declared,
+}
+
+/// The declarations in scope.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Declared {
     bindings: Vec<Binding>,
+    /// How many there were where the elements begin that are open and may declare some.
     marks: Vec<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Binding {
     /// A namespace of the vocabulary, under the Plan's prefix.
     Known(NamespaceId),
@@ -27,36 +34,63 @@ enum Binding {
     },
 }
 
+impl Declared {
+    /// Bytes held on the heap.
+    pub(super) fn memory(&self) -> usize {
+        let texts = self.bindings.iter().map(|binding| match binding {
+            Binding::Known(_) => 0,
+            Binding::Other { prefix, uri, .. } => prefix.capacity() + uri.capacity(),
+        });
+        self.bindings.capacity() * size_of::<Binding>()
+            + self.marks.capacity() * size_of::<usize>()
+            + texts.sum::<usize>()
+    }
+}
+
 impl<'p> Scope<'p> {
     pub(super) fn new(plan: &'p Plan, program: &'p Program) -> Self {
         Self {
             plan,
             program,
-            bindings: Vec::new(),
-            marks: Vec::new(),
+            declared: Declared::default(),
         }
+    }
+
+    pub(super) fn declared(&self) -> &Declared {
+        &self.declared
+    }
+
+    pub(super) fn restore(&mut self, declared: Declared) {
+        self.declared = declared;
+    }
+
+    pub(super) fn into_declared(self) -> Declared {
+        self.declared
     }
 
     /// A start tag begins that may declare namespaces.
     #[inline]
     pub(super) fn enter(&mut self) {
-        self.marks.push(self.bindings.len());
+        self.declared.marks.push(self.declared.bindings.len());
     }
 
     /// Its element has ended.
     #[inline]
     pub(super) fn leave(&mut self) {
-        self.bindings.truncate(self.marks.pop().unwrap_or(0));
+        self.declared
+            .bindings
+            .truncate(self.declared.marks.pop().unwrap_or(0));
     }
 
     /// Declares a namespace of the vocabulary in the start tag being written, if it is not in scope.
     pub(super) fn declare(&mut self, id: NamespaceId, out: &mut Vec<u8>) {
         if !self
+            .declared
             .bindings
             .iter()
             .any(|binding| matches!(binding, Binding::Known(known) if *known == id))
         {
-            self.bindings.push(Binding::Known(id));
+            self.declared.bindings.push(Binding::Known(id));
             out.extend_from_slice(&self.program.declarations[id.0 as usize]);
         }
     }
@@ -71,6 +105,7 @@ impl<'p> Scope<'p> {
         }
         // Numbers rise from binding to binding, so none that is taken here is met again.
         let last = self
+            .declared
             .bindings
             .iter()
             .rev()
@@ -86,7 +121,7 @@ impl<'p> Scope<'p> {
             .find(|(_, prefix)| is_free(prefix))
             .expect("there are more numbers than prefixes");
         declare(&prefix, uri, out);
-        self.bindings.push(Binding::Other {
+        self.declared.bindings.push(Binding::Other {
             number,
             prefix,
             uri: uri.to_owned(),
@@ -103,6 +138,7 @@ impl<'p> Scope<'p> {
         }
         if let Some(id) = self.known(uri) {
             let bound = self
+                .declared
                 .bindings
                 .iter()
                 .any(|binding| matches!(binding, Binding::Known(known) if *known == id));
@@ -113,12 +149,15 @@ impl<'p> Scope<'p> {
             };
             return bound.then_some(prefix);
         }
-        self.bindings.iter().find_map(|binding| match binding {
-            Binding::Other {
-                prefix, uri: known, ..
-            } if known == uri => Some(prefix.as_str()),
-            _ => None,
-        })
+        self.declared
+            .bindings
+            .iter()
+            .find_map(|binding| match binding {
+                Binding::Other {
+                    prefix, uri: known, ..
+                } if known == uri => Some(prefix.as_str()),
+                _ => None,
+            })
     }
 
     fn known(&self, uri: &str) -> Option<NamespaceId> {

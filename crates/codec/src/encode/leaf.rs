@@ -1,0 +1,236 @@
+//! How single values are written: what a patch needs to know of the place it patches.
+
+use bsoap_datatypes::{Datatype, Variety, binary};
+
+use crate::plan::{LeafId, LeafKind, Plan};
+use crate::record::heap_range;
+
+use super::error::ErrorKind;
+use super::escape;
+use super::machine::number;
+use super::places::PadPlace;
+use super::program::Form;
+
+/// A [`LeafForm`] of a Plan, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LeafRef(pub u32);
+
+/// What a value stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The content of an element.
+    Element {
+        /// Bytes of its end tag; 0 if it differs from element to element.
+        close: usize,
+    },
+    /// The quotes of an attribute.
+    Attribute,
+    /// A list, which stands in an element ...
+    List,
+    /// ... or in an attribute.
+    AttributeList,
+    /// Itself: XML kept as it is.
+    Xml,
+}
+
+/// How the values of one place in a Plan are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeafForm {
+    form: Form,
+    holder: Holder,
+    leaf: Option<LeafId>,
+    widest: Option<usize>,
+    collapses: bool,
+    /// Whether what contains the element has elements only.
+    element_only: bool,
+}
+
+impl LeafForm {
+    /// Of values of a leaf (or of the items of a list).
+    pub(super) fn new(plan: &Plan, leaf: LeafId, holder: Holder, element_only: bool) -> Self {
+        let kind = plan.leaf(leaf).kind;
+        if let LeafKind::List(item) = kind {
+            let holder = match holder {
+                Holder::Attribute => Holder::AttributeList,
+                _ => Holder::List,
+            };
+            return Self {
+                holder,
+                ..Self::of_atom(plan, item)
+            };
+        }
+        Self {
+            holder,
+            element_only,
+            ..Self::of_atom(plan, leaf)
+        }
+    }
+
+    fn of_atom(plan: &Plan, leaf: LeafId) -> Self {
+        let kind = plan.leaf(leaf).kind;
+        let simple = &plan.leaf(leaf).simple;
+        let datatype = match simple.variety() {
+            Variety::Union(_) => None,
+            _ => simple.datatype(),
+        };
+        let collapses = match kind {
+            LeafKind::Text => datatype.is_some_and(|datatype| {
+                // Of strings no reader is sure to drop any white space.
+                !datatype.is_derived_from(Datatype::String)
+                    && !matches!(datatype, Datatype::AnyUri | Datatype::AnySimpleType)
+            }),
+            LeafKind::Name | LeafKind::List(_) => false,
+            _ => true,
+        };
+        Self {
+            form: Form::of(kind),
+            holder: Holder::Xml,
+            leaf: Some(leaf),
+            widest: widest(kind, datatype),
+            collapses,
+            element_only: false,
+        }
+    }
+
+    /// Of text among the elements of mixed content.
+    pub(super) fn mixed_text() -> Self {
+        Self {
+            form: Form::Text,
+            holder: Holder::Element { close: 0 },
+            ..Self::xml()
+        }
+    }
+
+    /// Of XML kept as it is.
+    pub(super) fn xml() -> Self {
+        Self {
+            form: Form::Text,
+            holder: Holder::Xml,
+            leaf: None,
+            widest: None,
+            collapses: false,
+            element_only: false,
+        }
+    }
+
+    /// What the value stands in.
+    pub fn holder(&self) -> Holder {
+        self.holder
+    }
+
+    /// The leaf of the Plan whose values these are; none of text in mixed content and XML kept as it is.
+    pub fn leaf(&self) -> Option<LeafId> {
+        self.leaf
+    }
+
+    /// The longest lexical form, if there is one.
+    pub fn widest(&self) -> Option<usize> {
+        self.widest
+    }
+
+    /// Whether the value is a number or a boolean: in its slot, and at most 24 bytes as text.
+    pub fn is_number(&self) -> bool {
+        self.form.is_number()
+    }
+
+    /// Whether the value is in the heap.
+    pub fn is_in_heap(&self) -> bool {
+        !self.is_number()
+    }
+
+    /// Whether white space may stand at this place without meaning anything.
+    #[inline]
+    pub fn may_pad(&self, place: PadPlace) -> bool {
+        match (place, self.holder) {
+            (PadPlace::Inside, Holder::Element { .. }) => self.collapses,
+            (PadPlace::AfterTag, Holder::Element { close }) => {
+                close > 0 && self.element_only && self.collapses
+            }
+            _ => false,
+        }
+    }
+
+    /// Bytes of the end tag, if the value stands in an element of its own and its end tag is always the same.
+    #[inline]
+    pub(super) fn close(&self) -> usize {
+        match self.holder {
+            Holder::Element { close } => close,
+            _ => 0,
+        }
+    }
+
+    /// Writes a number into a window and returns its length (at most 24; what is behind it in the window means nothing).
+    /// Of a value that is no number the length is 0.
+    #[inline(always)]
+    pub fn write_number(&self, slot: u64, window: &mut [u8; 32]) -> usize {
+        if self.form.is_number() {
+            number(self.form, slot, window)
+        } else {
+            0
+        }
+    }
+
+    /// Appends the lexical form of a value, as it stands in its place, and returns its length.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Character`] for what XML cannot carry; [`ErrorKind::Misfit`] if the slot does not point into the heap, or
+    /// is that of a QName. What was written by then is taken back.
+    pub fn write(&self, slot: u64, heap: &[u8], out: &mut Vec<u8>) -> Result<usize, ErrorKind> {
+        let begin = out.len();
+        if self.form.is_number() {
+            let mut window = [0; 32];
+            let length = number(self.form, slot, &mut window);
+            out.extend_from_slice(&window);
+            out.truncate(begin + length);
+            return Ok(length);
+        }
+        let (start, length) = heap_range(slot);
+        let octets = heap.get(start..start + length).ok_or(ErrorKind::Misfit)?;
+        let written = match (self.form, self.holder) {
+            (Form::Text, Holder::Xml) => {
+                out.extend_from_slice(octets);
+                Ok(())
+            }
+            (Form::Text, Holder::Attribute | Holder::AttributeList) => escape::value(octets, out),
+            (Form::Text, _) => escape::text(octets, out),
+            (Form::Base64, _) => {
+                binary::write_base64(octets, out);
+                Ok(())
+            }
+            (Form::Hex, _) => {
+                binary::write_hex(octets, out);
+                Ok(())
+            }
+            _ => return Err(ErrorKind::Misfit),
+        };
+        match written {
+            Ok(()) => Ok(out.len() - begin),
+            Err(bad) => {
+                out.truncate(begin);
+                Err(bad.into())
+            }
+        }
+    }
+}
+
+/// The longest lexical form of a value, if there is one.
+fn widest(kind: LeafKind, datatype: Option<Datatype>) -> Option<usize> {
+    let digits = |number: i128| number.to_string().len();
+    match kind {
+        LeafKind::Boolean => Some("false".len()),
+        LeafKind::Signed { min, max } => Some(digits(min.into()).max(digits(max.into()))),
+        LeafKind::Unsigned { max } => Some(digits(max.into())),
+        LeafKind::Double => Some(bsoap_datatypes::double::WIDTH),
+        LeafKind::Float => Some(bsoap_datatypes::float::WIDTH),
+        LeafKind::Text => datatype?.width().bytes(),
+        _ => None,
+    }
+}
+
+impl Plan {
+    /// How the values at a place that an encoder told are written.
+    #[inline]
+    pub fn leaf_form(&self, leaf: LeafRef) -> Option<&LeafForm> {
+        self.program().form(leaf)
+    }
+}

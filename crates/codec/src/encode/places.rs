@@ -1,0 +1,133 @@
+//! Who is told where values stand, and who says how much room they get.
+
+use super::leaf::{LeafForm, LeafRef};
+
+/// Who is told where the values of a piece stand, in the order of the text. `()` is told nothing, at no cost.
+///
+/// Markers, counts, QNames (their prefix depends on where they stand) and the attributes a wildcard admitted have no place.
+pub trait Places {
+    /// Whether anyone listens.
+    const LISTENS: bool = true;
+
+    /// The lexical form of `slot` stands at `offset` of the piece. From there, `width` bytes are its own: the lexical
+    /// form and its pad, which stands right behind it, or behind the end tag, as the [`Stuffing`] has it.
+    fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef);
+
+    /// The numbers of some rows of a table stand here.
+    #[inline]
+    fn rows(&mut self, rows: Rows<'_>) {
+        for (index, place) in rows.places.iter().enumerate() {
+            self.value(
+                rows.slot + index,
+                rows.offset + place.offset as usize,
+                usize::from(place.length),
+                usize::from(place.width),
+                rows.leaf_of(index),
+            );
+        }
+    }
+}
+
+impl Places for () {
+    const LISTENS: bool = false;
+
+    fn value(&mut self, _: usize, _: usize, _: usize, _: usize, _: LeafRef) {}
+}
+
+impl<P: Places> Places for &mut P {
+    const LISTENS: bool = P::LISTENS;
+
+    #[inline]
+    fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef) {
+        P::value(self, slot, offset, length, width, leaf);
+    }
+
+    #[inline]
+    fn rows(&mut self, rows: Rows<'_>) {
+        P::rows(self, rows);
+    }
+}
+
+/// Some rows of a table: all their numbers, row by row. Rows that follow come in another call.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Rows<'a> {
+    /// The slot of the first number.
+    pub slot: usize,
+    /// How the first number of a row is written; those after it have the numbers that follow.
+    pub leaf: LeafRef,
+    /// Numbers in a row.
+    pub cells: usize,
+    /// Where the first number stands in the piece.
+    pub offset: usize,
+    /// Where each number stands, counted from the first.
+    pub places: &'a [CellPlace],
+}
+
+impl Rows<'_> {
+    /// How the number at `index` of `places` is written.
+    #[inline]
+    pub fn leaf_of(&self, index: usize) -> LeafRef {
+        LeafRef(self.leaf.0 + (index % self.cells) as u32)
+    }
+}
+
+/// Where a number in a row stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CellPlace {
+    /// Its first byte, counted from the first number of these rows.
+    pub offset: u32,
+    /// The length of its lexical form.
+    pub length: u8,
+    /// The room it has.
+    pub width: u8,
+}
+
+/// How much room values get, and where what they do not need of it stands. `()` gives them what they take, at no cost.
+pub trait Stuffing {
+    /// Whether any value gets more than it takes.
+    const STUFFS: bool = true;
+
+    /// How many bytes a value of `length` gets; less than that is as much as that. Only values that [may be
+    /// padded](LeafForm::may_pad) at the place of this stuffing are asked for. In rows no number gets more than 32.
+    fn width(&self, leaf: &LeafForm, length: usize) -> usize;
+
+    /// Where the pad stands.
+    #[inline]
+    fn place(&self) -> PadPlace {
+        PadPlace::Inside
+    }
+}
+
+impl Stuffing for () {
+    const STUFFS: bool = false;
+
+    #[inline]
+    fn width(&self, _: &LeafForm, length: usize) -> usize {
+        length
+    }
+}
+
+impl<S: Stuffing> Stuffing for &S {
+    const STUFFS: bool = S::STUFFS;
+
+    #[inline]
+    fn width(&self, leaf: &LeafForm, length: usize) -> usize {
+        S::width(self, leaf, length)
+    }
+
+    #[inline]
+    fn place(&self) -> PadPlace {
+        S::place(self)
+    }
+}
+
+/// Where the white space stands that fills the room of a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PadPlace {
+    /// Behind the value, inside its element: `<x>1  </x>`. The type's white space is collapsed, so it means the same.
+    #[default]
+    Inside,
+    /// Behind the end tag: `<x>1</x>  `. What contains the element has elements only, so it means the same.
+    AfterTag,
+}

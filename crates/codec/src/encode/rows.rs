@@ -1,0 +1,294 @@
+//! Arrays of numbers and of flat structs of numbers, in pieces: as part of a message, or by themselves, row after row from
+//! wherever they come.
+
+use bsoap_datatypes::{double, integer};
+
+use crate::plan::Plan;
+
+use super::error::ErrorKind;
+use super::leaf::LeafRef;
+use super::machine::{BLOCK, Machine, Result, copy, number};
+use super::piece::PieceWatch;
+use super::places::{CellPlace, Places, Stuffing};
+use super::program::{self, Form, PAD, Program, Span};
+use super::state::{Loop, State};
+use super::watch::Watch;
+
+/// The most numbers told of at once.
+const CELLS: usize = 256;
+/// The most room a number in a row gets.
+const WIDEST: usize = 32;
+
+impl<P: Watch> Machine<'_, '_, P> {
+    /// Writes the rows of the table that the instruction at `pc` is, or those that are left. Returns what is done if it is
+    /// stopped between two rows.
+    pub(super) fn rows_in_pieces(
+        &mut self,
+        pc: u32,
+        table: &program::Table,
+        rows: Option<Loop>,
+    ) -> Result<Option<Loop>> {
+        let cells = table.cells.len();
+        let Loop { count, mut done } = match rows {
+            Some(rows) => rows,
+            None => {
+                self.next()?;
+                let count = self.at - 1;
+                Loop { count, done: 0 }
+            }
+        };
+        let all = *self.slots.get(count).ok_or(ErrorKind::Misfit)?;
+        let left = all
+            .checked_sub(done)
+            .and_then(|left| usize::try_from(left).ok());
+        let end = left
+            .and_then(|left| left.checked_mul(cells)?.checked_add(self.at))
+            .filter(|&end| end <= self.slots.len())
+            .ok_or(ErrorKind::Misfit)?;
+        while self.at < end {
+            let rows = self.rows_to_write(table, end);
+            let (slots, at) = (self.slots, self.at + rows * cells);
+            let slots = Slots {
+                slots: &slots[self.at..at],
+                first: self.at,
+                start: self.start,
+            };
+            write_rows(self.program, table, slots, self.out, &mut self.places);
+            self.at = at;
+            done += rows as u64;
+            let (length, slot) = self.places.limits();
+            if at < end && (self.out.len() >= length || at >= slot) && self.asks(pc, true) {
+                return Ok(Some(Loop { count, done }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How many rows to write before asking whether to stop.
+    fn rows_to_write(&self, table: &program::Table, end: usize) -> usize {
+        let cells = table.cells.len();
+        let (length, slot) = self.places.limits();
+        let fit = length.saturating_sub(self.out.len()) / room(table, P::STUFFS);
+        let mut rows = ((end - self.at) / cells).min(BLOCK).min(CELLS / cells);
+        if slot > self.at {
+            rows = rows.min((slot - self.at).div_ceil(cells));
+        }
+        rows.min(fit).max(1)
+    }
+}
+
+/// Bytes a row can take, copies of fixed size included.
+fn room(table: &program::Table, stuffs: bool) -> usize {
+    if stuffs {
+        table.room + table.cells.len() * 3 * PAD
+    } else {
+        table.room
+    }
+}
+
+/// Some rows to be written.
+#[derive(Clone, Copy)]
+struct Slots<'r> {
+    slots: &'r [u64],
+    /// The number of the first slot.
+    first: usize,
+    /// The length of the text that places are counted from.
+    start: usize,
+}
+
+/// Writes at most [`CELLS`] numbers with their tags.
+fn write_rows<P: Watch>(
+    program: &Program,
+    table: &program::Table,
+    slots: Slots<'_>,
+    out: &mut Vec<u8>,
+    sink: &mut P,
+) {
+    match table.cells.as_slice() {
+        [(_, Form::Double)] => format_rows(program, table, slots, out, sink, |slot, _, out| {
+            double::format(f64::from_bits(slot), out)
+        }),
+        [(_, Form::Signed)] => format_rows(program, table, slots, out, sink, |slot, _, out| {
+            integer::format_i64(slot as i64, out)
+        }),
+        _ => format_rows(program, table, slots, out, sink, |slot, form, out| {
+            number(form, slot, out)
+        }),
+    }
+}
+
+/// Formats rows with their tags straight into reserved space.
+#[inline(always)]
+fn format_rows<P: Watch>(
+    program: &Program,
+    table: &program::Table,
+    slots: Slots<'_>,
+    out: &mut Vec<u8>,
+    sink: &mut P,
+    format: impl Fn(u64, Form, &mut [u8; 32]) -> usize,
+) {
+    let per_row = table.cells.len();
+    let rows = slots.slots.len() / per_row;
+    let begin = out.len();
+    let ends = program.literal(table.first).len() + program.literal(table.last).len();
+    out.resize(begin + ends + 4 * PAD + rows * room(table, P::STUFFS), b' ');
+    let window = &mut out[begin..];
+    let mut places = [CellPlace::default(); CELLS];
+    let mut told = places.iter_mut();
+    let mut end = copy(program, table.first, window, 0);
+    let offset = end;
+    // Bytes of the end tag before the pad of the last number, and the pad.
+    let mut behind = (0, 0);
+    for (row, cells) in slots.slots.chunks_exact(per_row).enumerate() {
+        for (index, (&slot, &(before, form))) in cells.iter().zip(&table.cells).enumerate() {
+            if index > 0 {
+                end += copy_padded::<P>(program, before, window, end, &mut behind);
+            }
+            let Some(room) = window[end..].first_chunk_mut() else {
+                unreachable!("a row has its room")
+            };
+            let length = format(slot, form, room);
+            let mut width = length;
+            if P::STUFFS {
+                let leaf = LeafRef(table.leaf.0 + index as u32);
+                let close;
+                (width, close) = sink.room(leaf, length);
+                width = width.clamp(length, WIDEST);
+                if let Some(close) = close {
+                    behind = (close, width - length);
+                } else {
+                    window[end + length..][..PAD].fill(b' ');
+                }
+            }
+            if P::LISTENS
+                && let Some(place) = told.next()
+            {
+                *place = CellPlace {
+                    offset: (end - offset) as u32,
+                    length: length as u8,
+                    width: width as u8,
+                };
+            }
+            // A pad behind the end tag is written with what follows.
+            end += if P::STUFFS && behind.1 == 0 {
+                width
+            } else {
+                length
+            };
+        }
+        let after = if row + 1 < rows {
+            table.between
+        } else {
+            table.last
+        };
+        end += copy_padded::<P>(program, after, window, end, &mut behind);
+    }
+    out.truncate(begin + end);
+    if P::LISTENS {
+        let told = rows * per_row;
+        sink.rows(
+            table,
+            slots.first,
+            begin + offset - slots.start,
+            &places[..told.min(CELLS)],
+        );
+    }
+}
+
+/// Copies a literal to `window[at..]`, a pad behind the end tag it begins with, and returns the length of both.
+#[inline(always)]
+fn copy_padded<P: Watch>(
+    program: &Program,
+    span: Span,
+    window: &mut [u8],
+    at: usize,
+    behind: &mut (usize, usize),
+) -> usize {
+    if !P::STUFFS || behind.1 == 0 {
+        return copy(program, span, window, at);
+    }
+    let (close, pad) = std::mem::take(behind);
+    let (close, rest) = Program::split(span, close);
+    let length = copy(program, close, window, at);
+    window[at + length..][..PAD].fill(b' ');
+    length + pad + copy(program, rest, window, at + length + pad)
+}
+
+/// An array of numbers or flat structs of numbers, as it is written: for rows that are not in the Record.
+///
+/// ```text
+/// first  cell  before  cell  between  cell  before  cell  last
+/// <p><x> 1     </x><y> 2     </y></p><p><x> 3 </x><y> 4   </y></p>
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'p> {
+    program: &'p Program,
+    table: &'p program::Table,
+}
+
+impl State {
+    /// The table that is written next, or being written, if it is one.
+    pub fn table<'p>(&self, plan: &'p Plan) -> Option<Table<'p>> {
+        let (program, table) = self.table_of(plan)?;
+        Some(Table { program, table })
+    }
+}
+
+impl<'p> Table<'p> {
+    /// What stands before the first number of the first row.
+    pub fn first(&self) -> &'p [u8] {
+        self.program.literal(self.table.first)
+    }
+
+    /// What stands between the last number of a row and the first of the next: [`last`](Self::last) and
+    /// [`first`](Self::first).
+    pub fn between(&self) -> &'p [u8] {
+        self.program.literal(self.table.between)
+    }
+
+    /// What stands behind the last number of the last row.
+    pub fn last(&self) -> &'p [u8] {
+        self.program.literal(self.table.last)
+    }
+
+    /// Numbers in a row.
+    pub fn stride(&self) -> usize {
+        self.table.cells.len()
+    }
+
+    /// The numbers of a row: what stands before each (of the first, nothing but [`first`](Self::first) or
+    /// [`between`](Self::between)), and how it is written.
+    pub fn cells(&self) -> impl ExactSizeIterator<Item = (&'p [u8], LeafRef)> + use<'p> {
+        let Self { program, table } = *self;
+        let cells = table.cells.iter().enumerate();
+        cells.map(|(index, &(before, _))| {
+            let leaf = LeafRef(table.leaf.0 + index as u32);
+            (program.literal(before), leaf)
+        })
+    }
+
+    /// Appends rows with all their tags. `slots` are those of whole rows, counted from `first_slot`; what is left of a row at
+    /// the end is left out. Places are counted from what `out` holds before. Pads stand as in a [piece](super::PieceEncoder).
+    pub fn write<S: Stuffing, P: Places>(
+        &self,
+        first_slot: usize,
+        slots: &[u64],
+        out: &mut Vec<u8>,
+        stuffing: &S,
+        places: &mut P,
+    ) {
+        let stride = self.stride();
+        let start = out.len();
+        let mut sink = PieceWatch::new(self.program, stuffing, places);
+        for (block, slots) in slots.chunks(CELLS / stride * stride).enumerate() {
+            let slots = Slots {
+                slots: &slots[..slots.len() / stride * stride],
+                first: first_slot + block * (CELLS / stride * stride),
+                start,
+            };
+            if !slots.slots.is_empty() {
+                write_rows(self.program, self.table, slots, out, &mut sink);
+            }
+        }
+    }
+}
