@@ -9,6 +9,7 @@ use bsoap_http::{Address, HeaderMap, header};
 use bsoap_protocol::{Answer, Contents, IncomingReply, Reply, Request, SoapVersion, Target};
 use bsoap_schema::{Definitions, Operation, Port};
 
+use crate::offload::{convert, weight_of_record};
 use crate::scope::Scope;
 use crate::{Error, Meter, Wsdl};
 
@@ -77,7 +78,12 @@ impl Client {
     /// [`Error::Fault`] if the peer says no, others if nobody could say anything.
     pub async fn call(&self, operation: &str, arguments: &Value) -> Result<Value, Error> {
         let reply = self.exchange(self.request(operation, arguments)?).await?;
-        reply.into_value().map_err(Error::Fault)
+        let weight = match &reply {
+            Reply::Answer(answer) => weight_of_record(answer.record()),
+            _ => 0,
+        };
+        let value = convert(weight, || reply.into_value()).await;
+        value.map_err(Error::Fault)
     }
 
     /// Calls an operation with Rust values: types generated from the WSDL, or others that know their layout. They are
@@ -135,8 +141,13 @@ impl Client {
     /// # Errors
     /// If the request cannot be written, does not get there, or what comes back is no reply to it.
     pub async fn exchange(&self, request: Request) -> Result<Reply, Error> {
-        let meter = &self.inner.meter;
-        let (outgoing, awaiting) = meter.converting(|| request.write())?;
+        let meter = self.inner.meter.clone();
+        let write = {
+            let meter = meter.clone();
+            let weight = weight_of_record(request.record());
+            convert(weight, move || meter.converting(|| request.write()))
+        };
+        let (outgoing, awaiting) = write.await?;
         meter.sends(outgoing.body.len());
         let mut headers = HeaderMap::with_capacity(4);
         let pairs = [(header::CONTENT_TYPE, Some(outgoing.content_type))];
@@ -156,18 +167,17 @@ impl Client {
             .transport
             .post(&self.inner.address, headers, outgoing.body.into())
             .await?;
-        let incoming = IncomingReply {
-            status: fetched.status.as_u16(),
-            content_type: fetched.content_type(),
-            body: &fetched.body,
+        let (length, scope) = (fetched.body.len(), self.inner.scope.clone());
+        meter.receives(length);
+        let read = move || {
+            let incoming = IncomingReply {
+                status: fetched.status.as_u16(),
+                content_type: fetched.content_type(),
+                body: &fetched.body,
+            };
+            meter.converting(|| scope.reading(|decoder| awaiting.read(decoder, incoming)))
         };
-        meter.receives(fetched.body.len());
-        let read = || {
-            self.inner
-                .scope
-                .reading(|decoder| awaiting.read(decoder, incoming))
-        };
-        Ok(meter.converting(read)?)
+        Ok(convert(length, read).await?)
     }
 
     /// Sends the Record of a request Envelope; gives the Record of the response Envelope.

@@ -36,6 +36,7 @@ mod decoders;
 mod error;
 mod load;
 mod meter;
+mod offload;
 mod scope;
 mod service;
 pub mod typed;

@@ -1,29 +1,23 @@
 //! The service: operations of a WSDL, each with a handler.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bsoap_http::{Handler, Request, Response, Routes, Server, ServerOptions};
-use bsoap_protocol::{AwaitingAnswer, Contents, Endpoint, Fault, IncomingRequest, OutgoingReply};
+use bsoap_http::{Routes, Server, ServerOptions};
 use bsoap_schema::Definitions;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 
-use crate::decoders::Decoders;
-use crate::error::report;
-use crate::scope::Scope;
-use crate::{Budget, Error, Meter, Wsdl};
+use crate::{Error, Meter, Wsdl};
 
 mod builder;
 mod handler;
+mod path;
 mod site;
 
 pub use builder::ServiceBuilder;
 pub use handler::{IntoReply, Message, Payload, Typed};
-
-use handler::Operation;
 
 /// A WSDL's services with a handler for each operation.
 ///
@@ -192,98 +186,5 @@ impl Background {
 fn tell(ended: &Result<(), JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "the handler of a one-way operation failed");
-    }
-}
-
-/// What answers at one path.
-struct PathHandler {
-    endpoint: Endpoint,
-    decoders: Arc<Decoders>,
-    budget: Budget,
-    operations: Arc<HashMap<String, Operation>>,
-    fallback: Option<Operation>,
-    background: Background,
-    meter: Meter,
-}
-
-impl Handler for PathHandler {
-    fn handle(&self, request: Request) -> bsoap_http::BoxedAnswer<'_> {
-        Box::pin(async move { response(self.reply(request).await) })
-    }
-}
-
-impl PathHandler {
-    async fn reply(&self, request: Request) -> OutgoingReply {
-        self.meter.receives(request.body.len());
-        let reply = self.settled(request).await;
-        self.meter.sends(reply.body.len());
-        reply
-    }
-
-    /// What is remembered of whoever sent a request: of its connection.
-    fn scope(&self, request: &Request) -> Arc<Scope> {
-        let new = || Scope::new(&self.decoders, &self.budget);
-        request.connection.keep(new)
-    }
-
-    async fn settled(&self, request: Request) -> OutgoingReply {
-        let incoming = IncomingRequest {
-            content_type: request.header("content-type"),
-            soap_action: request.header("soapaction"),
-            body: &request.body,
-        };
-        let receive = || {
-            let scope = self.scope(&request);
-            scope.reading(|decoder| self.endpoint.receive(decoder, incoming))
-        };
-        let (received, awaiting) = match self.meter.converting(receive) {
-            Ok(read) => read,
-            Err(reply) => return *reply,
-        };
-        let name = &received.target().operation().name;
-        let Some(operation) = self.operations.get(name).or(self.fallback.as_ref()) else {
-            return awaiting.fault(&Fault::receiver(format!(
-                "operation {name} is not implemented here"
-            )));
-        };
-        let answer = operation.call(Message::new(received, request.headers, request.peer));
-        if awaiting.is_one_way() {
-            let name = awaiting.target().operation().name.clone();
-            let task = async move {
-                if let Err(fault) = answer.await {
-                    tracing::warn!(operation = name, %fault, "a one-way operation ended with a fault");
-                }
-            };
-            self.background.spawn(task).await;
-            return awaiting.accept();
-        }
-        let answer = answer.await;
-        self.meter.converting(|| settle(awaiting, answer))
-    }
-}
-
-/// The reply that a handler's answer makes.
-fn settle(awaiting: AwaitingAnswer, answer: Result<Payload, Fault>) -> OutgoingReply {
-    let reply = match answer {
-        Ok(Payload::Value(value)) => awaiting.answer(value),
-        Ok(Payload::Record(record)) => awaiting.answer_with(&record),
-        Ok(Payload::Packed(pack)) => awaiting.answer(Contents::packed(&*pack)),
-        Err(fault) => return awaiting.fault(&fault),
-    };
-    reply.unwrap_or_else(|unanswered| {
-        // The peer has no use for what is wrong with our own answer; whoever runs the service has.
-        let report = report(&unanswered.error);
-        tracing::error!(
-            operation = unanswered.awaiting.target().operation().name,
-            "{report}"
-        );
-        unanswered.apologise()
-    })
-}
-
-fn response(reply: OutgoingReply) -> Response {
-    match reply.content_type {
-        Some(content_type) => Response::new(reply.status, &content_type, reply.body),
-        None => Response::empty(reply.status),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bsoap_codec::{DecodeOptions, Pack, Unpack};
 use bsoap_http::{ClientOptions, Identity, Routes, ServerOptions};
@@ -9,7 +10,8 @@ use bsoap_protocol::{Endpoint, Fault, Name, Node};
 use bsoap_schema::{Binding, Port, Service as Description};
 
 use super::handler::{IntoReply, Message, Operation, Typed};
-use super::{Background, PathHandler, Service, site};
+use super::path::{Path, PathHandler};
+use super::{Background, Service, site};
 use crate::decoders::Decoders;
 use crate::load::Fetch;
 use crate::{Budget, Error, Meter, Wsdl};
@@ -25,8 +27,12 @@ pub struct ServiceBuilder {
     node: Node,
     decoding: DecodeOptions,
     budget: Budget,
+    handler_timeout: Option<Duration>,
     options: ServerOptions,
 }
+
+/// As long as our own client waits for an answer.
+const HANDLER_TIMEOUT: Duration = Duration::from_secs(300);
 
 impl ServiceBuilder {
     pub(super) fn new(wsdl: Wsdl) -> Self {
@@ -39,6 +45,7 @@ impl ServiceBuilder {
             node: Node::new(),
             decoding: DecodeOptions::default(),
             budget: Budget::process().clone(),
+            handler_timeout: Some(HANDLER_TIMEOUT),
             options: ServerOptions::default(),
         }
     }
@@ -120,6 +127,14 @@ impl ServiceBuilder {
         self
     }
 
+    /// How long a handler may take (300 s); `None`: as long as it wants. The answer is then a fault, and the handler ends at
+    /// its next `await`. One that works long without one is better put on a thread of its own
+    /// ([`tokio::task::spawn_blocking`]).
+    pub fn handler_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
+        self.handler_timeout = limit.into();
+        self
+    }
+
     /// Limits, times, TLS and the like.
     pub fn options(mut self, options: ServerOptions) -> Self {
         self.options = options;
@@ -176,15 +191,16 @@ impl ServiceBuilder {
             let bindings = bindings_at(path, &ports);
             routes = routes.at(
                 path.clone(),
-                PathHandler {
+                PathHandler(Arc::new(Path {
                     endpoint: Endpoint::new(definitions.plan(), bindings, self.node.clone()),
                     decoders: Arc::clone(&decoders),
                     budget: self.budget.clone(),
                     operations: Arc::clone(&operations),
                     fallback: self.fallback.clone(),
+                    handler_timeout: self.handler_timeout,
                     background: background.clone(),
                     meter: meter.clone(),
-                },
+                })),
             );
         }
         let routes = routes.with_site(&site::describe(&definitions, &ports));

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bsoap_codec::{Object, Pack, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
@@ -161,6 +162,8 @@ type Answering = Pin<Box<dyn Future<Output = Result<Payload, Fault>> + Send>>;
 #[derive(Clone)]
 pub(super) struct Operation {
     handler: Arc<dyn Fn(Message) -> Answering + Send + Sync>,
+    /// Bytes of its last answer.
+    last_length: Arc<AtomicUsize>,
 }
 
 impl Operation {
@@ -175,7 +178,18 @@ impl Operation {
                 let handler = Arc::clone(&handler);
                 Box::pin(async move { handler(message).await.into_reply() })
             }),
+            last_length: Arc::default(),
         }
+    }
+
+    /// How long its last answer was.
+    pub(super) fn last_length(&self) -> usize {
+        self.last_length.load(Ordering::Relaxed)
+    }
+
+    /// It has given an answer of so many bytes.
+    pub(super) fn answered(&self, length: usize) {
+        self.last_length.store(length, Ordering::Relaxed);
     }
 
     pub(super) fn call(&self, message: Message) -> Answering {

@@ -465,9 +465,17 @@ impl AwaitingAnswer {
 
     /// Answers with a fault. If its detail is none that the WSDL declares, the fault is sent without it.
     pub fn fault(self, fault: &Fault) -> OutgoingReply {
+        self.target.fault(fault)
+    }
+}
+
+impl Target {
+    /// The fault that a request for this operation is answered with, when whoever [awaits](AwaitingAnswer) the answer has
+    /// come to grief.
+    pub fn fault(&self, fault: &Fault) -> OutgoingReply {
         Replies {
-            plan: &self.target.plan,
-            binding: &self.target.binding,
+            plan: &self.plan,
+            binding: &self.binding,
         }
         .fault(fault, Vec::new())
     }

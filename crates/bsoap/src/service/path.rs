@@ -1,0 +1,198 @@
+//! What answers at one path: reads a request, runs its handler as a task, writes the answer.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bsoap_http::{BoxedAnswer, Handler, Request, Response};
+use bsoap_protocol::{
+    AwaitingAnswer, Contents, Endpoint, Fault, IncomingRequest, OutgoingReply, Received, Target,
+};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Background;
+use super::handler::{Message, Operation, Payload};
+use crate::decoders::Decoders;
+use crate::error::report;
+use crate::offload::{convert, weight_of_record, weight_of_value};
+use crate::scope::Scope;
+use crate::{Budget, Meter};
+
+/// What answers at one path.
+pub(super) struct Path {
+    pub(super) endpoint: Endpoint,
+    pub(super) decoders: Arc<Decoders>,
+    pub(super) budget: Budget,
+    pub(super) operations: Arc<HashMap<String, Operation>>,
+    pub(super) fallback: Option<Operation>,
+    /// How long a handler may take.
+    pub(super) handler_timeout: Option<Duration>,
+    pub(super) background: Background,
+    pub(super) meter: Meter,
+}
+
+/// A [`Path`] as the server takes it.
+pub(super) struct PathHandler(pub(super) Arc<Path>);
+
+/// What is read of a request, or why it is not processed.
+type Reading = Result<(Received, AwaitingAnswer), Box<OutgoingReply>>;
+
+impl Handler for PathHandler {
+    fn handle(&self, request: Request) -> BoxedAnswer<'_> {
+        Box::pin(async move {
+            self.0.meter.receives(request.body.len());
+            let reply = self.0.reply(request).await;
+            self.0.meter.sends(reply.body.len());
+            response(reply)
+        })
+    }
+}
+
+impl Path {
+    async fn reply(self: &Arc<Self>, request: Request) -> OutgoingReply {
+        let (reading, request) = self.read(request).await;
+        let (received, awaiting) = match reading {
+            Ok(read) => read,
+            Err(reply) => return *reply,
+        };
+        let name = &received.target().operation().name;
+        let Some(operation) = self.operations.get(name).or(self.fallback.as_ref()) else {
+            return awaiting.fault(&Fault::receiver(format!(
+                "operation {name} is not implemented here"
+            )));
+        };
+        let message = Message::new(received, request.headers, request.peer);
+        let running = run(
+            operation.clone(),
+            message,
+            awaiting.target().clone(),
+            self.handler_timeout,
+        );
+        if awaiting.is_one_way() {
+            let name = awaiting.target().operation().name.clone();
+            let task = async move {
+                if let Err(fault) = running.await {
+                    tracing::warn!(operation = name, %fault, "a one-way operation ended with a fault");
+                }
+            };
+            self.background.spawn(task).await;
+            return awaiting.accept();
+        }
+        let answer = running.await;
+        let reply = self.write(awaiting, answer, operation.last_length()).await;
+        operation.answered(reply.body.len());
+        reply
+    }
+
+    /// What is remembered of whoever sent a request: of its connection.
+    fn scope(&self, request: &Request) -> Arc<Scope> {
+        let new = || Scope::new(&self.decoders, &self.budget);
+        request.connection.keep(new)
+    }
+
+    async fn read(self: &Arc<Self>, mut request: Request) -> (Reading, Request) {
+        let (path, length) = (Arc::clone(self), request.body.len());
+        let read = move || {
+            let incoming = IncomingRequest {
+                content_type: request.header("content-type"),
+                soap_action: request.header("soapaction"),
+                body: &request.body,
+            };
+            let scope = path.scope(&request);
+            let receive = || scope.reading(|decoder| path.endpoint.receive(decoder, incoming));
+            let reading = path.meter.converting(receive);
+            // The handler has the values; nobody needs the text any more.
+            request.body = bsoap_http::Bytes::new();
+            (reading, request)
+        };
+        convert(length, read).await
+    }
+
+    /// The reply that a handler's answer makes. Packing runs code of the service, which may panic.
+    async fn write(
+        self: &Arc<Self>,
+        awaiting: AwaitingAnswer,
+        answer: Result<Payload, Fault>,
+        last_length: usize,
+    ) -> OutgoingReply {
+        let weight = match &answer {
+            Ok(Payload::Value(value)) => weight_of_value(value),
+            Ok(Payload::Record(record)) => weight_of_record(record),
+            // It does not tell; most likely it is about as long as the one before.
+            Ok(Payload::Packed(_)) => last_length,
+            Err(_) => 0,
+        };
+        let (target, meter) = (awaiting.target().clone(), self.meter.clone());
+        let write = move || {
+            let settle = AssertUnwindSafe(|| settle(awaiting, answer));
+            meter.converting(|| catch_unwind(settle))
+        };
+        convert(weight, write).await.unwrap_or_else(|_| {
+            let operation = &target.operation().name;
+            tracing::error!(operation, "packing an answer panicked");
+            target.fault(&failed())
+        })
+    }
+}
+
+/// Runs a handler as a task: if it panics or takes too long, only its own request suffers. If nobody waits for the answer
+/// any more, it ends at its next `await`.
+async fn run(
+    operation: Operation,
+    message: Message,
+    target: Target,
+    limit: Option<Duration>,
+) -> Result<Payload, Fault> {
+    let task = tokio::spawn(async move { operation.call(message).await });
+    let task = AbortOnDropHandle::new(task);
+    let ended = match limit {
+        Some(limit) => tokio::time::timeout(limit, task).await.map_err(|_| limit),
+        None => Ok(task.await),
+    };
+    let operation = &target.operation().name;
+    match ended {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => {
+            // What it says is for whoever runs the service, not for the peer.
+            tracing::error!(operation, %error, "a handler failed");
+            Err(failed())
+        }
+        Err(limit) => {
+            tracing::warn!(operation, ?limit, "a handler took too long");
+            Err(Fault::receiver(format!(
+                "operation {operation} took longer than the handler_timeout of {limit:?}"
+            )))
+        }
+    }
+}
+
+fn failed() -> Fault {
+    Fault::receiver("the service failed")
+}
+
+/// The reply that a handler's answer makes.
+fn settle(awaiting: AwaitingAnswer, answer: Result<Payload, Fault>) -> OutgoingReply {
+    let reply = match answer {
+        Ok(Payload::Value(value)) => awaiting.answer(value),
+        Ok(Payload::Record(record)) => awaiting.answer_with(&record),
+        Ok(Payload::Packed(pack)) => awaiting.answer(Contents::packed(&*pack)),
+        Err(fault) => return awaiting.fault(&fault),
+    };
+    reply.unwrap_or_else(|unanswered| {
+        // The peer has no use for what is wrong with our own answer; whoever runs the service has.
+        let report = report(&unanswered.error);
+        tracing::error!(
+            operation = unanswered.awaiting.target().operation().name,
+            "{report}"
+        );
+        unanswered.apologise()
+    })
+}
+
+fn response(reply: OutgoingReply) -> Response {
+    match reply.content_type {
+        Some(content_type) => Response::new(reply.status, &content_type, reply.body),
+        None => Response::empty(reply.status),
+    }
+}
