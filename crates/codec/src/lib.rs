@@ -14,6 +14,7 @@ pub mod decode;
 pub mod encode;
 mod expanded;
 mod fingerprint;
+pub mod frame;
 mod index;
 mod json;
 mod kept;

@@ -1,0 +1,313 @@
+//! The text around an array: what a message says before its rows, between their numbers and after them.
+//!
+//! ```text
+//! <Envelope>…<points>  <p><x>  7  </x><y>  8  </y></p>  <p><x>  …  </y></p>  </points>…</Envelope>
+//!       before          first    between-cells   last                            after
+//! ```
+//!
+//! With it an array can be written that never lies in a Record: larger than memory, or not known to its end.
+
+use std::fmt;
+
+use bsoap_datatypes::{double, float};
+
+use crate::encode;
+use crate::index::Index;
+use crate::plan::{ElementId, LeafKind, Plan};
+use crate::record::{Record, marker};
+use crate::walk::{Event, Walk};
+
+/// A message without the rows of one array of numbers, or of flat structs of numbers.
+///
+/// ```
+/// # use bsoap_codec::{Record, frame::{Frame, FrameError}};
+/// # fn example(record: &Record) -> Result<(), FrameError> {
+/// // A message whose array `points.p` is {int, double}; there may be any rows in it, they are left out.
+/// let frame = Frame::around(record, "points.p")?;
+/// let (x, y) = (frame.cells()[0].kind, frame.cells()[1].kind);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    before: Vec<u8>,
+    first: Vec<u8>,
+    cells: Vec<Cell>,
+    last: Vec<u8>,
+    after: Vec<u8>,
+}
+
+/// A number of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cell {
+    /// The markup between the number before it and this one; empty for the first.
+    pub before: Vec<u8>,
+    /// What number.
+    pub kind: LeafKind,
+}
+
+impl Cell {
+    /// The most bytes that the number can take.
+    pub fn width(&self) -> usize {
+        let digits = |number: i128| number.to_string().len();
+        match self.kind {
+            LeafKind::Boolean => "false".len(),
+            LeafKind::Signed { min, max } => digits(min.into()).max(digits(max.into())),
+            LeafKind::Unsigned { max } => digits(max.into()),
+            LeafKind::Float => float::WIDTH,
+            _ => double::WIDTH,
+        }
+    }
+}
+
+/// Why there is no frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FrameError {
+    /// The message has no array at this path; what it lies in must be there, if only empty.
+    NotFound(String),
+    /// Several arrays have this path: more of it would tell them apart.
+    Ambiguous(String),
+    /// The array is not one of numbers, or of flat structs of numbers.
+    NotNumbers(String),
+    /// The message cannot be written.
+    Unwritable(encode::Error),
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound(path) => write!(
+                f,
+                "the message has no array {path}; the elements around it must be there"
+            ),
+            Self::Ambiguous(path) => write!(f, "the message has several arrays {path}"),
+            Self::NotNumbers(path) => write!(
+                f,
+                "{path} is not an array of numbers or of flat structs of numbers"
+            ),
+            Self::Unwritable(_) => f.write_str("the message around the array cannot be written"),
+        }
+    }
+}
+
+impl std::error::Error for FrameError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Unwritable(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// An array in a Record.
+struct Found {
+    element: ElementId,
+    count: usize,
+    /// The slot of its first row.
+    at: usize,
+}
+
+impl Frame {
+    /// The text around an array, which is found by the end of its path: local names with dots between them, of the
+    /// repeating element last. Rows that the Record has there are left out.
+    ///
+    /// # Errors
+    /// When there is no such array, or its rows are no rows of numbers.
+    pub fn around(record: &Record, path: &str) -> Result<Self, FrameError> {
+        let array = find(record, path)?;
+        let not_numbers = || FrameError::NotNumbers(path.to_owned());
+        let stride = record
+            .plan
+            .element(array.element)
+            .stride
+            .ok_or_else(not_numbers)? as usize;
+        let mut empty = record.clone();
+        empty.slots.drain(array.at..array.at + array.count * stride);
+        let with_rows = |rows: usize| {
+            let mut record = empty.clone();
+            record.slots[array.at - 1] = rows as u64;
+            let zeros = std::iter::repeat_n(0, rows * stride);
+            record.slots.splice(array.at..array.at, zeros);
+            record
+        };
+        let two = with_rows(2);
+        let kinds = kinds(&two, array.at).filter(|kinds| kinds.len() == stride);
+        let kinds = kinds.ok_or_else(not_numbers)?;
+        let (without, _) = text(&with_rows(0))?;
+        let (with, index) = text(&two)?;
+        cut(&without, &with, &index, array.at, &kinds).ok_or_else(not_numbers)
+    }
+
+    /// The text before the array.
+    pub fn before(&self) -> &[u8] {
+        &self.before
+    }
+
+    /// The markup before the first number of a row.
+    pub fn first(&self) -> &[u8] {
+        &self.first
+    }
+
+    /// The numbers of a row.
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The markup after the last number of a row.
+    pub fn last(&self) -> &[u8] {
+        &self.last
+    }
+
+    /// The text after the array.
+    pub fn after(&self) -> &[u8] {
+        &self.after
+    }
+
+    /// The most bytes that a row can take.
+    pub fn row_width(&self) -> usize {
+        let cells = self
+            .cells
+            .iter()
+            .map(|cell| cell.before.len() + cell.width());
+        self.first.len() + cells.sum::<usize>() + self.last.len()
+    }
+}
+
+/// The one array with this path.
+fn find(record: &Record, path: &str) -> Result<Found, FrameError> {
+    let not_found = || FrameError::NotFound(path.to_owned());
+    let wanted: Vec<&str> = path.split('.').rev().collect();
+    let plan = &record.plan;
+    let (mut walk, root) = Walk::new(record).map_err(|_| not_found())?;
+    let mut around = vec![root.element];
+    let mut found = None;
+    while let Some(event) = walk.next().map_err(|_| not_found())? {
+        match event {
+            Event::Start(start) => around.push(start.element),
+            Event::End(_) => drop(around.pop()),
+            Event::Array { element, count, at } => {
+                let names = std::iter::once(&element).chain(around.iter().rev());
+                if ends_with(plan, names, &wanted) {
+                    if found.is_some() {
+                        return Err(FrameError::Ambiguous(path.to_owned()));
+                    }
+                    found = Some(Found { element, count, at });
+                }
+                // Rows of a fixed number of slots hold no arrays.
+                if plan.element(element).stride.is_some() {
+                    walk.skip(event).map_err(|_| not_found())?;
+                }
+            }
+            _ => {}
+        }
+    }
+    found.ok_or_else(not_found)
+}
+
+/// Whether elements, innermost first, have the wanted names.
+fn ends_with<'e>(
+    plan: &Plan,
+    mut elements: impl Iterator<Item = &'e ElementId>,
+    wanted: &[&str],
+) -> bool {
+    wanted.iter().all(|wanted| {
+        elements
+            .next()
+            .is_some_and(|&element| plan.vocabulary.local(plan.element(element).name) == *wanted)
+    })
+}
+
+/// The kinds of the numbers in the row at a slot; `None` if there is more in it than numbers.
+fn kinds(record: &Record, at: usize) -> Option<Vec<LeafKind>> {
+    let (mut walk, _) = Walk::new(record).ok()?;
+    let plan = &record.plan;
+    let mut inside = None;
+    let mut depth = 0_usize;
+    let mut kinds = Vec::new();
+    while let Some(event) = walk.next().ok()? {
+        let leaf = match event {
+            Event::Array { at: first, .. } => {
+                if first == at {
+                    inside = Some(0);
+                } else if inside.is_some() {
+                    return None;
+                }
+                continue;
+            }
+            Event::Start(_) => {
+                depth += usize::from(inside.is_some());
+                continue;
+            }
+            Event::End(_) if inside.is_some() => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    // The first row is over.
+                    break;
+                }
+                continue;
+            }
+            _ if inside.is_none() => continue,
+            Event::Leaf { leaf, .. } => leaf,
+            Event::Attribute {
+                id,
+                presence: marker::PRESENT,
+                ..
+            } => plan.attribute(id).leaf,
+            _ => return None,
+        };
+        kinds.push(plan.leaf(leaf).kind);
+    }
+    let is_number = |kind: &LeafKind| !kind.is_in_heap() && !matches!(kind, LeafKind::List(_));
+    kinds.iter().all(is_number).then_some(kinds)
+}
+
+fn text(record: &Record) -> Result<(Vec<u8>, Index), FrameError> {
+    let (mut text, mut index) = (Vec::new(), Index::new());
+    encode::Encoder::default()
+        .encode_indexed(record, &mut text, &mut index)
+        .map_err(FrameError::Unwritable)?;
+    Ok((text, index))
+}
+
+/// Cuts the text of a message with two rows at their numbers. Where one row ends and the next begins is told by the text
+/// of the message without rows: it goes on there with what stands behind the last.
+fn cut(without: &[u8], with: &[u8], index: &Index, at: usize, kinds: &[LeafKind]) -> Option<Frame> {
+    let stride = kinds.len();
+    let begin = |cell: usize| Some(index.place(at + cell)?.offset as usize);
+    let end = |cell: usize| {
+        let place = index.place(at + cell)?;
+        Some(place.offset as usize + place.length as usize)
+    };
+    let stretch = |from: usize, to: usize| with.get(from..to);
+    let between = stretch(end(stride - 1)?, begin(stride)?)?;
+    let (first_number, behind) = (begin(0)?, end(2 * stride - 1)?);
+    let opens = |length: usize| {
+        let start = first_number.checked_sub(length)?;
+        let (last, first) = between.split_at_checked(between.len() - length)?;
+        let fits = with[start] == b'<'
+            && first == stretch(start, first_number)?
+            && without.get(..start)? == &with[..start]
+            && with[behind..].strip_prefix(last)? == &without[start..];
+        fits.then_some((start, last.len()))
+    };
+    let (start, last) = (1..=between.len()).find_map(opens)?;
+    let cells = kinds.iter().enumerate().map(|(cell, &kind)| {
+        let before = match cell {
+            0 => &[],
+            _ => stretch(end(cell - 1)?, begin(cell)?)?,
+        };
+        Some(Cell {
+            before: before.to_vec(),
+            kind,
+        })
+    });
+    Some(Frame {
+        before: with[..start].to_vec(),
+        first: with[start..first_number].to_vec(),
+        cells: cells.collect::<Option<_>>()?,
+        last: with.get(behind..behind + last)?.to_vec(),
+        after: with.get(behind + last..)?.to_vec(),
+    })
+}
