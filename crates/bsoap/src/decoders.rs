@@ -50,3 +50,9 @@ impl Decoders {
         self.resting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// The options for messages that the transport lets be so long: what a Record may take of memory follows from that.
+pub(crate) fn up_to(mut options: DecodeOptions, bytes: u64) -> DecodeOptions {
+    options.limits.total_size = options.limits.total_size.min(bytes);
+    options
+}

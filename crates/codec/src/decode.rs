@@ -82,6 +82,7 @@ struct Arriving {
 impl Decoder {
     /// A decoder for a stream of messages.
     pub fn new(plan: Arc<Plan>, options: DecodeOptions) -> Self {
+        let options = options.fitted();
         Self {
             plan,
             options,
@@ -100,7 +101,7 @@ impl Decoder {
         &self.plan
     }
 
-    /// How messages are read.
+    /// How messages are read: the options given, with the bounds of a Record that follow from the others.
     pub fn options(&self) -> &DecodeOptions {
         &self.options
     }

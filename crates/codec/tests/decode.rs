@@ -708,6 +708,28 @@ fn limits_are_named_and_hold_against_small_messages() {
             limit: 10_000
         }
     );
+    // How long a message may be says how large a Record may become.
+    let mut options = DecodeOptions::default();
+    options.limits.total_size = 2 << 20;
+    let text = format!("<r>{}</r>", "<w/>".repeat(2100));
+    let found = decode_with(&root, options, &text).unwrap_err();
+    let (name, limit) = ("record_slots", 2 << 20);
+    assert_eq!(*found.kind(), ErrorKind::Limit { name, limit });
+    options.record_slots = usize::MAX;
+    let found = decode_with(&root, options, &text).unwrap_err();
+    assert_eq!(*found.kind(), ErrorKind::Limit { name, limit });
+    options.limits.total_size = u64::MAX;
+    options.record_heap = usize::MAX;
+    let fitted = *Decoder::new(root.0.clone(), options).options();
+    assert_eq!(fitted.record_slots as u64, u64::from(u32::MAX));
+    assert_eq!(fitted.record_heap as u64, u64::from(u32::MAX));
+    // What is little anyhow is not made less.
+    options.limits.total_size = 100;
+    let fitted = *Decoder::new(root.0.clone(), options).options();
+    assert_eq!(
+        (fitted.record_slots, fitted.record_heap),
+        (1 << 20, 1 << 20)
+    );
     let mut options = DecodeOptions::default();
     options.limits.depth = 10;
     assert!(decode_with(&root, options, &"<r>".repeat(20)).is_err());

@@ -314,10 +314,10 @@ impl Client {
             b"" => body,
             name if name.eq_ignore_ascii_case(b"identity") => body,
             name if name.eq_ignore_ascii_case(b"gzip") || name.eq_ignore_ascii_case(b"x-gzip") => {
-                match gzip::decompress(body, limit).await {
+                match gzip::decompress(body, limit, None).await {
                     Ok(body) => body,
                     Err(Refusal::TooLarge) => return Err(too_large()),
-                    Err(Refusal::Malformed) => {
+                    Err(Refusal::Malformed | Refusal::Crowded) => {
                         return Err(Error::new(ErrorKind::Compression, target.as_str()));
                     }
                 }

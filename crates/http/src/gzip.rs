@@ -1,6 +1,8 @@
 //! gzip both ways. Reading stops at a given number of bytes: a small body may unfold to any size.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -12,6 +14,9 @@ use crate::Body;
 /// Bodies longer than this are (un)folded on a thread where blocking does no harm.
 const LONG: usize = 256 * 1024;
 
+/// Room for what unfolds is taken in steps of so many bytes.
+const STEP: u64 = 64 << 10;
+
 /// Why a body did not unfold.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
@@ -19,6 +24,76 @@ pub(crate) enum Refusal {
     TooLarge,
     /// It is no gzip stream.
     Malformed,
+    /// Too much is unfolded already.
+    Crowded,
+}
+
+/// How many unfolded bytes there may be at a time, of all requests together: each may be small, and unfold to much.
+#[derive(Debug)]
+pub(crate) struct Room {
+    limit: u64,
+    used: AtomicU64,
+}
+
+impl Room {
+    pub(crate) fn new(limit: u64) -> Arc<Self> {
+        Arc::new(Self {
+            limit,
+            used: AtomicU64::new(0),
+        })
+    }
+}
+
+/// The part of a [`Room`] that one body takes, until it is dropped.
+#[derive(Debug)]
+struct Share {
+    room: Option<Arc<Room>>,
+    bytes: u64,
+}
+
+impl Share {
+    fn of(room: Option<&Arc<Room>>) -> Self {
+        Self {
+            room: room.cloned(),
+            bytes: 0,
+        }
+    }
+
+    /// Takes what is missing to so many bytes, or gives back what is more.
+    fn resize(&mut self, bytes: u64) -> Result<(), Refusal> {
+        if let Some(room) = &self.room {
+            let others = |used: u64| used - self.bytes;
+            let resized = |used: u64| {
+                let sum = others(used).checked_add(bytes)?;
+                (sum <= room.limit || bytes < self.bytes).then_some(sum)
+            };
+            room.used
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, resized)
+                .map_err(|_| Refusal::Crowded)?;
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if let Some(room) = &self.room {
+            room.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+/// An unfolded body with its share of the room.
+struct Unfolded {
+    bytes: Vec<u8>,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Unfolded {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// The body as a gzip stream. Level 1: SOAP bodies are repetitive, and time is what is short.
@@ -48,28 +123,49 @@ fn fold(body: &Body) -> Body {
         .into()
 }
 
-/// What a gzip stream unfolds to, if that is at most `limit` bytes.
-pub(crate) async fn decompress(bytes: Bytes, limit: u64) -> Result<Bytes, Refusal> {
+/// What a gzip stream unfolds to, if that is at most `limit` bytes and there is room for it, which is taken until it is
+/// dropped.
+pub(crate) async fn decompress(
+    bytes: Bytes,
+    limit: u64,
+    room: Option<&Arc<Room>>,
+) -> Result<Bytes, Refusal> {
+    let share = Share::of(room);
     if bytes.len() <= LONG / 8 {
-        return unfold(&bytes, limit);
+        return unfold(&bytes, limit, share);
     }
-    match tokio::task::spawn_blocking(move || unfold(&bytes, limit)).await {
+    match tokio::task::spawn_blocking(move || unfold(&bytes, limit, share)).await {
         Ok(unfolded) => unfolded,
         Err(_) => Err(Refusal::Malformed),
     }
 }
 
-fn unfold(bytes: &[u8], limit: u64) -> Result<Bytes, Refusal> {
+fn unfold(bytes: &[u8], limit: u64, mut share: Share) -> Result<Bytes, Refusal> {
+    let mut decoder = MultiGzDecoder::new(bytes);
     let mut unfolded = Vec::new();
-    // One byte more than allowed tells "exactly the limit" from "longer".
-    match MultiGzDecoder::new(bytes)
-        .take(limit.saturating_add(1))
-        .read_to_end(&mut unfolded)
-    {
-        Err(_) => Err(Refusal::Malformed),
-        Ok(length) if length as u64 > limit => Err(Refusal::TooLarge),
-        Ok(_) => Ok(unfolded.into()),
+    loop {
+        // One byte more than allowed tells "exactly the limit" from "longer".
+        let step = STEP.min(
+            limit
+                .saturating_add(1)
+                .saturating_sub(unfolded.len() as u64),
+        );
+        share.resize(unfolded.len() as u64 + step)?;
+        let read = decoder.by_ref().take(step).read_to_end(&mut unfolded);
+        let read = read.map_err(|_| Refusal::Malformed)? as u64;
+        if unfolded.len() as u64 > limit {
+            return Err(Refusal::TooLarge);
+        }
+        if read < step {
+            break;
+        }
     }
+    share.resize(unfolded.len() as u64)?;
+    let unfolded = Unfolded {
+        bytes: unfolded,
+        _share: share,
+    };
+    Ok(Bytes::from_owner(unfolded))
 }
 
 /// Whether an `Accept-Encoding` admits gzip. (RFC 9110 §12.5.3)
@@ -101,18 +197,49 @@ mod tests {
         let text = "<d>1.5</d>".repeat(1000);
         let folded = fold(&Body::from(text.clone())).into_bytes();
         assert!(folded.len() < 200);
-        assert_eq!(unfold(&folded, 10_000), Ok(Bytes::from(text)));
-        assert_eq!(unfold(&folded, 9_999), Err(Refusal::TooLarge));
+        assert_eq!(all(&folded, 10_000), Ok(Bytes::from(text)));
+        assert_eq!(all(&folded, 9_999), Err(Refusal::TooLarge));
+        let long = vec![b' '; 3 << 20];
+        let folded = fold(&Body::from(long.clone())).into_bytes();
+        assert_eq!(all(&folded, 3 << 20), Ok(Bytes::from(long)));
+        assert_eq!(all(&folded, (3 << 20) - 1), Err(Refusal::TooLarge));
+        assert_eq!(all(&folded, 0), Err(Refusal::TooLarge));
+    }
+
+    fn all(bytes: &[u8], limit: u64) -> Result<Bytes, Refusal> {
+        unfold(bytes, limit, Share::of(None))
+    }
+
+    #[test]
+    fn all_bodies_share_a_room_until_they_are_dropped() {
+        let folded = fold(&Body::from(vec![b' '; 300_000])).into_bytes();
+        let room = Room::new(700_000);
+        let unfold = || unfold(&folded, 1 << 20, Share::of(Some(&room)));
+        let first = unfold().expect("room for one");
+        let second = unfold().expect("room for two");
+        assert_eq!(room.used.load(Ordering::Relaxed), 600_000);
+        assert_eq!(unfold(), Err(Refusal::Crowded));
+        let part = first.slice(..10);
+        drop(first);
+        assert_eq!(unfold(), Err(Refusal::Crowded));
+        drop(part);
+        assert!(unfold().is_ok());
+        drop(second);
+        assert_eq!(
+            super::unfold(b"<a/>", 100, Share::of(Some(&room))),
+            Err(Refusal::Malformed)
+        );
+        assert_eq!(room.used.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn a_truncated_or_foreign_stream_is_malformed() {
         let folded = fold(&Body::from("<a/>")).into_bytes();
         assert_eq!(
-            unfold(&folded[..folded.len() - 3], 100),
+            all(&folded[..folded.len() - 3], 100),
             Err(Refusal::Malformed)
         );
-        assert_eq!(unfold(b"<a/>", 100), Err(Refusal::Malformed));
+        assert_eq!(all(b"<a/>", 100), Err(Refusal::Malformed));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::gzip::Room;
 use crate::{Body, Error, ErrorKind};
 
 mod connection;
@@ -34,6 +35,9 @@ pub use tls::Identity;
 pub struct ServerOptions {
     /// The longest request body taken, in bytes, before and after any gzip is undone.
     pub max_body: u64,
+    /// The most bytes that the gzip bodies of all requests may take together once they are unfolded, from then until they
+    /// have been read. Who comes when it is spent is asked to come again (503).
+    pub max_unfolded: u64,
     /// The longest request head (request line and headers) taken, in bytes; at least 8 KiB.
     pub max_head: usize,
     /// The most headers of a request.
@@ -60,6 +64,7 @@ impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             max_body: 64 << 20,
+            max_unfolded: 256 << 20,
             max_head: 32 << 10,
             max_headers: 100,
             head_timeout: Duration::from_secs(30),
@@ -215,6 +220,8 @@ struct Shared {
     routes: Routes,
     options: ServerOptions,
     tls: Option<tokio_rustls::TlsAcceptor>,
+    /// What gzip bodies may unfold to.
+    room: Arc<Room>,
     /// No more requests are wanted.
     closing: CancellationToken,
     /// The time of grace is over.
@@ -245,6 +252,7 @@ impl Server {
         let tls = options.identity.as_ref().map(tls::acceptor).transpose()?;
         let (closing, killed) = (CancellationToken::new(), CancellationToken::new());
         let shared = Arc::new(Shared {
+            room: Room::new(options.max_unfolded),
             routes,
             options,
             tls,

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -111,6 +112,53 @@ async fn a_gzip_bomb_stops_at_the_limit() {
         .await
         .expect("answered");
     assert_eq!(answer.status, 413);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn all_gzip_bodies_in_work_share_a_limit() {
+    let (release, released) = tokio::sync::watch::channel(false);
+    let entered = Arc::new(tokio::sync::Notify::new());
+    let inside = Arc::clone(&entered);
+    let routes = echo().at("/hold", move |request: Request| {
+        let mut released = released.clone();
+        inside.notify_one();
+        async move {
+            let _ = released.wait_for(|released| *released).await;
+            Response::new(200, "text/plain", request.body.len().to_string())
+        }
+    });
+    let options = ServerOptions {
+        max_body: 8 << 20,
+        max_unfolded: 12 << 20,
+        ..ServerOptions::default()
+    };
+    let server = start(routes, options).await;
+    let client = Client::new(ClientOptions {
+        gzip_requests: true,
+        ..ClientOptions::default()
+    })
+    .expect("a client");
+    let post = |path: &str, length: usize| {
+        let (client, address) = (client.clone(), server.at(path));
+        async move {
+            let body = Body::from(vec![b' '; length]);
+            let answer = client.post(&address, HeaderMap::new(), body).await;
+            answer.expect("answered")
+        }
+    };
+    let held = tokio::spawn(post("/hold", 8 << 20));
+    entered.notified().await;
+    let refused = post("/echo", 8 << 20).await;
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.headers["retry-after"], "1");
+    let told = String::from_utf8_lossy(&refused.body).into_owned();
+    assert!(told.contains("12582912 bytes (max_unfolded)"), "{told}");
+    // There is still room for less, and for what is no gzip.
+    assert_eq!(post("/echo", 3 << 20).await.status, 200);
+    release.send(true).expect("the handler waits");
+    assert_eq!(&held.await.expect("no panic").body[..], b"8388608");
+    assert_eq!(post("/echo", 8 << 20).await.status, 200);
     server.stop().await;
 }
 

@@ -10,7 +10,7 @@ use bsoap_protocol::SoapVersion;
 use bsoap_schema::{Definitions, Port, Service};
 
 use super::{Client, Inner};
-use crate::decoders::Decoders;
+use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
 use crate::scope::Scope;
 use crate::{Budget, Error, Meter, Wsdl};
@@ -177,7 +177,8 @@ impl ClientBuilder {
     }
 
     /// How answers are read: limits, and how much is checked. By default elements nest no deeper than a [`Value`] can
-    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper ones can only be had as [`Record`]s.
+    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper ones can only be had as [`Record`]s. Answers are never longer than
+    /// [`max_response`](Self::max_response), and their Records are bounded accordingly.
     ///
     /// [`Value`]: crate::Value
     /// [`Record`]: crate::Record
@@ -229,7 +230,8 @@ impl ClientBuilder {
                 port.name
             )));
         };
-        let decoders = Arc::new(Decoders::new(definitions.plan(), self.decoding));
+        let decoding = up_to(self.decoding, self.transport.max_response);
+        let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
         let inner = Inner {
             service: service.name.clone(),
             port: port.clone(),

@@ -12,7 +12,7 @@ use bsoap_schema::{Binding, Port, Service as Description};
 use super::handler::{IntoReply, Message, Operation, Typed};
 use super::path::{Path, PathHandler};
 use super::{Background, Service, site};
-use crate::decoders::Decoders;
+use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
 use crate::{Budget, Error, Meter, Wsdl};
 
@@ -111,7 +111,8 @@ impl ServiceBuilder {
     }
 
     /// How requests are read: limits, and how much is checked. By default elements nest no deeper than a [`Value`] can
-    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper ones can only be had as [`Record`]s.
+    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper ones can only be had as [`Record`]s. Requests are never longer than
+    /// [`max_body`](ServerOptions::max_body), and their Records are bounded accordingly.
     ///
     /// [`Value`]: crate::Value
     /// [`Record`]: crate::Record
@@ -184,7 +185,8 @@ impl ServiceBuilder {
             Background::new(self.options.max_connections),
             Meter::default(),
         );
-        let decoders = Arc::new(Decoders::new(definitions.plan(), self.decoding));
+        let decoding = up_to(self.decoding, self.options.max_body);
+        let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
         let operations = Arc::new(self.operations);
         let mut routes = Routes::new();
         for path in &paths {

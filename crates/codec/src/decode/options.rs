@@ -16,14 +16,32 @@ pub struct DecodeOptions {
     /// What to do about elements and attributes the Plan does not have.
     pub unknown_elements: Unknown,
     /// The most slots of a Record, 8 bytes each. Default 2²⁷, which is 1 GiB. An absent element takes slots too, so a small
-    /// message can ask for a large Record.
+    /// message can ask for a large Record. Whatever is said here, there are no more than
+    /// [`Limits::total_size`] has bytes, or 2²⁰ if that is more, and no more than 2³² - 1. (The densest text, a list of
+    /// numbers of one digit, makes one for every two bytes; what is left out makes more.)
     pub record_slots: usize,
-    /// The most bytes of strings in a Record. Default 1 GiB; never more than 4 GiB.
+    /// The most bytes of strings in a Record. Default 1 GiB. Whatever is said here, there are no more than twice
+    /// [`Limits::total_size`] (a name brings its namespace's along, and copied XML its declarations) or 1 MiB if that is
+    /// more, and no more than 4 GiB.
     pub record_heap: usize,
     /// How many violations [`validate`](super::Decoder::validate) collects. Default 100.
     pub violations: usize,
     /// Whether tags met before are recognised by their bytes. The result is the same; only tests turn it off.
     pub fast: Fast,
+}
+
+impl DecodeOptions {
+    /// The same with the bounds of a Record that hold in fact, given how long a message may be.
+    pub(super) fn fitted(mut self) -> Self {
+        const LITTLE: u64 = 1 << 20;
+        const FITS: u64 = u32::MAX as u64;
+
+        let size = self.limits.total_size;
+        let most = |bound: u64| usize::try_from(bound.clamp(LITTLE, FITS)).unwrap_or(usize::MAX);
+        self.record_slots = self.record_slots.min(most(size));
+        self.record_heap = self.record_heap.min(most(size.saturating_mul(2)));
+        self
+    }
 }
 
 impl Default for DecodeOptions {

@@ -52,7 +52,7 @@ async fn post(
         return Response::plain(StatusCode::NOT_FOUND, "nothing is served at this path");
     };
     let (head, mut incoming) = incoming.into_parts();
-    let body = match body(&head.headers, &mut incoming, &shared.options).await {
+    let body = match body(&head.headers, &mut incoming, shared).await {
         Ok(body) => body,
         Err(response) => {
             linger(incoming);
@@ -74,10 +74,11 @@ async fn post(
 async fn body(
     headers: &HeaderMap,
     incoming: &mut Incoming,
-    options: &ServerOptions,
+    shared: &Shared,
 ) -> Result<Bytes, Response> {
+    let options = &shared.options;
     let limit = options.max_body;
-    let too_large = || {
+    let too_large = |limit: u64| {
         let text = format!("a body may be {limit} bytes at most");
         Response::plain(StatusCode::PAYLOAD_TOO_LARGE, &text)
     };
@@ -98,21 +99,32 @@ async fn body(
         return Err(Response::plain(StatusCode::REQUEST_TIMEOUT, text));
     };
     let bytes = collected.map_err(|reason| match reason {
-        Collect::TooLarge => too_large(),
+        Collect::TooLarge => too_large(limit),
         Collect::Broken(_) => Response::plain(StatusCode::BAD_REQUEST, "the body is incomplete"),
     })?;
     if !folded {
         return Ok(bytes);
     }
-    gzip::decompress(bytes, limit)
+    // What never fits is not asked to come again.
+    let limit = limit.min(options.max_unfolded);
+    gzip::decompress(bytes, limit, Some(&shared.room))
         .await
         .map_err(|refusal| match refusal {
-            Refusal::TooLarge => too_large(),
+            Refusal::TooLarge => too_large(limit),
+            Refusal::Crowded => crowded(options.max_unfolded),
             Refusal::Malformed => Response::plain(
                 StatusCode::BAD_REQUEST,
                 "the body is not the gzip stream it claims to be",
             ),
         })
+}
+
+/// Asks to come again when others are done.
+fn crowded(limit: u64) -> Response {
+    let text = format!(
+        "the gzip bodies of all requests may unfold to {limit} bytes (max_unfolded) at a time, and others are at it"
+    );
+    Response::plain(StatusCode::SERVICE_UNAVAILABLE, &text).with(header::RETRY_AFTER, "1")
 }
 
 /// Takes a little more of a body nobody wants. Closing at once would reset the connection, and the peer,
