@@ -1,18 +1,30 @@
-//! Files: paths and `file:` URLs.
+//! Files: paths and `file:` URLs. Only regular ones: opening a pipe may wait for ever, and a device may have no end.
 
-use std::path::PathBuf;
+use std::fs::{File, FileType};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 
 use super::{LoadError, Loader, Source, scheme_of};
 
 /// Reads documents from files.
-#[derive(Clone, Debug, Default)]
+///
+/// ```
+/// use bsoap_schema::{FileLoader, Loader};
+///
+/// let error = FileLoader::new().load(".").unwrap_err();
+/// assert_eq!(error.to_string(), "it is a directory, not a regular file");
+/// ```
+#[derive(Clone, Debug)]
 pub struct FileLoader {
     /// Files longer than this are refused.
-    limit: Option<u64>,
+    limit: u64,
 }
 
 impl FileLoader {
-    /// A loader for all files the process may read.
+    /// The limit of a loader that was told of no other: 64 MiB.
+    pub const DEFAULT_LIMIT: u64 = 64 << 20;
+
+    /// A loader for all regular files the process may read.
     pub fn new() -> Self {
         Self::default()
     }
@@ -20,21 +32,47 @@ impl FileLoader {
     /// Refuses files longer than this many bytes.
     #[must_use]
     pub fn with_limit(self, bytes: u64) -> Self {
-        Self { limit: Some(bytes) }
+        Self { limit: bytes }
+    }
+
+    fn read(&self, path: &Path) -> Result<Vec<u8>, LoadError> {
+        let failed = |error: std::io::Error| LoadError::Failed(error.to_string());
+        let kind = std::fs::metadata(path).map_err(failed)?.file_type();
+        if !kind.is_file() {
+            return Err(LoadError::Failed(format!(
+                "it is {}, not a regular file",
+                describe(kind)
+            )));
+        }
+        // The length a file claims need not be that which is read: it may grow, or claim none as those of /proc do.
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|file| {
+                file.take(self.limit.saturating_add(1))
+                    .read_to_end(&mut bytes)
+            })
+            .map_err(failed)?;
+        if bytes.len() as u64 > self.limit {
+            return Err(LoadError::Failed(format!(
+                "it is longer than {} bytes (limit of `FileLoader`)",
+                self.limit
+            )));
+        }
+        Ok(bytes)
+    }
+}
+
+impl Default for FileLoader {
+    fn default() -> Self {
+        Self {
+            limit: Self::DEFAULT_LIMIT,
+        }
     }
 }
 
 impl Loader for FileLoader {
     fn load(&self, location: &str) -> Result<Source, LoadError> {
-        let path = path_of(location)?;
-        let failed = |error: std::io::Error| LoadError::Failed(error.to_string());
-        let length = std::fs::metadata(&path).map_err(failed)?.len();
-        if self.limit.is_some_and(|limit| length > limit) {
-            return Err(LoadError::Failed(format!(
-                "{length} bytes are more than allowed"
-            )));
-        }
-        let bytes = std::fs::read(&path).map_err(failed)?;
+        let bytes = self.read(&path_of(location)?)?;
         Ok(Source {
             location: location.to_owned(),
             bytes,
@@ -50,5 +88,75 @@ fn path_of(location: &str) -> Result<PathBuf, LoadError> {
             .and_then(|url| url.to_file_path().ok())
             .ok_or_else(|| LoadError::Failed("not the location of a file".to_owned())),
         Some(_) => Err(LoadError::NotHere),
+    }
+}
+
+/// What a file is that is no regular one.
+fn describe(kind: FileType) -> &'static str {
+    if kind.is_dir() {
+        return "a directory";
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_fifo() {
+            return "a pipe";
+        }
+        if kind.is_char_device() || kind.is_block_device() {
+            return "a device";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+    }
+    "something else"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(loader: &FileLoader, location: &str) -> String {
+        loader.load(location).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_file_longer_than_the_limit_is_refused_by_name_and_one_as_long_is_not() {
+        let location = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let length = std::fs::metadata(location).unwrap().len();
+        let loader = FileLoader::new();
+        assert!(loader.clone().with_limit(length).load(location).is_ok());
+        let error = error_of(&loader.with_limit(length - 1), location);
+        assert_eq!(
+            error,
+            format!(
+                "it is longer than {} bytes (limit of `FileLoader`)",
+                length - 1
+            )
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_is_no_regular_file_is_refused_and_not_waited_for() {
+        let loader = FileLoader::new();
+        let folder = std::env::temp_dir();
+        assert!(error_of(&loader, &folder.to_string_lossy()).contains("a directory"));
+        assert!(error_of(&loader, "/dev/zero").contains("a device"));
+        assert!(error_of(&loader, "file:///dev/null").contains("a device"));
+        let pipe = folder.join(format!("bsoap-pipe-{}", std::process::id()));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        if made.is_ok_and(|status| status.success()) {
+            let error = error_of(&loader, &pipe.to_string_lossy());
+            std::fs::remove_file(&pipe).unwrap();
+            assert!(error.contains("a pipe"), "{error}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_that_claims_no_length_is_held_to_the_limit_too() {
+        let error = error_of(&FileLoader::new().with_limit(1), "/proc/self/status");
+        assert!(error.contains("longer than 1 bytes"), "{error}");
     }
 }
