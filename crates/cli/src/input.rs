@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::sync::Arc;
 
 use bsoap::{Fetch, Wsdl};
-use bsoap_schema::Definitions;
+use bsoap_schema::{Definitions, LoadOptions, Offers};
 use serde_json::Value;
 
 use crate::error::Failure;
@@ -35,6 +35,14 @@ impl WsdlArguments {
     pub(crate) fn load(&self) -> Result<Arc<Definitions>, Failure> {
         Ok(Wsdl::Location(self.wsdl.clone())
             .load(self.fetching(), &bsoap_http::ClientOptions::default())?)
+    }
+
+    /// Loads it with all that messages may be checked against: types that replace simple ones, and what wildcards admit.
+    pub(crate) fn load_to_validate(&self) -> Result<Definitions, Failure> {
+        let mut options = LoadOptions::default();
+        options.offers = Offers::All;
+        let reloaded = self.load()?.reload(&options);
+        Ok(reloaded.map_err(bsoap::Error::from)?)
     }
 }
 

@@ -145,6 +145,33 @@ fn a_valid_message_is_valid_and_every_violation_is_told_with_its_place() {
 }
 
 #[test]
+fn what_stands_for_a_simple_type_or_a_wildcard_is_checked_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = folder.path().join("s.xsd");
+    std::fs::write(
+        &schema,
+        "<schema xmlns='http://www.w3.org/2001/XMLSchema'><element name='n' type='int'/><simpleType name='short'>
+        <restriction base='string'><maxLength value='2'/></restriction></simpleType><element name='r'><complexType>
+        <sequence><element name='s' type='string'/><any/></sequence></complexType></element></schema>",
+    )
+    .unwrap();
+    let schema = schema.display().to_string();
+    let message = |s: &str, n: &str| {
+        let text = format!(
+            "<r xmlns:xsi='http://www.w3.org/2001/XMLSchema-instance'><s xsi:type='short'>{s}</s><n>{n}</n></r>"
+        );
+        run_with(&["validate", &schema, "-", "--json"], &text)
+    };
+    assert_eq!(message("ab", "1").json()["valid"], true);
+    for (s, n, place) in [("abc", "1", "/r/s"), ("ab", "x", "/r/n")] {
+        let ran = message(s, n);
+        assert_eq!(ran.code, 1, "{ran:?}");
+        let line: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(line["violations"][0]["path"], place, "{line}");
+    }
+}
+
+#[test]
 fn what_is_no_message_is_told_as_such() {
     for (text, problem) in [
         ("{}", "not an XML document"),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan, TypeId};
 
+use crate::document::Documents;
 use crate::{Document, Error};
 
 /// A WSDL, loaded with all it imports and compiled. Immutable; share it by `Arc`.
@@ -20,7 +21,7 @@ pub struct Definitions {
     pub(crate) documentation: Option<String>,
     pub(crate) services: Vec<Service>,
     pub(crate) bindings: Vec<Arc<Binding>>,
-    pub(crate) documents: Vec<Arc<Document>>,
+    pub(crate) documents: Documents,
     pub(crate) elements: HashMap<(String, String), ElementId>,
     pub(crate) element_documentation: HashMap<ElementId, String>,
     pub(crate) type_documentation: HashMap<TypeId, String>,
@@ -45,7 +46,7 @@ impl Definitions {
 
     /// Location and text of every document, the WSDL itself first.
     pub fn documents(&self) -> &[Arc<Document>] {
-        &self.documents
+        self.documents.as_slice()
     }
 
     /// The `name` of `wsdl:definitions`.

@@ -1,10 +1,11 @@
 //! Documents: their text, kept for places in errors and for publishing, and how bytes become text.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use roxmltree::{Node, ParsingOptions};
 
-use crate::loader::without_credentials;
+use crate::loader::{LoadError, Loader, Source, without_credentials};
 use crate::{Error, ErrorKind, Result, TextPlace};
 
 /// What loading may use at most. Passing one is an error that names it.
@@ -66,6 +67,10 @@ pub struct Place {
 #[derive(Clone, Debug, Default)]
 pub struct Documents {
     all: Vec<Arc<Document>>,
+    /// By location, as asked for and as answered.
+    by_location: HashMap<String, u32>,
+    /// By the namespace they were asked for.
+    by_namespace: HashMap<String, u32>,
 }
 
 impl Document {
@@ -170,6 +175,34 @@ impl Documents {
         self.all.iter()
     }
 
+    pub(crate) fn as_slice(&self) -> &[Arc<Document>] {
+        &self.all
+    }
+
+    /// The number of the document that answered a location.
+    pub(crate) fn at_location(&self, location: &str) -> Option<u32> {
+        self.by_location.get(location).copied()
+    }
+
+    /// Notes what answered a location.
+    pub(crate) fn answer_location(&mut self, location: String, number: u32) {
+        self.by_location.insert(location, number);
+    }
+
+    /// Notes what answered a namespace.
+    pub(crate) fn answer_namespace(&mut self, namespace: String, number: u32) {
+        self.by_namespace.insert(namespace, number);
+    }
+
+    fn source(&self, number: Option<&u32>) -> Option<Source> {
+        let document = self.document(*number?)?;
+        // The mark outweighs the encoding that the text, as it was once written, may declare.
+        Some(Source {
+            location: document.location.clone(),
+            bytes: [b"\xEF\xBB\xBF", document.text.as_bytes()].concat(),
+        })
+    }
+
     /// A document by number.
     pub fn document(&self, number: u32) -> Option<&Arc<Document>> {
         self.all.get(number as usize)
@@ -185,6 +218,18 @@ impl Documents {
         self.document(place.document)
             .and_then(|document| document.text().get(place.offset as usize..))
             .unwrap_or("")
+    }
+}
+
+/// Documents answer once more as they did when they were loaded; nothing else is to be had from them.
+impl Loader for Documents {
+    fn load(&self, location: &str) -> Result<Source, LoadError> {
+        self.source(self.by_location.get(location))
+            .ok_or(LoadError::NotHere)
+    }
+
+    fn load_namespace(&self, namespace: &str) -> Option<Source> {
+        self.source(self.by_namespace.get(namespace))
     }
 }
 

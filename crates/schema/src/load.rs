@@ -12,6 +12,7 @@ use std::sync::Arc;
 use bsoap_codec::plan::ElementId;
 use indexmap::IndexMap;
 
+use crate::compile::Offers;
 use crate::compile::binding::{Bound, bind_all};
 use crate::components::{SchemaSet, Strictness};
 use crate::definitions::{Binding, Definitions, Note, Port, Service};
@@ -30,6 +31,8 @@ pub struct LoadOptions {
     pub limits: LoadLimits,
     /// How much of the schema language's rules is enforced.
     pub strictness: Strictness,
+    /// Which types `xsi:type` may replace, and what is asked of what wildcards admit.
+    pub offers: Offers,
 }
 
 /// Loads a WSDL, or a schema document (then there are no services), with all it imports, and compiles it.
@@ -64,7 +67,7 @@ pub fn load(location: &str, loader: &dyn Loader, options: &LoadOptions) -> Resul
     } = reading;
     wsdl.prefer_services_of_the_first_document();
     let schemas = schemas.finish()?;
-    compile(head, &mut wsdl, &schemas)
+    compile(head, &mut wsdl, &schemas, options.offers)
 }
 
 impl Definitions {
@@ -74,6 +77,16 @@ impl Definitions {
     /// As [`load`].
     pub fn load(location: &str, loader: &dyn Loader) -> Result<Self> {
         load(location, loader, &LoadOptions::default())
+    }
+
+    /// The same documents read and compiled with other options; none is fetched again.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub fn reload(&self, options: &LoadOptions) -> Result<Self> {
+        let first = self.documents().first();
+        let location = first.map_or("", |document| document.location());
+        load(location, &self.documents, options)
     }
 }
 
@@ -158,12 +171,17 @@ impl Reading<'_> {
 }
 
 /// Components → Plan and Definitions.
-fn compile(head: Head, wsdl: &mut Wsdl, schemas: &SchemaSet) -> Result<Definitions> {
+fn compile(
+    head: Head,
+    wsdl: &mut Wsdl,
+    schemas: &SchemaSet,
+    offers: Offers,
+) -> Result<Definitions> {
     let Bound {
         compiled,
         bindings,
         notes,
-    } = bind_all(wsdl, schemas)?;
+    } = bind_all(wsdl, schemas, offers)?;
     wsdl.notes.extend(notes);
     let services = services(wsdl, schemas, &bindings)?;
     let mut notes = wsdl.spell_notes(schemas.documents());
@@ -186,7 +204,7 @@ fn compile(head: Head, wsdl: &mut Wsdl, schemas: &SchemaSet) -> Result<Definitio
         documentation: head.documentation,
         services,
         bindings: bindings.into_values().collect(),
-        documents: schemas.documents().iter().cloned().collect(),
+        documents: schemas.documents().clone(),
         elements,
         element_documentation: compiled.element_documentation,
         type_documentation: compiled.type_documentation,

@@ -587,3 +587,68 @@ fn a_strict_load_keeps_the_rules_of_the_basic_profile() {
         assert!(error.contains(rule), "{error}");
     }
 }
+
+#[test]
+fn documents_loaded_once_are_compiled_again_with_other_options() {
+    use bsoap_schema::{Loader, Offers, Source};
+    /// Answers each location once, and one namespace once; what it answers lies elsewhere.
+    struct Once(std::cell::RefCell<MemoryLoader>);
+    impl Loader for Once {
+        fn load(&self, location: &str) -> Result<Source, bsoap_schema::LoadError> {
+            let source = self.0.borrow().load(location)?;
+            self.0.borrow_mut().add(location, "gone");
+            Ok(Source {
+                location: format!("moved/{location}"),
+                ..source
+            })
+        }
+        fn load_namespace(&self, namespace: &str) -> Option<Source> {
+            (namespace == "urn:n").then(|| self.load("n.xsd").unwrap())
+        }
+    }
+    let mut memory = MemoryLoader::default();
+    memory.add(
+        "t.wsdl",
+        wsdl(
+            "<types><xsd:schema targetNamespace='urn:t' xmlns:n='urn:n'><xsd:import namespace='urn:n'/>
+        <xsd:include schemaLocation='a.xsd'/>
+        <xsd:element name='r'><xsd:complexType><xsd:sequence><xsd:element name='s' type='xsd:string'/><xsd:any/>
+        <xsd:element ref='n:n'/></xsd:sequence></xsd:complexType></xsd:element></xsd:schema></types>",
+        ),
+    );
+    memory.add(
+        "moved/a.xsd",
+        "<schema xmlns='http://www.w3.org/2001/XMLSchema' targetNamespace='urn:t'><simpleType name='word'>
+        <restriction base='string'/></simpleType></schema>",
+    );
+    memory.add(
+        "n.xsd",
+        b"<?xml version='1.0' encoding='ISO-8859-1'?><schema xmlns='http://www.w3.org/2001/XMLSchema'
+        targetNamespace='urn:n'><element name='n' type='int'/><!-- \xE4 --></schema>"
+            .as_slice(),
+    );
+    let loader = Once(memory.into());
+    let plain = load("t.wsdl", &loader, &LoadOptions::default()).unwrap();
+    assert!(Definitions::load("t.wsdl", &loader).is_err());
+    let mut options = LoadOptions::default();
+    options.offers = Offers::All;
+    let all = plain.reload(&options).unwrap();
+    let text = |definitions: &Definitions| -> Vec<String> {
+        let documents = definitions.documents().iter();
+        documents.map(|one| one.text().to_owned()).collect()
+    };
+    assert_eq!(text(&all), text(&plain));
+    assert_eq!(all.documents().len(), 3);
+    assert_eq!(
+        [&plain, &all].map(|definitions| {
+            let root = definitions.element("urn:t", "r").unwrap();
+            let plan = definitions.plan();
+            let types = plan.ty(plan.element(child(plan, root, "s")).ty);
+            (
+                children(plan, root).contains(&"any".to_owned()),
+                types.alternatives.is_empty(),
+            )
+        }),
+        [(true, true), (false, false)]
+    );
+}

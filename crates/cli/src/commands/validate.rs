@@ -40,7 +40,7 @@ struct Violation {
 /// Validates messages.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut output = Output::new(arguments.json);
-    let definitions = arguments.wsdl.load()?;
+    let definitions = arguments.wsdl.load_to_validate()?;
     let mut options = DecodeOptions::default();
     options.validation = Validation::Full;
     options.violations = arguments.most;

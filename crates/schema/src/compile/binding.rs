@@ -11,7 +11,7 @@ use super::envelope::{
     Accessors, BuiltIns, Envelopes, Faults, Traffic, merge, part_element, rpc_wrapper,
 };
 use super::parts::{is_undefined, request_parts, undefined};
-use super::{Compiled, profile};
+use super::{Compiled, Offers, profile};
 use crate::components::SchemaSet;
 use crate::definitions::{
     Binding, Body, FaultMessage, HeaderPart, Message, Operation, Part, SoapVersion, Style,
@@ -42,13 +42,13 @@ pub(crate) struct Bound {
 ///
 /// # Errors
 /// When what an operation of a used binding carries cannot be compiled; if strict, when a name means nothing.
-pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet) -> Result<Bound> {
+pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Result<Bound> {
     let ports = wsdl.services.iter().flat_map(|service| &service.ports);
     let used: HashSet<&ExpandedName> = ports
         .filter_map(|port| wsdl::find(&wsdl.bindings, &port.binding))
         .map(|(name, _)| name)
         .collect();
-    let mut compiler = request_parts(wsdl, &used, schemas)?;
+    let mut compiler = request_parts(wsdl, &used, schemas, offers)?;
     let built_ins = BuiltIns {
         boolean: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "boolean"))?,
         name: compiler.type_named(&ExpandedName::new(XSD_NAMESPACE, "QName"))?,

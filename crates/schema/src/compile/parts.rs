@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use bsoap_datatypes::Datatype;
 
-use super::Compiler;
+use super::{Compiler, Offers};
 use crate::components::{self, SchemaSet, Strictness};
 use crate::definitions::TransmissionKind;
 use crate::name::XSD_NAMESPACE;
@@ -17,19 +17,20 @@ pub(super) fn request_parts<'s>(
     wsdl: &Wsdl,
     used: &HashSet<&ExpandedName>,
     schemas: &'s SchemaSet,
+    offers: Offers,
 ) -> Result<Compiler<'s>> {
     let needed = needed_messages(wsdl, used);
     let (needed, others): (Vec<_>, Vec<_>) = wsdl
         .messages
         .iter()
         .partition(|(name, _)| needed.contains(name));
-    let mut compiler = Compiler::new(schemas);
+    let mut compiler = Compiler::new(schemas).offering(offers);
     if let Err(error) = request_all(&needed, &mut compiler) {
         if compiler.is_strict() || !is_undefined(&error) {
             return Err(error);
         }
         // The error left definitions open. Start over, and take anything for what refers to nothing.
-        compiler = Compiler::new(schemas);
+        compiler = Compiler::new(schemas).offering(offers);
         compiler.tolerate();
         request_all(&needed, &mut compiler)?;
         if let Some(error) = compiler.warnings.iter().find(|error| !is_undefined(error)) {

@@ -4,7 +4,7 @@
 //! Requests wait in a queue, so circles end and no document makes us recurse. A document without a
 //! target namespace takes that of whoever includes it, so it may be read once for each such namespace.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use roxmltree::Node;
@@ -35,8 +35,6 @@ pub struct SchemaSetBuilder<'l> {
     pub(super) set: SchemaSet,
     pub(super) names: Names,
     queue: VecDeque<Request>,
-    /// Documents by location, as asked for and as answered.
-    loaded: HashMap<String, u32>,
     /// Schema elements read: document, byte, and the target namespace they were read for.
     read: HashSet<(u32, usize, Arc<str>)>,
     bytes: usize,
@@ -102,7 +100,6 @@ impl<'l> SchemaSetBuilder<'l> {
             },
             names: Names::default(),
             queue: VecDeque::new(),
-            loaded: HashMap::new(),
             read: HashSet::new(),
             bytes: 0,
             redefinitions: Vec::new(),
@@ -131,7 +128,7 @@ impl<'l> SchemaSetBuilder<'l> {
         // `a/../b.xsd` and `b.xsd` are one document, whoever names it.
         let location = resolve_location("", location);
         let location = location.as_str();
-        if let Some(&number) = self.loaded.get(location) {
+        if let Some(number) = self.set.documents.at_location(location) {
             return Ok(number);
         }
         let source = self
@@ -179,8 +176,9 @@ impl<'l> SchemaSetBuilder<'l> {
 
     fn adopt(&mut self, location: &str, source: Source) -> Result<u32> {
         let limits = &self.set.limits;
-        if let Some(&number) = self.loaded.get(&source.location) {
-            self.loaded.insert(location.to_owned(), number);
+        let documents = &mut self.set.documents;
+        if let Some(number) = documents.at_location(&source.location) {
+            documents.answer_location(location.to_owned(), number);
             return Ok(number);
         }
         self.bytes = self.bytes.saturating_add(source.bytes.len());
@@ -199,9 +197,18 @@ impl<'l> SchemaSetBuilder<'l> {
             .into());
         }
         let document = Document::new(source.location.clone(), &source.bytes)?;
-        let number = self.set.documents.add(Arc::new(document));
-        self.loaded.insert(location.to_owned(), number);
-        self.loaded.insert(source.location, number);
+        let documents = &mut self.set.documents;
+        let number = documents.add(Arc::new(document));
+        documents.answer_location(location.to_owned(), number);
+        documents.answer_location(source.location, number);
+        Ok(number)
+    }
+
+    /// Takes what answered a namespace.
+    fn adopt_for(&mut self, namespace: &str, location: &str, source: Source) -> Result<u32> {
+        let number = self.adopt(location, source)?;
+        let documents = &mut self.set.documents;
+        documents.answer_namespace(namespace.to_owned(), number);
         Ok(number)
     }
 
@@ -244,7 +251,7 @@ impl<'l> SchemaSetBuilder<'l> {
             return Err(error);
         };
         match self.loader.load_namespace(namespace) {
-            Some(source) => self.adopt(&request.location, source),
+            Some(source) => self.adopt_for(namespace, &request.location, source),
             None => Err(error),
         }
     }
@@ -411,7 +418,7 @@ impl<'l> SchemaSetBuilder<'l> {
                     continue;
                 };
                 let location = source.location.clone();
-                let number = self.adopt(&location, source)?;
+                let number = self.adopt_for(&namespace, &location, source)?;
                 self.read_document(number, None)?;
                 self.drain()?;
             }
@@ -439,7 +446,7 @@ impl<'l> SchemaSetBuilder<'l> {
 impl std::fmt::Debug for SchemaSetBuilder<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SchemaSetBuilder")
-            .field("documents", &self.loaded.len())
+            .field("documents", &self.documents().iter().len())
             .finish_non_exhaustive()
     }
 }
