@@ -1,10 +1,21 @@
 //! A message written piece by piece is the message written at once.
 
+#[path = "common/by_hand.rs"]
+mod by_hand;
 mod common;
 
-use bsoap_codec::encode::{LeafRef, PieceEncoder, Places, State, Stop, Stuffing};
-use bsoap_codec::{DecodeOptions, Decoder, EncodeOptions, Encoder, Index, Record, encode};
+use std::sync::Arc;
 
+use bsoap_codec::encode::{
+    Holder, LeafForm, LeafRef, PadPlace, PieceEncoder, Places, State, Stop, Stuffing,
+};
+use bsoap_codec::plan::{Content, ElementId, LeafKind, TypeDef};
+use bsoap_codec::{
+    DecodeOptions, Decoder, EncodeOptions, Encoder, Index, Plan, Record, Value, build, encode,
+};
+use bsoap_datatypes::{Datatype, SimpleType};
+
+use by_hand::{MANY, ONCE, OPTIONAL, Schema};
 use common::message::{Style, message};
 use common::random::{Random, plan};
 
@@ -138,5 +149,497 @@ fn every_place_is_that_of_the_index() {
             }
             assert!(told.windows(2).all(|two| two[0].0 < two[1].0));
         }
+    }
+}
+
+/// Every value as wide as it can be, and some more.
+struct Wide(PadPlace);
+
+impl Stuffing for Wide {
+    fn width(&self, leaf: &LeafForm, length: usize) -> usize {
+        assert!(leaf.may_pad(self.0));
+        leaf.widest().unwrap_or(length + 3)
+    }
+
+    fn place(&self) -> PadPlace {
+        self.0
+    }
+}
+
+fn has_defaults(plan: &Plan) -> bool {
+    (0..plan.element_count() as u32).any(|id| plan.element(ElementId(id)).default.is_some())
+}
+
+/// The lexical form stands where it was told, and the rest of its room is white space.
+fn check_place(record: &Record, text: &[u8], told: Told, pad: Option<PadPlace>) {
+    let (slot, offset, length, width, leaf) = told;
+    let form = record.plan().leaf_form(leaf).expect("a form");
+    let mut lexical = Vec::new();
+    let written = form.write(record.slots()[slot], record.heap(), &mut lexical);
+    assert_eq!(written, Ok(length));
+    assert_eq!(&text[offset..offset + length], lexical);
+    if form.is_number() {
+        let mut window = [0; 32];
+        assert_eq!(form.write_number(record.slots()[slot], &mut window), length);
+        assert_eq!(window[..length], lexical);
+    }
+    let behind = match (pad, form.holder()) {
+        (Some(PadPlace::AfterTag), Holder::Element { close }) if width > length => {
+            let end = String::from_utf8_lossy(&text[offset..text.len().min(offset + 60)]);
+            assert!(
+                text[offset + length..].starts_with(b"</"),
+                "{end} {told:?} {form:?}"
+            );
+            assert_eq!(text[offset + length + close - 1], b'>');
+            offset + length + close
+        }
+        _ => offset + length,
+    };
+    let space = &text[behind..behind + width - length];
+    assert!(space.iter().all(|&byte| byte == b' '), "{space:?}");
+    if let (Some(pad), Some(widest)) = (pad, form.widest())
+        && form.may_pad(pad)
+    {
+        assert_eq!(width, widest.max(length));
+    }
+}
+
+#[test]
+fn a_stuffed_message_means_the_same() {
+    let (mut padded, mut compared) = (0, 0);
+    for (seed, record) in records(0..1500) {
+        for pad in [PadPlace::Inside, PadPlace::AfterTag] {
+            let (all, told) = pieces(&record, usize::MAX, &Wide(pad));
+            let text = joined(&all);
+            let (small, same) = pieces(&record, 50, &Wide(pad));
+            assert_eq!(joined(&small), text, "seed {seed}");
+            assert_eq!(same, told, "seed {seed}");
+            for &told in &told {
+                check_place(&record, &text, told, Some(pad));
+                padded += usize::from(told.3 > told.2);
+            }
+            let document = std::str::from_utf8(&text).unwrap();
+            roxmltree::Document::parse(document).unwrap_or_else(|error| panic!("{error}"));
+            if !has_defaults(record.plan()) {
+                let mut decoder = Decoder::new(record.plan().clone(), DecodeOptions::default());
+                let again = decoder.decode(record.root(), &text);
+                let again = again.unwrap_or_else(|error| panic!("seed {seed} {error}\n{document}"));
+                assert!(again == record, "seed {seed}\n{document}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(padded > 5000 && compared > 1000, "{padded} {compared}");
+}
+
+#[test]
+fn no_piece_ends_between_a_value_and_its_end_tag() {
+    for (seed, record) in records(0..800) {
+        let (pieces, told) = pieces(&record, 1, &());
+        let mut ends = Vec::new();
+        let mut end = 0;
+        for (_, piece) in &pieces {
+            end += piece.len();
+            ends.push(end);
+        }
+        for (_, offset, length, _, leaf) in told {
+            let close = match record.plan().leaf_form(leaf).expect("a form").holder() {
+                Holder::Element { close } => close,
+                Holder::Attribute => 1,
+                _ => 0,
+            };
+            // A text may be empty, and its piece end before it.
+            let inside = |&&end: &&usize| offset < end && end < offset + length + close;
+            assert_eq!(ends.iter().find(inside), None, "seed {seed} at {offset}");
+        }
+    }
+}
+
+#[test]
+fn the_encoder_stops_where_it_is_to_stop() {
+    for (seed, record) in records(0..500) {
+        let random = &mut Random::new(seed);
+        let (pieces, _) = pieces(&record, 1, &());
+        for _ in 0..20 {
+            let from = random.below(pieces.len());
+            let to = from + random.below(pieces.len() - from);
+            let (state, until) = (pieces[from].0.clone(), &pieces[to].0);
+            if !until.agrees(until) {
+                continue;
+            }
+            let mut encoder =
+                PieceEncoder::resume(&record, state, EncodeOptions::default()).unwrap();
+            let mut text = Vec::new();
+            let stop = encoder
+                .run(&mut text, usize::MAX, Some(until), &(), &mut ())
+                .unwrap();
+            assert_eq!(stop, Stop::Until, "seed {seed} from {from} to {to}");
+            assert_eq!(encoder.state(), until);
+            assert_eq!(text, joined(&pieces[from..to]));
+        }
+    }
+}
+
+#[test]
+fn the_encoder_runs_past_where_it_never_stands() {
+    let mut others = Vec::new();
+    for (seed, record) in records(0..500) {
+        let (pieces, _) = pieces(&record, 1, &());
+        let random = &mut Random::new(seed);
+        let whole = joined(&pieces);
+        // States of the same Plan at other slots, and those of other Plans.
+        let mut strange: Vec<State> = std::mem::take(&mut others);
+        for _ in 0..10 {
+            let slot = random.below(record.slots().len() + 10);
+            let state = random.pick(&pieces).0.at_slot(slot);
+            if pieces
+                .iter()
+                .all(|(is, _)| is.slot() != slot || !is.agrees(&state))
+            {
+                strange.push(state);
+            }
+        }
+        for state in &strange {
+            if pieces
+                .iter()
+                .any(|(is, _)| is.slot() == state.slot() && is.agrees(state))
+            {
+                continue;
+            }
+            let mut encoder = PieceEncoder::new(&record, EncodeOptions::default());
+            let mut text = Vec::new();
+            let stop = encoder
+                .run(&mut text, usize::MAX, Some(state), &(), &mut ())
+                .unwrap();
+            if stop == Stop::Until {
+                // Here pieces cannot end, as nothing is written between this and the State before.
+                assert!(encoder.state().agrees(state) && encoder.state().slot() == state.slot());
+            } else {
+                assert_eq!((stop, text.len()), (Stop::End, whole.len()), "seed {seed}");
+            }
+        }
+        others.extend(pieces.into_iter().take(5).map(|(state, _)| state));
+    }
+}
+
+#[test]
+fn states_of_another_plan_are_no_danger() {
+    let mut states: Vec<State> = Vec::new();
+    for (seed, record) in records(0..1000) {
+        let random = &mut Random::new(seed);
+        for state in &states {
+            let slot = random.below(record.slots().len() + 2);
+            for state in [state.clone(), state.at_slot(slot)] {
+                if let Ok(mut encoder) =
+                    PieceEncoder::resume(&record, state, EncodeOptions::default())
+                {
+                    let mut text = Vec::new();
+                    // A message of a few hundred slots, whatever the way through it.
+                    for _ in 0..10_000 {
+                        match encoder.run(&mut text, 100, None, &(), &mut ()) {
+                            Ok(Stop::Size) => {}
+                            _ => break,
+                        }
+                    }
+                }
+            }
+        }
+        let (pieces, _) = pieces(&record, 1, &());
+        states.push(random.pick(&pieces).0.clone());
+        if states.len() > 30 {
+            states.swap_remove(random.below(30));
+        }
+    }
+}
+
+/// A schema of all that has a State of its own: loops in loops, tables, choices, options, references, lists.
+fn orders() -> (Arc<Plan>, ElementId) {
+    let mut schema = Schema::new();
+    let numbers = vec![
+        schema.field("at", Datatype::Int, ONCE),
+        schema.field("value", Datatype::Double, ONCE),
+    ];
+    let reading = schema.record(numbers);
+    let lines = vec![
+        schema.field("sku", Datatype::String, ONCE),
+        schema.field("quantity", Datatype::Int, OPTIONAL),
+        schema.child("reading", reading, MANY),
+        schema.field("kind", Datatype::QName, OPTIONAL),
+    ];
+    let line = schema.record(lines);
+    let leaf = schema.builder.leaf(&SimpleType::builtin(Datatype::Double));
+    let status = schema.attribute("status", Datatype::QName, false, None);
+    let price = schema.define(TypeDef {
+        attributes: vec![status],
+        ..Schema::plain(Content::Simple(leaf))
+    });
+    let fields = vec![
+        schema.field("id", Datatype::Int, ONCE),
+        schema.child("line", line, MANY),
+        schema.child("price", price, OPTIONAL),
+        schema.field("weight", Datatype::Double, MANY),
+    ];
+    let order = schema.record(fields);
+    let order = schema.child("order", order, MANY);
+    let note = schema.field("note", Datatype::String, OPTIONAL);
+    let root = schema.record(vec![order, note]);
+    let root = schema.element("urn:orders", "orders", root);
+    (schema.finish(), root)
+}
+
+fn order(random: &mut Random) -> Value {
+    let reading = |random: &mut Random| {
+        Value::object([
+            ("at", Value::from(random.below(100) as i64)),
+            ("value", Value::from(random.below(100_000) as f64 / 8.0)),
+        ])
+    };
+    let line = |random: &mut Random| {
+        let mut fields = vec![("sku", Value::from("x".repeat(random.below(20))))];
+        if random.chance(50) {
+            fields.push(("quantity", Value::from(random.below(10) as i64)));
+        }
+        let rows = (0..random.below(8)).map(|_| reading(random)).collect();
+        fields.push(("reading", Value::Array(rows)));
+        if random.chance(30) {
+            fields.push(("kind", Value::from("{urn:kinds}a")));
+        }
+        Value::object(fields)
+    };
+    let mut fields = vec![("id", Value::from(random.below(1000) as i64))];
+    let lines = (0..random.below(4)).map(|_| line(random)).collect();
+    fields.push(("line", Value::Array(lines)));
+    if random.chance(50) {
+        let price = [
+            ("@status", Value::from("{urn:s}t")),
+            ("#text", Value::from(1.5)),
+        ];
+        fields.push(("price", Value::object(price)));
+    }
+    let weights = (0..random.below(9))
+        .map(|_| Value::from(random.below(50) as f64))
+        .collect();
+    fields.push(("weight", Value::Array(weights)));
+    Value::object(fields)
+}
+
+/// What a template does when occurrences come or go: it writes anew from the piece in which the first change lies, until
+/// it stands where the old text can go on; and the States of the pieces behind are moved.
+#[test]
+fn behind_an_insertion_the_old_pieces_fit_again() {
+    let (plan, root) = orders();
+    let mut reused = 0;
+    for seed in 0..40 {
+        let random = &mut Random::new(seed);
+        let mut list: Vec<Value> = (0..3 + random.below(10)).map(|_| order(random)).collect();
+        let record = |list: &[Value]| {
+            let value = Value::object([
+                ("order", Value::Array(list.to_vec())),
+                ("note", Value::from("the end")),
+            ]);
+            build(&plan, root, &value).unwrap()
+        };
+        let old = record(&list);
+        let at = random.below(list.len());
+        let behind = if random.chance(50) {
+            list.insert(at, order(random));
+            at + 1
+        } else {
+            list.remove(at);
+            at
+        };
+        let new = record(&list);
+        let size = *random.pick(&[1, 40, 300]);
+        let (old_pieces, _) = pieces(&old, size, &());
+        let mut whole = Vec::new();
+        encode(&new, &mut whole).unwrap();
+        let delta = new.slots().len() as isize - old.slots().len() as isize;
+        // What is behind the change is as long as by itself, without its count.
+        let same = record(&list[behind..]).slots().len() - 1;
+        for (index, (state, _)) in old_pieces.iter().enumerate() {
+            let moved = state.slot().wrapping_add_signed(delta);
+            if state.slot() + same < old.slots().len() {
+                continue;
+            }
+            let mut encoder = PieceEncoder::new(&new, EncodeOptions::default());
+            let mut text = Vec::new();
+            let until = state.at_slot(moved);
+            let stop = encoder
+                .run(&mut text, usize::MAX, Some(&until), &(), &mut ())
+                .unwrap();
+            if stop == Stop::End {
+                continue;
+            }
+            // What has been done differs by what has come or gone.
+            let here = encoder.into_state();
+            assert!(here.agrees(state));
+            text.extend(joined(&old_pieces[index..]));
+            assert_eq!(
+                String::from_utf8_lossy(&text),
+                String::from_utf8_lossy(&whole),
+                "seed {seed}"
+            );
+            for (old, _) in &old_pieces[index..] {
+                let moved = old.moved(state, &here).unwrap();
+                assert!(moved.agrees(old));
+                let mut encoder = PieceEncoder::new(&new, EncodeOptions::default());
+                let mut text = Vec::new();
+                encoder
+                    .run(&mut text, usize::MAX, Some(&moved), &(), &mut ())
+                    .unwrap();
+                assert_eq!(encoder.state(), &moved, "seed {seed}");
+                let mut rest = Vec::new();
+                let mut encoder =
+                    PieceEncoder::resume(&new, moved, EncodeOptions::default()).unwrap();
+                encoder
+                    .run(&mut rest, usize::MAX, None, &(), &mut ())
+                    .unwrap();
+                assert!(whole.ends_with(&rest));
+                reused += 1;
+            }
+        }
+    }
+    assert!(reused > 1000, "{reused}");
+}
+
+#[test]
+fn rows_can_come_from_elsewhere() {
+    let mut schema = Schema::new();
+    let numbers = vec![
+        schema.field("at", Datatype::Int, ONCE),
+        schema.field("value", Datatype::Double, ONCE),
+    ];
+    let reading = schema.record(numbers);
+    let fields = vec![
+        schema.field("name", Datatype::String, ONCE),
+        schema.child("reading", reading, MANY),
+        schema.field("x", Datatype::Double, MANY),
+        schema.field("note", Datatype::String, OPTIONAL),
+    ];
+    let root = schema.record(fields);
+    let root = schema.element("urn:m", "series", root);
+    let plan = schema.finish();
+    let record = |readings: usize, xs: usize| {
+        let reading = |i: usize| {
+            Value::object([
+                ("at", Value::from(i as i64)),
+                ("value", Value::from(i as f64 / 4.0)),
+            ])
+        };
+        let value = Value::object([
+            ("name", Value::from("a")),
+            (
+                "reading",
+                Value::Array((0..readings).map(reading).collect()),
+            ),
+            (
+                "x",
+                Value::Array((0..xs).map(|x| Value::from(x as f64 / 8.0)).collect()),
+            ),
+            ("note", Value::from("n")),
+        ]);
+        build(&plan, root, &value).unwrap()
+    };
+    let full = record(1000, 777);
+    let empty = record(0, 0);
+    for stuffing in [None, Some(PadPlace::Inside), Some(PadPlace::AfterTag)] {
+        let (all, told) = match stuffing {
+            None => pieces(&full, usize::MAX, &()),
+            Some(pad) => pieces(&full, usize::MAX, &Wide(pad)),
+        };
+        let mut encoder = PieceEncoder::new(&empty, EncodeOptions::default());
+        let mut remember = Remember::default();
+        let mut text = Vec::new();
+        // Count slots: that of the readings is 1, that of the xs behind it 2.
+        for (count, rows) in [(1, &full.slots()[2..2002]), (2, &full.slots()[2003..2780])] {
+            let begin = text.len();
+            let table = encoder
+                .run_to_table(count, &mut text, &(), &mut ())
+                .unwrap()
+                .unwrap();
+            assert_eq!(table.stride(), 3 - count);
+            assert_eq!([table.last(), table.first()].concat(), table.between());
+            assert!(text.len() > begin || count == 2);
+            let first_slot = if count == 1 { 2 } else { 2003 };
+            remember.before = text.len();
+            match stuffing {
+                None => table.write(first_slot, rows, &mut text, &(), &mut remember),
+                Some(pad) => table.write(first_slot, rows, &mut text, &Wide(pad), &mut remember),
+            }
+        }
+        assert!(
+            encoder
+                .run_to_table(1, &mut text, &(), &mut ())
+                .unwrap()
+                .is_none()
+        );
+        assert_eq!(
+            String::from_utf8_lossy(&text),
+            String::from_utf8_lossy(&joined(&all))
+        );
+        let numbers = |leaf: LeafRef| plan.leaf_form(leaf).is_some_and(LeafForm::is_number);
+        let told: Vec<Told> = told.into_iter().filter(|told| numbers(told.4)).collect();
+        assert_eq!(remember.told, told);
+        for told in told {
+            check_place(&full, &text, told, stuffing);
+        }
+    }
+    // A slot that is no table's count.
+    let mut encoder = PieceEncoder::new(&full, EncodeOptions::default());
+    let mut text = Vec::new();
+    assert!(
+        encoder
+            .run_to_table(5, &mut text, &(), &mut ())
+            .unwrap()
+            .is_none()
+    );
+    assert!(encoder.state().is_end());
+}
+
+#[test]
+fn the_forms_say_how_wide_and_where() {
+    let (plan, root) = orders();
+    let value = Value::object([("order", Value::Array(vec![order(&mut Random::new(3))]))]);
+    let record = build(&plan, root, &value).unwrap();
+    let (_, told) = pieces(&record, usize::MAX, &());
+    for (_, _, _, _, leaf) in told {
+        let form = plan.leaf_form(leaf).unwrap();
+        let kind = plan.leaf(form.leaf().unwrap()).kind;
+        match kind {
+            LeafKind::Double => assert_eq!(form.widest(), Some(24)),
+            LeafKind::Signed { .. } => assert_eq!(form.widest(), Some(11)),
+            _ => assert_eq!(form.widest(), None),
+        }
+        assert_eq!(form.may_pad(PadPlace::Inside), kind != LeafKind::Text);
+        assert_eq!(form.is_in_heap(), kind == LeafKind::Text);
+    }
+}
+
+#[test]
+fn what_xml_cannot_carry_is_an_error_in_its_piece() {
+    let mut schema = Schema::new();
+    let line = vec![schema.field("note", Datatype::String, OPTIONAL)];
+    let line = schema.record(line);
+    let lines = schema.child("line", line, MANY);
+    let root = schema.record(vec![lines]);
+    let root = schema.element("", "order", root);
+    let plan = schema.finish();
+    let note = |text: &str| Value::object([("note", Value::from(text))]);
+    let value = Value::object([("line", Value::Array(vec![note("fine"), note("bell \u{7}")]))]);
+    let record = build(&plan, root, &value).unwrap();
+    let mut encoder = PieceEncoder::new(&record, EncodeOptions::without_declaration());
+    let mut text = Vec::new();
+    assert_eq!(
+        encoder.run(&mut text, 20, None, &(), &mut ()),
+        Ok(Stop::Size)
+    );
+    assert_eq!(text, b"<order><line><note>fine</note>");
+    for _ in 0..2 {
+        let error = encoder.run(&mut text, 20, None, &(), &mut ()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "XML cannot carry U+0007 at /order/line[2]/note (slot 4)"
+        );
+        assert_eq!(text, b"<order><line><note>fine</note>");
     }
 }

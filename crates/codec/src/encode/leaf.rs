@@ -133,6 +133,11 @@ impl LeafForm {
         self.form.is_number()
     }
 
+    /// Whether the value is a QName.
+    pub(super) fn is_name(&self) -> bool {
+        self.form == Form::Name
+    }
+
     /// Whether the value is in the heap.
     pub fn is_in_heap(&self) -> bool {
         !self.is_number()

@@ -290,6 +290,7 @@ impl<'r, 'o, P: Watch> Machine<'r, 'o, P> {
     #[inline]
     fn literal(&mut self, span: Span) {
         if P::STUFFS
+            && !span.is_empty()
             && let Some(pad) = self.places.take_pad_behind()
         {
             return self.padded_literal(span, pad);

@@ -8,7 +8,7 @@ use super::leaf::LeafRef;
 use super::machine::{self, Machine};
 use super::places::{CellPlace, PadPlace, Places, Rows, Stuffing};
 use super::program::{Program, Span, Table};
-use super::state::{Frame, Loop, Phase, State};
+use super::state::{self, Frame, Loop, Phase, State};
 use super::watch::{Standing, Watch};
 use super::{DECLARATION, EncodeOptions};
 
@@ -89,25 +89,72 @@ impl<'r> PieceEncoder<'r> {
         stuffing: &S,
         places: &mut P,
     ) -> Result<Stop, Error> {
-        if let Some(error) = &self.error {
-            return Err(error.clone());
+        let until = match until {
+            Some(until) if until.slot == self.state.slot && until.agrees(&self.state) => {
+                return self.check().map(|()| Stop::Until);
+            }
+            Some(until) if !until.is_start() && !until.is_end() => Until::State(until),
+            _ => Until::End,
+        };
+        self.write(out, size, until, stuffing, places)
+    }
+
+    /// Appends what stands before the array whose count is in slot `count`, and stops there if it is written as a table. With
+    /// an array that is empty in the Record, rows can then be written from elsewhere, before the encoder goes on.
+    ///
+    /// `None` if there is no such table: then the text is written to its end.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_to_table<S: Stuffing, P: Places>(
+        &mut self,
+        count: usize,
+        out: &mut Vec<u8>,
+        stuffing: &S,
+        places: &mut P,
+    ) -> Result<Option<super::Table<'r>>, Error> {
+        self.check()?;
+        let is_there = self.state.slot == count && matches!(self.state.phase, Phase::Before { .. });
+        let table = self.state.table(&self.record.plan);
+        if is_there && table.is_some() {
+            return Ok(table);
         }
+        match self.write(out, usize::MAX, Until::Table(count), stuffing, places)? {
+            Stop::Until => Ok(self.state.table(&self.record.plan)),
+            Stop::Size | Stop::End => Ok(None),
+        }
+    }
+
+    /// Whether it can go on.
+    fn check(&self) -> Result<(), Error> {
+        self.error.clone().map_or(Ok(()), Err)
+    }
+
+    fn write<S: Stuffing, P: Places>(
+        &mut self,
+        out: &mut Vec<u8>,
+        size: usize,
+        until: Until<'_>,
+        stuffing: &S,
+        places: &mut P,
+    ) -> Result<Stop, Error> {
+        self.check()?;
         if self.state.is_end() {
             return Ok(Stop::End);
         }
-        if until.is_some_and(|until| until.slot == self.state.slot && until.agrees(&self.state)) {
-            return Ok(Stop::Until);
-        }
         let begin = out.len();
         let program = self.record.plan.program();
-        let until = until.filter(|until| !until.is_start() && !until.is_end());
-        let sink = PieceWatch {
+        let watch = PieceWatch {
             size: begin.saturating_add(size.max(1)),
             until,
-            until_slot: until.map_or(usize::MAX, |until| until.slot),
+            until_slot: match until {
+                Until::State(until) => until.slot,
+                Until::Table(count) => count,
+                Until::End => usize::MAX,
+            },
             ..PieceWatch::new(program, stuffing, places)
         };
-        let mut machine = Machine::new(self.record, program, out, begin, sink, self.options.depth);
+        let mut machine = Machine::new(self.record, program, out, begin, watch, self.options.depth);
         let state = std::mem::replace(&mut self.state, State::start());
         match piece(&mut machine, self.record, self.options, state) {
             Ok(phase) => {
@@ -261,10 +308,12 @@ impl<S: Stuffing, P: Places> Machine<'_, '_, PieceWatch<'_, S, P>> {
                 Frame::Repeat(Loop { count, done })
             }
         });
+        let frames: Vec<Frame> = frames.collect();
         State {
             phase,
             slot: self.at,
-            frames: frames.collect(),
+            is_blind: state::is_blind(&frames, self.at),
+            frames,
             declared: self.scope.into_declared(),
         }
     }
@@ -277,7 +326,7 @@ pub(super) struct PieceWatch<'a, S, P> {
     program: &'a Program,
     /// The length of the text from which on to stop.
     size: usize,
-    until: Option<&'a State>,
+    until: Until<'a>,
     until_slot: usize,
     /// The instruction that was begun last.
     pc: u32,
@@ -286,6 +335,15 @@ pub(super) struct PieceWatch<'a, S, P> {
     /// The count slots of the loops on the machine's stack.
     counts: Vec<usize>,
     stop: Stop,
+}
+
+/// Where to stop, whatever the size.
+#[derive(Clone, Copy)]
+enum Until<'a> {
+    State(&'a State),
+    /// Before the table whose count this slot is.
+    Table(usize),
+    End,
 }
 
 #[derive(Default)]
@@ -302,7 +360,7 @@ impl<'a, S: Stuffing, P: Places> PieceWatch<'a, S, P> {
             stuffing,
             program,
             size: usize::MAX,
-            until: None,
+            until: Until::End,
             until_slot: usize::MAX,
             pc: u32::MAX,
             pads: Pads::default(),
@@ -379,12 +437,21 @@ impl<S: Stuffing, P: Places> Watch for PieceWatch<'_, S, P> {
         }
         if standing.slot > self.until_slot {
             self.until_slot = usize::MAX;
-        } else if self.until.is_some_and(|until| until.is_at(standing)) {
+        } else if match self.until {
+            Until::State(until) => until.is_at(standing),
+            Until::Table(count) => {
+                count == standing.slot && self.program.is_table(standing.pc) && !standing.in_rows
+            }
+            Until::End => false,
+        } {
             self.stop = Stop::Until;
             return true;
         }
-        self.stop = Stop::Size;
-        standing.length >= self.size
+        if standing.length >= self.size {
+            self.stop = Stop::Size;
+            return true;
+        }
+        false
     }
 
     #[inline(always)]

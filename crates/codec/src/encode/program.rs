@@ -72,6 +72,12 @@ pub(crate) struct Span {
     length: u32,
 }
 
+impl Span {
+    pub(super) fn is_empty(self) -> bool {
+        self.length == 0
+    }
+}
+
 /// How a leaf is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
@@ -268,6 +274,11 @@ impl Program {
         (leaf != NO_FORM).then_some(LeafRef(leaf))
     }
 
+    /// Whether an instruction writes a table.
+    pub(super) fn is_table(&self, pc: u32) -> bool {
+        matches!(self.ops.get(pc as usize), Some(Op::Rows(_)))
+    }
+
     /// Whether the end tag of a value follows the instruction, in the next one.
     pub(super) fn is_open_behind(&self, pc: u32) -> bool {
         let op = self.ops.get(pc as usize);
@@ -407,8 +418,11 @@ impl Compiler<'_> {
         self.program.ops.len() - 1
     }
 
-    /// The instruction added last writes a value of this form.
+    /// The instruction added last writes a value of this form. (QNames have no form: they take more than their slot to write.)
     fn writes(&mut self, form: LeafForm) {
+        if form.is_name() {
+            return;
+        }
         self.program
             .form_of
             .resize(self.program.ops.len() - 1, NO_FORM);

@@ -102,16 +102,16 @@ fn write_rows<P: Watch>(
     table: &program::Table,
     slots: Slots<'_>,
     out: &mut Vec<u8>,
-    sink: &mut P,
+    watch: &mut P,
 ) {
     match table.cells.as_slice() {
-        [(_, Form::Double)] => format_rows(program, table, slots, out, sink, |slot, _, out| {
+        [(_, Form::Double)] => format_rows(program, table, slots, out, watch, |slot, _, out| {
             double::format(f64::from_bits(slot), out)
         }),
-        [(_, Form::Signed)] => format_rows(program, table, slots, out, sink, |slot, _, out| {
+        [(_, Form::Signed)] => format_rows(program, table, slots, out, watch, |slot, _, out| {
             integer::format_i64(slot as i64, out)
         }),
-        _ => format_rows(program, table, slots, out, sink, |slot, form, out| {
+        _ => format_rows(program, table, slots, out, watch, |slot, form, out| {
             number(form, slot, out)
         }),
     }
@@ -124,7 +124,7 @@ fn format_rows<P: Watch>(
     table: &program::Table,
     slots: Slots<'_>,
     out: &mut Vec<u8>,
-    sink: &mut P,
+    watch: &mut P,
     format: impl Fn(u64, Form, &mut [u8; 32]) -> usize,
 ) {
     let per_row = table.cells.len();
@@ -152,7 +152,7 @@ fn format_rows<P: Watch>(
             if P::STUFFS {
                 let leaf = LeafRef(table.leaf.0 + index as u32);
                 let close;
-                (width, close) = sink.room(leaf, length);
+                (width, close) = watch.room(leaf, length);
                 width = width.clamp(length, WIDEST);
                 if let Some(close) = close {
                     behind = (close, width - length);
@@ -186,7 +186,7 @@ fn format_rows<P: Watch>(
     out.truncate(begin + end);
     if P::LISTENS {
         let told = rows * per_row;
-        sink.rows(
+        watch.rows(
             table,
             slots.first,
             begin + offset - slots.start,
@@ -279,7 +279,7 @@ impl<'p> Table<'p> {
     ) {
         let stride = self.stride();
         let start = out.len();
-        let mut sink = PieceWatch::new(self.program, stuffing, places);
+        let mut watch = PieceWatch::new(self.program, stuffing, places);
         for (block, slots) in slots.chunks(CELLS / stride * stride).enumerate() {
             let slots = Slots {
                 slots: &slots[..slots.len() / stride * stride],
@@ -287,7 +287,7 @@ impl<'p> Table<'p> {
                 start,
             };
             if !slots.slots.is_empty() {
-                write_rows(self.program, self.table, slots, out, &mut sink);
+                write_rows(self.program, self.table, slots, out, &mut watch);
             }
         }
     }

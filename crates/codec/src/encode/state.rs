@@ -22,6 +22,8 @@ use super::watch::Standing;
 pub struct State {
     pub(super) phase: Phase,
     pub(super) slot: usize,
+    /// Whether the occurrence before was one without slots: then nothing but what is done tells this State from others.
+    pub(super) is_blind: bool,
     pub(super) frames: Vec<Frame>,
     pub(super) declared: Declared,
 }
@@ -63,6 +65,7 @@ impl State {
         Self {
             phase: Phase::Start,
             slot: 0,
+            is_blind: false,
             frames: Vec::new(),
             declared: Declared::default(),
         }
@@ -85,8 +88,13 @@ impl State {
 
     /// Whether the text that follows is the same for the same values: the same instruction, return addresses and
     /// declarations. Slots and what loops have done may differ.
+    ///
+    /// Between occurrences that have no slot (of an element without content) a State agrees with none, not even with itself:
+    /// several of them have the same slot.
     pub fn agrees(&self, other: &Self) -> bool {
         self.phase.agrees(other.phase)
+            && !self.is_blind
+            && !other.is_blind
             && self.frames.len() == other.frames.len()
             && self.frames.iter().zip(&other.frames).all(Frame::agree)
             && self.declared == other.declared
@@ -103,6 +111,15 @@ impl State {
             Frame::Return(_) => None,
         });
         frames.chain(rows)
+    }
+
+    /// The same place at another slot, its loops as they are: for [`run`](super::PieceEncoder::run), which looks for it there.
+    #[must_use]
+    pub fn at_slot(&self, slot: usize) -> Self {
+        Self {
+            slot,
+            ..self.clone()
+        }
     }
 
     /// This place in another Record, where everything between `from` and this is the same and `from` has become `to`.
@@ -168,11 +185,21 @@ impl State {
             _ => false,
         };
         is_at
+            && !self.is_blind
             && self.slot == standing.slot
             && self.frames.len() == standing.stack.len()
             && self.frames.iter().zip(standing.stack).all(same)
             && self.declared == *standing.declared
     }
+}
+
+/// Whether an occurrence has ended in the innermost loop without having had any slot.
+pub(super) fn is_blind(frames: &[Frame], slot: usize) -> bool {
+    let innermost = frames.iter().rev().find_map(|frame| match frame {
+        Frame::Repeat(innermost) => Some(*innermost),
+        Frame::Return(_) => None,
+    });
+    innermost.is_some_and(|Loop { count, done }| done > 0 && slot == count + 1)
 }
 
 impl Phase {
