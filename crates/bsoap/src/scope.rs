@@ -70,22 +70,25 @@ impl Scope {
         let saved = self.inner.saved().decoders.pop();
         let mut decoder = saved.unwrap_or_else(|| self.inner.pool.take());
         let result = read(&mut decoder);
-        self.inner.saved().decoders.push(decoder);
-        self.settle();
+        let mut saved = self.inner.saved();
+        saved.decoders.push(decoder);
+        self.settle(saved);
         result
     }
 
-    /// Charges the budget for what is kept now. Without room, nothing is.
-    fn settle(&self) {
+    /// Charges the budget for what is kept now, once it was used. Without room, nothing is.
+    fn settle(&self, mut saved: MutexGuard<'_, Saved>) {
         let inner = &*self.inner;
         inner.last_used.store(inner.budget.now(), Ordering::Relaxed);
         inner.number.get_or_init(|| {
             let keeper: Arc<dyn Keeper> = self.inner.clone();
             inner.budget.join(Arc::downgrade(&keeper))
         });
-        let Err(missing) = inner.charge(&mut inner.saved()) else {
+        let Err(missing) = inner.charge(&mut saved) else {
             return;
         };
+        // Others must be able to make us forget while they look for room, as we them.
+        drop(saved);
         inner.budget.make_room(missing);
         let mut saved = inner.saved();
         if inner.charge(&mut saved).is_err() {

@@ -301,6 +301,32 @@ async fn one_way_operations_are_bounded_in_number_and_in_the_time_they_have_to_e
 }
 
 #[tokio::test]
+async fn a_one_way_operation_that_takes_too_long_gives_its_place_back() {
+    let options = ServerOptions {
+        max_connections: 1,
+        ..ServerOptions::default()
+    };
+    let stuck = async |_: Message| std::future::pending::<()>().await;
+    let service = Service::builder(TOUR)
+        .handle("notify", stuck)
+        .handler_timeout(Duration::from_millis(100))
+        .options(options);
+    let running = start(service).await;
+    let client = Client::builder(TOUR)
+        .endpoint(format!("http://{}/tour", running.address))
+        .timeout(Duration::from_secs(10))
+        .build()
+        .expect("a client");
+    for _ in 0..3 {
+        let answer = client.call("notify", &under("value", "x")).await;
+        assert_eq!(answer.expect("taken"), Value::Nil);
+    }
+    // Well within the time of grace.
+    let ended = tokio::time::timeout(Duration::from_secs(10), running.stop());
+    ended.await.expect("the service ends");
+}
+
+#[tokio::test]
 async fn threads_that_share_a_blocking_client_wait_at_the_same_time() {
     let barrier = Arc::new(tokio::sync::Barrier::new(2));
     let meet = move |_: Message| {

@@ -14,7 +14,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use crate::gzip::{self, Refusal};
 use crate::{Body, Error, ErrorKind};
 
-mod address;
+pub(crate) mod address;
 mod connector;
 mod tls;
 

@@ -51,7 +51,8 @@ impl Handler for PathHandler {
 
 impl Path {
     async fn reply(self: &Arc<Self>, request: Request) -> OutgoingReply {
-        let (reading, request) = self.read(request).await;
+        let scope = self.scope(&request);
+        let (reading, request) = self.read(request, &scope).await;
         let (received, awaiting) = match reading {
             Ok(read) => read,
             Err(reply) => return *reply,
@@ -86,20 +87,19 @@ impl Path {
     }
 
     /// What is remembered of whoever sent a request: of its connection.
-    fn scope(&self, request: &Request) -> Arc<Scope> {
+    fn scope(&self, request: &Request) -> Scope {
         let new = || Scope::new(&self.decoders, &self.budget);
-        request.connection.keep(new)
+        Scope::clone(&request.connection.keep(new))
     }
 
-    async fn read(self: &Arc<Self>, mut request: Request) -> (Reading, Request) {
-        let (path, length) = (Arc::clone(self), request.body.len());
+    async fn read(self: &Arc<Self>, mut request: Request, scope: &Scope) -> (Reading, Request) {
+        let (path, scope, length) = (Arc::clone(self), scope.clone(), request.body.len());
         let read = move || {
             let incoming = IncomingRequest {
                 content_type: request.header("content-type"),
                 soap_action: request.header("soapaction"),
                 body: &request.body,
             };
-            let scope = path.scope(&request);
             let receive = || scope.reading(|decoder| path.endpoint.receive(decoder, incoming));
             let reading = path.meter.converting(receive);
             // The handler has the values; nobody needs the text any more.

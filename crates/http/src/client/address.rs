@@ -136,7 +136,7 @@ impl fmt::Debug for Credentials {
 }
 
 /// A text that may have been meant as an address, without what may have been meant as a password.
-pub(super) fn without_credentials(text: &str) -> String {
+pub(crate) fn without_credentials(text: &str) -> String {
     let start = text.find("//").map_or(0, |slashes| slashes + 2);
     let end = text[start..]
         .find(['/', '?', '#'])

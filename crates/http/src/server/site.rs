@@ -7,6 +7,7 @@ use hyper::StatusCode;
 use roxmltree::{Node, ParsingOptions};
 
 use super::{Response, page};
+use crate::client::address::without_credentials;
 
 const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
 const XSD: &str = "http://www.w3.org/2001/XMLSchema";
@@ -130,11 +131,8 @@ fn names(documents: &[Document]) -> Vec<String> {
         .iter()
         .enumerate()
         .map(|(index, document)| {
-            let path = document
-                .location
-                .split(['?', '#'])
-                .next()
-                .unwrap_or_default();
+            let location = without_credentials(&document.location);
+            let path = location.split(['?', '#']).next().unwrap_or_default();
             let last = path
                 .rsplit(['/', '\\'])
                 .find(|segment| !segment.is_empty())
@@ -373,6 +371,15 @@ mod tests {
         assert!(body(Some("xsd=3-v.xsd")).1.ends_with("<other/>"));
         assert_eq!(body(Some("xsd=../../etc/passwd")).0, 404);
         assert_eq!(body(Some("disco")).0, 404);
+        let document = |location: &str| Document {
+            location: location.into(),
+            text: String::new(),
+        };
+        let documents = [
+            document("http://jo:secret@host"),
+            document("http://jo:secret@host/"),
+        ];
+        assert_eq!(names(&documents), ["host", "1-host"]);
     }
 
     #[test]
