@@ -20,6 +20,7 @@ use crate::record::Record;
 mod arrays;
 mod attributes;
 mod builder;
+mod checkpoint;
 mod content;
 mod error;
 mod fast;
@@ -29,12 +30,17 @@ mod leaf;
 mod learned;
 mod opening;
 mod options;
+mod piece;
 mod rows;
 mod run;
 mod spelling;
+mod trace;
 
+pub use checkpoint::{Checkpoint, Loop};
 pub use error::{Error, ErrorKind, Expected, Name};
 pub use options::{DecodeOptions, Fast, Unknown, Validation};
+pub use piece::{Piece, parse_number};
+pub use trace::{Site, Trace};
 
 use builder::Builder;
 use frame::Machine;
@@ -208,6 +214,7 @@ impl Decoder {
                     text: &text,
                     base: 0,
                     last: true,
+                    beyond: 0,
                 },
                 record,
                 sink,
@@ -222,6 +229,7 @@ impl Decoder {
                         text: input.unread(),
                         base: 0,
                         last: false,
+                        beyond: 0,
                     },
                     record,
                     sink,
@@ -278,6 +286,7 @@ impl Decoder {
                     text: input.unread(),
                     base: input.offset(),
                     last,
+                    beyond: 0,
                 };
                 self.run(window, record, (), None)
                     .and(stepped.map_err(Error::from))

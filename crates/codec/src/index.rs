@@ -1,5 +1,7 @@
 //! The Index: where in the text of a message the lexical form of each slot stands.
 
+use crate::decode::Site;
+
 /// Where the values of a message stand in its text: by slot, an offset and a length in bytes.
 ///
 /// Only slots that have text have a place: leaves of elements and attributes. Markers, values from the schema and what is
@@ -87,6 +89,12 @@ pub(crate) trait Sink {
 
     /// The lexical form of `slot` stands at `offset`.
     fn place(&mut self, slot: usize, offset: u64, length: usize);
+
+    /// The same from a decoder, which can say how it can be read again.
+    #[inline(always)]
+    fn found(&mut self, slot: usize, offset: u64, length: usize, _: Site) {
+        self.place(slot, offset, length);
+    }
 }
 
 impl Sink for () {

@@ -82,6 +82,12 @@ impl Record {
         &self.heap
     }
 
+    /// Its memory, for what changes some of the values of a message and knows the layout. Whatever stands in it, reading
+    /// it is safe; whether it still means a message is the caller's affair.
+    pub fn parts_mut(&mut self) -> (&mut Vec<u64>, &mut Vec<u8>) {
+        (&mut self.slots, &mut self.heap)
+    }
+
     /// Bytes held, capacity included.
     pub fn memory(&self) -> usize {
         self.slots.capacity() * size_of::<u64>() + self.heap.capacity()

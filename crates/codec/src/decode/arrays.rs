@@ -12,13 +12,14 @@ use super::options::Validation;
 use super::rows::Rows;
 use super::run::Window;
 use super::spelling::Spelling;
+use super::trace::Site;
 
 impl<S: Sink> Builder<'_, S> {
     #[inline(always)]
-    pub(super) fn place(&mut self, window: &Window<'_>, at: usize, length: usize) {
+    pub(super) fn place(&mut self, window: &Window<'_>, at: usize, length: usize, site: Site) {
         if S::LISTENS {
-            self.sink
-                .place(self.record.slots.len(), window.base + at as u64, length);
+            let slot = self.record.slots.len();
+            self.sink.found(slot, window.base + at as u64, length, site);
         }
     }
 
@@ -37,16 +38,17 @@ impl<S: Sink> Builder<'_, S> {
         if is_checked && self.options.validation == Validation::Full {
             return at;
         }
+        let site = Site::content(id);
         match leaf.kind {
-            LeafKind::Double => self.numbers(window, at, again, double_slot),
-            LeafKind::Float => self.numbers(window, at, again, float_slot),
+            LeafKind::Double => self.numbers(window, at, site, again, double_slot),
+            LeafKind::Float => self.numbers(window, at, site, again, float_slot),
             LeafKind::Signed { min, max } => {
-                self.numbers(window, at, again, |text| signed_slot(text, min, max))
+                self.numbers(window, at, site, again, |text| signed_slot(text, min, max))
             }
             LeafKind::Unsigned { max } => {
-                self.numbers(window, at, again, |text| unsigned_slot(text, max))
+                self.numbers(window, at, site, again, |text| unsigned_slot(text, max))
             }
-            LeafKind::Boolean => self.numbers(window, at, again, boolean_slot),
+            LeafKind::Boolean => self.numbers(window, at, site, again, boolean_slot),
             _ => at,
         }
     }
@@ -56,6 +58,7 @@ impl<S: Sink> Builder<'_, S> {
         &mut self,
         window: &Window<'_>,
         mut at: usize,
+        site: Site,
         again: &Spelling,
         parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
     ) -> usize {
@@ -81,7 +84,7 @@ impl<S: Sink> Builder<'_, S> {
                 if !again.stands_at(bytes, at + length) {
                     break;
                 }
-                self.place(window, at, length);
+                self.place(window, at, length, site);
                 self.record.push(slot);
                 at += length + again.len();
                 count += 1;
@@ -90,7 +93,8 @@ impl<S: Sink> Builder<'_, S> {
                 break;
             }
             if measure {
-                self.reserve((at - from) / count.max(1), 1, bytes.len() - at);
+                let rest = bytes.len() - at + window.beyond;
+                self.reserve((at - from) / count.max(1), 1, rest);
             }
         }
         if let Some(Frame::Group(group)) = self.machine.frames.last_mut() {
@@ -148,7 +152,7 @@ impl<S: Sink> Builder<'_, S> {
                 self.reserve(
                     (done.at - from) / MEASURED,
                     rows.slots,
-                    bytes.len() - done.at,
+                    bytes.len() - done.at + window.beyond,
                 );
             }
         }
@@ -183,7 +187,7 @@ impl<S: Sink> Builder<'_, S> {
             }
             let length = match number(field.kind, bytes.get(at..).unwrap_or_default()) {
                 Some((slot, length)) if field.after.stands_at(bytes, at + length) => {
-                    self.place(window, at, length);
+                    self.place(window, at, length, Site::content(field.leaf));
                     self.record.push(slot);
                     length
                 }

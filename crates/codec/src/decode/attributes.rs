@@ -7,7 +7,7 @@ use crate::index::Sink;
 use crate::plan::{Attribute, Content, Element, LeafKind, Plan, Type, TypeId};
 use crate::record::marker;
 
-use super::builder::{Builder, InTag, Lexical};
+use super::builder::{Builder, InTag, Lexical, Stands};
 use super::error::{Error, ErrorKind, Name, bounded};
 use super::options::{Unknown, Validation};
 use super::{XSD, XSI, fragment, leaf};
@@ -92,11 +92,16 @@ impl<S: Sink> Builder<'_, S> {
             self.report_attribute(*kind, attribute)?;
         }
         let to = attribute.offset + attribute.raw.len() as u64;
+        let is_checked = self.options.validation == Validation::Full && declared.fixed.is_some();
         let lexical = Lexical {
             text: &value,
             from: attribute.offset,
             to,
-            is_there: true,
+            stands: if is_checked {
+                Stands::Somewhere
+            } else {
+                Stands::Attribute
+            },
         };
         match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
             Ok(()) => Ok(()),
@@ -125,7 +130,7 @@ impl<S: Sink> Builder<'_, S> {
             text: value,
             from: tag.offset,
             to: tag.offset,
-            is_there: false,
+            stands: Stands::Nowhere,
         };
         match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
             Ok(()) => Ok(()),
@@ -181,7 +186,7 @@ impl<S: Sink> Builder<'_, S> {
             text: &text,
             from: tag.offset,
             to: tag.offset,
-            is_there: false,
+            stands: Stands::Nowhere,
         };
         self.push_text(lexical, tag.offset)
     }

@@ -16,6 +16,7 @@ use super::fragment::Fragment;
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine, NO_PARTICLE};
 use super::leaf::Wrong;
 use super::options::{DecodeOptions, Unknown, Validation};
+use super::trace::Site;
 use super::{Violation, leaf};
 
 /// Fills a Record from events.
@@ -36,8 +37,20 @@ pub(super) struct Lexical<'a> {
     /// Where it stands in the message.
     pub(super) from: u64,
     pub(super) to: u64,
-    /// Whether it stands in the message at all, and is not a default.
-    pub(super) is_there: bool,
+    pub(super) stands: Stands,
+}
+
+/// Where a lexical form stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stands {
+    /// Between the tags of an element, alone.
+    Content,
+    /// Between the quotes of an attribute.
+    Attribute,
+    /// Somewhere in the message, but more than its own text tells its value.
+    Somewhere,
+    /// Not in the message: it comes from the schema.
+    Nowhere,
 }
 
 impl<'a> Lexical<'a> {
@@ -47,7 +60,7 @@ impl<'a> Lexical<'a> {
             text,
             from: at,
             to: at,
-            is_there: false,
+            stands: Stands::Nowhere,
         }
     }
 }
@@ -393,7 +406,7 @@ impl<S: Sink> Builder<'_, S> {
                     text: &text.value,
                     from: text.offset,
                     to,
-                    is_there: true,
+                    stands: Stands::Content,
                 };
                 let (slots, heap) = (self.record.slots.len(), self.record.heap.len());
                 if self.leaf_slots(leaf, lexical, &NoNamespaces).is_ok() {
@@ -452,7 +465,7 @@ impl<S: Sink> Builder<'_, S> {
                     text: &text.value,
                     from: text.from,
                     to: text.to,
-                    is_there: true,
+                    stands: Stands::Somewhere,
                 };
                 self.push_text(lexical, at)?;
                 if let Some(ElementFrame {
@@ -478,9 +491,9 @@ impl<S: Sink> Builder<'_, S> {
         if self.record.push_octets(lexical.text.as_bytes()).is_err() {
             return Err(self.heap_full(at));
         }
-        if S::LISTENS && lexical.is_there {
-            self.sink
-                .place(slot, lexical.from, (lexical.to - lexical.from) as usize);
+        if S::LISTENS && lexical.stands != Stands::Nowhere {
+            let length = (lexical.to - lexical.from) as usize;
+            self.sink.found(slot, lexical.from, length, Site::NONE);
         }
         Ok(())
     }
@@ -608,7 +621,7 @@ impl<S: Sink> Builder<'_, S> {
             text: &fragment.text,
             from: fragment.from,
             to,
-            is_there: true,
+            stands: Stands::Somewhere,
         };
         self.push_text(lexical, tag.offset)?;
         self.machine.last = Last::NOTHING;
@@ -627,12 +640,16 @@ impl<S: Sink> Builder<'_, S> {
         } else {
             (tag.offset, tag.offset)
         };
-        let is_there = text.begun || !tag.raw.is_empty();
+        let stands = if text.begun || !tag.raw.is_empty() {
+            Stands::Content
+        } else {
+            Stands::Nowhere
+        };
         let lexical = Lexical {
             text: &text.value,
             from,
             to,
-            is_there,
+            stands,
         };
         if let Err(kind) = self.leaf_slots(leaf, lexical, &InEnd(tag)) {
             self.report(*kind, from)?;
@@ -670,6 +687,9 @@ impl<S: Sink> Builder<'_, S> {
                 (self.options.validation, element.fixed.as_deref())
             {
                 fixed = leaf::check_fixed(plan.leaf(leaf), value, lexical.text);
+                if lexical.stands == Stands::Content {
+                    lexical.stands = Stands::Somewhere;
+                }
             }
         }
         self.push_leaf(leaf, lexical, bindings).and(fixed)

@@ -13,7 +13,7 @@ use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Term, Type, T
 use crate::record::{heap_slot, marker};
 
 use super::arrays::number;
-use super::builder::{Builder, Lexical, is_array};
+use super::builder::{Builder, Lexical, Stands, is_array};
 use super::content::{Sought, Target};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last};
 use super::learned::{Start, TagId, Values, What};
@@ -21,6 +21,7 @@ use super::options::Validation;
 use super::rows::Rows;
 use super::run::{Run, Window};
 use super::spelling::Spelling;
+use super::trace::Site;
 
 /// The bindings of a scope.
 struct InScope<'a>(&'a Scopes, ScopeId);
@@ -498,7 +499,7 @@ impl<S: Sink> Builder<'_, S> {
                 text,
                 from: window.base + from as u64,
                 to: window.base + to as u64,
-                is_there: true,
+                stands: Stands::Attribute,
             };
             self.push_leaf(attribute.leaf, lexical, bindings).ok()?;
         }
@@ -569,7 +570,7 @@ impl<S: Sink> Builder<'_, S> {
         if let Some((slot, length)) = number(leaf.kind, bytes.get(at..)?)
             && close.stands_at(bytes, at + length)
         {
-            self.place(window, at, length);
+            self.place(window, at, length, Site::content(id));
             self.record.push(slot);
             return Some(at + length);
         }
@@ -591,7 +592,7 @@ impl<S: Sink> Builder<'_, S> {
             text,
             from,
             to: from + length as u64,
-            is_there: true,
+            stands: Stands::Content,
         };
         if self.push_leaf(id, lexical, bindings).is_err() {
             self.record.slots.truncate(slots);

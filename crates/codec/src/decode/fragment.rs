@@ -48,6 +48,15 @@ impl Fragment {
         }
     }
 
+    /// Whether two copies are alike, wherever they began.
+    pub(super) fn agrees(&self, other: &Self) -> bool {
+        self.text == other.text
+            && (self.depth, self.insert) == (other.depth, other.insert)
+            && self.used == other.used
+            && self.known == other.known
+            && self.run == other.run
+    }
+
     /// Whether no element of it is open.
     pub(super) fn is_between(&self) -> bool {
         self.depth == 0

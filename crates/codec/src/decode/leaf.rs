@@ -8,9 +8,10 @@ use bsoap_datatypes::{
 use crate::index::Sink;
 use crate::plan::{Leaf, LeafId, LeafKind};
 
-use super::builder::{Builder, Lexical};
+use super::builder::{Builder, Lexical, Stands};
 use super::error::{ErrorKind, bounded};
 use super::options::Validation;
+use super::trace::Site;
 
 /// What is wrong with a value. Boxed: most values are right.
 pub(super) type Wrong = Box<ErrorKind>;
@@ -42,9 +43,16 @@ impl<S: Sink> Builder<'_, S> {
     ) -> Result<(), Wrong> {
         let leaf = self.plan.leaf(id);
         let slot = self.record.slots.len();
-        if S::LISTENS && lexical.is_there {
-            self.sink
-                .place(slot, lexical.from, (lexical.to - lexical.from) as usize);
+        if S::LISTENS && lexical.stands != Stands::Nowhere {
+            let is_checked = self.options.validation == Validation::Full && leaf.has_facets;
+            let site = match (lexical.stands, leaf.kind) {
+                (_, LeafKind::List(_) | LeafKind::Name) => Site::NONE,
+                (Stands::Content, _) if !is_checked => Site::content(id),
+                (Stands::Attribute, _) if !is_checked => Site::attribute(id),
+                _ => Site::NONE,
+            };
+            let length = (lexical.to - lexical.from) as usize;
+            self.sink.found(slot, lexical.from, length, site);
         }
         if self.options.validation == Validation::Full && leaf.has_facets {
             self.check_facets(leaf, lexical.text, bindings)?;
@@ -84,7 +92,8 @@ impl<S: Sink> Builder<'_, S> {
         self.record.push(0);
         let leaf = self.plan.leaf(item);
         // The items' places can be told only if no reference or line end was replaced.
-        let is_literal = lexical.is_there && lexical.to - lexical.from == lexical.text.len() as u64;
+        let is_literal = lexical.stands != Stands::Nowhere
+            && lexical.to - lexical.from == lexical.text.len() as u64;
         let start = lexical.text.as_ptr() as usize;
         let mut items = 0;
         for text in lexical
@@ -94,7 +103,8 @@ impl<S: Sink> Builder<'_, S> {
         {
             if S::LISTENS && is_literal {
                 let from = lexical.from + (text.as_ptr() as usize - start) as u64;
-                self.sink.place(self.record.slots.len(), from, text.len());
+                self.sink
+                    .found(self.record.slots.len(), from, text.len(), Site::NONE);
             }
             self.push_atom(leaf, text, bindings)?;
             // A name takes the room of its namespace's, which may be much more than its own.

@@ -31,6 +31,8 @@ pub(super) struct Window<'t> {
     pub(super) base: u64,
     /// Whether the message ends where it ends.
     pub(super) last: bool,
+    /// How many bytes are known to follow.
+    pub(super) beyond: usize,
 }
 
 impl Window<'_> {

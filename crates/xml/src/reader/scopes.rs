@@ -312,6 +312,27 @@ impl Scopes {
         id
     }
 
+    /// Whether the same prefixes are bound to the same namespaces in both scopes, however they were declared.
+    ///
+    /// ```
+    /// use bsoap_xml::{ScopeId, Scopes, Vocabulary};
+    ///
+    /// let (vocabulary, mut scopes) = (Vocabulary::default(), Scopes::new());
+    /// let one = scopes.enter(&vocabulary, ScopeId::ROOT, [("s", "urn:a"), ("t", "urn:b")]);
+    /// let other = scopes.enter(&vocabulary, ScopeId::ROOT, [("t", "urn:b"), ("s", "urn:a")]);
+    /// assert!(one != other && scopes.bind_alike(one, other));
+    /// assert!(!scopes.bind_alike(one, ScopeId::ROOT));
+    /// ```
+    pub fn bind_alike(&self, one: ScopeId, other: ScopeId) -> bool {
+        let bindings = |scope| {
+            let mut bindings: Vec<_> = self.bindings(scope).collect();
+            bindings.sort_unstable();
+            bindings
+        };
+        one == other
+            || self.contains(one) && self.contains(other) && bindings(one) == bindings(other)
+    }
+
     /// What a prefix is bound to in a scope; the empty prefix is the default namespace, and always bound.
     pub fn resolve(&self, scope: ScopeId, prefix: &str) -> Option<Namespace<'_>> {
         self.resolve_uri(scope, prefix)

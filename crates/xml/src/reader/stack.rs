@@ -1,6 +1,6 @@
 //! The open elements: their names in one arena, so that a copy of them is two allocations whatever the depth.
 
-use super::scopes::{ScopeId, UriId};
+use super::scopes::{ScopeId, Scopes, UriId};
 use crate::names::Known;
 
 /// The open elements, outermost first.
@@ -44,6 +44,26 @@ impl OpenElements {
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.names.clone_from(&other.names);
         self.open.clone_from(&other.open);
+    }
+
+    /// Whether these are the same elements, with the same bindings inside.
+    pub(crate) fn agrees(&self, other: &Self, scopes: &Scopes) -> bool {
+        let alike = |open: &Open| (open.end, open.prefix, open.name, open.uri);
+        self.names[..self.length()] == other.names[..other.length()]
+            && self.open.len() == other.open.len()
+            && self.open.iter().zip(&other.open).all(|(one, other)| {
+                alike(one) == alike(other) && scopes.bind_alike(one.scope, other.scope)
+            })
+    }
+
+    /// Whether all their scopes are known.
+    pub(crate) fn is_known(&self, scopes: &Scopes) -> bool {
+        self.open.iter().all(|open| scopes.contains(open.scope))
+    }
+
+    /// About how many bytes they hold.
+    pub(crate) fn memory(&self) -> usize {
+        self.names.capacity() + self.open.capacity() * size_of::<Open>()
     }
 
     #[inline]

@@ -197,6 +197,41 @@ impl State {
         };
     }
 
+    /// Whether the unread text begins between markup, inside the root element, with nothing half read.
+    #[inline]
+    pub fn is_between(&self) -> bool {
+        self.in_content() && self.partial == Partial::default()
+    }
+
+    /// Whether reading on from here finds the same as reading on from another state: all is alike, but for how much of
+    /// the document was read. Namespaces that are bound alike need not have been declared alike.
+    pub fn agrees(&self, other: &State, scopes: &Scopes) -> bool {
+        self.phase == other.phase
+            && self.partial == other.partial
+            && self.text_length == other.text_length
+            && self.standalone == other.standalone
+            && self.options == other.options
+            && self.doctype == other.doctype
+            && self.expansions == other.expansions
+            && self.expanded == other.expanded
+            && self.open.agrees(&other.open, scopes)
+    }
+
+    /// Whether the scopes of all open elements are known: they may have been forgotten since a copy was made.
+    pub fn is_known(&self, scopes: &Scopes) -> bool {
+        self.open.is_known(scopes)
+    }
+
+    /// As if so many bytes more had been read before it, modulo 2⁶⁴.
+    pub fn move_by(&mut self, bytes: u64) {
+        self.offset = self.offset.wrapping_add(bytes);
+    }
+
+    /// About how many bytes it holds beside itself.
+    pub fn memory(&self) -> usize {
+        self.open.memory() + self.expansions.capacity() * size_of::<Expansion>()
+    }
+
     /// The next event of `input`, the unread text from [`offset`](State::offset) on; `last` says that no more follows. How
     /// much of `input` was consumed is the difference of `offset`. `None` means that more text is needed, and never comes
     /// if `last`.

@@ -57,6 +57,16 @@ pub fn find_value_escape(bytes: &[u8]) -> usize {
     fastest::find_value_escape(bytes)
 }
 
+/// How many bytes two texts have in common at their front.
+///
+/// ```
+/// assert_eq!(bsoap_xml::scan::find_difference(b"<x>12.5</x>", b"<x>12.75</x>"), 6);
+/// ```
+#[inline]
+pub fn find_difference(one: &[u8], other: &[u8]) -> usize {
+    fastest::find_difference(one, other)
+}
+
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
@@ -79,6 +89,20 @@ mod tests {
             prop_assert_eq!(x86::find_control(bytes), portable::find_control(bytes));
             prop_assert_eq!(x86::find_text_escape(bytes), portable::find_text_escape(bytes));
             prop_assert_eq!(x86::find_value_escape(bytes), portable::find_value_escape(bytes));
+        }
+
+        #[test]
+        fn texts_differ_where_they_differ_byte_by_byte(bytes in prop::collection::vec(any::<u8>(), 0..1500), at in any::<usize>(), cut in 0usize..3) {
+            let mut other = bytes.clone();
+            other.truncate(bytes.len().saturating_sub(cut));
+            prop_assert_eq!(x86::find_difference(&bytes, &other), other.len());
+            if !other.is_empty() {
+                let at = at % other.len();
+                other[at] ^= 0x20;
+                prop_assert_eq!(x86::find_difference(&bytes, &other), at);
+                prop_assert_eq!(x86::find_difference(&other, &bytes), at);
+            }
+            prop_assert_eq!(x86::find_difference(&bytes, &other), portable::find_difference(&bytes, &other));
         }
     }
 

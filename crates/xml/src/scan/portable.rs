@@ -54,3 +54,12 @@ pub(super) fn find_value_escape(bytes: &[u8]) -> usize {
         matches!(byte, b'<' | b'>' | b'&' | b'"' | 0xEF) || byte < 0x20
     })
 }
+
+pub(super) fn find_difference(one: &[u8], other: &[u8]) -> usize {
+    let same = |(one, other): (&u8, &u8)| one == other;
+    let length = one.len().min(other.len());
+    one.iter()
+        .zip(other)
+        .position(|pair| !same(pair))
+        .unwrap_or(length)
+}

@@ -187,3 +187,91 @@ pub(super) fn find_value_escape(bytes: &[u8]) -> usize {
     };
     find(bytes, special, portable::find_value_escape)
 }
+
+/// The bytes of two blocks that are the same.
+#[inline]
+fn same(one: &[u8; 16], other: &[u8; 16]) -> u32 {
+    // SAFETY: the loads are unaligned and read the 16 bytes of each block; SSE2 is part of x86-64.
+    unsafe {
+        let (one, other) = (
+            _mm_loadu_si128(one.as_ptr().cast()),
+            _mm_loadu_si128(other.as_ptr().cast()),
+        );
+        _mm_movemask_epi8(_mm_cmpeq_epi8(one, other)) as u32
+    }
+}
+
+/// Texts that are the same so far are compared by larger steps from here on.
+const NEAR: usize = 64;
+
+#[inline]
+pub(super) fn find_difference(one: &[u8], other: &[u8]) -> usize {
+    let mut at = 0;
+    while at < NEAR {
+        let (Some(a), Some(b)) = (
+            one.get(at..).and_then(<[u8]>::first_chunk),
+            other.get(at..).and_then(<[u8]>::first_chunk),
+        ) else {
+            return at + portable::find_difference(&one[at..], &other[at..]);
+        };
+        let mask = same(a, b);
+        if mask != 0xffff {
+            return at + (!mask).trailing_zeros() as usize;
+        }
+        at += 16;
+    }
+    at + find_far_difference(&one[at..], &other[at..])
+}
+
+#[inline(never)]
+fn find_far_difference(one: &[u8], other: &[u8]) -> usize {
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the machine has AVX2.
+        unsafe { find_difference_avx2(one, other) }
+    } else {
+        portable::find_difference(one, other)
+    }
+}
+
+/// Four times 32 bytes at a time.
+#[target_feature(enable = "avx2")]
+fn find_difference_avx2(one: &[u8], other: &[u8]) -> usize {
+    let length = one.len().min(other.len());
+    let (one, other) = (&one[..length], &other[..length]);
+    let mut at = 0;
+    while let (Some(a), Some(b)) = (one.get(at..at + 128), other.get(at..at + 128)) {
+        let equal = |from: usize| {
+            // SAFETY: the loads are unaligned; `from` is 0, 32, 64 or 96, and both blocks have 128 bytes.
+            unsafe {
+                _mm256_cmpeq_epi8(
+                    _mm256_loadu_si256(a.as_ptr().add(from).cast()),
+                    _mm256_loadu_si256(b.as_ptr().add(from).cast()),
+                )
+            }
+        };
+        let (a, b, c, d) = (equal(0), equal(32), equal(64), equal(96));
+        let all = _mm256_and_si256(_mm256_and_si256(a, b), _mm256_and_si256(c, d));
+        if _mm256_movemask_epi8(all) != -1 {
+            let mask = |block| u64::from(!_mm256_movemask_epi8(block) as u32);
+            let (front, back) = (mask(a) | mask(b) << 32, mask(c) | mask(d) << 32);
+            return at
+                + if front != 0 {
+                    front.trailing_zeros() as usize
+                } else {
+                    64 + back.trailing_zeros() as usize
+                };
+        }
+        at += 128;
+    }
+    while let (Some(a), Some(b)) = (
+        one[at..].first_chunk::<16>(),
+        other[at..].first_chunk::<16>(),
+    ) {
+        let mask = same(a, b);
+        if mask != 0xffff {
+            return at + (!mask).trailing_zeros() as usize;
+        }
+        at += 16;
+    }
+    at + portable::find_difference(&one[at..], &other[at..])
+}

@@ -1,0 +1,212 @@
+//! A checkpoint: all that a decoder remembers at a place of a message, as data.
+//!
+//! Two checkpoints *agree* if reading on from either finds the same in the same text. They need not be equal: how much text
+//! was read, how many slots were written, how often an open loop has come round may differ. Those are the numbers that have
+//! to be carried over when what was read from one of them is to follow the other:
+//!
+//! ```text
+//! old   … <item>a</item>|<item>b</item> …      slots 5,  item* count slot 2, 1 so far
+//! new   … <item>x</item><item>a</item>|…       slots 6,  item* count slot 2, 2 so far
+//! ```
+
+use bsoap_xml::{Scopes, State};
+
+use crate::plan::{Plan, Term, UNBOUNDED};
+use crate::record::Record;
+
+use super::frame::{ElementFrame, Frame, Gathered, GroupFrame, Inside, Machine};
+
+/// All that a [`Decoder`](super::Decoder) remembers of a message at a place of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    pub(super) reader: State,
+    pub(super) machine: Machine,
+    slots: usize,
+    heap: usize,
+}
+
+/// Something that repeats and has begun: a count that is not known yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// The slot of the count.
+    pub slot: u32,
+    /// The count so far.
+    pub count: u32,
+    /// The least it may be in the end.
+    pub least: u32,
+}
+
+impl Checkpoint {
+    pub(super) fn new(reader: &State, machine: &Machine, record: &Record) -> Self {
+        Self {
+            reader: reader.clone(),
+            machine: machine.clone(),
+            slots: record.slots.len(),
+            heap: record.heap.len(),
+        }
+    }
+
+    /// How much of the text had been read.
+    pub fn offset(&self) -> u64 {
+        self.reader.offset()
+    }
+
+    /// How many slots had been written.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// How many bytes of strings had been written.
+    pub fn heap(&self) -> usize {
+        self.heap
+    }
+
+    /// Whether it stands between two tags or values, inside the root element, with nothing begun.
+    pub fn is_between(&self) -> bool {
+        self.reader.is_between() && self.machine.is_between()
+    }
+
+    /// About how many bytes it holds.
+    pub fn memory(&self) -> usize {
+        size_of::<Self>()
+            + self.reader.memory()
+            + self.machine.frames.capacity() * size_of::<Frame>()
+            + self.machine.seen.capacity() * size_of::<u64>()
+            + self.machine.text.value.capacity()
+    }
+
+    /// Cuts a Record of the same message back to what had been written; the counts of [loops](Self::loops) are not known.
+    pub fn cut(&self, record: &mut Record) {
+        record.slots.truncate(self.slots);
+        record.heap.truncate(self.heap);
+    }
+
+    /// The loops it stands in, outermost first. Those of checkpoints that agree correspond, one to one.
+    pub fn loops(&self, plan: &Plan) -> Vec<Loop> {
+        let mut loops = Vec::new();
+        for frame in &self.machine.frames {
+            each_loop(&mut frame.clone(), plan, &mut |it| loops.push(*it));
+        }
+        loops
+    }
+
+    /// The same place with other numbers: so many slots written, so much text read, and its loops changed.
+    pub fn renumber(
+        &mut self,
+        plan: &Plan,
+        slots: usize,
+        offset: u64,
+        mut change: impl FnMut(&mut Loop),
+    ) {
+        let by = offset.wrapping_sub(self.offset());
+        self.slots = slots;
+        self.reader.move_by(by);
+        self.machine.tag_end = self.machine.tag_end.wrapping_add(by);
+        for frame in &mut self.machine.frames {
+            each_loop(frame, plan, &mut change);
+        }
+    }
+
+    /// Whether reading on from here finds the same as reading on from there, with counts carried over.
+    pub(super) fn agrees(&self, other: &Self, plan: &Plan, scopes: &Scopes) -> bool {
+        let (a, b) = (&self.machine, &other.machine);
+        a.root == b.root
+            && a.seen == b.seen
+            && a.pending == b.pending
+            && a.skipping == b.skipping
+            && a.done == b.done
+            && same_text(&a.text, &b.text)
+            && match (&a.fragment, &b.fragment) {
+                (None, None) => true,
+                (Some(a), Some(b)) => a.agrees(b),
+                _ => false,
+            }
+            && a.frames.len() == b.frames.len()
+            && a.frames
+                .iter()
+                .zip(&b.frames)
+                .all(|(a, b)| same_frame(a, b, plan))
+            && self.reader.agrees(&other.reader, scopes)
+    }
+}
+
+impl Machine {
+    /// Whether nothing is half read.
+    pub(super) fn is_between(&self) -> bool {
+        !self.text.begun
+            && self.fragment.is_none()
+            && self.pending.is_none()
+            && self.skipping == 0
+            && !self.done
+            && !matches!(
+                self.frames.last(),
+                Some(Frame::Element(ElementFrame {
+                    inside: Inside::Read,
+                    ..
+                })) | None
+            )
+    }
+}
+
+fn same_text(a: &Gathered, b: &Gathered) -> bool {
+    a.begun == b.begun && a.value == b.value
+}
+
+fn same_frame(a: &Frame, b: &Frame, plan: &Plan) -> bool {
+    match (a, b) {
+        (Frame::Element(a), Frame::Element(b)) => {
+            let same = (a.element, a.particle, a.ty) == (b.element, b.particle, b.ty);
+            same && match (a.inside, b.inside) {
+                (
+                    Inside::Mixed {
+                        particle, entered, ..
+                    },
+                    Inside::Mixed {
+                        particle: other,
+                        entered: other_entered,
+                        ..
+                    },
+                ) => particle == other && entered == other_entered,
+                (a, b) => a == b,
+            }
+        }
+        (Frame::Group(a), Frame::Group(b)) => {
+            // Where there is a most, how many there were already matters to what may follow.
+            let may_differ = !a.silent && plan.particle(a.particle).max == UNBOUNDED;
+            let alike = |group: &GroupFrame| (group.particle, group.at, group.seen, group.silent);
+            alike(a) == alike(b) && (may_differ || a.count == b.count)
+        }
+        _ => false,
+    }
+}
+
+/// Shows the counts of a frame that are still open, and takes over what becomes of them.
+fn each_loop(frame: &mut Frame, plan: &Plan, see: &mut dyn FnMut(&mut Loop)) {
+    let mut show = |slot: &mut u32, count: u32, least: u32| {
+        let mut it = Loop {
+            slot: *slot,
+            count,
+            least,
+        };
+        see(&mut it);
+        *slot = it.slot;
+        it.count
+    };
+    match frame {
+        Frame::Element(ElementFrame {
+            inside: Inside::Mixed { marker, items, .. },
+            ..
+        }) => *items = show(marker, *items, 0),
+        Frame::Group(group) if !group.silent => {
+            let particle = plan.particle(group.particle);
+            if particle.repeats() {
+                group.count = show(&mut group.marker, group.count, particle.min);
+            }
+            if let Term::All(_) = particle.term {
+                // How many of the children there were is part of where it stands.
+                show(&mut group.children, group.at, 0);
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,169 @@
+//! A message read piece by piece, from text that the caller keeps: so that the decoder can be asked for its state between
+//! pieces, be set back to it, and be stopped at a place.
+
+use bsoap_datatypes::qname::NoNamespaces;
+use bsoap_xml::scan;
+
+use crate::plan::{ElementId, LeafKind};
+use crate::record::Record;
+
+use super::arrays::number;
+use super::builder::Builder;
+use super::checkpoint::Checkpoint;
+use super::run::Window;
+use super::trace::{Site, Trace};
+use super::{Decoder, Error};
+
+/// A piece of the text of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece<'t> {
+    /// The text. It begins with the first byte that was not read yet, or before it.
+    pub text: &'t str,
+    /// Where it begins in the message.
+    pub base: u64,
+    /// Whether the message ends where it ends.
+    pub last: bool,
+    /// How many bytes are known to follow: so much room may be needed.
+    pub beyond: usize,
+}
+
+/// Longer attribute values are not read alone.
+const LONGEST_VALUE: usize = 1 << 12;
+
+impl Decoder {
+    /// Begins a message whose pieces will be [read](Self::read). One that was begun before is given up.
+    pub fn start(&mut self, root: ElementId) {
+        self.restart(root);
+    }
+
+    /// Reads on: all of a piece, but for what its end leaves incomplete. That is to be read again with what follows.
+    ///
+    /// The Record must have been cut back to where the decoder stands, as it is if nobody else changed it. The trace
+    /// is told where the values stand; it covers less than 4 GiB of text.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn read(
+        &mut self,
+        piece: Piece<'_>,
+        record: &mut Record,
+        trace: Option<&mut Trace>,
+    ) -> Result<(), Error> {
+        let window = Window {
+            text: piece.text,
+            base: piece.base,
+            last: piece.last,
+            beyond: piece.beyond,
+        };
+        match trace {
+            None => self.run(window, record, (), None),
+            Some(trace) => self.run(window, record, trace, None),
+        }
+    }
+
+    /// How much of the text has been read.
+    pub fn offset(&self) -> u64 {
+        self.reader.offset()
+    }
+
+    /// Whether the decoder stands between two tags or values, inside the root element, with nothing begun.
+    pub fn is_between(&self) -> bool {
+        self.reader.is_between() && self.machine.is_between()
+    }
+
+    /// All that is remembered of the message so far, of which `record` has been filled.
+    pub fn checkpoint(&self, record: &Record) -> Checkpoint {
+        Checkpoint::new(&self.reader, &self.machine, record)
+    }
+
+    /// Goes back, or ahead, to a checkpoint. `false` if it is of no use any more, since the namespaces it stands in have
+    /// been [forgotten](Self::forget); then nothing is changed.
+    ///
+    /// The Record to go on with is that of the checkpoint, [cut](Checkpoint::cut) back to it, or another that has been
+    /// made to correspond by [renumbering](Checkpoint::renumber).
+    #[must_use]
+    pub fn resume(&mut self, checkpoint: &Checkpoint) -> bool {
+        let is_known = checkpoint.reader.is_known(&self.scopes);
+        if is_known {
+            self.reader.restore(&checkpoint.reader);
+            self.machine.clone_from(&checkpoint.machine);
+        }
+        is_known
+    }
+
+    /// Whether reading on from one of these finds the same as reading on from the other, but for the counts of loops.
+    pub fn agree(&self, one: &Checkpoint, other: &Checkpoint) -> bool {
+        one.agrees(other, &self.plan, &self.scopes)
+    }
+
+    /// Reads one value again that stands alone at `at` of `text`: its slot, whose octets are appended to the heap of
+    /// `record`, and its length. Nothing, if there is anything but its plain lexical form; or if that is wrong.
+    #[inline]
+    pub fn read_again(
+        &mut self,
+        site: Site,
+        text: &[u8],
+        at: usize,
+        record: &mut Record,
+    ) -> Option<(u64, usize)> {
+        let leaf = site.leaf()?;
+        let kind = self.plan.leaf(leaf).kind;
+        if !site.is_attribute()
+            && let Some((slot, length)) = number(kind, text.get(at..)?)
+            && text.get(at + length..at + length + 2) == Some(b"</")
+        {
+            return Some((slot, length));
+        }
+        self.text_again(site, text, at, record)
+    }
+
+    fn text_again(
+        &mut self,
+        site: Site,
+        text: &[u8],
+        at: usize,
+        record: &mut Record,
+    ) -> Option<(u64, usize)> {
+        let leaf = self.plan.leaf(site.leaf()?);
+        let rest = text.get(at..)?;
+        let length = if site.is_attribute() {
+            let quote = *text.get(at.checked_sub(1)?)?;
+            let length = scan::find_value_special(rest, quote);
+            (rest.get(length) == Some(&quote) && length <= LONGEST_VALUE).then_some(length)?
+        } else {
+            let length = scan::find_text_special(rest);
+            (rest.get(length..length + 2) == Some(b"</")).then_some(length)?
+        };
+        // An empty text may stand for a default, which the leaf does not know.
+        if length == 0 || length > self.options.limits.text_length {
+            return None;
+        }
+        let value = std::str::from_utf8(rest.get(..length)?).ok()?;
+        let (slots, heap) = (record.slots.len(), record.heap.len());
+        let mut builder = Builder {
+            plan: &self.plan,
+            options: &self.options,
+            machine: &mut self.machine,
+            record,
+            sink: (),
+            violations: None,
+        };
+        let pushed = builder.push_atom(leaf, value, &NoNamespaces);
+        let slot = record.slots.get(slots).copied();
+        record.slots.truncate(slots);
+        match (pushed, slot) {
+            (Ok(()), Some(slot)) => Some((slot, length)),
+            _ => {
+                record.heap.truncate(heap);
+                None
+            }
+        }
+    }
+}
+
+/// The slot of the number at the front of a text, and its length; nothing if the leaf is of another kind, or the number not
+/// spelled plainly. What stands behind it is not looked at.
+#[inline(always)]
+pub fn parse_number(kind: LeafKind, text: &[u8]) -> Option<(u64, usize)> {
+    number(kind, text)
+}

@@ -1,0 +1,134 @@
+//! The trace of a decoding: where each slot's lexical form begins, and how it can be read again alone.
+//!
+//! It is the [`Index`](crate::Index) as differential deserialization wants it: flat, so that a shift of all that follows is
+//! one addition over a slice; and without lengths, since where a lexical form ends the text itself tells.
+
+use crate::index::Sink;
+use crate::plan::LeafId;
+
+/// How a slot's lexical form can be read again without what is around it: by which leaf, and what ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site(u16);
+
+impl Site {
+    /// It cannot: it is a marker, or more than its own text tells its value (names, lists, fixed values that are checked).
+    pub const NONE: Self = Self(u16::MAX);
+
+    /// The content of an element; it ends with `<`.
+    #[inline(always)]
+    pub(crate) fn content(leaf: LeafId) -> Self {
+        if leaf.0 < 0x7fff {
+            Self((leaf.0 << 1) as u16)
+        } else {
+            Self::NONE
+        }
+    }
+
+    /// The value of an attribute; it ends with the quote that stands before it.
+    #[inline(always)]
+    pub(crate) fn attribute(leaf: LeafId) -> Self {
+        match Self::content(leaf) {
+            Self::NONE => Self::NONE,
+            Self(site) => Self(site | 1),
+        }
+    }
+
+    /// The leaf that reads it.
+    #[inline]
+    pub fn leaf(self) -> Option<LeafId> {
+        (self != Self::NONE).then_some(LeafId(u32::from(self.0 >> 1)))
+    }
+
+    /// Whether it is the value of an attribute.
+    #[inline]
+    pub fn is_attribute(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// For each slot of a Record: where in the text its lexical form begins, and its [`Site`].
+///
+/// Slots without text have the beginning of the next one that has some. Beginnings ascend, except that attributes may be
+/// spelled in another order than the schema's: those have no site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// Where the lexical forms begin, by slot.
+    pub starts: Vec<u32>,
+    /// How they can be read again, by slot.
+    pub sites: Vec<Site>,
+}
+
+impl Trace {
+    /// Forgets all; keeps the memory.
+    pub fn clear(&mut self) {
+        self.starts.clear();
+        self.sites.clear();
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.starts.capacity() * size_of::<u32>() + self.sites.capacity() * size_of::<Site>()
+    }
+
+    /// Covers all of `slots`, now that no text follows any more; forgets what is beyond.
+    pub fn fit(&mut self, slots: usize, end: u32) {
+        self.starts.resize(slots, end);
+        self.sites.resize(slots, Site::NONE);
+    }
+
+    #[cold]
+    fn irregular(&mut self, slot: usize, offset: u32, site: Site) {
+        // A value that was found wrong on the fast road is told again on the other.
+        self.starts.truncate(slot);
+        self.sites.truncate(slot);
+        let (offset, site) = match self.starts.last() {
+            Some(&before) if before > offset => (before, Site::NONE),
+            _ => (offset, site),
+        };
+        self.starts.resize(slot, offset);
+        self.sites.resize(slot, Site::NONE);
+        self.starts.push(offset);
+        self.sites.push(site);
+    }
+}
+
+impl Sink for &mut Trace {
+    const LISTENS: bool = true;
+
+    fn place(&mut self, slot: usize, offset: u64, length: usize) {
+        self.found(slot, offset, length, Site::NONE);
+    }
+
+    #[inline(always)]
+    fn found(&mut self, slot: usize, offset: u64, _: usize, site: Site) {
+        let offset = offset as u32;
+        if self.starts.len() == slot && self.starts.last().is_none_or(|&before| before <= offset) {
+            self.starts.push(offset);
+            self.sites.push(site);
+        } else {
+            self.irregular(slot, offset, site);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_without_text_begin_where_the_next_text_does_and_attributes_out_of_order_have_no_site()
+    {
+        let mut trace = Trace::default();
+        let leaf = Site::content(LeafId(3));
+        let mut sink = &mut trace;
+        sink.found(1, 10, 2, leaf);
+        sink.found(2, 8, 1, Site::attribute(LeafId(4)));
+        sink.found(2, 20, 1, leaf);
+        trace.fit(4, 30);
+        assert_eq!(trace.starts, [10, 10, 20, 30]);
+        assert_eq!(trace.sites, [Site::NONE, leaf, leaf, Site::NONE]);
+        assert_eq!(leaf.leaf(), Some(LeafId(3)));
+        assert!(Site::attribute(LeafId(4)).is_attribute() && !leaf.is_attribute());
+        assert_eq!(Site::content(LeafId(0x7fff)), Site::NONE);
+    }
+}
