@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
+use bytes::buf::Reader;
+use bytes::{Buf, Bytes};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -130,42 +131,64 @@ pub(crate) async fn decompress(
     limit: u64,
     room: Option<&Arc<Room>>,
 ) -> Result<Bytes, Refusal> {
-    let share = Share::of(room);
-    if bytes.len() <= LONG / 8 {
-        return unfold(&bytes, limit, share);
+    let mut unfolding = Unfolding::new(bytes, limit, Share::of(room));
+    // How long it takes is known when it is done: what is long is gone on with where blocking does no harm.
+    if unfolding.go_on(LONG)? {
+        return unfolding.finish();
     }
-    match tokio::task::spawn_blocking(move || unfold(&bytes, limit, share)).await {
-        Ok(unfolded) => unfolded,
-        Err(_) => Err(Refusal::Malformed),
-    }
+    let rest = tokio::task::spawn_blocking(move || {
+        unfolding.go_on(usize::MAX)?;
+        unfolding.finish()
+    });
+    rest.await.unwrap_or(Err(Refusal::Malformed))
 }
 
-fn unfold(bytes: &[u8], limit: u64, mut share: Share) -> Result<Bytes, Refusal> {
-    let mut decoder = MultiGzDecoder::new(bytes);
-    let mut unfolded = Vec::new();
-    loop {
-        // One byte more than allowed tells "exactly the limit" from "longer".
-        let step = STEP.min(
-            limit
-                .saturating_add(1)
-                .saturating_sub(unfolded.len() as u64),
-        );
-        share.resize(unfolded.len() as u64 + step)?;
-        let read = decoder.by_ref().take(step).read_to_end(&mut unfolded);
-        let read = read.map_err(|_| Refusal::Malformed)? as u64;
-        if unfolded.len() as u64 > limit {
-            return Err(Refusal::TooLarge);
-        }
-        if read < step {
-            break;
+/// A body that is being unfolded.
+struct Unfolding {
+    decoder: MultiGzDecoder<Reader<Bytes>>,
+    unfolded: Vec<u8>,
+    limit: u64,
+    share: Share,
+}
+
+impl Unfolding {
+    fn new(bytes: Bytes, limit: u64, share: Share) -> Self {
+        Self {
+            decoder: MultiGzDecoder::new(bytes.reader()),
+            unfolded: Vec::new(),
+            limit,
+            share,
         }
     }
-    share.resize(unfolded.len() as u64)?;
-    let unfolded = Unfolded {
-        bytes: unfolded,
-        _share: share,
-    };
-    Ok(Bytes::from_owner(unfolded))
+
+    /// Unfolds until all is done, which it tells, or there are so many bytes.
+    fn go_on(&mut self, until: usize) -> Result<bool, Refusal> {
+        while self.unfolded.len() < until {
+            let length = self.unfolded.len() as u64;
+            // One byte more than allowed tells "exactly the limit" from "longer".
+            let step = STEP.min(self.limit.saturating_add(1) - length);
+            self.share.resize(length + step)?;
+            let mut some = self.decoder.by_ref().take(step);
+            let read = some
+                .read_to_end(&mut self.unfolded)
+                .map_err(|_| Refusal::Malformed)?;
+            if self.unfolded.len() as u64 > self.limit {
+                return Err(Refusal::TooLarge);
+            }
+            if (read as u64) < step {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn finish(mut self) -> Result<Bytes, Refusal> {
+        self.share.resize(self.unfolded.len() as u64)?;
+        Ok(Bytes::from_owner(Unfolded {
+            bytes: self.unfolded,
+            _share: self.share,
+        }))
+    }
 }
 
 /// Whether an `Accept-Encoding` admits gzip. (RFC 9110 §12.5.3)
@@ -206,15 +229,37 @@ mod tests {
         assert_eq!(all(&folded, 0), Err(Refusal::TooLarge));
     }
 
+    fn unfold(bytes: &[u8], limit: u64, room: Option<&Arc<Room>>) -> Result<Bytes, Refusal> {
+        let bytes = Bytes::copy_from_slice(bytes);
+        let mut unfolding = Unfolding::new(bytes, limit, Share::of(room));
+        // In several goes it is the same.
+        while !unfolding.go_on(unfolding.unfolded.len() + 100_000)? {}
+        unfolding.finish()
+    }
+
     fn all(bytes: &[u8], limit: u64) -> Result<Bytes, Refusal> {
-        unfold(bytes, limit, Share::of(None))
+        unfold(bytes, limit, None)
+    }
+
+    #[tokio::test]
+    async fn what_unfolds_to_much_is_gone_on_with_elsewhere() {
+        for length in [0, 1, LONG - 1, LONG, LONG + 1, 5 * LONG] {
+            let text = vec![b' '; length];
+            let folded = fold(&Body::from(text.clone())).into_bytes();
+            let unfolded = decompress(folded.clone(), 5 * LONG as u64, None).await;
+            assert!(unfolded == Ok(text.into()), "{length}");
+            if let Some(limit) = (length as u64).checked_sub(1) {
+                let refused = decompress(folded, limit, None).await;
+                assert_eq!(refused, Err(Refusal::TooLarge));
+            }
+        }
     }
 
     #[test]
     fn all_bodies_share_a_room_until_they_are_dropped() {
         let folded = fold(&Body::from(vec![b' '; 300_000])).into_bytes();
         let room = Room::new(700_000);
-        let unfold = || unfold(&folded, 1 << 20, Share::of(Some(&room)));
+        let unfold = || unfold(&folded, 1 << 20, Some(&room));
         let first = unfold().expect("room for one");
         let second = unfold().expect("room for two");
         assert_eq!(room.used.load(Ordering::Relaxed), 600_000);
@@ -226,7 +271,7 @@ mod tests {
         assert!(unfold().is_ok());
         drop(second);
         assert_eq!(
-            super::unfold(b"<a/>", 100, Share::of(Some(&room))),
+            self::unfold(b"<a/>", 100, Some(&room)),
             Err(Refusal::Malformed)
         );
         assert_eq!(room.used.load(Ordering::Relaxed), 0);

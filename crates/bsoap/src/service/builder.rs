@@ -14,6 +14,7 @@ use super::path::{Path, PathHandler};
 use super::{Background, Service, site};
 use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
+use crate::offload::{convert, weight_of_record};
 use crate::{Budget, Error, Meter, Wsdl};
 
 /// Sets up a [`Service`].
@@ -72,7 +73,12 @@ impl ServiceBuilder {
         let handler = Arc::new(handler);
         self.handle(operation, move |message: Message| {
             let handler = Arc::clone(&handler);
-            async move { Ok::<_, Fault>(Typed(handler(message.unpack()?, message).await?)) }
+            let weight = weight_of_record(message.record());
+            async move {
+                let unpack = move || (message.unpack::<A>(), message);
+                let (arguments, message) = convert(weight, unpack).await;
+                Ok::<_, Fault>(Typed(handler(arguments?, message).await?))
+            }
         })
     }
 

@@ -195,7 +195,8 @@ fn pieces(document: &Document, site: &Site, names: &[String]) -> Vec<Piece> {
     pieces
 }
 
-/// The attribute of this element that holds an address, and what is published in its place.
+/// The attribute of this element that holds an address, and what is published in its place. Addresses that lead elsewhere
+/// stay, but for credentials in them, which are nobody's business.
 fn address(
     node: Node<'_, '_>,
     document: &Document,
@@ -203,37 +204,37 @@ fn address(
     names: &[String],
 ) -> Option<(&'static str, Piece)> {
     let name = node.tag_name();
-    match (name.namespace(), name.name()) {
-        (Some(WSDL), "import") => Some((
-            "location",
-            reference("wsdl", node.attribute("location")?, document, site, names)?,
-        )),
-        (Some(XSD), "import" | "include" | "redefine") => Some((
-            "schemaLocation",
-            reference(
-                "xsd",
-                node.attribute("schemaLocation")?,
-                document,
-                site,
-                names,
-            )?,
-        )),
-        (Some(namespace), "address") if namespace != WSDL => {
-            let port = node
-                .parent()
-                .filter(|parent| parent.tag_name().name() == "port")?;
-            let service = port
-                .parent()
-                .filter(|parent| parent.tag_name().name() == "service")?;
-            let (service, port) = (service.attribute("name")?, port.attribute("name")?);
-            let ports = &site.services.iter().find(|one| one.name == service)?.ports;
-            Some((
-                "location",
-                Piece::Port(ports.iter().find(|one| one.name == port)?.path.clone()),
-            ))
-        }
-        _ => None,
-    }
+    let (attribute, key) = match (name.namespace(), name.name()) {
+        (Some(WSDL), "import") => ("location", Some("wsdl")),
+        (Some(XSD), "import" | "include" | "redefine") => ("schemaLocation", Some("xsd")),
+        (Some(namespace), "address") if namespace != WSDL => ("location", None),
+        _ => return None,
+    };
+    let value = node.attribute(attribute)?;
+    let piece = match key {
+        Some(key) => reference(key, value, document, site, names),
+        None => port(node, site),
+    };
+    let piece = piece.or_else(|| {
+        let shown = without_credentials(value);
+        (shown != value).then(|| Piece::Text(page::escape(&shown)))
+    })?;
+    Some((attribute, piece))
+}
+
+/// The piece for the address of a port; `None` if it is not served here.
+fn port<'t>(address: Node<'t, 't>, site: &Site) -> Option<Piece> {
+    let above = |node: Node<'t, 't>, name: &str| {
+        node.parent_element()
+            .filter(|parent| parent.tag_name().name() == name)
+    };
+    let port = above(address, "port")?;
+    let service = above(port, "service")?.attribute("name")?;
+    let port = port.attribute("name")?;
+    let ports = &site.services.iter().find(|one| one.name == service)?.ports;
+    Some(Piece::Port(
+        ports.iter().find(|one| one.name == port)?.path.clone(),
+    ))
 }
 
 /// The piece for a reference to another document of the site; `None` if it leads elsewhere.
@@ -274,7 +275,7 @@ mod tests {
     fn site() -> Site {
         let wsdl = r#"<?xml version="1.0" encoding="ISO-8859-1"?><definitions xmlns="http://schemas.xmlsoap.org/wsdl/" xmlns:s="http://schemas.xmlsoap.org/wsdl/soap/" xmlns:x="http://www.w3.org/2001/XMLSchema">
 <import namespace="u" location="../common/a.wsdl"/><types><x:schema><x:import namespace="v" schemaLocation='v.xsd'/><x:import namespace="w" schemaLocation="http://elsewhere/w.xsd"/></x:schema></types>
-<service name="S"><port name="P"><s:address location="http://old/"/></port><port name="Q"><s:address location="http://old/q"/></port></service></definitions>"#;
+<service name="S"><port name="P"><s:address location="http://old/"/></port><port name="Q"><s:address location="http://old/q"/></port><port name="R"><s:address location="http://jo:hush@old/r?a&amp;b"/></port></service></definitions>"#;
         let document = |location: &str, text: &str| Document {
             location: location.into(),
             text: text.into(),
@@ -320,6 +321,7 @@ mod tests {
             r#"schemaLocation="http://elsewhere/w.xsd""#,
             r#"location="http://here:1/p&amp;x""#,
             r#"location="http://old/q""#,
+            r#"location="http://old/r?a&amp;b""#,
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
