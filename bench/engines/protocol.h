@@ -4,12 +4,17 @@
  *
  *   {"do":"prepare","task":"decode","shape":"int","values":100,"text":"/tmp/x/text"}   {"ok":true}
  *   {"do":"answer","file":"/tmp/x/answer"}                                             {"ok":true}
- *   {"do":"run","times":21}                                                            {"ns":123456}
+ *   {"do":"run","times":21}                                                            {"ns":123456,"cpu_ns":123400}
+ *
+ * For the task "send", "prepare" also has "port", on loopback, where one reads and discards, and "turns", such as "0 1 2 1": the
+ * messages to be sent in turn, one each time. After each, with the clock stopped, the engine sends the 8 bytes "\0drain?\0" and waits
+ * for one byte. "answer" has "port" too, where one keeps what is sent: the engine sends all turns twice in the same way and
+ * closes the connection; it writes no result.
  *
  * or {"unable":"why"} if it does not do such work, or {"error":"what"}. The file `text` holds the messages, each
  * after its length (4 bytes, little-endian). `answer` does the work once and writes the result: a byte S and slots of 8
- * bytes for numbers, or a byte M and messages in the form of `text`. `run` does the work that many times and says how much processor
- * time it took.
+ * bytes for numbers, or a byte M and messages in the form of `text`. `run` does the work that many times and says how much time it
+ * took on the wall and on a processor.
  *
  * Include this file and define the four functions declared at its end.
  */
@@ -26,7 +31,9 @@
 struct work {
   char task[16];
   char shape[16];
+  char turns[16384];
   long values;
+  long port; /* of who reads and discards; in engine_answer, of who keeps what is sent */
   size_t count; /* of messages */
   char **text;  /* each ends with a NUL that is not counted */
   size_t *length;
@@ -40,6 +47,10 @@ static const char *engine_run(void);
 static const char *engine_answer(FILE *out);
 /* Does away with what engine_prepare made. */
 static void engine_clear(void);
+
+/* Stops the clock in the middle of engine_run, and lets it run again. */
+static void protocol_pause(void);
+static void protocol_resume(void);
 
 static const char UNABLE[] = "this engine does not do such work";
 
@@ -110,9 +121,25 @@ static const char *protocol_prepare(struct work *work, const char *line) {
       !protocol_field(line, "values", values, sizeof values) || !protocol_field(line, "text", path, sizeof path))
     return "a field is missing";
   work->values = atol(values);
+  if (protocol_field(line, "port", values, sizeof values)) work->port = atol(values);
+  protocol_field(line, "turns", work->turns, sizeof work->turns);
   error = protocol_load(work, path);
   return error ? error : engine_prepare(work);
 }
+
+/* Nanoseconds on the wall and on a processor. An engine may stop the clock in the middle of its work. */
+static long long protocol_wall, protocol_cpu;
+
+static void protocol_clock(int sign) {
+  struct timespec wall, cpu;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+  clock_gettime(CLOCK_MONOTONIC, &wall);
+  protocol_wall += sign * (wall.tv_sec * 1000000000LL + wall.tv_nsec);
+  protocol_cpu += sign * (cpu.tv_sec * 1000000000LL + cpu.tv_nsec);
+}
+
+static void protocol_resume(void) { protocol_clock(-1); }
+static void protocol_pause(void) { protocol_clock(1); }
 
 static void protocol_reply(const char *error) {
   if (!error) puts("{\"ok\":true}");
@@ -120,26 +147,29 @@ static void protocol_reply(const char *error) {
 }
 
 int main(void) {
-  static char line[8192], command[16], value[4096];
+  static char line[32768], command[16], value[4096];
   struct work work;
   memset(&work, 0, sizeof work);
   while (fgets(line, sizeof line, stdin)) {
     if (!protocol_field(line, "do", command, sizeof command)) protocol_reply("not a command");
     else if (!strcmp(command, "prepare")) protocol_reply(protocol_prepare(&work, line));
     else if (!strcmp(command, "answer")) {
+      char port[32];
       FILE *out = protocol_field(line, "file", value, sizeof value) ? fopen(value, "wb") : NULL;
-      const char *error = out ? engine_answer(out) : "the answer cannot be written";
+      const char *error;
+      if (protocol_field(line, "port", port, sizeof port)) work.port = atol(port);
+      error = out ? engine_answer(out) : "the answer cannot be written";
       if (out) fclose(out);
       protocol_reply(error);
     } else if (!strcmp(command, "run")) {
-      struct timespec start, end;
       const char *error = NULL;
       long times = protocol_field(line, "times", value, sizeof value) ? atol(value) : 1;
-      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+      protocol_wall = protocol_cpu = 0;
+      protocol_resume();
       while (times-- > 0 && !error) error = engine_run();
-      clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+      protocol_pause();
       if (error) protocol_reply(error);
-      else printf("{\"ns\":%lld}\n", (long long)(end.tv_sec - start.tv_sec) * 1000000000LL + (end.tv_nsec - start.tv_nsec));
+      else printf("{\"ns\":%lld,\"cpu_ns\":%lld}\n", protocol_wall, protocol_cpu);
     } else protocol_reply("not a command");
     fflush(stdout);
   }

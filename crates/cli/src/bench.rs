@@ -18,7 +18,11 @@ mod measure;
 mod order;
 mod random;
 mod report;
+mod scenario;
 mod shape;
+mod sink;
+mod stream;
+mod wire;
 mod workload;
 
 use definition::{Case, Definition};
@@ -33,7 +37,7 @@ use workload::Workload;
 /// programs or libraries are not installed are named and left out.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Benchmarks to run; all if none is named (see --list)
+    /// Benchmarks to run, such as 'encode' or 'ds-fig*'; all if none is named (see --list)
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     /// Only cases that match, such as 'dhard/*' or '*/100000'
@@ -51,10 +55,16 @@ pub(crate) struct Arguments {
     /// A line of JSON for each case and engine
     #[arg(long)]
     json: bool,
+    /// Be the process that reads and discards what the others send, on this core
+    #[arg(long, value_name = "CORE", hide = true)]
+    sink: Option<usize>,
 }
 
 /// Runs the benchmarks.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if let Some(core) = arguments.sink {
+        return sink::run(core).map_err(|error| Failure::input(error.to_string()));
+    }
     let output = &mut Output::new(arguments.json);
     let definitions = chosen(&arguments.names)?;
     if arguments.list {
@@ -101,7 +111,7 @@ fn chosen(names: &[String]) -> Result<Vec<Definition>, Failure> {
     let all = Definition::all().map_err(Failure::input)?;
     if let Some(unknown) = names
         .iter()
-        .find(|name| all.iter().all(|one| &one.name != *name))
+        .find(|name| !all.iter().any(|one| matches(name, &one.name)))
     {
         let known: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
         return Err(Failure::usage(format!(
@@ -111,7 +121,7 @@ fn chosen(names: &[String]) -> Result<Vec<Definition>, Failure> {
     }
     Ok(all
         .into_iter()
-        .filter(|one| names.is_empty() || names.contains(&one.name))
+        .filter(|one| names.is_empty() || names.iter().any(|name| matches(name, &one.name)))
         .collect())
 }
 
@@ -119,7 +129,7 @@ fn list(definitions: &[Definition], output: &mut Output) -> Result<(), Failure> 
     for definition in definitions {
         let cases: Vec<_> = definition.cases(false).iter().map(Case::name).collect();
         if output.is_json() {
-            output.json(&serde_json::json!({"bench": definition.name, "about": definition.about.trim(), "engines": definition.engines, "cases": cases}))?;
+            output.json(&serde_json::json!({"bench": definition.name, "about": definition.about.trim(), "engines": definition.engines(), "cases": cases}))?;
         } else {
             output.line(&report::heading(definition))?;
             output.line(&format!("{}\n", cases.join(" ")))?;
@@ -169,9 +179,10 @@ fn run_case(
     output: &mut Output,
     bar: &indicatif::ProgressBar,
 ) -> Result<(), Failure> {
-    let work = Arc::new(Workload::new(definition.does, case));
+    let work = Workload::new(definition.does, case).map_err(Failure::input)?;
+    let work = Arc::new(work);
     let mut contestants = Vec::new();
-    for name in &definition.engines {
+    for name in &work.case.engines {
         let Some(engine) = engines.find(name) else {
             continue;
         };

@@ -78,6 +78,31 @@ pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, Memory) {
     )
 }
 
+/// Resident memory of this process in bytes, and from here on the most of it; memory that was given back to the allocator
+/// is given back to the system first. `None` where the system does not tell.
+pub(crate) fn resident() -> Option<u64> {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the call has no conditions.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+    // 5: the peak begins anew. (proc(5))
+    std::fs::write("/proc/self/clear_refs", "5").ok()?;
+    status("VmRSS:")
+}
+
+/// The most resident memory since [`resident`] was called.
+pub(crate) fn most_resident() -> Option<u64> {
+    status("VmHWM:")
+}
+
+fn status(name: &str) -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

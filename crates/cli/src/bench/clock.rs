@@ -1,14 +1,14 @@
-//! The clock of the benchmarks: time that this thread spent on a processor. What other programs do on the same core
-//! meanwhile is not counted, as it would be on a clock on the wall; for work that never waits the two are the same otherwise.
+//! The clocks of the benchmarks: the one on the wall, and time that this thread spent on a processor. For work that never
+//! waits the two are the same on a machine that does nothing else; where they differ, the figures say so.
 //!
 //! Unsafe, because the C library is.
 #![allow(unsafe_code)]
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Processor time of this thread so far.
 #[cfg(unix)]
-pub(crate) fn thread_time() -> Duration {
+fn thread_time() -> Duration {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -24,9 +24,49 @@ pub(crate) fn thread_time() -> Duration {
 
 /// Where there is no such clock, the one on the wall must do.
 #[cfg(not(unix))]
-pub(crate) fn thread_time() -> Duration {
+fn thread_time() -> Duration {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     START.get_or_init(std::time::Instant::now).elapsed()
+}
+
+/// How long something took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    /// On the wall.
+    pub(crate) wall: Duration,
+    /// Of this thread's time on a processor.
+    pub(crate) cpu: Duration,
+}
+
+impl std::ops::AddAssign for Taken {
+    fn add_assign(&mut self, other: Self) {
+        self.wall += other.wall;
+        self.cpu += other.cpu;
+    }
+}
+
+/// Both clocks, started together. The one on the wall is looked at last and first, so that looking at the other, a system
+/// call, does not count.
+pub(crate) struct Watch {
+    cpu: Duration,
+    wall: Instant,
+}
+
+impl Watch {
+    pub(crate) fn start() -> Self {
+        Self {
+            cpu: thread_time(),
+            wall: Instant::now(),
+        }
+    }
+
+    /// What was taken since the start.
+    pub(crate) fn taken(&self) -> Taken {
+        Taken {
+            wall: self.wall.elapsed(),
+            cpu: thread_time().saturating_sub(self.cpu),
+        }
+    }
 }
 
 #[cfg(test)]

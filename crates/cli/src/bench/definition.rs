@@ -5,25 +5,18 @@ use serde::Deserialize;
 
 use super::shape::Shape;
 
+macro_rules! sources {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../../../bench/definitions/", $name, ".toml")))),*]
+    };
+}
+
 /// The definitions, as they stand in the repository.
-const SOURCES: &[(&str, &str)] = &[
-    (
-        "decode.toml",
-        include_str!("../../../../bench/definitions/decode.toml"),
-    ),
-    (
-        "encode.toml",
-        include_str!("../../../../bench/definitions/encode.toml"),
-    ),
-    (
-        "numbers.toml",
-        include_str!("../../../../bench/definitions/numbers.toml"),
-    ),
-    (
-        "memory.toml",
-        include_str!("../../../../bench/definitions/memory.toml"),
-    ),
-];
+const SOURCES: &[(&str, &str)] = sources!(
+    "decode" "encode" "numbers" "memory" "send" "ready"
+    "ds-fig01" "ds-fig02" "ds-fig03" "ds-fig04" "ds-fig05" "ds-fig06"
+    "ds-fig07" "ds-fig08" "ds-fig09" "ds-fig10" "ds-fig11" "ds-fig12"
+);
 
 /// The most values a case has in a quick run.
 const QUICK: usize = 100;
@@ -39,7 +32,8 @@ pub(crate) struct Definition {
     /// What it shows.
     pub(crate) about: String,
     /// The engines that take part, where they are installed and can do it.
-    pub(crate) engines: Vec<String>,
+    #[serde(default)]
+    engines: Vec<String>,
     cases: Vec<Cases>,
 }
 
@@ -53,6 +47,10 @@ pub(crate) enum Task {
     Encode,
     /// Number kernels alone.
     Numbers,
+    /// A stream of values, each message made ready and written to a connection.
+    Send,
+    /// The same, until a message is ready to be written.
+    Ready,
 }
 
 impl Task {
@@ -62,6 +60,8 @@ impl Task {
             Self::Decode => "decode",
             Self::Encode => "encode",
             Self::Numbers => "numbers",
+            Self::Send => "send",
+            Self::Ready => "ready",
         }
     }
 }
@@ -74,6 +74,9 @@ struct Cases {
     values: Vec<usize>,
     #[serde(default)]
     scenarios: Vec<String>,
+    /// Instead of those of the definition.
+    #[serde(default)]
+    engines: Vec<String>,
 }
 
 /// One case of a benchmark.
@@ -82,6 +85,8 @@ pub(crate) struct Case {
     pub(crate) shape: Shape,
     pub(crate) values: usize,
     pub(crate) scenario: Option<String>,
+    /// The engines that take part, where they are installed and can do it.
+    pub(crate) engines: Vec<String>,
 }
 
 impl Case {
@@ -91,6 +96,7 @@ impl Case {
             shape,
             values,
             scenario,
+            ..
         } = self;
         match scenario {
             Some(scenario) => format!("{}/{values}/{scenario}", shape.name()),
@@ -105,9 +111,22 @@ impl Definition {
         SOURCES
             .iter()
             .map(|(file, text)| {
-                toml::from_str(text).map_err(|error| format!("bench/definitions/{file}: {error}"))
+                toml::from_str(text)
+                    .map_err(|error| format!("bench/definitions/{file}.toml: {error}"))
             })
             .collect()
+    }
+
+    /// All engines that take part in some case.
+    pub(crate) fn engines(&self) -> Vec<&str> {
+        let named = self.cases.iter().flat_map(|cases| &cases.engines);
+        let mut all: Vec<&str> = Vec::new();
+        for name in self.engines.iter().chain(named) {
+            if !all.contains(&name.as_str()) {
+                all.push(name);
+            }
+        }
+        all
     }
 
     /// Its cases; only the small ones for a quick run.
@@ -127,6 +146,11 @@ impl Definition {
                             shape,
                             values,
                             scenario,
+                            engines: if cases.engines.is_empty() {
+                                self.engines.clone()
+                            } else {
+                                cases.engines.clone()
+                            },
                         };
                         if !all.contains(&case) {
                             all.push(case);

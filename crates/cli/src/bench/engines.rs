@@ -1,5 +1,7 @@
 //! The engines that benchmarks compare: ours, bare loops over the best crates, and peers.
 
+use bsoap_differential::send::Layout;
+
 use super::job::Engine;
 
 mod bare;
@@ -9,6 +11,9 @@ mod libc;
 mod memory;
 mod numbers;
 mod quick_xml;
+mod send;
+
+pub(crate) use bsoap::plan;
 
 /// An engine by name.
 ///
@@ -26,6 +31,11 @@ pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "std" => Box::new(bare::Bare::<numbers::Std>::default()),
         "libc" => Box::new(bare::Bare::<libc::Libc>::default()),
         "quick-xml" => Box::new(quick_xml::QuickXml),
+        "bsoap:off" => Box::new(send::Sending::Off),
+        "bsoap:overlay" => Box::new(send::Sending::Overlay(Layout::Plain)),
+        "bsoap:overlay-max" => Box::new(send::Sending::Overlay(Layout::Stuffed)),
+        "writev" => Box::new(send::Sending::Writev),
+        "memcmp" => Box::new(send::Sending::Memcmp),
         "memcpy" => Box::new(memory::Memcpy),
         "gsoap" | "gsoap:best" | "libxml2" => Box::new(external::External::build(name)?),
         other => return Err(format!("there is no engine of the name {other}")),

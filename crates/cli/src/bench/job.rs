@@ -3,9 +3,8 @@
 use std::any::Any;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::clock::thread_time;
+use super::clock::{Taken, Watch};
 use super::workload::{Answer, Workload};
 
 /// One engine, ready to do one workload.
@@ -13,12 +12,18 @@ pub(crate) trait Job {
     /// Does the workload once and hands over the result.
     fn answer(&mut self) -> Result<Answer, String>;
 
-    /// Does the workload that many times and tells how much processor time that took.
-    fn run(&mut self, times: u64) -> Result<Duration, String>;
+    /// Does the workload that many times and tells how long that took.
+    fn run(&mut self, times: u64) -> Result<Taken, String>;
 
     /// Does the workload once with nothing prepared and hands over all that it keeps, so that its
     /// memory can be measured. `None` where memory cannot be seen from here or is not of interest.
     fn fresh(&mut self) -> Option<Result<Box<dyn Any>, String>> {
+        None
+    }
+
+    /// Does the workload once and tells by how many bytes the process's resident memory grew at most. `None` where that
+    /// is not of interest.
+    fn resident(&mut self) -> Option<Result<u64, String>> {
         None
     }
 }
@@ -81,12 +86,12 @@ where
         (self.answer)(&mut self.state)
     }
 
-    fn run(&mut self, times: u64) -> Result<Duration, String> {
-        let start = thread_time();
+    fn run(&mut self, times: u64) -> Result<Taken, String> {
+        let watch = Watch::start();
         for _ in 0..times {
             (self.step)(black_box(&mut self.state))?;
         }
-        Ok(thread_time() - start)
+        Ok(watch.taken())
     }
 
     fn fresh(&mut self) -> Option<Result<Box<dyn Any>, String>> {

@@ -25,6 +25,29 @@ pub(crate) fn describe() -> String {
     )
 }
 
+/// A core that the measuring thread does not take; the same if there is only one. Not only of those that this process may
+/// use: who has pinned us to one core did not mean the other end.
+pub(crate) fn other_core() -> usize {
+    let own = core_affinity::get_core_ids().and_then(|cores| cores.last().map(|core| core.id));
+    let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
+    // Such as `0-3,6`.
+    let ranges = online.trim().split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
+    });
+    ranges
+        .flatten()
+        .filter(|core| Some(*core) != own)
+        .next_back()
+        .or(own)
+        .unwrap_or(0)
+}
+
+/// Takes a core for this thread and those it starts, if that is allowed.
+pub(crate) fn pin_to(core: usize) {
+    core_affinity::set_for_current(core_affinity::CoreId { id: core });
+}
+
 /// Takes one core for this thread and the processes it starts. Says which.
 pub(crate) fn pin() -> String {
     // The last core: the first serves most interrupts.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::allocator::{self, Memory};
 use super::job::{Engine, Job};
@@ -19,7 +19,12 @@ pub(crate) struct Effort {
     pub(crate) run: Duration,
     /// Every engine warms up for at least this long.
     pub(crate) warm_up: Duration,
+    /// When a case has taken this long, [`FEWEST`] rounds must do.
+    pub(crate) patience: Duration,
 }
+
+/// Fewer rounds than this are no measurement.
+const FEWEST: usize = 11;
 
 /// Below this spread, more rounds would say nothing new.
 const CALM: f64 = 0.08;
@@ -31,6 +36,7 @@ impl Effort {
         most: 45,
         run: Duration::from_millis(3),
         warm_up: Duration::from_millis(12),
+        patience: Duration::from_secs(3),
     };
     /// To see that all works.
     pub(crate) const QUICK: Self = Self {
@@ -38,6 +44,7 @@ impl Effort {
         most: 3,
         run: Duration::ZERO,
         warm_up: Duration::ZERO,
+        patience: Duration::ZERO,
     };
 }
 
@@ -48,6 +55,9 @@ pub(crate) struct Contestant {
     times: u64,
     /// Nanoseconds for one workload, a figure for each round.
     samples: Vec<f64>,
+    /// The same, of time on a processor.
+    cpu: Vec<f64>,
+    resident: Option<u64>,
 }
 
 /// What was found out about one engine in one case.
@@ -56,10 +66,14 @@ pub(crate) struct Figures {
     pub(crate) engine: String,
     /// Median nanoseconds for one workload.
     pub(crate) ns: f64,
+    /// The same, of time on a processor: less if the work waits, or other programs disturb.
+    pub(crate) cpu_ns: f64,
     /// (p90 − p10) / median
     pub(crate) spread: f64,
     pub(crate) runs: usize,
     pub(crate) memory: Option<Memory>,
+    /// By how many bytes resident memory grew.
+    pub(crate) resident: Option<u64>,
     /// This engine's time by another's: the median of the rounds' ratios.
     pub(crate) vs: BTreeMap<String, f64>,
 }
@@ -74,6 +88,8 @@ impl Contestant {
         let Some(mut job) = engine.job(work)? else {
             return Ok(None);
         };
+        // Before anything else of its size was done in this process.
+        let resident = job.resident().transpose()?;
         let answer = job.answer()?;
         work.check(&answer)
             .map_err(|error| format!("a wrong answer: {error}"))?;
@@ -82,6 +98,8 @@ impl Contestant {
             job,
             times: 1,
             samples: Vec::new(),
+            cpu: Vec::new(),
+            resident,
         }))
     }
 
@@ -89,7 +107,7 @@ impl Contestant {
     fn warm_up(&mut self, effort: Effort) -> Result<(), String> {
         let mut spent = Duration::ZERO;
         loop {
-            let taken = self.job.run(self.times)?;
+            let taken = self.job.run(self.times)?.wall;
             spent += taken;
             if taken < effort.run / 2 {
                 let fits = effort.run.as_nanos() / taken.as_nanos().max(1);
@@ -128,7 +146,11 @@ pub(crate) fn contest(
         one.warm_up(effort).map_err(named(&one.name))?;
         memory.push(one.memory().map_err(named(&one.name))?);
     }
+    let start = Instant::now();
     for round in 0..effort.most {
+        if round >= FEWEST.min(effort.rounds) && start.elapsed() > effort.patience {
+            break;
+        }
         if round >= effort.rounds
             && contestants
                 .first()
@@ -138,7 +160,9 @@ pub(crate) fn contest(
         }
         for one in contestants.iter_mut() {
             let taken = one.job.run(one.times).map_err(named(&one.name))?;
-            one.samples.push(taken.as_nanos() as f64 / one.times as f64);
+            one.samples
+                .push(taken.wall.as_nanos() as f64 / one.times as f64);
+            one.cpu.push(taken.cpu.as_nanos() as f64 / one.times as f64);
         }
     }
     let figures = |(one, memory): (&Contestant, Option<Memory>)| {
@@ -157,10 +181,12 @@ pub(crate) fn contest(
         Figures {
             engine: one.name.clone(),
             ns,
+            cpu_ns: quantile(one.cpu.clone(), 0.5),
             spread: (quantile(one.samples.clone(), 0.9) - quantile(one.samples.clone(), 0.1))
                 / ns.max(0.1),
             runs: one.samples.len(),
             memory,
+            resident: one.resident,
             vs: others
                 .map(|other| (other.name.clone(), ratio(other)))
                 .collect(),

@@ -21,6 +21,7 @@ pub(crate) fn json_line(bench: &str, work: &Workload, figures: &Figures) -> Valu
         rounded(figures.ns / values as f64, 2),
     );
     line.insert("ns".into(), json!(figures.ns.round() as u64));
+    line.insert("cpu_ns".into(), json!(figures.cpu_ns.round() as u64));
     line.insert(
         "mb_per_s".into(),
         rounded(megabytes_per_second(bytes, figures.ns), 1),
@@ -30,6 +31,9 @@ pub(crate) fn json_line(bench: &str, work: &Workload, figures: &Figures) -> Valu
     if let Some(memory) = figures.memory {
         line.insert("peak_bytes".into(), memory.peak.into());
         line.insert("kept_bytes".into(), memory.kept.into());
+    }
+    if let Some(resident) = figures.resident {
+        line.insert("resident_bytes".into(), resident.into());
     }
     line.insert(
         "vs".into(),
@@ -108,6 +112,13 @@ pub(crate) fn table(work: &Workload, all: &[Figures]) -> String {
                     DIM,
                     &format!("  peak {} B, kept {} B", memory.peak, memory.kept)
                 )
+            );
+        }
+        if let Some(resident) = figures.resident {
+            let _ = write!(
+                text,
+                "{}",
+                paint(DIM, &format!("  resident memory +{} KB", resident / 1024))
             );
         }
         text.push('\n');

@@ -1,9 +1,18 @@
 //! A workload: the values of a case, the text that says them, and the check of an engine's answer.
 
+use std::sync::Arc;
+
+use bsoap_codec::{DecodeOptions, Decoder, Record};
+
 use super::definition::{Case, Task};
+use super::engines::plan;
 use super::leaves::{self, Leaf};
 use super::order::{HEAD, TAIL};
 use super::shape::{Mesh, Shape, Values, seventeen_digits};
+use super::stream::{Stream, text_of};
+
+/// Messages below this many bytes are read by two readers when an answer is checked.
+const SHORT: usize = 100_000;
 
 /// What every engine is given.
 #[derive(Debug)]
@@ -13,6 +22,10 @@ pub(crate) struct Workload {
     pub(crate) values: Values,
     /// The messages as text: one with all values of an array, or one for each document.
     pub(crate) messages: Vec<Vec<u8>>,
+    /// What is sent, one message after the other, if that is the task.
+    pub(crate) stream: Option<Stream>,
+    /// What the stream's messages mean.
+    pub(crate) records: Arc<Vec<Record>>,
     /// In an array's message: where the first value starts, its tags read.
     pub(crate) first: usize,
 }
@@ -28,37 +41,77 @@ pub(crate) enum Answer {
     Leaves(Vec<Leaf>),
     /// Whole messages.
     Messages(Vec<Vec<u8>>),
+    /// Messages of a stream, by number, and how they arrived.
+    Sent {
+        sent: Vec<usize>,
+        bodies: Vec<Vec<u8>>,
+    },
+    /// Of a floor that makes no message: whether what it did is right.
+    Verdict(bool),
 }
 
 impl Workload {
-    pub(crate) fn new(task: Task, case: Case) -> Self {
+    /// The workload of a case.
+    ///
+    /// # Errors
+    /// A scenario that the shape does not have.
+    pub(crate) fn new(task: Task, case: Case) -> Result<Self, String> {
         let values = case.shape.generate(case.values);
+        if matches!(task, Task::Send | Task::Ready) {
+            return Self::of_stream(task, case, values);
+        }
         if task == Task::Numbers {
             let text = lexical_forms(&values)
                 .iter()
                 .flat_map(|form| [form.as_bytes(), b"\n"].concat())
                 .collect();
-            return Self {
-                task,
-                case,
-                values,
-                messages: vec![text],
-                first: 0,
-            };
+            return Ok(Self::of_text(task, case, values, (vec![text], 0)));
         }
-        let (messages, first) = messages(case.shape, &values);
+        let text = messages(case.shape, &values);
+        Ok(Self::of_text(task, case, values, text))
+    }
+
+    fn of_text(
+        task: Task,
+        case: Case,
+        values: Values,
+        (messages, first): (Vec<Vec<u8>>, usize),
+    ) -> Self {
         Self {
             task,
             case,
             values,
             messages,
+            stream: None,
+            records: Arc::default(),
             first,
         }
     }
 
-    /// Bytes of text of all messages.
+    fn of_stream(task: Task, case: Case, values: Values) -> Result<Self, String> {
+        let scenario = case.scenario.as_deref().unwrap_or("content");
+        let mut stream = Stream::new(case.shape, &values, scenario)?;
+        let records = if stream.texts.is_empty() {
+            let text = text_of(case.shape, &values);
+            stream.bytes = text.len();
+            records_of(&[text])?
+        } else {
+            records_of(&stream.texts)?
+        };
+        Ok(Self {
+            messages: stream.texts.clone(),
+            stream: Some(stream),
+            records: Arc::new(records),
+            ..Self::of_text(task, case, values, Default::default())
+        })
+    }
+
+    /// Bytes of text of all messages; of a stream, of one.
     pub(crate) fn bytes(&self) -> usize {
-        self.messages.iter().map(Vec::len).sum()
+        match &self.stream {
+            Some(stream) => stream.bytes,
+            None => self.messages.iter().map(Vec::len).sum(),
+        }
     }
 
     /// The text of an array's one message.
@@ -93,7 +146,36 @@ impl Workload {
                 }
                 leaves::compare(&leaves_of_all(messages)?, &self.leaves()?)
             }
+            Answer::Sent { sent, bodies } => self.check_sent(sent, bodies),
+            Answer::Verdict(true) => Ok(()),
+            Answer::Verdict(false) => Err("not what it should be".into()),
         }
+    }
+
+    /// Whether messages mean what they should: read by our decoder, and the short ones by another reader too.
+    fn check_sent(&self, sent: &[usize], bodies: &[Vec<u8>]) -> Result<(), String> {
+        if sent.len() != bodies.len() {
+            return Err(format!(
+                "{} messages instead of {}",
+                bodies.len(),
+                sent.len()
+            ));
+        }
+        for ((place, &message), body) in sent.iter().enumerate().zip(bodies) {
+            let at = |error: String| format!("message {place} of the stream: {error}");
+            if records_of(std::slice::from_ref(body)).map_err(at)?
+                != self.records[message..=message]
+            {
+                return Err(at("it means something else".into()));
+            }
+            if body.len() < SHORT {
+                let both = [body, &self.messages[message]]
+                    .map(|text| leaves_of_all(std::slice::from_ref(text)));
+                let [found, expected] = both;
+                leaves::compare(&found.map_err(at)?, &expected?).map_err(at)?;
+            }
+        }
+        Ok(())
     }
 
     /// The numbers as slots; empty where there are none.
@@ -121,6 +203,18 @@ impl Workload {
     fn leaves(&self) -> Result<Vec<Leaf>, String> {
         leaves_of_all(&self.messages)
     }
+}
+
+/// What messages mean.
+fn records_of(texts: &[Vec<u8>]) -> Result<Vec<Record>, String> {
+    let (plan, root) = plan()?;
+    let mut decoder = Decoder::new(plan, DecodeOptions::default());
+    let decode = |text: &Vec<u8>| {
+        decoder
+            .decode(root, text)
+            .map_err(|error| error.to_string())
+    };
+    texts.iter().map(decode).collect()
 }
 
 fn leaves_of_all(messages: &[Vec<u8>]) -> Result<Vec<Leaf>, String> {
@@ -157,7 +251,7 @@ fn same<T: PartialEq + std::fmt::Debug>(
 }
 
 /// The local name of the element in the body.
-fn body_element(shape: Shape) -> &'static str {
+pub(super) fn body_element(shape: Shape) -> &'static str {
     match shape {
         Shape::Dhard | Shape::Dunit | Shape::Dsmall => "doubles",
         Shape::Int => "ints",
@@ -247,8 +341,10 @@ mod tests {
                 shape,
                 values,
                 scenario: None,
+                engines: Vec::new(),
             },
         )
+        .unwrap()
     }
 
     #[test]

@@ -81,6 +81,11 @@ impl Numbers for Floor {
 impl<N: Numbers> Engine for Bare<N> {
     fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
         let is_floor = std::any::TypeId::of::<N>() == std::any::TypeId::of::<Floor>();
+        match work.task {
+            Task::Ready if is_floor => return Ok(super::send::formatting(work)),
+            Task::Send | Task::Ready => return Ok(None),
+            Task::Decode | Task::Encode | Task::Numbers => {}
+        }
         let Does {
             parse_double,
             parse_int,

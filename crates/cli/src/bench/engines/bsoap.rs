@@ -1,10 +1,10 @@
 //! bsoap itself, with its defaults: one decoder or encoder for a stream of messages, memory used again.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bsoap_codec::plan::ElementId;
-use bsoap_codec::{DecodeOptions, Decoder, Encoder, Record, View};
+use bsoap_codec::{DecodeOptions, Decoder, Encoder, Plan, Record, View};
 use bsoap_datatypes::{double, integer};
 use bsoap_schema::{Definitions, MemoryLoader};
 use serde_json::Value;
@@ -21,13 +21,29 @@ const WSDL: &str = include_str!("../../../../../bench/bench.wsdl");
 
 /// bsoap itself.
 pub(crate) struct Bsoap {
-    definitions: Definitions,
+    plan: Arc<Plan>,
     root: ElementId,
 }
 
 impl Bsoap {
     /// Loads the WSDL of the benchmarks.
     pub(crate) fn new() -> Result<Self, String> {
+        let (plan, root) = plan()?;
+        Ok(Self { plan, root })
+    }
+
+    fn decoder(&self) -> Decoder {
+        Decoder::new(Arc::clone(&self.plan), DecodeOptions::default())
+    }
+}
+
+/// The Plan of the benchmarks' messages, and the root of their requests.
+///
+/// # Errors
+/// The WSDL does not load.
+pub(crate) fn plan() -> Result<(Arc<Plan>, ElementId), String> {
+    static PLAN: OnceLock<Result<(Arc<Plan>, ElementId), String>> = OnceLock::new();
+    let load = || {
         let mut loader = MemoryLoader::default();
         loader.add("bench.wsdl", WSDL);
         let definitions = Definitions::load("bench.wsdl", &loader)
@@ -37,15 +53,9 @@ impl Bsoap {
             .next()
             .map(|(_, port)| port.binding.request)
             .ok_or("bench/bench.wsdl has no port")?;
-        Ok(Self { definitions, root })
-    }
-
-    fn decoder(&self) -> Decoder {
-        Decoder::new(
-            Arc::clone(self.definitions.plan()),
-            DecodeOptions::default(),
-        )
-    }
+        Ok((Arc::clone(definitions.plan()), root))
+    };
+    PLAN.get_or_init(load).clone()
 }
 
 impl Engine for Bsoap {
@@ -54,6 +64,7 @@ impl Engine for Bsoap {
             Task::Numbers => Bare::<Kernels>::default().job(work),
             Task::Decode => Ok(self.decode(work)),
             Task::Encode => self.encode(work),
+            Task::Send | Task::Ready => Ok(None),
         }
     }
 }
@@ -62,7 +73,7 @@ impl Bsoap {
     fn decode(&self, work: &Arc<Workload>) -> Option<Box<dyn Job>> {
         let root = self.root;
         let (timed, answered, fresh) = (Arc::clone(work), Arc::clone(work), Arc::clone(work));
-        let plan = Arc::clone(self.definitions.plan());
+        let plan = Arc::clone(&self.plan);
         let state = (self.decoder(), Record::new(Arc::clone(&plan), root));
         let step = move |(decoder, record): &mut (Decoder, Record)| {
             for message in &timed.messages {

@@ -10,7 +10,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::bench::clock::Taken;
+use crate::bench::definition::Task;
 use crate::bench::job::{Engine, Job};
+use crate::bench::sink::{Capture, Sink};
+use crate::bench::wire::bodies;
 use crate::bench::workload::{Answer, Workload};
 
 const PROTOCOL: &str = include_str!("../../../../../bench/engines/protocol.h");
@@ -149,6 +153,9 @@ fn output(command: &mut Command) -> Result<String, String> {
 
 impl Engine for External {
     fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
+        if work.task == Task::Ready || work.messages.is_empty() {
+            return Ok(None);
+        }
         let text = self.folder.join("text");
         let mut content = Vec::with_capacity(work.bytes() + 4 * work.messages.len());
         for message in &work.messages {
@@ -157,15 +164,27 @@ impl Engine for External {
         }
         fs::write(&text, content).map_err(|error| format!("{}: {error}", text.display()))?;
         let mut process = Process::start(&self.program)?;
-        let reply = process.ask(&json!({
+        let mut request = json!({
             "do": "prepare", "task": work.task.name(), "shape": work.case.shape.name(), "values": work.case.values, "text": path(&text)?,
-        }))?;
+        });
+        let sent: Vec<usize> = work
+            .stream
+            .iter()
+            .flat_map(|stream| stream.steps.iter().map(|step| step.send))
+            .collect();
+        if work.task == Task::Send {
+            let turns: Vec<_> = sent.iter().map(usize::to_string).collect();
+            request["turns"] = turns.join(" ").into();
+            request["port"] = Sink::shared()?.port().into();
+        }
+        let reply = process.ask(&request)?;
         if reply.get("unable").is_some() {
             return Ok(None);
         }
         Ok(Some(Box::new(Remote {
             process,
             answer: self.folder.join("answer"),
+            sent: [sent.as_slice(), &sent].concat(),
         })))
     }
 }
@@ -234,10 +253,28 @@ impl Drop for Process {
 struct Remote {
     process: Process,
     answer: PathBuf,
+    /// Messages of a stream that are sent for an answer.
+    sent: Vec<usize>,
+}
+
+impl Remote {
+    fn sent(&mut self) -> Result<Answer, String> {
+        let capture = Capture::start()?;
+        self.process.ask(
+            &json!({"do": "answer", "file": path(&self.answer)?, "port": capture.address().port()}),
+        )?;
+        Ok(Answer::Sent {
+            sent: self.sent.clone(),
+            bodies: bodies(&capture.all()?)?,
+        })
+    }
 }
 
 impl Job for Remote {
     fn answer(&mut self) -> Result<Answer, String> {
+        if !self.sent.is_empty() {
+            return self.sent();
+        }
         self.process
             .ask(&json!({"do": "answer", "file": path(&self.answer)?}))?;
         let bytes = fs::read(&self.answer)
@@ -249,13 +286,16 @@ impl Job for Remote {
         }
     }
 
-    fn run(&mut self, times: u64) -> Result<Duration, String> {
+    fn run(&mut self, times: u64) -> Result<Taken, String> {
         let reply = self.process.ask(&json!({"do": "run", "times": times}))?;
-        reply
-            .get("ns")
-            .and_then(Value::as_u64)
-            .map(Duration::from_nanos)
-            .ok_or_else(|| format!("the engine answered {reply}"))
+        let time = |name: &str| reply.get(name).and_then(Value::as_u64);
+        match (time("ns"), time("cpu_ns")) {
+            (Some(wall), Some(cpu)) => Ok(Taken {
+                wall: Duration::from_nanos(wall),
+                cpu: Duration::from_nanos(cpu),
+            }),
+            _ => Err(format!("the engine answered {reply}")),
+        }
     }
 }
 

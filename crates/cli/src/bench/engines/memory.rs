@@ -11,7 +11,7 @@ pub(crate) struct Memcpy;
 
 impl Engine for Memcpy {
     fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
-        if work.task == Task::Numbers {
+        if work.task == Task::Numbers || work.stream.is_some() {
             return Ok(None);
         }
         let work = Arc::clone(work);

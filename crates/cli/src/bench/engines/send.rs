@@ -1,0 +1,187 @@
+//! Sending a stream of messages: the SendTime of the HPDC-13 paper, from before a message is prepared to after the last
+//! write has returned (`send`), or until it is ready to be written (`ready`).
+//!
+//! ```text
+//! begin │ prepare ──ready──► write │ drain     the clock runs between the bars; for `ready`, during `prepare` alone
+//! ```
+//!
+//! Each sender makes messages its own way; connection, clock and check are the same for all.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use bsoap_differential::send::Layout;
+
+use crate::bench::allocator;
+use crate::bench::clock::{Taken, Watch};
+use crate::bench::definition::Task;
+use crate::bench::job::{Engine, Job};
+use crate::bench::sink::{Capture, Sink};
+use crate::bench::stream::{Step, Stream};
+use crate::bench::wire::{Wire, bodies};
+use crate::bench::workload::{Answer, Workload};
+
+mod floors;
+mod full;
+mod overlay;
+
+pub(crate) use floors::{compare, formatting};
+
+/// Senders of this process, by the name that follows the colon.
+pub(crate) enum Sending {
+    /// `writev`: bytes that are ready.
+    Writev,
+    /// `memcmp`: the compare alone.
+    Memcmp,
+    /// `bsoap:off`: everything formatted every time.
+    Off,
+    /// `bsoap:overlay`, `bsoap:overlay-max`: arrays written as they are sent.
+    Overlay(Layout),
+}
+
+impl Engine for Sending {
+    fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
+        if work.stream.is_none() || work.records.is_empty() {
+            return Ok(None);
+        }
+        match self {
+            Self::Writev if work.task == Task::Send => {
+                Sends::job(floors::Ready::new(&work.records)?, work)
+            }
+            Self::Memcmp if work.task == Task::Ready => Ok(compare(work)),
+            Self::Writev | Self::Memcmp => Ok(None),
+            Self::Overlay(layout) => match overlay::Overlaid::new(work, *layout)? {
+                Some(sender) if work.task == Task::Send => Sends::job(sender, work),
+                _ => Ok(None),
+            },
+            Self::Off => Sends::job(full::Full::new(Arc::clone(&work.records)), work),
+        }
+    }
+}
+
+/// How one engine makes messages ready and writes them.
+pub(crate) trait Sender {
+    /// Forgets all that was sent, and has sent this message. Not timed.
+    fn begin(&mut self, _message: usize) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Makes a message ready to be written.
+    fn prepare(&mut self, message: usize) -> Result<(), String>;
+
+    /// Writes the message that was made ready.
+    fn write(&mut self, wire: &mut Wire) -> Result<(), String>;
+}
+
+/// A sender at work on a stream.
+pub(crate) struct Sends<S> {
+    sender: S,
+    steps: Vec<Step>,
+    next: usize,
+    /// The connection to the sink; none for `ready`.
+    wire: Option<Wire>,
+    /// Whether the memory that sending takes is of interest.
+    is_weighed: bool,
+}
+
+impl<S: Sender + 'static> Sends<S> {
+    /// A job of the steps of the workload's stream.
+    ///
+    /// # Errors
+    /// There is no sink.
+    pub(crate) fn job(sender: S, work: &Workload) -> Result<Option<Box<dyn Job>>, String> {
+        let steps = work.stream.as_ref().map(|stream| stream.steps.clone());
+        Self::of_steps(sender, steps.unwrap_or_default(), work)
+    }
+
+    /// A job of other steps; `None` if there are none.
+    ///
+    /// # Errors
+    /// There is no sink.
+    pub(crate) fn of_steps(
+        sender: S,
+        steps: Vec<Step>,
+        work: &Workload,
+    ) -> Result<Option<Box<dyn Job>>, String> {
+        if steps.is_empty() {
+            return Ok(None);
+        }
+        let wire = match work.task {
+            Task::Send => Some(Wire::connect(Sink::shared()?)?),
+            _ => None,
+        };
+        Ok(Some(Box::new(Self {
+            sender,
+            steps,
+            next: 0,
+            wire,
+            is_weighed: work.stream.as_ref().is_some_and(Stream::is_overlay),
+        })))
+    }
+
+    fn step(&mut self) -> Step {
+        let step = self.steps[self.next];
+        self.next = (self.next + 1) % self.steps.len();
+        step
+    }
+
+    /// Sends with nothing done before, and nothing waited for: one look at the clock for all.
+    fn make_ready(&mut self, times: u64) -> Result<Taken, String> {
+        let watch = Watch::start();
+        for _ in 0..times {
+            let step = self.step();
+            black_box(&mut self.sender).prepare(step.send)?;
+        }
+        Ok(watch.taken())
+    }
+}
+
+impl<S: Sender + 'static> Job for Sends<S> {
+    /// Sends the stream twice to one who keeps it.
+    fn answer(&mut self) -> Result<Answer, String> {
+        let capture = Capture::start()?;
+        let mut wire = Wire::connect(capture.address())?;
+        let mut sent = Vec::new();
+        for _ in 0..2 * self.steps.len() {
+            let step = self.step();
+            if let Some(message) = step.after {
+                self.sender.begin(message)?;
+            }
+            self.sender.prepare(step.send)?;
+            self.sender.write(&mut wire)?;
+            sent.push(step.send);
+        }
+        drop(wire);
+        let bodies = bodies(&capture.all()?)?;
+        Ok(Answer::Sent { sent, bodies })
+    }
+
+    fn run(&mut self, times: u64) -> Result<Taken, String> {
+        if self.wire.is_none() && self.steps.iter().all(|step| step.after.is_none()) {
+            return self.make_ready(times);
+        }
+        let mut taken = Taken::default();
+        for _ in 0..times {
+            let step = self.step();
+            if let Some(message) = step.after {
+                self.sender.begin(message)?;
+            }
+            let watch = Watch::start();
+            black_box(&mut self.sender).prepare(step.send)?;
+            if let Some(wire) = &mut self.wire {
+                self.sender.write(wire)?;
+            }
+            taken += watch.taken();
+            if let Some(wire) = &mut self.wire {
+                wire.drain()?;
+            }
+        }
+        Ok(taken)
+    }
+
+    fn resident(&mut self) -> Option<Result<u64, String>> {
+        let before = self.is_weighed.then(allocator::resident)??;
+        let most = self.run(1).map(|_| allocator::most_resident());
+        Some(most.map(|most| most.unwrap_or(before).saturating_sub(before)))
+    }
+}

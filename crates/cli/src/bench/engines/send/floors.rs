@@ -1,0 +1,170 @@
+//! What sending cannot do without: writing the bytes; finding out that nothing changed; formatting what did.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use bsoap_codec::{Record, encode};
+use bsoap_datatypes::{double, integer};
+
+use super::Sender;
+use crate::bench::job::{Job, Local};
+use crate::bench::shape::Values;
+use crate::bench::wire::Wire;
+use crate::bench::workload::{Answer, Workload};
+
+/// `writev`: the messages are there as text; each is written by one call.
+pub(crate) struct Ready {
+    texts: Vec<Vec<u8>>,
+    next: usize,
+}
+
+impl Ready {
+    /// Of the messages of a stream.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub(crate) fn new(records: &[Record]) -> Result<Self, String> {
+        let text = |record| {
+            let mut text = Vec::new();
+            encode(record, &mut text).map_err(|error| error.to_string())?;
+            Ok(text)
+        };
+        let texts = records.iter().map(text).collect::<Result<_, String>>()?;
+        Ok(Self { texts, next: 0 })
+    }
+}
+
+impl Sender for Ready {
+    fn prepare(&mut self, message: usize) -> Result<(), String> {
+        self.next = message;
+        Ok(())
+    }
+
+    fn write(&mut self, wire: &mut Wire) -> Result<(), String> {
+        wire.send(std::iter::once(self.texts[self.next].as_slice()))
+    }
+}
+
+/// `memcmp`: that a message is the one sent before, found out by one compare of all its bytes with a copy of them.
+pub(crate) fn compare(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
+    let messages = Arc::clone(&work.records);
+    let kept: Vec<Record> = messages.iter().cloned().collect();
+    let turns: Vec<usize> = sends(work).collect();
+    let step = move |(next, is_equal): &mut (usize, bool)| {
+        let message = turns[*next];
+        *next = (*next + 1) % turns.len();
+        *is_equal = is_same(&messages[message], &kept[message]);
+        Ok(())
+    };
+    if work.records.is_empty() {
+        return None;
+    }
+    Local::new((0, false), step, |(_, is_equal)| {
+        Ok(Answer::Verdict(*is_equal))
+    })
+    .boxed()
+}
+
+fn sends(work: &Workload) -> impl Iterator<Item = usize> {
+    let stream = work.stream.iter();
+    stream.flat_map(|stream| stream.steps.iter().map(|step| step.send))
+}
+
+/// One compare of all bytes; the calls cannot be foreseen, nor done once for all.
+#[inline(never)]
+fn is_same(message: &Record, kept: &Record) -> bool {
+    let (message, kept) = (black_box(message), black_box(kept));
+    message.slots() == kept.slots() && message.heap() == kept.heap()
+}
+
+/// What a floor does in one step.
+struct Changed {
+    message: usize,
+    /// The slots that differ from the message before, by kind.
+    doubles: Vec<u32>,
+    ints: Vec<u32>,
+}
+
+impl Changed {
+    fn all(work: &Workload) -> Vec<Self> {
+        let Some(stream) = &work.stream else {
+            return Vec::new();
+        };
+        let last = stream.steps.last().map_or(0, |step| step.send);
+        let before = std::iter::once(last).chain(stream.steps.iter().map(|step| step.send));
+        let one = |(before, step): (usize, &crate::bench::stream::Step)| {
+            Self::between(&work.records, step.after.unwrap_or(before), step.send)
+        };
+        before.zip(&stream.steps).map(one).collect()
+    }
+
+    fn between(records: &[Record], before: usize, message: usize) -> Self {
+        let (old, new) = (records[before].slots(), records[message].slots());
+        let changed = (0..new.len()).filter(|&slot| old.get(slot) != Some(&new[slot]));
+        // Integers of 32 bits have few bits; doubles of these streams have an exponent.
+        let is_int = |&slot: &u32| (new[slot as usize] as i64).unsigned_abs() < 1 << 32;
+        let (ints, doubles) = changed.map(|slot| slot as u32).partition(is_int);
+        Self {
+            message,
+            doubles,
+            ints,
+        }
+    }
+}
+
+/// Room for one number.
+const ROOM: usize = 32;
+
+/// `floor`: one compare of all bytes, and each value that changed formatted by the best crate, to where nothing needs to move.
+/// No tags, no text around.
+pub(crate) fn formatting(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
+    let is_of_numbers = matches!(
+        work.values,
+        Values::Doubles(_) | Values::Ints(_) | Values::Mesh(_)
+    );
+    if !is_of_numbers || work.records.is_empty() {
+        return None;
+    }
+    let messages = Arc::clone(&work.records);
+    let kept: Vec<Record> = messages.iter().cloned().collect();
+    let all = Changed::all(work);
+    let most = all
+        .iter()
+        .map(|one| one.doubles.len() + one.ints.len())
+        .max();
+    let room = vec![0u8; ROOM * most.unwrap_or(0)];
+    let step = move |(next, room): &mut (usize, Vec<u8>)| {
+        let one = &all[*next];
+        *next = (*next + 1) % all.len();
+        black_box(is_same(&messages[one.message], &kept[one.message]));
+        let slots = messages[one.message].slots();
+        let (rooms, _) = room.as_chunks_mut::<ROOM>();
+        let (for_doubles, for_ints) = rooms.split_at_mut(one.doubles.len());
+        for (&slot, room) in one.doubles.iter().zip(for_doubles) {
+            double::format(f64::from_bits(slots[slot as usize]), room);
+        }
+        for (&slot, room) in one.ints.iter().zip(for_ints) {
+            integer::format_i64(slots[slot as usize] as i64, room);
+        }
+        Ok(())
+    };
+    let checked = Arc::clone(work);
+    Local::new((0, room), step, move |(next, room)| {
+        Ok(Answer::Verdict(is_written(&checked, *next, room)))
+    })
+    .boxed()
+}
+
+/// Whether the first number written in the step before this one is the right one.
+fn is_written(work: &Workload, next: usize, room: &[u8]) -> bool {
+    let all = Changed::all(work);
+    let one = &all[(next + all.len() - 1) % all.len()];
+    let slots = work.records[one.message].slots();
+    match (one.doubles.first(), one.ints.first()) {
+        (Some(&slot), _) => double::parse_prefix(room)
+            .is_some_and(|(value, _)| value.to_bits() == slots[slot as usize]),
+        (None, Some(&slot)) => integer::parse_prefix_i64(room)
+            .is_some_and(|(value, _)| value as u64 == slots[slot as usize]),
+        (None, None) => true,
+    }
+}

@@ -1,0 +1,170 @@
+//! Scenarios of a stream: what changes from message to message, as the third part of a case's name says it.
+//!
+//! | name | what happens |
+//! |---|---|
+//! | `content` | nothing changes |
+//! | `dirty25` | 25 % of the values, scattered at random, change; their lexical forms keep their lengths |
+//! | `dirty25/any` | the same, lengths as they come |
+//! | `dirty25/block` | the same with lengths kept, the values next to each other |
+//! | `grow` | all values grow from one character to the most their type can have (24 for a double) |
+//! | `grow25/mid` | 25 % of the values grow from an intermediate width (18 for a double) to the most |
+//! | `shrink` | all values shrink from the most to one character |
+//! | `ones` | all values change, from one character to one character |
+//! | `append`, `insert-front`, `insert-middle` | ten elements come and go |
+//! | `strings1` | 1 % of the strings (at least one) change their length |
+//! | `optional` | an optional element comes and goes |
+//! | `unlike` | nothing is in common |
+//! | `overlay` | an array is sent that need not be in memory as text |
+//!
+//! `/8k` and `/32k` at the end set the size of a template's chunks.
+
+/// A scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scenario {
+    pub(crate) change: Change,
+    /// The size of chunks, if the name says one.
+    pub(crate) chunk: Option<usize>,
+}
+
+/// What changes from message to message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    None,
+    Dirty {
+        percent: usize,
+        kind: Kind,
+    },
+    Grow {
+        percent: usize,
+        from: Size,
+    },
+    Shrink,
+    Ones,
+    /// Where the elements come and go, as a share of the array's length in percent.
+    Insert {
+        percent: usize,
+    },
+    Strings {
+        percent: usize,
+    },
+    Optional,
+    Unlike,
+    Overlay,
+}
+
+/// How other values are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Scattered; lexical forms keep their lengths.
+    Same,
+    /// Scattered; lexical forms are as long as they happen to be.
+    Any,
+    /// Next to each other; lexical forms keep their lengths.
+    Block,
+}
+
+/// How long lexical forms are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Size {
+    /// One character.
+    One,
+    /// 18 for a double, 9 for an integer, 36 for a mesh interface object.
+    Middle,
+    /// The most that the type can have: 24, 11, 46.
+    Most,
+}
+
+impl Scenario {
+    /// A scenario by name.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+        let (change, chunk) = match name.rsplit_once('/') {
+            Some((change, "8k")) => (change, Some(8 << 10)),
+            Some((change, "32k")) => (change, Some(32 << 10)),
+            _ => (name, None),
+        };
+        let change = Change::parse(change)
+            .ok_or_else(|| format!("there is no scenario of the name {name}"))?;
+        Ok(Self { change, chunk })
+    }
+}
+
+impl Change {
+    fn parse(name: &str) -> Option<Self> {
+        let (word, kind) = name.split_once('/').unwrap_or((name, ""));
+        let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
+        let percent = match &word[letters.len()..] {
+            "" => None,
+            digits => Some(digits.parse().ok().filter(|percent| *percent <= 100)?),
+        };
+        Some(match (letters, percent, kind) {
+            ("content" | "identical", None, "") => Self::None,
+            ("dirty", Some(percent), "") => Self::dirty(percent, Kind::Same),
+            ("dirty", Some(percent), "any") => Self::dirty(percent, Kind::Any),
+            ("dirty", Some(percent), "block") => Self::dirty(percent, Kind::Block),
+            ("grow", percent, "") => Self::grow(percent, Size::One),
+            ("grow", percent, "mid") => Self::grow(percent, Size::Middle),
+            ("shrink", None, "") => Self::Shrink,
+            ("ones", None, "") => Self::Ones,
+            ("insert-front", None, "") => Self::Insert { percent: 0 },
+            ("insert-middle", None, "") => Self::Insert { percent: 50 },
+            ("append", None, "") => Self::Insert { percent: 100 },
+            ("strings", Some(percent), "") => Self::Strings { percent },
+            ("optional", None, "") => Self::Optional,
+            ("unlike", None, "") => Self::Unlike,
+            ("overlay", None, "") => Self::Overlay,
+            _ => return None,
+        })
+    }
+
+    fn dirty(percent: usize, kind: Kind) -> Self {
+        Self::Dirty { percent, kind }
+    }
+
+    fn grow(percent: Option<usize>, from: Size) -> Self {
+        Self::Grow {
+            percent: percent.unwrap_or(100),
+            from,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scenario_is_read_from_its_name() {
+        let read = |name| Scenario::parse(name).unwrap();
+        assert_eq!(
+            read("dirty25/any").change,
+            Change::Dirty {
+                percent: 25,
+                kind: Kind::Any
+            }
+        );
+        assert_eq!(
+            read("grow50/mid/32k"),
+            Scenario {
+                change: Change::Grow {
+                    percent: 50,
+                    from: Size::Middle
+                },
+                chunk: Some(32768)
+            }
+        );
+        assert_eq!(read("strings1").change, Change::Strings { percent: 1 });
+        for unknown in [
+            "dirty",
+            "dirty101",
+            "dirty25/some",
+            "grow/4k",
+            "content5",
+            "",
+        ] {
+            assert!(Scenario::parse(unknown).is_err(), "{unknown}");
+        }
+    }
+}
