@@ -37,8 +37,7 @@ pub(crate) fn other_core() -> usize {
     });
     ranges
         .flatten()
-        .filter(|core| Some(*core) != own)
-        .next_back()
+        .rfind(|core| Some(*core) != own)
         .or(own)
         .unwrap_or(0)
 }

@@ -79,7 +79,10 @@ impl Wire {
     /// The connection broke.
     pub(crate) fn piece(&mut self, text: &[u8]) -> Result<(), String> {
         if !self.is_chunked {
-            let sent = write_all(&mut self.stream, &mut [&self.head[..], text].map(IoSlice::new));
+            let sent = write_all(
+                &mut self.stream,
+                &mut [&self.head[..], text].map(IoSlice::new),
+            );
             self.head.clear();
             return sent;
         }

@@ -29,6 +29,7 @@ pub(crate) fn array(shape: Shape, values: &Values) -> Vec<u8> {
             .for_each(|&one| item(ints.format(one).as_bytes(), &mut out)),
         Values::Mesh(all) => all.iter().for_each(|Mesh { x, y, value }| {
             let value = doubles.format_finite(*value);
+            let value = value.strip_suffix(".0").unwrap_or(value);
             let _ = write!(
                 out,
                 "<item><x>{x}</x><y>{y}</y><value>{value}</value></item>"

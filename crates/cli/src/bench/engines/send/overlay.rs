@@ -34,14 +34,21 @@ impl Overlaid {
         let Some(record) = work.records.first() else {
             return Ok(None);
         };
-        if !matches!(work.values, Values::Doubles(_) | Values::Ints(_) | Values::Mesh(_)) {
+        if !matches!(
+            work.values,
+            Values::Doubles(_) | Values::Ints(_) | Values::Mesh(_)
+        ) {
             return Ok(None);
         }
         let messages = if work.messages.is_empty() {
             vec![Rows::Doubles(Arc::clone(work))]
         } else {
-            let rows = work.records.iter().map(|record| values(work, record).map(Rows::Of));
-            rows.collect::<Option<_>>().ok_or("the Record has no rows")?
+            let rows = work
+                .records
+                .iter()
+                .map(|record| values(work, record).map(Rows::Of));
+            rows.collect::<Option<_>>()
+                .ok_or("the Record has no rows")?
         };
         let frame = Frame::around(record, &format!("{}.item", work.body_element()))
             .map_err(|error| error.to_string())?;
@@ -74,11 +81,19 @@ fn values(work: &Workload, record: &Record) -> Option<Values> {
     let body = View::of(record).child("Body")?.child(work.body_element())?;
     Some(match &work.values {
         Values::Doubles(_) => Values::Doubles(body.column::<f64>("item")?.to_vec()),
-        Values::Ints(_) => Values::Ints(body.column::<i64>("item")?.iter().map(|one| one as i32).collect()),
+        Values::Ints(_) => Values::Ints(
+            body.column::<i64>("item")?
+                .iter()
+                .map(|one| one as i32)
+                .collect(),
+        ),
         _ => {
             let rows = body.rows("item")?;
             let (x, y) = (rows.column::<i64>("x")?, rows.column::<i64>("y")?);
-            let points = x.iter().zip(y.iter()).zip(rows.column::<f64>("value")?.iter());
+            let points = x
+                .iter()
+                .zip(y.iter())
+                .zip(rows.column::<f64>("value")?.iter());
             let mesh = |((x, y), value)| Mesh {
                 x: x as i32,
                 y: y as i32,
