@@ -112,11 +112,14 @@ pub(crate) fn compare(found: &[Leaf], expected: &[Leaf]) -> Result<(), String> {
     }
 }
 
-/// Equal as text, as numbers, or as truth values.
+/// Equal as text, as numbers, or as truth values; white space around the latter two means nothing.
 fn same_value(found: &str, expected: &str) -> bool {
+    let bits = |text: &str| text.parse().map(f64::to_bits);
+    let trimmed = found.trim();
     found == expected
-        || matches!((found, expected), ("1", "true") | ("0", "false"))
-        || matches!((found.parse::<f64>(), expected.parse::<f64>()), (Ok(found), Ok(expected)) if found.to_bits() == expected.to_bits())
+        || matches!((trimmed, expected), ("1", "true") | ("0", "false"))
+        || (trimmed == expected && matches!(expected, "true" | "false"))
+        || matches!((bits(trimmed), bits(expected)), (Ok(found), Ok(expected)) if found == expected)
 }
 
 #[cfg(test)]
@@ -134,7 +137,7 @@ mod tests {
             "<e:Envelope><e:Body><a x='1'><b>1.50</b><c>a&amp;b</c><d/></a></e:Body></e:Envelope>",
         );
         let two = read(
-            "<Envelope> <Body><p:a x='1' xmlns:p='p'> <b>1.5e0</b><c>a&#38;<![CDATA[b]]></c> <d></d></p:a></Body></Envelope>",
+            "<Envelope> <Body><p:a x='1' xmlns:p='p'> <b>1.5e0  </b><c>a&#38;<![CDATA[b]]></c> <d></d></p:a></Body></Envelope>",
         );
         compare(&one, &two).unwrap();
         assert_eq!(one.len(), 4);
