@@ -1,10 +1,12 @@
-//! The body of a message to send: chunks that lie where the encoder left them.
+//! The body of a message to send: chunks that lie where the encoder left them, or a source that makes them as they go.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
+use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
 
+use bsoap_differential::send::Folds;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
@@ -21,6 +23,30 @@ pub struct Body {
     chunks: VecDeque<Bytes>,
     length: u64,
     announced: Announced,
+    /// What the chunks were compressed to, if that is kept.
+    folds: Option<Arc<Mutex<Folds>>>,
+    /// Where more comes from.
+    source: Option<Shared>,
+}
+
+/// Makes a body while it is sent. It is asked for more when the connection has taken most of what it gave.
+pub trait Source: Send {
+    /// The next bytes; `None` at the end. After an error the connection is closed: the peer must not take what it
+    /// has for the whole.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, AnyError>>>;
+}
+
+/// Why a source cannot go on.
+pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A source that clones of a body share: it gives its bytes once.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<dyn Source>>);
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Source")
+    }
 }
 
 /// Whether the peer is told the length before it sees the body.
@@ -44,21 +70,47 @@ impl Body {
         Self {
             chunks,
             length,
-            announced: Announced::Length,
+            ..Self::default()
         }
     }
 
-    /// How many bytes are left to send.
+    /// A body that a source makes while it is sent. Its length is told beforehand if it is known; then the source has to
+    /// keep to it. It cannot be sent twice, so redirects are not followed, and it is not sent as gzip.
+    pub fn from_source(source: impl Source + 'static, length: Option<u64>) -> Self {
+        Self {
+            length: length.unwrap_or(0),
+            announced: match length {
+                Some(_) => Announced::Length,
+                None => Announced::Nothing,
+            },
+            source: Some(Shared(Arc::new(Mutex::new(source)))),
+            ..Self::default()
+        }
+    }
+
+    /// The same; if it is sent as gzip, only chunks are compressed that were not in the body before with these folds.
+    #[must_use]
+    pub fn with_folds(mut self, folds: Arc<Mutex<Folds>>) -> Self {
+        self.folds = Some(folds);
+        self
+    }
+
+    /// Whether all of it is there, to be sent as often as is needed.
+    pub fn is_whole(&self) -> bool {
+        self.source.is_none()
+    }
+
+    /// How many bytes are left to send; of a body that comes from a source, as far as it is known.
     pub fn len(&self) -> u64 {
         self.length
     }
 
     /// Whether there is nothing to send.
     pub fn is_empty(&self) -> bool {
-        self.length == 0
+        self.length == 0 && self.is_whole()
     }
 
-    /// The bytes in one piece; copies only if there are several chunks.
+    /// The bytes in one piece, without what is still to come from a source; copies only if there are several chunks.
     pub fn into_bytes(mut self) -> Bytes {
         match self.chunks.len() {
             0 => Bytes::new(),
@@ -83,6 +135,13 @@ impl Body {
     /// The chunks still to send.
     pub(crate) fn chunks(&self) -> impl Iterator<Item = &Bytes> {
         self.chunks.iter()
+    }
+
+    /// The body as one gzip stream, if what it was compressed to before is kept.
+    pub(crate) fn folded(&self) -> Option<Self> {
+        let mut folds = lock(self.folds.as_deref()?);
+        let chunks: Vec<Bytes> = self.chunks.iter().cloned().collect();
+        Some(Self::from_chunks(folds.fold(&chunks).chunks))
     }
 }
 
@@ -112,21 +171,26 @@ impl From<&'static str> for Body {
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = AnyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let chunk = self.chunks.pop_front();
-        if let Some(chunk) = &chunk {
-            self.length -= chunk.len() as u64;
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, AnyError>>> {
+        let chunk = match (self.chunks.pop_front(), &self.source) {
+            (Some(chunk), _) => Some(Ok(chunk)),
+            (None, Some(source)) => ready!(lock(&source.0).poll_next(context)),
+            (None, None) => None,
+        };
+        match &chunk {
+            Some(Ok(chunk)) => self.length = self.length.saturating_sub(chunk.len() as u64),
+            Some(Err(_)) | None => self.source = None,
         }
-        Poll::Ready(chunk.map(|chunk| Ok(Frame::data(chunk))))
+        Poll::Ready(chunk.map(|chunk| chunk.map(Frame::data)))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.chunks.is_empty()
+        self.chunks.is_empty() && self.is_whole()
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -135,6 +199,11 @@ impl hyper::body::Body for Body {
             Announced::Nothing => SizeHint::default(),
         }
     }
+}
+
+/// What holds the lock does not panic.
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -194,11 +194,11 @@ impl Client {
         mut body: Body,
     ) -> Result<Fetched, Error> {
         let options = &self.inner.options;
-        if options.gzip_requests && !body.is_empty() {
+        if options.gzip_requests && body.is_whole() && !body.is_empty() {
             body = gzip::compress(body).await;
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
-        if options.transfer == Transfer::Chunked && method == Method::POST {
+        if options.transfer == Transfer::Chunked && method == Method::POST && body.is_whole() {
             body = body.chunked();
         }
         let mut target = address.clone();
@@ -210,6 +210,8 @@ impl Client {
             let Some(location) = redirection(&response, &method) else {
                 return self.collect(&target, response).await;
             };
+            // What a source gave is gone.
+            let redirects_left = if body.is_whole() { redirects_left } else { 0 };
             target = self.follow(&target, location, redirects_left)?;
         }
         unreachable!("the last round does not follow a redirect")

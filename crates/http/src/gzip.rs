@@ -109,6 +109,9 @@ pub(crate) async fn compress(body: Body) -> Body {
 }
 
 fn fold(body: &Body) -> Body {
+    if let Some(folded) = body.folded() {
+        return folded;
+    }
     let mut encoder = GzEncoder::new(
         Vec::with_capacity(body.len() as usize / 4 + 64),
         Compression::fast(),

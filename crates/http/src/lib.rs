@@ -33,7 +33,7 @@ pub use bytes::Bytes;
 pub use hyper::header;
 pub use hyper::{HeaderMap, Method, StatusCode};
 
-pub use body::Body;
+pub use body::{AnyError, Body, Source};
 pub use client::{Address, Client, ClientOptions, Credentials, Fetched, Roots, Transfer};
 pub use error::{Blame, Error, ErrorKind};
 pub use server::{

@@ -263,7 +263,8 @@ async fn fold(mut response: Response, accepted: bool, options: &ServerOptions) -
     let Some(threshold) = options.gzip_from else {
         return response;
     };
-    if response.body.len() < threshold as u64
+    if !response.body.is_whole()
+        || response.body.len() < threshold as u64
         || response.headers.contains_key(header::CONTENT_ENCODING)
     {
         return response;
