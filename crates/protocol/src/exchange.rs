@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan};
-use bsoap_codec::{Object, PackError, Record, Unpack, Value, View};
+use bsoap_codec::{Object, PackError, Record, Unpack, Value, View, encode};
 use bsoap_schema::{Binding, Message, Operation, SoapVersion};
 
 use crate::arguments::{Contents, Sections};
@@ -18,6 +18,13 @@ use crate::{Error, ErrorKind};
 
 pub(crate) mod client;
 pub(crate) mod server;
+
+/// The text of a message, encoded from first to last.
+fn written(record: Record) -> Result<Vec<u8>, encode::Error> {
+    let mut text = Vec::new();
+    encode(&record, &mut text)?;
+    Ok(text)
+}
 
 /// An operation of a binding, with the Plan of its messages.
 #[derive(Clone, Debug)]

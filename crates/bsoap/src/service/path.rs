@@ -175,7 +175,7 @@ fn failed() -> Fault {
 fn settle(awaiting: AwaitingAnswer, answer: Result<Payload, Fault>) -> OutgoingReply {
     let reply = match answer {
         Ok(Payload::Value(value)) => awaiting.answer(value),
-        Ok(Payload::Record(record)) => awaiting.answer_with(&record),
+        Ok(Payload::Record(record)) => awaiting.answer_with(record),
         Ok(Payload::Packed(pack)) => awaiting.answer(Contents::packed(&*pack)),
         Err(fault) => return awaiting.fault(&fault),
     };

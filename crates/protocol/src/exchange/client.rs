@@ -17,13 +17,13 @@ pub struct Request {
 /// A message to send, and what to say beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct OutgoingRequest {
+pub struct OutgoingRequest<B = Vec<u8>> {
     /// The `Content-Type`.
     pub content_type: String,
     /// The `SOAPAction`, where the version has one.
     pub soap_action: Option<String>,
     /// The message.
-    pub body: Vec<u8>,
+    pub body: B,
 }
 
 /// A request is on its way.
@@ -95,9 +95,19 @@ impl Request {
     /// # Errors
     /// [`ErrorKind::Unwritable`] if it holds what XML cannot carry.
     pub fn write(self) -> Result<(OutgoingRequest, AwaitingReply), Error> {
+        self.write_by(super::written)
+    }
+
+    /// Lets somebody else write the message, who may know most of its text already.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unwritable`] if that fails.
+    pub fn write_by<B>(
+        self,
+        write: impl FnOnce(Record) -> Result<B, encode::Error>,
+    ) -> Result<(OutgoingRequest<B>, AwaitingReply), Error> {
         let Self { target, record } = self;
-        let mut body = Vec::new();
-        encode(&record, &mut body).map_err(|source| {
+        let body = write(record).map_err(|source| {
             Error::new(ErrorKind::Unwritable {
                 operation: target.operation().name.clone(),
             })

@@ -53,13 +53,13 @@ pub struct AwaitingAnswer {
 /// A reply to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct OutgoingReply {
+pub struct OutgoingReply<B = Vec<u8>> {
     /// The HTTP status.
     pub status: u16,
     /// The `Content-Type`; none for an empty reply.
     pub content_type: Option<String>,
     /// The message.
-    pub body: Vec<u8>,
+    pub body: B,
 }
 
 /// An answer that could not be given; somebody still waits for one.
@@ -430,11 +430,23 @@ impl AwaitingAnswer {
         self,
         contents: impl Into<Contents<'c>>,
     ) -> Result<OutgoingReply, Box<Unanswered>> {
+        self.answer_by(contents, super::written)
+    }
+
+    /// The same, written by somebody else, who may know most of the text already.
+    ///
+    /// # Errors
+    /// As [`answer`](Self::answer).
+    pub fn answer_by<'c, B: From<Vec<u8>>>(
+        self,
+        contents: impl Into<Contents<'c>>,
+        write: impl FnOnce(Record) -> Result<B, encode::Error>,
+    ) -> Result<OutgoingReply<B>, Box<Unanswered>> {
         if self.is_one_way() {
-            return Ok(self.accept());
+            return Ok(self.accept().map(B::from));
         }
         match self.target.response(contents) {
-            Ok(record) => self.answer_with(&record),
+            Ok(record) => self.answer_with_by(record, write),
             Err(error) => Err(Box::new(Unanswered {
                 awaiting: self,
                 error,
@@ -446,10 +458,21 @@ impl AwaitingAnswer {
     ///
     /// # Errors
     /// If it cannot be written. Somebody still waits for an answer.
-    pub fn answer_with(self, record: &Record) -> Result<OutgoingReply, Box<Unanswered>> {
-        let mut body = Vec::new();
-        match encode(record, &mut body) {
-            Ok(()) => Ok(OutgoingReply::of(200, self.target.binding.version, body)),
+    pub fn answer_with(self, record: Record) -> Result<OutgoingReply, Box<Unanswered>> {
+        self.answer_with_by(record, super::written)
+    }
+
+    /// The same, written by somebody else.
+    ///
+    /// # Errors
+    /// As [`answer_with`](Self::answer_with).
+    pub fn answer_with_by<B>(
+        self,
+        record: Record,
+        write: impl FnOnce(Record) -> Result<B, encode::Error>,
+    ) -> Result<OutgoingReply<B>, Box<Unanswered>> {
+        match write(record) {
+            Ok(body) => Ok(OutgoingReply::of(200, self.target.binding.version, body)),
             Err(source) => {
                 let error = self
                     .target
@@ -466,6 +489,16 @@ impl AwaitingAnswer {
     /// Answers with a fault. If its detail is none that the WSDL declares, the fault is sent without it.
     pub fn fault(self, fault: &Fault) -> OutgoingReply {
         self.target.fault(fault)
+    }
+
+    /// The same, written by somebody else, if it fits the Plan.
+    pub fn fault_by<B: From<Vec<u8>>>(
+        self,
+        fault: &Fault,
+        write: impl FnOnce(Record) -> Result<B, encode::Error>,
+    ) -> OutgoingReply<B> {
+        let Target { plan, binding, .. } = &self.target;
+        Replies { plan, binding }.fault_by(fault, Vec::new(), write)
     }
 }
 
@@ -511,15 +544,25 @@ struct Replies<'a> {
 impl Replies<'_> {
     /// A fault, with XML for its Header.
     fn fault(&self, fault: &Fault, header: Vec<String>) -> OutgoingReply {
+        self.fault_by(fault, header, super::written)
+    }
+
+    fn fault_by<B: From<Vec<u8>>>(
+        &self,
+        fault: &Fault,
+        header: Vec<String>,
+        write: impl FnOnce(Record) -> Result<B, encode::Error>,
+    ) -> OutgoingReply<B> {
         let version = self.binding.version;
-        match self.planned(fault, &header) {
+        let planned = self.planned(fault, &header);
+        match planned.and_then(|record| write(record).ok()) {
             Some(body) => OutgoingReply::of(fault.status(version), version, body),
-            None => OutgoingReply::of_text(fault, version, &header.concat()),
+            None => OutgoingReply::of_text(fault, version, &header.concat()).map(B::from),
         }
     }
 
     /// The fault by the Plan, if it fits that.
-    fn planned(&self, fault: &Fault, header: &[String]) -> Option<Vec<u8>> {
+    fn planned(&self, fault: &Fault, header: &[String]) -> Option<Record> {
         let mut envelope = Object::new();
         if !header.is_empty() {
             let blocks = header.iter().map(|xml| Value::from(xml.as_str())).collect();
@@ -528,15 +571,12 @@ impl Replies<'_> {
         let value = fault::to_value(fault, self.binding.version);
         let key = Sections::of(self.plan, self.binding.response).fault_key(self.binding.version);
         envelope.insert("Body", Value::object([(key, value)]));
-        let record = build(self.plan, self.binding.response, &envelope.into()).ok()?;
-        let mut body = Vec::new();
-        encode(&record, &mut body).ok()?;
-        Some(body)
+        build(self.plan, self.binding.response, &envelope.into()).ok()
     }
 }
 
-impl OutgoingReply {
-    fn of(status: u16, version: SoapVersion, body: Vec<u8>) -> Self {
+impl<B> OutgoingReply<B> {
+    fn of(status: u16, version: SoapVersion, body: B) -> Self {
         Self {
             status,
             content_type: Some(media::content_type(version, None)),
@@ -544,6 +584,17 @@ impl OutgoingReply {
         }
     }
 
+    /// The same reply with its message as something else.
+    pub fn map<C>(self, body: impl FnOnce(B) -> C) -> OutgoingReply<C> {
+        OutgoingReply {
+            status: self.status,
+            content_type: self.content_type,
+            body: body(self.body),
+        }
+    }
+}
+
+impl OutgoingReply {
     /// A fault without a Plan.
     fn of_text(fault: &Fault, version: SoapVersion, header: &str) -> Self {
         Self::of(
