@@ -1,6 +1,6 @@
 //! How fast Records become text, against bare loops over the same values: the best number
 //! formatter, a copy, the tags. Interleaved; the fastest of many short runs, as the machine is
-//! never quiet.
+//! never quiet. Beside them: written in pieces, so with all values at their widest, and the bound of the length.
 //!
 //! `cargo run --release -p bsoap-codec --example encode_speed [CASE [bsoap|floor]]`
 //!
@@ -14,6 +14,7 @@ mod by_hand;
 use std::hint::black_box;
 use std::time::Instant;
 
+use bsoap_codec::encode::{LeafForm, LeafRef, PieceEncoder, Places, Stop, Stuffing};
 use bsoap_codec::{EncodeOptions, Encoder, Record, Value, build};
 use bsoap_datatypes::Datatype;
 
@@ -419,8 +420,8 @@ fn main() {
     ];
     if std::env::args().nth(2).is_none() {
         println!(
-            "{:10} {:>9} {:>9} {:>6}   ns per value",
-            "case", "bsoap", "floor", "ratio"
+            "{:10} {:>9} {:>9} {:>6} {:>9} {:>9} {:>9}   ns per value",
+            "case", "bsoap", "floor", "ratio", "pieces", "stuffed", "bound"
         );
     }
     for case in cases.iter().filter(|case| {
@@ -448,6 +449,8 @@ fn repeat(case: &Case, work: &dyn Fn(&mut Vec<u8>)) {
         black_box(&out);
     }
 }
+
+type Road<'r> = &'r mut dyn FnMut(&mut Vec<u8>);
 
 fn run(case: &Case) {
     let encoder = Encoder::new(EncodeOptions::without_declaration());
@@ -483,13 +486,55 @@ fn run(case: &Case) {
         }
         begin.elapsed().as_nanos() as f64 / (repeat * case.values) as f64
     };
-    let (mut a, mut b) = (f64::MAX, f64::MAX);
+    let mut fastest = [f64::MAX; 5];
     for _ in 0..20_000_000 / (repeat * case.values) {
-        a = a.min(time(
+        let roads: [Road<'_>; 5] = [
             &mut |out| encoder.encode(&case.record, out).expect("the record fits"),
-            &mut ours,
-        ));
-        b = b.min(time(&mut |out| (case.floor)(out), &mut theirs));
+            &mut |out| (case.floor)(out),
+            &mut |out| pieces(&case.record, &(), out),
+            &mut |out| pieces(&case.record, &Widest, out),
+            &mut |_| {
+                black_box(encoder.upper_bound(&case.record).expect("the record fits"));
+            },
+        ];
+        for (fastest, road) in fastest.iter_mut().zip(roads) {
+            *fastest = fastest.min(time(road, &mut ours));
+        }
     }
-    println!("{:10} {a:9.2} {b:9.2} {:6.2}", case.name, a / b);
+    let [a, b, pieces, stuffed, bound] = fastest;
+    println!(
+        "{:10} {a:9.2} {b:9.2} {:6.2} {pieces:9.2} {stuffed:9.2} {bound:9.2}",
+        case.name,
+        a / b
+    );
+}
+
+/// Pieces of 32 KB, all places told.
+fn pieces(record: &Record, stuffing: &impl Stuffing, out: &mut Vec<u8>) {
+    let mut encoder = PieceEncoder::new(record, EncodeOptions::without_declaration());
+    let mut told = Told(0);
+    while encoder
+        .run(out, 32 << 10, None, stuffing, &mut told)
+        .expect("the record fits")
+        == Stop::Size
+    {}
+    black_box(told.0);
+}
+
+struct Told(usize);
+
+impl Places for Told {
+    #[inline]
+    fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef) {
+        self.0 ^= slot ^ offset ^ length ^ width ^ leaf.0 as usize;
+    }
+}
+
+struct Widest;
+
+impl Stuffing for Widest {
+    #[inline]
+    fn width(&self, leaf: &LeafForm, length: usize) -> usize {
+        leaf.widest().unwrap_or(length)
+    }
 }

@@ -7,6 +7,7 @@
 //! carry (header blocks, bodies, details) declares its own namespaces, so that a message does not
 //! name those of all other operations of its service.
 
+mod bound;
 mod error;
 pub(crate) mod escape;
 mod leaf;
@@ -29,6 +30,7 @@ pub use state::{Loop, State};
 use crate::index::Index;
 use crate::record::Record;
 
+use bound::Bound;
 use machine::Machine;
 use watch::Watch;
 
@@ -70,6 +72,14 @@ impl EncodeOptions {
 /// When the Record holds what XML cannot carry, or was not made by its Plan.
 pub fn encode(record: &Record, out: &mut Vec<u8>) -> Result<(), Error> {
     Encoder::default().encode(record, out)
+}
+
+/// A length that the text of a Record, with an XML declaration, does not pass; see [`Encoder::upper_bound`].
+///
+/// # Errors
+/// When the Record was not made by its Plan.
+pub fn upper_bound(record: &Record) -> Result<usize, Error> {
+    Encoder::default().upper_bound(record)
 }
 
 /// Writes Records as text.
@@ -114,6 +124,25 @@ impl Encoder {
         Ok(())
     }
 
+    /// A length that the text of a Record does not pass, told without writing it: each number counts as the widest of its
+    /// type. So a length can be announced before the text is there; white space behind the root makes up for the rest.
+    ///
+    /// # Errors
+    /// When the Record was not made by its Plan, as far as that shows. Characters that XML cannot carry are not looked for.
+    pub fn upper_bound(&self, record: &Record) -> Result<usize, Error> {
+        let mut bound = Bound::new(record, self.options.depth);
+        let length = bound.element(record.root).map_err(|kind| {
+            let slot = bound.at.saturating_sub(1);
+            Error::new(kind, slot, crate::path::of_slot(record, slot))
+        })?;
+        Ok(length
+            + if self.options.declaration {
+                DECLARATION.len()
+            } else {
+                0
+            })
+    }
+
     fn run<P: Watch>(&self, record: &Record, out: &mut Vec<u8>, places: P) -> Result<(), Error> {
         let program = record.plan.program();
         let start = out.len();
@@ -131,3 +160,6 @@ impl Encoder {
         })
     }
 }
+
+#[cfg(test)]
+mod hostile;

@@ -7,7 +7,7 @@ mod common;
 use std::sync::Arc;
 
 use bsoap_codec::encode::{
-    Holder, LeafForm, LeafRef, PadPlace, PieceEncoder, Places, State, Stop, Stuffing,
+    Holder, LeafForm, LeafRef, PadPlace, PieceEncoder, Places, State, Stop, Stuffing, upper_bound,
 };
 use bsoap_codec::plan::{Content, ElementId, LeafKind, TypeDef};
 use bsoap_codec::{
@@ -642,4 +642,23 @@ fn what_xml_cannot_carry_is_an_error_in_its_piece() {
         );
         assert_eq!(text, b"<order><line><note>fine</note>");
     }
+}
+
+#[test]
+fn no_message_is_longer_than_its_bound() {
+    let (mut bounds, mut lengths) = (0, 0);
+    for (seed, record) in records(0..3000) {
+        let mut text = Vec::new();
+        encode(&record, &mut text).unwrap();
+        let bound = upper_bound(&record).unwrap();
+        assert!(
+            bound >= text.len(),
+            "seed {seed}: {} of {bound}\n{}",
+            text.len(),
+            String::from_utf8_lossy(&text)
+        );
+        bounds += bound;
+        lengths += text.len();
+    }
+    assert!(bounds < lengths * 3 / 2, "{bounds} for {lengths}");
 }

@@ -31,6 +31,33 @@ pub(crate) fn value(text: &[u8], out: &mut Vec<u8>) -> Result<(), BadCharacter> 
     }
 }
 
+/// Bytes that [`text`] appends at most.
+pub(crate) fn text_bound(text: &[u8]) -> usize {
+    bound(text, scan::find_text_escape)
+}
+
+/// Bytes that [`value`] appends at most.
+pub(crate) fn value_bound(text: &[u8]) -> usize {
+    bound(text, scan::find_value_escape)
+}
+
+#[inline]
+fn bound(text: &[u8], find: fn(&[u8]) -> usize) -> usize {
+    let mut length = text.len();
+    let mut rest = &text[find(text)..];
+    while let Some((byte, behind)) = rest.split_first() {
+        length += match byte {
+            b'<' | b'>' => "lt;".len(),
+            b'&' | b'\n' | b'\r' => "amp;".len(),
+            b'"' => "quot;".len(),
+            b'\t' => "#9;".len(),
+            _ => 0,
+        };
+        rest = &behind[find(behind)..];
+    }
+    length
+}
+
 /// The rest, from a byte that has to be looked at.
 fn rest(mut text: &[u8], out: &mut Vec<u8>, find: fn(&[u8]) -> usize) -> Result<(), BadCharacter> {
     while let Some(&byte) = text.first() {
