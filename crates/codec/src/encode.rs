@@ -36,6 +36,22 @@ use watch::Watch;
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
+/// Appends text as content of an element: what a value of type string looks like in a message.
+///
+/// # Errors
+/// [`ErrorKind::Character`], if XML cannot carry one of its characters; `out` holds what precedes it.
+pub fn escape_content(text: &[u8], out: &mut Vec<u8>) -> Result<(), ErrorKind> {
+    escape::text(text, out).map_err(Into::into)
+}
+
+/// Appends text as what stands between the double quotes of an attribute.
+///
+/// # Errors
+/// As [`escape_content`].
+pub fn escape_attribute(text: &[u8], out: &mut Vec<u8>) -> Result<(), ErrorKind> {
+    escape::value(text, out).map_err(Into::into)
+}
+
 /// How messages are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -106,6 +106,20 @@ impl Record {
         std::str::from_utf8(self.octets(slot)).unwrap_or_default()
     }
 
+    /// Becomes a copy of another; keeps its memory.
+    pub fn copy_from(&mut self, other: &Self) {
+        let Self {
+            plan,
+            root,
+            slots,
+            heap,
+        } = self;
+        plan.clone_from(&other.plan);
+        *root = other.root;
+        slots.clone_from(&other.slots);
+        heap.clone_from(&other.heap);
+    }
+
     /// Empties the Record for another message of the same Plan; keeps its memory.
     pub fn clear(&mut self, root: ElementId) {
         self.root = root;

@@ -614,13 +614,24 @@ impl<'r, P: Watch> Machine<'r, '_, P> {
     /// Goes past the value of an attribute that is not written.
     fn pass(&mut self, form: Form) -> Result<()> {
         let first = self.next()?;
-        if let Form::List(_) = form {
+        let mut values = self.at - 1..self.at;
+        let mut form = form;
+        if let Form::List(item) = form {
             let items = usize::try_from(first).map_err(|_| ErrorKind::Misfit)?;
-            self.at = self
-                .at
-                .checked_add(items)
-                .filter(|&at| at <= self.slots.len())
-                .ok_or(ErrorKind::Misfit)?;
+            values = self.at
+                ..self
+                    .at
+                    .checked_add(items)
+                    .filter(|&at| at <= self.slots.len())
+                    .ok_or(ErrorKind::Misfit)?;
+            self.at = values.end;
+            form = Form::of(self.plan.leaf(item).kind);
+        }
+        if P::LISTENS && !form.is_number() {
+            // What is absent has zero.
+            for slot in values.filter(|&slot| self.slots[slot] != 0) {
+                self.places.hidden(slot);
+            }
         }
         Ok(())
     }
@@ -641,6 +652,9 @@ impl<'r, P: Watch> Machine<'r, '_, P> {
 
     fn any_attribute(&mut self) -> Result<()> {
         let slot = self.next()?;
+        if P::LISTENS {
+            self.places.hidden(self.at - 1);
+        }
         for kept in kept::attributes(self.text(slot)?).ok_or(ErrorKind::Fragment)? {
             self.scope.bind(&kept.namespace, self.out);
             if let Some((namespace, _)) = &kept.type_name {

@@ -393,7 +393,8 @@ impl<S: Stuffing, P: Places> Sink for PieceWatch<'_, S, P> {
             return;
         }
         let Some(leaf) = self.program.leaf_of(self.pc) else {
-            return;
+            // A QName.
+            return self.places.hidden(slot);
         };
         let mut width = length;
         if S::STUFFS {
@@ -419,6 +420,13 @@ impl<S: Stuffing, P: Places> Watch for PieceWatch<'_, S, P> {
 
     #[inline(always)]
     fn list(&mut self, _: usize, _: u64, _: usize) {}
+
+    #[inline(always)]
+    fn hidden(&mut self, slot: usize) {
+        if P::LISTENS {
+            self.places.hidden(slot);
+        }
+    }
 
     #[inline(always)]
     fn instruction(&mut self, pc: u32) {

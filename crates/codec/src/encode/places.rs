@@ -13,6 +13,11 @@ pub trait Places {
     /// form and its pad, which stands right behind it, or behind the end tag, as the [`Stuffing`] has it.
     fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef);
 
+    /// A slot that points into the heap and has no place all the same: a QName, the attributes a wildcard admitted, the
+    /// value of an attribute that is not written.
+    #[inline]
+    fn hidden(&mut self, _slot: usize) {}
+
     /// The numbers of some rows of a table stand here.
     #[inline]
     fn rows(&mut self, rows: Rows<'_>) {
@@ -40,6 +45,11 @@ impl<P: Places> Places for &mut P {
     #[inline]
     fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef) {
         P::value(self, slot, offset, length, width, leaf);
+    }
+
+    #[inline]
+    fn hidden(&mut self, slot: usize) {
+        P::hidden(self, slot);
     }
 
     #[inline]

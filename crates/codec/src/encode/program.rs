@@ -286,12 +286,15 @@ impl Program {
         matches!(self.ops.get(pc as usize), Some(Op::Rows(_)))
     }
 
-    /// Whether the end tag of a value follows the instruction, in the next one.
+    /// Whether what follows the instruction belongs to it: the end tag of a value, or the QName whose namespace it declared
+    /// (the text of a piece depends on no value behind it).
     pub(super) fn is_open_behind(&self, pc: u32) -> bool {
         let op = self.ops.get(pc as usize);
         matches!(
             op,
-            Some(Op::Text(_) | Op::Signed(_) | Op::Double(_) | Op::Leaf { .. })
+            Some(
+                Op::Text(_) | Op::Signed(_) | Op::Double(_) | Op::Leaf { .. } | Op::DeclareNames(_)
+            )
         )
     }
 

@@ -155,6 +155,16 @@ impl State {
         Some(moved)
     }
 
+    /// The same place before another slot: for [`PieceEncoder::run`](super::PieceEncoder::run) to stop at. Its loops are
+    /// those of this State, so nothing can be resumed from it.
+    #[must_use]
+    pub fn before_slot(&self, slot: usize) -> Self {
+        Self {
+            slot,
+            ..self.clone()
+        }
+    }
+
     /// Bytes held on the heap.
     pub fn memory(&self) -> usize {
         self.frames.capacity() * size_of::<Frame>() + self.declared.memory()

@@ -21,6 +21,10 @@ pub(crate) trait Watch: Sink {
         self.place(slot, offset, length);
     }
 
+    /// A slot that points into the heap, and whose value has no place.
+    #[inline(always)]
+    fn hidden(&mut self, _slot: usize) {}
+
     /// The instruction at `pc` is run next.
     #[inline(always)]
     fn instruction(&mut self, _pc: u32) {}
