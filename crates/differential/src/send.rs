@@ -1,7 +1,23 @@
-//! Sending: what of a message need not be converted to text again.
+//! Sending: what of a message need not be converted to text again. (HPDC-13)
 
+mod build;
+mod check;
+mod chunk;
+mod compare;
 mod deflate;
+mod leaves;
+mod lexical;
 mod overlay;
+mod patch;
+mod policy;
+mod restructure;
+mod rewrite;
+mod shift;
+mod steal;
+mod stuff;
+mod template;
 
 pub use deflate::{Folded, Folds};
 pub use overlay::{Cells, Layout, Number, Offer, Overlay, OverlayError, Piece, Row};
+pub use policy::{Chunks, Order, Pad, Policy, Steal, Stuffing};
+pub use template::{Match, Outgoing, Template};

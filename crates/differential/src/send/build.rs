@@ -1,0 +1,415 @@
+//! From what the encoder tells while it writes a piece to the segments of a chunk.
+
+use std::sync::Arc;
+
+use bsoap_codec::Plan;
+use bsoap_codec::encode::{Holder, LeafForm, LeafRef, PadPlace, Places, Rows, Stuffing as Rooms};
+use bsoap_codec::plan::LeafKind;
+
+use super::leaves::{Cell, Columns, Entry, Kind, Leaves, Mixed, Segment, Table};
+use super::policy::{Pad, Policy, Stuffing};
+
+/// Fewer numbers than this are not worth a table.
+const FEW: usize = 16;
+/// A table ends when its values stand this far from its first, so that they can grow.
+const FAR: usize = 1 << 15;
+/// The start of a segment that has no value yet.
+const UNKNOWN: usize = usize::MAX;
+
+/// The rooms that a policy gives.
+pub(crate) struct Room<'p>(pub(crate) &'p Policy);
+
+impl Rooms for Room<'_> {
+    #[inline]
+    fn width(&self, leaf: &LeafForm, length: usize) -> usize {
+        self.0.stuffing.room(length, widest(leaf).into())
+    }
+
+    #[inline]
+    fn place(&self) -> PadPlace {
+        pad_place(self.0)
+    }
+}
+
+fn pad_place(policy: &Policy) -> PadPlace {
+    match policy.pad {
+        Pad::Inside => PadPlace::Inside,
+        Pad::AfterTag => PadPlace::AfterTag,
+    }
+}
+
+/// The longest text of a type, where it is short enough to be worth it.
+#[inline]
+fn widest(leaf: &LeafForm) -> u8 {
+    leaf.widest()
+        .and_then(|widest| u8::try_from(widest).ok())
+        .unwrap_or(0)
+}
+
+/// What entries need to know of a leaf.
+#[derive(Clone, Copy, Debug)]
+struct Spec {
+    kind: Kind,
+    pads: bool,
+    widest: u8,
+    close: u16,
+}
+
+/// What has been looked up of a Plan's leaves, kept from chunk to chunk.
+#[derive(Debug, Default)]
+pub(crate) struct Specs {
+    known: Vec<Option<Spec>>,
+    /// The cells of the table met last, and the leaf it begins with.
+    cells: Option<(LeafRef, Arc<[Cell]>)>,
+}
+
+impl Specs {
+    fn get(&mut self, plan: &Plan, policy: &Policy, leaf: LeafRef) -> Spec {
+        let index = leaf.0 as usize;
+        if let Some(Some(spec)) = self.known.get(index) {
+            return *spec;
+        }
+        if self.known.len() <= index {
+            self.known.resize(index + 1, None);
+        }
+        let spec = Spec::of(plan, policy, leaf);
+        self.known[index] = Some(spec);
+        spec
+    }
+}
+
+impl Spec {
+    fn of(plan: &Plan, policy: &Policy, leaf: LeafRef) -> Self {
+        let hidden = Self {
+            kind: Kind::Hidden,
+            pads: false,
+            widest: 0,
+            close: 0,
+        };
+        let Some(form) = plan.leaf_form(leaf) else {
+            return hidden;
+        };
+        let in_attribute = matches!(form.holder(), Holder::Attribute | Holder::AttributeList);
+        let kind = match (form.holder(), form.leaf().map(|leaf| plan.leaf(leaf).kind)) {
+            (Holder::Xml, _) => Kind::Fragment,
+            (_, None) => Kind::Text,
+            (_, Some(kind)) => match kind {
+                LeafKind::Boolean => Kind::Boolean,
+                LeafKind::Signed { .. } => Kind::Signed,
+                LeafKind::Unsigned { .. } => Kind::Unsigned,
+                LeafKind::Float => Kind::Float,
+                LeafKind::Double => Kind::Double,
+                LeafKind::Text if in_attribute => Kind::Attribute,
+                LeafKind::Text => Kind::Text,
+                LeafKind::Base64 => Kind::Base64,
+                LeafKind::Hex => Kind::Hex,
+                _ => return hidden,
+            },
+        };
+        let pads = policy.stuffing != Stuffing::None && form.may_pad(pad_place(policy));
+        let close = match form.holder() {
+            Holder::Element { close } if pads && policy.pad == Pad::AfterTag => close,
+            _ => 0,
+        };
+        Self {
+            kind,
+            pads,
+            widest: widest(form),
+            close: close as u16,
+        }
+    }
+}
+
+/// Collects the segments of a chunk.
+pub(crate) struct Builder<'b> {
+    plan: &'b Plan,
+    policy: &'b Policy,
+    specs: &'b mut Specs,
+    /// The chunk's first slot, and the next one to be told of.
+    first: usize,
+    next: usize,
+    segments: Vec<Segment>,
+    /// Of the table that is being collected.
+    leaf: Option<LeafRef>,
+    pub(crate) has_heap: bool,
+}
+
+impl<'b> Builder<'b> {
+    /// For a chunk that begins with slot `first`.
+    pub(crate) fn new(
+        plan: &'b Plan,
+        policy: &'b Policy,
+        specs: &'b mut Specs,
+        first: usize,
+    ) -> Self {
+        Self {
+            plan,
+            policy,
+            specs,
+            first,
+            next: first,
+            segments: Vec::new(),
+            leaf: None,
+            has_heap: false,
+        }
+    }
+
+    /// The segments of a chunk that ends before slot `end`, and whose text this is.
+    pub(crate) fn finish(mut self, end: usize, text: &[u8]) -> (Vec<Segment>, bool) {
+        self.markers(end);
+        for segment in &mut self.segments {
+            segment.start = segment.start.min(text.len());
+            finish(segment, text);
+        }
+        self.segments.shrink_to_fit();
+        (self.segments, self.has_heap)
+    }
+
+    /// The mixed segment being collected. Its start is [`UNKNOWN`] before its first value.
+    fn mixed(&mut self) -> (&mut Mixed, &mut usize) {
+        self.leaf = None;
+        if !matches!(&self.segments.last(), Some(last) if last.is_mixed()) {
+            self.segments.push(Segment {
+                first: self.next - self.first,
+                start: UNKNOWN,
+                leaves: Leaves::Mixed(Mixed::default()),
+            });
+        }
+        match self.segments.last_mut() {
+            Some(Segment {
+                start,
+                leaves: Leaves::Mixed(mixed),
+                ..
+            }) => (mixed, start),
+            _ => unreachable!("a mixed segment was begun"),
+        }
+    }
+
+    /// The slots up to `slot` have no place.
+    fn markers(&mut self, slot: usize) {
+        if self.next < slot {
+            let count = slot - self.next;
+            let (mixed, _) = self.mixed();
+            let offset = mixed.offsets.last().copied().unwrap_or(0);
+            for _ in 0..count {
+                mixed.push(offset, Entry::placeless(Kind::Marker));
+            }
+            self.next = slot;
+        }
+    }
+
+    /// The entry of a slot, and where it stands if it has a place.
+    fn entry(&mut self, slot: usize, offset: Option<usize>, entry: Entry) {
+        self.markers(slot);
+        self.has_heap |= entry.kind.is_heap();
+        let next = self.next;
+        let (mixed, start) = self.mixed();
+        let offset = match offset {
+            Some(offset) => {
+                if *start == UNKNOWN {
+                    *start = offset;
+                }
+                // Values come in the order of the text.
+                offset.saturating_sub(*start) as u32
+            }
+            None => mixed.offsets.last().copied().unwrap_or(0),
+        };
+        if slot == next {
+            mixed.push(offset, entry);
+            self.next += 1;
+        } else if let Some(index) = (mixed.offsets.len() + slot).checked_sub(next) {
+            // Told of again: what is told last counts.
+            mixed.offsets[index] = offset;
+            mixed.entries[index] = entry;
+            mixed.masks[index] = if entry.kind.is_heap() { u64::MAX } else { 0 };
+        }
+    }
+
+    fn cells(&mut self, rows: &Rows<'_>) -> Arc<[Cell]> {
+        if let Some((leaf, cells)) = &self.specs.cells
+            && *leaf == rows.leaf
+            && cells.len() == rows.cells
+        {
+            return Arc::clone(cells);
+        }
+        let cells: Arc<[Cell]> = (0..rows.cells)
+            .map(|index| {
+                let spec = self.specs.get(self.plan, self.policy, rows.leaf_of(index));
+                Cell {
+                    kind: spec.kind,
+                    pads: spec.pads,
+                    widest: spec.widest,
+                    // Until the text is at hand.
+                    close: vec![0; spec.close.into()].into(),
+                    offset: 0,
+                }
+            })
+            .collect();
+        self.specs.cells = Some((rows.leaf, Arc::clone(&cells)));
+        cells
+    }
+
+    /// Whether the table being collected goes on with these rows.
+    fn continues(&self, rows: &Rows<'_>) -> bool {
+        self.leaf == Some(rows.leaf)
+            && self.next == rows.slot
+            && matches!(self.segments.last(), Some(Segment { start, leaves: Leaves::Table(table), .. })
+                if rows.offset - start < FAR && table.cells.len() == rows.cells)
+    }
+}
+
+impl Places for Builder<'_> {
+    fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef) {
+        let spec = self.specs.get(self.plan, self.policy, leaf);
+        let (Ok(length), Ok(width), true) = (
+            u32::try_from(length),
+            u32::try_from(width),
+            u32::try_from(offset).is_ok(),
+        ) else {
+            // Further than can be counted: encoded anew whenever it changes.
+            return self.entry(slot, None, Entry::placeless(Kind::Hidden));
+        };
+        let entry = Entry {
+            length,
+            width,
+            kind: spec.kind,
+            pads: spec.pads,
+            widest: spec.widest,
+            close: spec.close,
+        };
+        self.entry(slot, Some(offset), entry);
+    }
+
+    fn hidden(&mut self, slot: usize) {
+        self.entry(slot, None, Entry::placeless(Kind::Hidden));
+    }
+
+    fn rows(&mut self, rows: Rows<'_>) {
+        self.markers(rows.slot);
+        if !self.continues(&rows) {
+            if rows.places.len() < FEW || self.next != rows.slot {
+                for (index, place) in rows.places.iter().enumerate() {
+                    self.value(
+                        rows.slot + index,
+                        rows.offset + place.offset as usize,
+                        place.length.into(),
+                        place.width.into(),
+                        rows.leaf_of(index),
+                    );
+                }
+                return;
+            }
+            let cells = self.cells(&rows);
+            self.leaf = Some(rows.leaf);
+            self.segments.push(Segment {
+                first: self.next - self.first,
+                start: rows.offset,
+                leaves: Leaves::Table(Table {
+                    cells,
+                    columns: Columns::Dense {
+                        offsets: Vec::new(),
+                        lengths: Vec::new(),
+                        widths: Vec::new(),
+                    },
+                }),
+            });
+        }
+        let Some(Segment {
+            start,
+            leaves:
+                Leaves::Table(Table {
+                    columns:
+                        Columns::Dense {
+                            offsets,
+                            lengths,
+                            widths,
+                        },
+                    ..
+                }),
+            ..
+        }) = self.segments.last_mut()
+        else {
+            unreachable!("a table was begun")
+        };
+        let base = rows.offset - *start;
+        offsets.extend(
+            rows.places
+                .iter()
+                .map(|place| base as u16 + place.offset as u16),
+        );
+        lengths.extend(rows.places.iter().map(|place| place.length));
+        if self.policy.stuffing.keeps_room() {
+            widths.extend(rows.places.iter().map(|place| place.width));
+        }
+        self.next += rows.places.len();
+    }
+}
+
+/// Gives back what was reserved too much, and finds a fixed stride.
+fn finish(segment: &mut Segment, text: &[u8]) {
+    match &mut segment.leaves {
+        Leaves::Mixed(mixed) => {
+            mixed.offsets.shrink_to_fit();
+            mixed.entries.shrink_to_fit();
+            mixed.masks.shrink_to_fit();
+        }
+        Leaves::Table(table) => {
+            if let Some((cells, columns)) = strided(table, text.get(segment.start..)) {
+                *table = Table { cells, columns };
+            }
+            if let Columns::Dense {
+                offsets,
+                lengths,
+                widths,
+            } = &mut table.columns
+            {
+                offsets.shrink_to_fit();
+                lengths.shrink_to_fit();
+                widths.shrink_to_fit();
+            }
+        }
+    }
+}
+
+/// The table as one of fixed stride, if all its numbers are as wide as their types.
+fn strided(table: &Table, text: Option<&[u8]>) -> Option<(Arc<[Cell]>, Columns)> {
+    let Columns::Dense {
+        offsets,
+        lengths,
+        widths,
+    } = &table.columns
+    else {
+        return None;
+    };
+    let per_row = table.cells.len();
+    let widest = table.cells.iter().cycle().map(|cell| cell.widest);
+    if widths.is_empty() || !widest.zip(widths).all(|(widest, &width)| width == widest) {
+        return None;
+    }
+    let stride = match offsets.get(per_row) {
+        Some(&second) => usize::from(second),
+        None => return None,
+    };
+    let regular = offsets.iter().enumerate().all(|(index, &offset)| {
+        let (row, cell) = (index / per_row, index % per_row);
+        usize::from(offset) == row * stride + usize::from(offsets[cell])
+    });
+    let text = text?;
+    let cells = table.cells.iter().enumerate().map(|(index, cell)| {
+        let close = usize::from(offsets[index]) + usize::from(lengths[index]);
+        Some(Cell {
+            close: text.get(close..close + cell.close.len())?.into(),
+            offset: offsets[index],
+            ..cell.clone()
+        })
+    });
+    let cells: Option<Arc<[Cell]>> = cells.collect();
+    regular.then_some(())?;
+    Some((
+        cells?,
+        Columns::Strided {
+            rows: offsets.len() / per_row,
+            stride,
+        },
+    ))
+}

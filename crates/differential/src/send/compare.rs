@@ -1,0 +1,415 @@
+//! Dirty by itself: which slots of a chunk have another value than in the message before.
+//!
+//! Numbers are compared as they are, many at once. Texts lie in the heap, and one that changes its
+//! length moves all that follow:
+//!
+//! ```text
+//! before   [ann|    bob  |carol|dave]
+//! now      [ann|roberta|carol|dave]      slots of carol and dave: offset + 3
+//! ```
+//!
+//! So slots are compared against what they were plus a running delta (added under a mask of the heap
+//! slots), and the texts of a run of slots that agree in one compare of the heap. What agrees in
+//! neither way, such as texts in another order, is compared one by one: slower, and as right.
+
+use super::leaves::{Kind, Leaves, Mixed, Segment};
+
+/// Slots and heap of one message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Values<'r> {
+    pub(crate) slots: &'r [u64],
+    pub(crate) heap: &'r [u8],
+}
+
+impl<'r> Values<'r> {
+    /// The octets a heap slot points at.
+    #[inline]
+    pub(crate) fn octets(&self, slot: u64) -> Option<&'r [u8]> {
+        let (start, length) = range(slot);
+        self.heap.get(start..start + length)
+    }
+
+    /// Some of the slots, the same heap.
+    #[inline]
+    pub(crate) fn part(&self, first: usize, slots: usize) -> Option<Self> {
+        Some(Self {
+            slots: self.slots.get(first..first.checked_add(slots)?)?,
+            heap: self.heap,
+        })
+    }
+}
+
+/// The bits of a heap slot that tell its length.
+const LENGTH: u64 = 0xffff_ffff_0000_0000;
+
+/// Start and length in a heap slot.
+#[inline]
+pub(crate) fn range(slot: u64) -> (usize, usize) {
+    ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)
+}
+
+/// Where the text of a heap slot ends.
+#[inline]
+fn end(slot: u64) -> u64 {
+    (slot & 0xffff_ffff) + (slot >> 32)
+}
+
+/// What a compare found in a chunk.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Dirty {
+    /// Slots of mixed segments that have places: (segment, slot in it), in order.
+    pub(crate) leaves: Vec<(u32, u32)>,
+    /// Slots without a place, counted from the chunk's first slot.
+    pub(crate) markers: Vec<u32>,
+    /// Whether some table has other numbers.
+    pub(crate) tables: bool,
+}
+
+impl Dirty {
+    pub(crate) fn clear(&mut self) {
+        self.leaves.clear();
+        self.markers.clear();
+        self.tables = false;
+    }
+
+    pub(crate) fn is_clean(&self) -> bool {
+        self.leaves.is_empty() && self.markers.is_empty() && !self.tables
+    }
+}
+
+/// The change of heap offsets, to be added to the low half of a heap slot.
+pub(crate) type Delta = u64;
+
+/// Compares the slots of a chunk, `old` and `new` of equal number. `delta` runs from chunk to chunk.
+pub(crate) fn chunk(
+    segments: &mut [Segment],
+    has_heap: bool,
+    old: Values<'_>,
+    new: Values<'_>,
+    delta: &mut Delta,
+    dirty: &mut Dirty,
+) {
+    dirty.clear();
+    if old.slots == new.slots && !has_heap {
+        return;
+    }
+    for (number, segment) in segments.iter_mut().enumerate() {
+        let (first, slots) = (segment.first, segment.slots());
+        let (Some(old), Some(new)) = (old.part(first, slots), new.part(first, slots)) else {
+            return;
+        };
+        match &mut segment.leaves {
+            Leaves::Table(_) => dirty.tables |= old.slots != new.slots,
+            Leaves::Mixed(mixed) => {
+                let mut scan = Scan {
+                    old,
+                    new,
+                    delta: *delta,
+                    first,
+                    number: number as u32,
+                    dirty,
+                };
+                scan.mixed(mixed);
+                *delta = scan.delta;
+            }
+        }
+    }
+}
+
+/// The walk over a mixed segment.
+struct Scan<'s> {
+    old: Values<'s>,
+    new: Values<'s>,
+    delta: Delta,
+    first: usize,
+    number: u32,
+    dirty: &'s mut Dirty,
+}
+
+impl Scan<'_> {
+    fn mixed(&mut self, mixed: &mut Mixed) {
+        if self.old.slots == self.new.slots {
+            // The commonest case: no text has changed its length.
+            return self.texts(mixed, 0, mixed.offsets.len());
+        }
+        let mut at = 0;
+        let mut ordered = true;
+        while at < mixed.masks.len() {
+            let stop = self.mismatch(mixed, at);
+            self.texts(mixed, at, stop);
+            if stop < mixed.masks.len() {
+                ordered &= self.single(mixed, stop);
+            }
+            at = stop + 1;
+        }
+        // Runs keep the order they had.
+        mixed.in_order &= ordered;
+    }
+
+    /// The first slot from `at` on that is not what it was, moved by the delta.
+    #[inline]
+    fn mismatch(&self, mixed: &Mixed, at: usize) -> usize {
+        const BLOCK: usize = 16;
+        let (masks, old, new) = (
+            &mixed.masks[at..],
+            &self.old.slots[at..],
+            &self.new.slots[at..],
+        );
+        let differs =
+            |((mask, old), new): ((&u64, &u64), &u64)| old.wrapping_add(self.delta & mask) ^ new;
+        let blocks = masks
+            .chunks(BLOCK)
+            .zip(old.chunks(BLOCK))
+            .zip(new.chunks(BLOCK));
+        for (block, ((masks, old), new)) in blocks.enumerate() {
+            let any = masks
+                .iter()
+                .zip(old)
+                .zip(new)
+                .map(differs)
+                .fold(0, |any, bits| any | bits);
+            if any != 0 {
+                let found = masks
+                    .iter()
+                    .zip(old)
+                    .zip(new)
+                    .position(|triple| differs(triple) != 0);
+                return at + block * BLOCK + found.unwrap_or(0);
+            }
+        }
+        mixed.masks.len()
+    }
+
+    /// Compares the texts of a run of slots that are what they were, moved by the delta.
+    fn texts(&mut self, mixed: &Mixed, from: usize, to: usize) {
+        let masks = &mixed.masks[from..to];
+        let slots = &self.new.slots[from..to];
+        // Of what is empty the place in the heap may be anywhere.
+        let has_text = |(mask, slot): (&u64, &u64)| mask & slot & LENGTH != 0;
+        let mut texts = masks.iter().zip(slots);
+        let Some(first) = texts.position(has_text) else {
+            return;
+        };
+        let first = from + first;
+        let last = texts
+            .rposition(has_text)
+            .map_or(first, |last| first + 1 + last);
+        if mixed.in_order && self.same_stretch(first, last) {
+            return;
+        }
+        for index in first..=last {
+            if mixed.masks[index] != 0 && !self.same_text(index) {
+                self.push(mixed.entries[index].kind, index);
+            }
+        }
+    }
+
+    /// Whether the heap from the text of one slot to that of another is the same.
+    #[inline]
+    fn same_stretch(&self, first: usize, last: usize) -> bool {
+        let stretch = |values: Values<'_>| {
+            let (start, end) = (range(values.slots[first]).0, end(values.slots[last]));
+            (start, end as usize)
+        };
+        let ((a, b), (c, d)) = (stretch(self.old), stretch(self.new));
+        match (self.old.heap.get(a..b), self.new.heap.get(c..d)) {
+            (Some(old), Some(new)) => old == new,
+            _ => false,
+        }
+    }
+
+    fn same_text(&self, index: usize) -> bool {
+        let (old, new) = (
+            self.old.octets(self.old.slots[index]),
+            self.new.octets(self.new.slots[index]),
+        );
+        old.is_some() && old == new
+    }
+
+    /// A slot that is not what it was. Says whether heap slots are still in order.
+    fn single(&mut self, mixed: &Mixed, index: usize) -> bool {
+        let kind = mixed.entries[index].kind;
+        if mixed.masks[index] == 0 {
+            self.push(kind, index);
+            return true;
+        }
+        let (old, new) = (self.old.slots[index], self.new.slots[index]);
+        if !self.same_text(index) {
+            self.push(kind, index);
+        }
+        let expected = old.wrapping_add(self.delta) & !LENGTH;
+        self.delta = if old & LENGTH == 0 || new & LENGTH == 0 {
+            // What is empty may stand anywhere; what follows it is where its own length leaves it.
+            self.delta.wrapping_add(new >> 32).wrapping_sub(old >> 32)
+        } else {
+            end(new).wrapping_sub(end(old))
+        };
+        if new & LENGTH == 0 {
+            return true;
+        }
+        let slots = &self.new.slots[..index];
+        let mut texts = mixed.masks[..index].iter().zip(slots);
+        let before = texts.rfind(|(mask, slot)| **mask & **slot & LENGTH != 0);
+        let is_behind = before.is_none_or(|(_, &before)| end(before) <= range(new).0 as u64);
+        // If it was in order before, it is at least as far from what follows: the delta sees to that.
+        is_behind && (old & LENGTH != 0 || range(new).0 as u64 == expected)
+    }
+
+    fn push(&mut self, kind: Kind, index: usize) {
+        if kind.has_place() {
+            self.dirty.leaves.push((self.number, index as u32));
+        } else {
+            self.dirty.markers.push((self.first + index) as u32);
+        }
+    }
+}
+
+/// Which numbers of a table differ, 64 at a time: `see` is given the first slot of a block and a bit
+/// for each that differs, and says whether to go on.
+#[inline(always)]
+pub(crate) fn table(old: &[u64], new: &[u64], mut see: impl FnMut(usize, u64) -> bool) {
+    for (block, (old, new)) in old.chunks(64).zip(new.chunks(64)).enumerate() {
+        if old == new {
+            continue;
+        }
+        let bits = old
+            .iter()
+            .zip(new)
+            .enumerate()
+            .fold(0, |bits, (index, (old, new))| {
+                bits | u64::from(old != new) << index
+            });
+        if !see(block * 64, bits) {
+            return;
+        }
+    }
+}
+
+/// Whether the heap slots of some slots are in the order of the heap.
+pub(crate) fn in_order(mixed: &Mixed, slots: &[u64]) -> bool {
+    let mut reached = 0;
+    mixed
+        .masks
+        .iter()
+        .zip(slots)
+        .filter(|(mask, slot)| **mask & **slot & LENGTH != 0)
+        .all(|(_, &slot)| {
+            let ordered = range(slot).0 as u64 >= reached;
+            reached = end(slot);
+            ordered
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::leaves::Entry;
+    use super::*;
+
+    fn mixed(kinds: &[Kind]) -> Mixed {
+        let mut mixed = Mixed::default();
+        for &kind in kinds {
+            mixed.push(0, Entry::placeless(kind));
+        }
+        mixed
+    }
+
+    /// Numbers, and texts in the order given.
+    fn values(kinds: &[Kind], texts: &[&str], backwards: bool) -> (Vec<u64>, Vec<u8>) {
+        let mut slots = vec![0; kinds.len()];
+        let mut heap = Vec::new();
+        let mut indices: Vec<usize> = (0..kinds.len()).collect();
+        if backwards {
+            indices.reverse();
+        }
+        for index in indices {
+            if kinds[index].is_heap() {
+                slots[index] = heap.len() as u64 | (texts[index].len() as u64) << 32;
+                heap.extend_from_slice(texts[index].as_bytes());
+            } else {
+                slots[index] = texts[index].len() as u64;
+            }
+        }
+        (slots, heap)
+    }
+
+    const KINDS: [Kind; 6] = [
+        Kind::Text,
+        Kind::Signed,
+        Kind::Text,
+        Kind::Marker,
+        Kind::Hidden,
+        Kind::Text,
+    ];
+
+    fn dirty(old: &[&str], new: &[&str], backwards: (bool, bool)) -> (Vec<u32>, Vec<u32>, bool) {
+        let (old_slots, old_heap) = values(&KINDS, old, backwards.0);
+        let (new_slots, new_heap) = values(&KINDS, new, backwards.1);
+        let mut mixed = mixed(&KINDS);
+        mixed.in_order = in_order(&mixed, &old_slots);
+        let mut segments = [Segment {
+            first: 0,
+            start: 0,
+            leaves: Leaves::Mixed(mixed),
+        }];
+        let mut found = Dirty::default();
+        let old = Values {
+            slots: &old_slots,
+            heap: &old_heap,
+        };
+        let new = Values {
+            slots: &new_slots,
+            heap: &new_heap,
+        };
+        chunk(&mut segments, true, old, new, &mut 0, &mut found);
+        let Leaves::Mixed(mixed) = &segments[0].leaves else {
+            unreachable!()
+        };
+        if mixed.in_order {
+            assert!(in_order(mixed, &new_slots));
+        }
+        let leaves = found.leaves.iter().map(|&(_, index)| index).collect();
+        (leaves, found.markers, mixed.in_order)
+    }
+
+    #[test]
+    fn exactly_what_differs_is_dirty_in_whatever_order_texts_lie() {
+        let old = ["ann", "1", "bob", "1", "carol", "dave"];
+        let news: [([&str; 6], &[u32], &[u32]); 7] = [
+            (old, &[], &[]),
+            (["ann", "1", "roberta", "1", "carol", "dave"], &[2], &[]),
+            (["", "1", "bob", "1", "carol", "dave"], &[0], &[]),
+            (["amn", "12", "bob", "1", "carol", "dave"], &[0, 1], &[]),
+            (["ann", "1", "bob", "11", "carla", "dave"], &[], &[3, 4]),
+            (["bob", "1", "ann", "1", "carol", "dav"], &[0, 2, 5], &[]),
+            (["annb", "1", "ob", "1", "carol", "dave"], &[0, 2], &[]),
+        ];
+        for (new, leaves, markers) in news {
+            for backwards in [(false, false), (false, true), (true, false), (true, true)] {
+                let (found, marked, in_order) = dirty(&old, &new, backwards);
+                assert_eq!(
+                    (&*found, &*marked),
+                    (leaves, markers),
+                    "{new:?} {backwards:?}"
+                );
+                if backwards == (false, false) {
+                    assert!(in_order);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_tells_blocks_that_differ() {
+        let old = vec![7; 200];
+        let mut new = old.clone();
+        for index in [0, 63, 130, 199] {
+            new[index] = 8;
+        }
+        let mut found = Vec::new();
+        table(&old, &new, |first, bits| {
+            found.push((first, bits));
+            true
+        });
+        assert_eq!(found, [(0, 1 | 1 << 63), (128, 1 << 2), (192, 1 << 7)]);
+    }
+}

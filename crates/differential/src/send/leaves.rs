@@ -1,0 +1,395 @@
+//! The part of the Index that belongs to a chunk: for each of its slots what it is and where its
+//! text stands. The DUT table of the paper, but for the dirty bits, which are found when needed.
+//!
+//! ```text
+//! chunk     | segment         | segment                      | segment |
+//! leaves      Mixed             Table                          Mixed
+//!             an entry per      a u16 and a byte or two per    …
+//!             slot, markers     number; none if stuffed to a
+//!             included          fixed stride
+//! ```
+//!
+//! Slots count from the chunk's first slot, segments' text from the chunk's first byte and values'
+//! text from the segment's first byte. So nothing here changes when text before it moves or slots are
+//! inserted before it.
+
+use std::sync::Arc;
+
+use super::compare;
+
+/// What a slot is to the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A number that says what else there is: a change of it changes markup.
+    Marker,
+    /// A heap slot that cannot be patched: a QName, free attributes, a value that is not in the text.
+    Hidden,
+    Boolean,
+    Signed,
+    Unsigned,
+    Float,
+    Double,
+    /// Text as content.
+    Text,
+    /// Text as the value of an attribute.
+    Attribute,
+    Base64,
+    Hex,
+    /// XML, written as it is.
+    Fragment,
+}
+
+impl Kind {
+    /// Whether the slot points into the heap.
+    #[inline]
+    pub(crate) fn is_heap(self) -> bool {
+        matches!(
+            self,
+            Self::Hidden | Self::Text | Self::Attribute | Self::Base64 | Self::Hex | Self::Fragment
+        )
+    }
+
+    /// Whether the slot's text can be written again in its place.
+    #[inline]
+    pub(crate) fn has_place(self) -> bool {
+        !matches!(self, Self::Marker | Self::Hidden)
+    }
+
+    /// Whether its text has at most 32 bytes and needs nothing but the slot.
+    #[inline]
+    pub(crate) fn is_number(self) -> bool {
+        matches!(
+            self,
+            Self::Boolean | Self::Signed | Self::Unsigned | Self::Float | Self::Double
+        )
+    }
+}
+
+/// A stretch of a chunk's slots and of its text.
+#[derive(Clone, Debug)]
+pub(crate) struct Segment {
+    /// Its first slot, counted from the chunk's first.
+    pub(crate) first: usize,
+    /// Where its offsets count from, in the chunk's text.
+    pub(crate) start: usize,
+    pub(crate) leaves: Leaves,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Leaves {
+    Mixed(Mixed),
+    Table(Table),
+}
+
+/// Where a value stands, counted from the segment's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) offset: usize,
+    pub(crate) length: usize,
+    /// The bytes it may have, pad included.
+    pub(crate) width: usize,
+    /// The bytes of the end tag between value and pad; 0 if the pad follows the value.
+    pub(crate) close: usize,
+    /// Whether it may have a pad.
+    pub(crate) pads: bool,
+    /// The longest text of its type, 0 if there is none.
+    pub(crate) widest: usize,
+}
+
+impl Place {
+    /// The bytes of value, end tag and pad.
+    #[inline]
+    pub(crate) fn extent(&self) -> usize {
+        self.width + self.close
+    }
+}
+
+/// Slots of any kind, with an entry each.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Mixed {
+    pub(crate) offsets: Vec<u32>,
+    pub(crate) entries: Vec<Entry>,
+    /// All bits where the slot points into the heap, none elsewhere.
+    pub(crate) masks: Vec<u64>,
+    /// Whether heap slots lie in the order of the heap, none in another.
+    pub(crate) in_order: bool,
+}
+
+/// All of a slot but its offset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) length: u32,
+    pub(crate) width: u32,
+    pub(crate) kind: Kind,
+    /// Whether white space may stand where its pad would.
+    pub(crate) pads: bool,
+    /// The longest text of its type, 0 if there is none.
+    pub(crate) widest: u8,
+    /// As in [`Place`].
+    pub(crate) close: u16,
+}
+
+/// Rows of numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) cells: Arc<[Cell]>,
+    pub(crate) columns: Columns,
+}
+
+/// The places of the numbers of a table.
+#[derive(Clone, Debug)]
+pub(crate) enum Columns {
+    /// One by one. `widths` is empty where none has a pad.
+    Dense {
+        offsets: Vec<u16>,
+        lengths: Vec<u8>,
+        widths: Vec<u8>,
+    },
+    /// All rows alike, every cell as wide as its type.
+    Strided { rows: usize, stride: usize },
+}
+
+/// What the numbers of a column have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cell {
+    pub(crate) kind: Kind,
+    pub(crate) pads: bool,
+    pub(crate) widest: u8,
+    /// The end tag that stands between value and pad; empty if the pad follows the value.
+    pub(crate) close: Box<[u8]>,
+    /// Where the cell stands in a row of fixed stride.
+    pub(crate) offset: u16,
+}
+
+impl Segment {
+    /// How many slots it has.
+    #[inline]
+    pub(crate) fn slots(&self) -> usize {
+        match &self.leaves {
+            Leaves::Mixed(mixed) => mixed.offsets.len(),
+            Leaves::Table(table) => table.slots(),
+        }
+    }
+
+    /// Whether it is of slots of any kind.
+    pub(crate) fn is_mixed(&self) -> bool {
+        matches!(self.leaves, Leaves::Mixed(_))
+    }
+
+    /// Notes whether its heap slots are in the order of the heap. `slots` are those of the message from
+    /// slot `first` of the chunk's on.
+    pub(crate) fn see_order(&mut self, slots: &[u64], first: usize) {
+        if let Leaves::Mixed(mixed) = &mut self.leaves {
+            let own = slots.get(first + self.first..);
+            mixed.in_order = own.is_some_and(|slots| compare::in_order(mixed, slots));
+        }
+    }
+
+    /// The same where they were not. `slots` are the chunk's.
+    pub(crate) fn see_order_again(&mut self, slots: &[u64]) {
+        if matches!(&self.leaves, Leaves::Mixed(mixed) if !mixed.in_order) {
+            self.see_order(slots, 0);
+        }
+    }
+
+    /// The kind of a slot, counted from the segment's first.
+    pub(crate) fn kind(&self, index: usize) -> Kind {
+        match &self.leaves {
+            Leaves::Mixed(mixed) => mixed.entries[index].kind,
+            Leaves::Table(table) => table.cell(index).kind,
+        }
+    }
+
+    /// The place of a slot that has one. Of a number of fixed stride, length is not known: it is
+    /// given as the width.
+    pub(crate) fn place(&self, index: usize) -> Option<Place> {
+        match &self.leaves {
+            Leaves::Mixed(mixed) => mixed.place(index),
+            Leaves::Table(table) => Some(table.place(index)),
+        }
+    }
+
+    /// Moves the values of these slots by `delta` bytes.
+    #[inline]
+    pub(crate) fn move_values(&mut self, slots: std::ops::Range<usize>, delta: isize) {
+        match &mut self.leaves {
+            Leaves::Mixed(mixed) => {
+                for offset in &mut mixed.offsets[slots] {
+                    *offset = offset.wrapping_add(delta as u32);
+                }
+            }
+            Leaves::Table(Table {
+                columns: Columns::Dense { offsets, .. },
+                ..
+            }) => {
+                for offset in &mut offsets[slots] {
+                    *offset = offset.wrapping_add(delta as u16);
+                }
+            }
+            Leaves::Table(_) => debug_assert!(delta == 0, "rows of fixed stride do not move"),
+        }
+    }
+
+    /// Gives a value another length and width.
+    pub(crate) fn resize(&mut self, index: usize, length: usize, width: usize) {
+        match &mut self.leaves {
+            Leaves::Mixed(mixed) => {
+                mixed.entries[index].length = length as u32;
+                mixed.entries[index].width = width as u32;
+            }
+            Leaves::Table(Table {
+                columns: Columns::Dense {
+                    lengths, widths, ..
+                },
+                ..
+            }) => {
+                lengths[index] = length as u8;
+                if let Some(own) = widths.get_mut(index) {
+                    *own = width as u8;
+                }
+            }
+            Leaves::Table(_) => debug_assert!(length <= width, "the widest text fits"),
+        }
+    }
+
+    /// How far from its start a value of it can stand.
+    pub(crate) fn furthest(&self) -> usize {
+        match &self.leaves {
+            Leaves::Mixed(_) => u32::MAX as usize,
+            Leaves::Table(_) => u16::MAX as usize,
+        }
+    }
+
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Self>()
+            + match &self.leaves {
+                Leaves::Mixed(mixed) => {
+                    mixed.offsets.capacity() * 4
+                        + mixed.entries.capacity() * size_of::<Entry>()
+                        + mixed.masks.capacity() * 8
+                }
+                Leaves::Table(Table {
+                    columns:
+                        Columns::Dense {
+                            offsets,
+                            lengths,
+                            widths,
+                        },
+                    ..
+                }) => offsets.capacity() * 2 + lengths.capacity() + widths.capacity(),
+                Leaves::Table(_) => 0,
+            }
+    }
+}
+
+impl Mixed {
+    pub(crate) fn place(&self, index: usize) -> Option<Place> {
+        let entry = self.entries.get(index)?;
+        entry.kind.has_place().then(|| Place {
+            offset: self.offsets[index] as usize,
+            length: entry.length as usize,
+            width: entry.width as usize,
+            close: entry.close.into(),
+            pads: entry.pads,
+            widest: entry.widest.into(),
+        })
+    }
+
+    /// Adds the next slot.
+    pub(crate) fn push(&mut self, offset: u32, entry: Entry) {
+        self.offsets.push(offset);
+        self.entries.push(entry);
+        self.masks
+            .push(if entry.kind.is_heap() { u64::MAX } else { 0 });
+    }
+}
+
+impl Entry {
+    /// A slot without a place.
+    pub(crate) fn placeless(kind: Kind) -> Self {
+        Self {
+            length: 0,
+            width: 0,
+            kind,
+            pads: false,
+            widest: 0,
+            close: 0,
+        }
+    }
+}
+
+impl Table {
+    /// How many numbers.
+    #[inline]
+    pub(crate) fn slots(&self) -> usize {
+        match &self.columns {
+            Columns::Dense { offsets, .. } => offsets.len(),
+            Columns::Strided { rows, .. } => rows * self.cells.len(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn cell(&self, index: usize) -> &Cell {
+        cell(&self.cells, index)
+    }
+
+    #[inline]
+    pub(crate) fn place(&self, index: usize) -> Place {
+        self.columns.place(&self.cells, index)
+    }
+
+    /// Whether its values cannot move against one another.
+    pub(crate) fn is_strided(&self) -> bool {
+        matches!(self.columns, Columns::Strided { .. })
+    }
+}
+
+/// The cell that a number of a table belongs to.
+#[inline]
+pub(crate) fn cell(cells: &[Cell], index: usize) -> &Cell {
+    match cells {
+        [cell] => cell,
+        cells => &cells[index % cells.len()],
+    }
+}
+
+impl Columns {
+    #[inline]
+    pub(crate) fn set_length(&mut self, index: usize, length: u8) {
+        if let Self::Dense { lengths, .. } = self {
+            lengths[index] = length;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn place(&self, cells: &[Cell], index: usize) -> Place {
+        let cell = cell(cells, index);
+        let (close, pads, widest) = (cell.close.len(), cell.pads, cell.widest.into());
+        match self {
+            Self::Dense {
+                offsets,
+                lengths,
+                widths,
+            } => {
+                let length = lengths[index].into();
+                Place {
+                    offset: offsets[index].into(),
+                    length,
+                    width: widths.get(index).map_or(length, |&width| width.into()),
+                    close,
+                    pads,
+                    widest,
+                }
+            }
+            Self::Strided { stride, .. } => Place {
+                offset: index / cells.len() * stride + usize::from(cell.offset),
+                length: widest,
+                width: widest,
+                close,
+                pads,
+                widest,
+            },
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The text of one value, for patches.
+
+use bsoap_codec::encode::{escape_attribute, escape_content};
+use bsoap_datatypes::{binary, boolean, double, float, integer};
+
+use bsoap_xml::scan;
+
+use super::compare::Values;
+use super::leaves::Kind;
+
+/// Room for the text of a number.
+pub(crate) type Number = [u8; 32];
+
+/// A value that cannot be written: its slot is not one, or XML cannot carry a character of it. The
+/// encoder says which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unwritable;
+
+/// Writes a number and returns its length.
+#[inline(always)]
+pub(crate) fn number(kind: Kind, slot: u64, out: &mut Number) -> usize {
+    match kind {
+        Kind::Double => double::format(f64::from_bits(slot), out),
+        Kind::Float => float::format(f32::from_bits(slot as u32), out),
+        Kind::Signed => integer::format_i64(slot as i64, out),
+        Kind::Unsigned => integer::format_u64(slot, out),
+        _ => {
+            let text = boolean::text(slot != 0).as_bytes();
+            out[..text.len()].copy_from_slice(text);
+            text.len()
+        }
+    }
+}
+
+/// The text of a value in the heap: where it lies if it needs no reference, otherwise in `escaped`.
+#[inline]
+pub(crate) fn text<'v>(
+    kind: Kind,
+    slot: u64,
+    values: Values<'v>,
+    escaped: &'v mut Vec<u8>,
+) -> Result<&'v [u8], Unwritable> {
+    let octets = values.octets(slot).ok_or(Unwritable)?;
+    escaped.clear();
+    match kind {
+        Kind::Text if scan::find_text_escape(octets) == octets.len() => return Ok(octets),
+        Kind::Attribute if scan::find_value_escape(octets) == octets.len() => return Ok(octets),
+        Kind::Fragment => return Ok(octets),
+        Kind::Base64 => binary::write_base64(octets, escaped),
+        Kind::Hex => binary::write_hex(octets, escaped),
+        Kind::Text => escape_content(octets, escaped).map_err(|_| Unwritable)?,
+        Kind::Attribute => escape_attribute(octets, escaped).map_err(|_| Unwritable)?,
+        _ => return Err(Unwritable),
+    }
+    Ok(escaped)
+}

@@ -1,0 +1,181 @@
+//! How a template is kept: the size of its chunks, the room of its values, what is done when a value
+//! does not fit.
+//!
+//! ```text
+//! <x>1.5</x>              no stuffing: the text is what a fresh message would be, byte for byte
+//! <x>1.5</x>     <x>      stuffed, the pad behind the end tag (the paper)
+//! <x>1.5     </x><x>      stuffed, the pad inside, where white space means nothing
+//! ```
+
+/// How the templates of a stream are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Policy {
+    /// How much room values get.
+    pub stuffing: Stuffing,
+    /// Where the pad of a value stands.
+    pub pad: Pad,
+    /// How the text is cut into chunks.
+    pub chunks: Chunks,
+    /// Whether values that grow take room from their neighbours.
+    pub steal: Steal,
+    /// So many values of a chunk may be shifted one by one; if more of them do not fit, the chunk is
+    /// written again in one pass from left to right.
+    pub shifts: usize,
+}
+
+/// How much room a value gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stuffing {
+    /// As much as it takes, always: a value that shrinks gives its room back.
+    #[default]
+    None,
+    /// As much as its first text takes; a value that shrinks keeps its room.
+    Exact,
+    /// Three quarters of the longest text its type can have.
+    Intermediate,
+    /// The longest text its type can have: it never has to grow.
+    Maximum,
+}
+
+/// Where the pad of a stuffed value stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Pad {
+    /// Inside the element, before the end tag: nothing but the value is written again.
+    #[default]
+    Inside,
+    /// Behind the end tag, which moves with the value's length.
+    AfterTag,
+}
+
+/// How the text is cut into chunks, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunks {
+    /// The size of a new chunk.
+    pub initial: usize,
+    /// A chunk that grows past this is split.
+    pub split: usize,
+    /// Room kept free at the end of a chunk, so that it can grow where it lies.
+    pub reserve: usize,
+}
+
+impl Chunks {
+    /// Chunks of `initial` bytes that split at twice that, with an eighth in reserve.
+    pub const fn of(initial: usize) -> Self {
+        let initial = if initial == 0 { 1 } else { initial };
+        Self {
+            initial,
+            split: initial.saturating_mul(2),
+            reserve: initial / 8,
+        }
+    }
+}
+
+/// Whether and where a value that grows takes the pad of its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steal {
+    /// On which sides it looks.
+    pub order: Order,
+    /// How many neighbours it looks at on each side before it gives up.
+    pub neighbours: usize,
+    /// How many bytes it moves at most.
+    pub bytes: usize,
+}
+
+/// On which sides a value looks for room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Order {
+    /// Nowhere: it shifts what follows.
+    Never,
+    /// Before it.
+    Left,
+    /// Behind it.
+    Right,
+    /// One neighbour behind it, one before it, and so on.
+    #[default]
+    BackAndForth,
+}
+
+impl Policy {
+    /// No pads: every message is, byte for byte, what a fresh one would be.
+    pub const IDENTICAL: Self = Self {
+        stuffing: Stuffing::None,
+        pad: Pad::Inside,
+        chunks: Chunks::of(32 << 10),
+        steal: Steal {
+            order: Order::BackAndForth,
+            neighbours: 8,
+            bytes: 512,
+        },
+        shifts: 2,
+    };
+
+    /// Values that shrink keep their room.
+    pub const EXACT: Self = Self {
+        stuffing: Stuffing::Exact,
+        ..Self::IDENTICAL
+    };
+
+    /// Three quarters of the widest room.
+    pub const INTERMEDIATE: Self = Self {
+        stuffing: Stuffing::Intermediate,
+        ..Self::IDENTICAL
+    };
+
+    /// The widest room.
+    pub const MAXIMUM: Self = Self {
+        stuffing: Stuffing::Maximum,
+        ..Self::IDENTICAL
+    };
+
+    /// A policy by its name: `identical`, `exact`, `intermediate` or `maximum`.
+    pub fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "identical" => Self::IDENTICAL,
+            "exact" => Self::EXACT,
+            "intermediate" => Self::INTERMEDIATE,
+            "maximum" => Self::MAXIMUM,
+            _ => return None,
+        })
+    }
+
+    /// The same with chunks of this initial size.
+    pub const fn with_chunks(mut self, chunks: Chunks) -> Self {
+        self.chunks = chunks;
+        self
+    }
+
+    /// The same with the pad in this place.
+    pub const fn with_pad(mut self, pad: Pad) -> Self {
+        self.pad = pad;
+        self
+    }
+}
+
+impl Default for Policy {
+    /// [`Policy::IDENTICAL`].
+    fn default() -> Self {
+        Self::IDENTICAL
+    }
+}
+
+impl Stuffing {
+    /// Whether a value that shrinks keeps its room.
+    #[inline]
+    pub(crate) fn keeps_room(self) -> bool {
+        self != Self::None
+    }
+
+    /// The room of a value of `length` bytes, whose type's longest text has `widest` (0: there is none).
+    #[inline]
+    pub(crate) fn room(self, length: usize, widest: usize) -> usize {
+        match self {
+            Self::None | Self::Exact => length,
+            Self::Intermediate => length.max((widest * 3).div_ceil(4)),
+            Self::Maximum => length.max(widest),
+        }
+    }
+}

@@ -1,0 +1,451 @@
+//! Structure changes are changes too: elements inserted and removed, optional ones that come and go,
+//! choices that switch. The text is made anew from the start of the chunk that has the change up to
+//! the start of a later chunk, and the chunks from there on are kept.
+//!
+//! ```text
+//! old   │ A │ B │ C │ D │           state at the start of each chunk
+//! new   │ A │ b+ins… │ C │ D │      the encoder goes on from B's state and stops where it stands as it
+//!                    │             did before C: same instruction, same open elements, same declarations
+//! ```
+//!
+//! Which chunk that is, and before which slot of the new message, is guessed from the values: those
+//! behind an insertion are where they were, moved by a number of slots. A wrong guess costs time and
+//! never truth: the encoder stops only where its state agrees, and a chunk is kept only if its
+//! markers are the same and its loops go on, or end, as they did. (A count whose loop ends in a later
+//! chunk changes no text of this one.)
+
+use std::collections::VecDeque;
+
+use bsoap_codec::encode::{PieceEncoder, State, Stop};
+
+use super::compare::{Delta, Values, range};
+use super::leaves::Segment;
+use super::template::{Change, Chunk, Failure, Kept, encode_piece, values};
+
+/// So many later chunks are tried one after the other; further ones at growing distances.
+const NEAR: usize = 8;
+/// Slots of a chunk that are looked at to guess whether it is the same.
+const SAMPLE: usize = 32;
+/// Values that are looked for together.
+const NEEDLE: usize = 6;
+
+/// How long to wait before looking for values in other places once more: twice as long each time
+/// that nothing was found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Patience {
+    wait: u32,
+    next: u32,
+}
+
+impl Patience {
+    const LONGEST: u32 = 1024;
+
+    fn is_out(&mut self) -> bool {
+        if self.wait == 0 {
+            return true;
+        }
+        self.wait -= 1;
+        false
+    }
+
+    fn note(&mut self, found: bool) {
+        if found {
+            *self = Self::default();
+        } else {
+            self.next = (self.next * 2).clamp(1, Self::LONGEST);
+            self.wait = self.next;
+        }
+    }
+}
+
+/// Makes the chunks from number `from` on those of the new message.
+pub(crate) fn restructure(
+    change: &mut Change<'_>,
+    chunks: &mut Vec<Chunk>,
+    from: usize,
+) -> Result<(), Failure> {
+    let todo: VecDeque<Chunk> = chunks.drain(from..).collect();
+    let Some(here) = todo.front().map(|chunk| chunk.state.clone()) else {
+        return Ok(());
+    };
+    let (old, new) = (values(change.old), values(change.new));
+    let mut walk = Walk {
+        change,
+        old,
+        new,
+        shift: 0,
+        here: Some(here),
+        todo,
+        done: chunks,
+        delta: 0,
+    };
+    walk.run()
+}
+
+/// Where to stop encoding: before the chunk at `index` of those to do, at slot `slot` of the new message.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    index: usize,
+    slot: usize,
+}
+
+/// Whether a chunk can be kept.
+enum Verdict {
+    Kept,
+    /// No: its structure has changed.
+    Changed,
+    /// No: it would be too large.
+    TooLarge,
+    /// It could, but its values are found in another place.
+    Moved(Target),
+}
+
+struct Walk<'w, 'c> {
+    change: &'w mut Change<'c>,
+    old: Values<'c>,
+    new: Values<'c>,
+    /// Old chunks from here on.
+    todo: VecDeque<Chunk>,
+    done: &'w mut Vec<Chunk>,
+    /// Where the encoder stands in the new message; nowhere at the end.
+    here: Option<State>,
+    /// How far slots have moved, as last known.
+    shift: isize,
+    delta: Delta,
+}
+
+impl Walk<'_, '_> {
+    /// The encoder stands where it stood before the first chunk to do, whenever the loop begins.
+    fn run(&mut self) -> Result<(), Failure> {
+        while let Some(here) = self.here.take() {
+            let Some(front) = self.todo.front() else {
+                return self.encode(here, None);
+            };
+            self.shift = here.slot() as isize - front.state.slot() as isize;
+            let target = match self.keep(&here)? {
+                Verdict::Kept => continue,
+                Verdict::Moved(target) => Some(target),
+                Verdict::TooLarge => self.next_chunk(),
+                Verdict::Changed => self.target(&here, 1),
+            };
+            self.encode(here, target)?;
+        }
+        // What is left of the old message is not in the new one.
+        self.todo.clear();
+        Ok(())
+    }
+
+    /// Keeps the first chunk to do, if it can be.
+    fn keep(&mut self, here: &State) -> Result<Verdict, Failure> {
+        let Some(mut chunk) = self.todo.pop_front() else {
+            return Ok(Verdict::Changed);
+        };
+        let verdict = self.judge(&mut chunk, here)?;
+        match verdict {
+            Verdict::Kept => self.done.push(chunk),
+            _ => self.todo.push_front(chunk),
+        }
+        Ok(verdict)
+    }
+
+    /// Patches a chunk, if it can be kept, and goes behind it.
+    fn judge(&mut self, chunk: &mut Chunk, here: &State) -> Result<Verdict, Failure> {
+        let (old_first, first) = (chunk.state.slot(), here.slot());
+        let next = self.todo.front().map(|next| &next.state);
+        let (Some(old), Some(new)) = (
+            self.old.part(old_first, chunk.slots),
+            self.new.part(first, chunk.slots),
+        ) else {
+            return Ok(Verdict::Changed);
+        };
+        let moved = match next {
+            Some(next) => match next.moved(&chunk.state, here) {
+                Some(moved) if self.loops_hold(&chunk.state, here, next, &moved) => Some(moved),
+                _ => return Ok(Verdict::Changed),
+            },
+            None if first + chunk.slots != self.new.slots.len() => return Ok(Verdict::Changed),
+            None if !self.loops_end(&chunk.state, here) => return Ok(Verdict::Changed),
+            None => None,
+        };
+        self.change.compare(chunk, old, new, &mut self.delta);
+        let dirty = &self.change.work.tools.dirty;
+        let is_open = |&marker: &u32| {
+            let count = old_first + marker as usize;
+            next.is_some_and(|next| next.loops().any(|open| open.count == count))
+        };
+        if !dirty.markers.iter().all(is_open) {
+            return Ok(Verdict::Changed);
+        }
+        let before = chunk.text.bytes().len() as u64;
+        let has_places = !dirty.leaves.is_empty() || dirty.tables;
+        if has_places {
+            if let Some(target) = self.better(chunk, here) {
+                return Ok(Verdict::Moved(target));
+            }
+            if let Kept::TooLarge = self.change.patch(chunk, old, new)? {
+                return Ok(Verdict::TooLarge);
+            }
+        } else {
+            self.change.done.unchanged += before;
+        }
+        self.change.done.kept += 1;
+        chunk.state = here.clone();
+        self.here = moved;
+        Ok(Verdict::Kept)
+    }
+
+    /// Whether all loops open at the start of a chunk go on or end as they did, those that are open at its
+    /// end included.
+    fn loops_hold(&self, from: &State, here: &State, next: &State, moved: &State) -> bool {
+        let count = |values: Values<'_>, slot: usize| values.slots.get(slot).copied();
+        // Those open at the end must have an occurrence left in the new message.
+        let go_on = moved
+            .loops()
+            .all(|open| count(self.new, open.count).is_some_and(|count| open.done < count));
+        let end_alike = from.loops().zip(here.loops()).all(|(old, new)| {
+            let is_open = next.loops().any(|open| open.count == old.count);
+            is_open || self.is_left_alike(old.count, old.done, new.count, new.done)
+        });
+        go_on && end_alike
+    }
+
+    /// The same of the last chunk, in which all loops end.
+    fn loops_end(&self, from: &State, here: &State) -> bool {
+        from.loops()
+            .zip(here.loops())
+            .all(|(old, new)| self.is_left_alike(old.count, old.done, new.count, new.done))
+    }
+
+    /// Whether two loops have as many occurrences left.
+    fn is_left_alike(&self, old: usize, old_done: u64, new: usize, new_done: u64) -> bool {
+        let left = |values: Values<'_>, slot: usize, done: u64| {
+            values
+                .slots
+                .get(slot)
+                .and_then(|count| count.checked_sub(done))
+        };
+        let old = left(self.old, old, old_done);
+        old.is_some() && old == left(self.new, new, new_done)
+    }
+
+    /// Before the chunk behind the first, as if nothing but values had changed.
+    fn next_chunk(&self) -> Option<Target> {
+        let slot = self
+            .todo
+            .get(1)?
+            .state
+            .slot()
+            .checked_add_signed(self.shift)?;
+        Some(Target { index: 1, slot })
+    }
+
+    /// Writes chunks of the new message from `here` on, until the target is reached or the end.
+    fn encode(&mut self, here: State, target: Option<Target>) -> Result<(), Failure> {
+        let (record, policy) = (self.change.new, self.change.policy);
+        let mut target = target;
+        let mut encoder = PieceEncoder::resume(record, here, self.change.options)?;
+        loop {
+            let until = target.and_then(|target| {
+                let chunk = self.todo.get(target.index)?;
+                Some(chunk.state.before_slot(target.slot))
+            });
+            let size = self.size(target);
+            let work = &mut *self.change.work;
+            let (chunk, stop) =
+                encode_piece(&mut encoder, record, policy, work, size, until.as_ref())?;
+            // Slots of what is absent have no text.
+            if chunk.slots > 0 || !chunk.text.bytes().is_empty() {
+                self.done.push(chunk);
+                self.change.done.encoded += 1;
+            }
+            match (stop, target) {
+                (Stop::End, _) => return Ok(()),
+                (Stop::Until, Some(target)) => {
+                    self.todo.drain(..target.index);
+                    self.here = Some(encoder.into_state());
+                    return Ok(());
+                }
+                (Stop::Size, Some(Target { slot, .. })) if encoder.state().slot() < slot => {}
+                _ => {
+                    self.pass(encoder.state().slot());
+                    target = self.target(encoder.state(), 0);
+                }
+            }
+        }
+    }
+
+    /// How large the next chunk is to be: as large as may be where a short way is left, lest small
+    /// chunks come to be.
+    fn size(&self, target: Option<Target>) -> usize {
+        let chunks = self.change.policy.chunks;
+        let left = target.map(|target| {
+            let skipped = self.todo.iter().take(target.index);
+            skipped.map(|chunk| chunk.text.bytes().len()).sum::<usize>()
+        });
+        match left {
+            Some(left) if left <= chunks.split - chunks.split / 4 => chunks.split,
+            _ => chunks.initial,
+        }
+    }
+
+    /// Drops chunks that the encoder has passed, wherever they may have come to lie.
+    fn pass(&mut self, slot: usize) {
+        let end = self.end_shift();
+        while let Some(front) = self.todo.front() {
+            let last = (front.state.slot() as isize + self.shift.max(end)).max(0) as usize;
+            if last + front.slots >= slot {
+                return;
+            }
+            self.todo.pop_front();
+        }
+    }
+
+    /// How far the slots at the end of the message have moved.
+    fn end_shift(&self) -> isize {
+        self.new.slots.len() as isize - self.old.slots.len() as isize
+    }
+
+    /// The first chunk from `index` on that is found again, and where.
+    fn target(&mut self, here: &State, index: usize) -> Option<Target> {
+        let shifts = [self.shift, self.end_shift()];
+        let mut index = index;
+        let mut tried = 0;
+        while index < self.todo.len() {
+            if !self.is_small(index) {
+                for shift in shifts {
+                    if let Some(target) = self.at_shift(here, index, shift) {
+                        return Some(target);
+                    }
+                }
+                if tried < 2 && self.change.work.patience.is_out() {
+                    let found = self.search(here, index);
+                    self.change.work.patience.note(found.is_some());
+                    if found.is_some() {
+                        return found;
+                    }
+                }
+            }
+            tried += 1;
+            index += 1 + tried / NEAR * tried;
+        }
+        None
+    }
+
+    /// Whether a chunk is not worth keeping, unless it is the last.
+    fn is_small(&self, index: usize) -> bool {
+        let length = self.todo[index].text.bytes().len();
+        index + 1 < self.todo.len() && length < self.change.policy.chunks.initial / 4
+    }
+
+    /// Where the values of a chunk are that should be written, if not here.
+    fn better(&mut self, chunk: &Chunk, here: &State) -> Option<Target> {
+        let shifts = [self.shift, self.end_shift()];
+        if shifts[0] == shifts[1] && !self.change.work.patience.is_out() {
+            return None;
+        }
+        let (_, alike) = self.alike(chunk, here.slot());
+        if alike * 2 > SAMPLE.min(chunk.slots) {
+            return None;
+        }
+        // `chunk` is not among those to do while it is judged: a target's number counts it.
+        let mut found = None;
+        if shifts[0] != shifts[1] {
+            found =
+                (0..self.todo.len().min(2)).find_map(|index| self.at_shift(here, index, shifts[1]));
+        }
+        if found.is_none() && !self.todo.is_empty() {
+            found = self.search(here, 0);
+            self.change.work.patience.note(found.is_some());
+        }
+        let found = found?;
+        let is_here =
+            found.slot as isize - self.todo[found.index].state.slot() as isize == self.shift;
+        (!is_here).then_some(Target {
+            index: found.index + 1,
+            ..found
+        })
+    }
+
+    /// The chunk at `index`, if its values are where they were, moved by `shift` slots.
+    fn at_shift(&self, here: &State, index: usize, shift: isize) -> Option<Target> {
+        let chunk = &self.todo[index];
+        let slot = chunk.state.slot().checked_add_signed(shift)?;
+        if slot < here.slot() || slot + chunk.slots > self.new.slots.len() {
+            return None;
+        }
+        if slot == here.slot() && !chunk.state.agrees(here) {
+            return None;
+        }
+        let (seen, alike) = self.alike(chunk, slot);
+        (alike * 4 >= seen).then_some(Target { index, slot })
+    }
+
+    /// Of some slots of a chunk, how many were looked at and how many are the same in the new
+    /// message from `slot` on.
+    fn alike(&self, chunk: &Chunk, slot: usize) -> (usize, usize) {
+        let step = chunk.slots.div_ceil(SAMPLE).max(1);
+        let (mut seen, mut alike) = (0, 0);
+        for segment in &chunk.segments {
+            let skip = (step - segment.first % step) % step;
+            for index in (skip..segment.slots()).step_by(step) {
+                let at = segment.first + index;
+                seen += 1;
+                alike +=
+                    usize::from(self.is_same(segment, index, chunk.state.slot() + at, slot + at));
+            }
+        }
+        (seen, alike)
+    }
+
+    /// Whether a slot has the same value in both messages.
+    fn is_same(&self, segment: &Segment, index: usize, old: usize, new: usize) -> bool {
+        let (Some(&old), Some(&new)) = (self.old.slots.get(old), self.new.slots.get(new)) else {
+            return false;
+        };
+        if !segment.kind(index).is_heap() {
+            return old == new;
+        }
+        range(old).1 == range(new).1 && self.old.octets(old) == self.new.octets(new)
+    }
+
+    /// Looks for the first values of the chunk at `index` in the new message, not far from here.
+    fn search(&self, here: &State, index: usize) -> Option<Target> {
+        let chunk = &self.todo[index];
+        // A needle of values, all of one segment.
+        let segment = chunk.segments.iter().find(|segment| {
+            (0..segment.slots().min(NEEDLE)).any(|at| segment.kind(at).has_place())
+        })?;
+        let first = (0..segment.slots()).find(|&at| segment.kind(at).has_place())?;
+        let old_slot = chunk.state.slot() + segment.first + first;
+        let needle = *self.old.slots.get(old_slot)?;
+        let near: usize = self
+            .todo
+            .iter()
+            .take(index + 2)
+            .map(|chunk| chunk.slots)
+            .sum();
+        let from = here.slot() + segment.first + first;
+        let to = (from + 2 * near + 64).min(self.new.slots.len());
+        let length = segment.kind(first).is_heap();
+        let mut at = from;
+        while at < to {
+            let found = self.new.slots[at..to].iter().position(|&slot| {
+                if length {
+                    slot >> 32 == needle >> 32
+                } else {
+                    slot == needle
+                }
+            })?;
+            at += found;
+            let all = (0..NEEDLE.min(segment.slots() - first))
+                .all(|nth| self.is_same(segment, first + nth, old_slot + nth, at + nth));
+            if all {
+                let slot = at - segment.first - first;
+                let fits = slot > here.slot() || slot == here.slot() && chunk.state.agrees(here);
+                return fits.then_some(Target { index, slot });
+            }
+            at += 1;
+        }
+        None
+    }
+}

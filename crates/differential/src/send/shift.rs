@@ -1,0 +1,39 @@
+//! Making room, or giving it back, by moving what follows in the chunk. Never in another chunk: that
+//! is what chunks are for.
+
+use super::leaves::Segment;
+
+/// Gives a value's room another width: moves the rest of the chunk's text and the places in it.
+/// What the room gains is blank.
+pub(crate) fn shift(
+    text: &mut Vec<u8>,
+    segments: &mut [Segment],
+    (segment, index): (usize, usize),
+    width: usize,
+    reserve: usize,
+) {
+    let own = &mut segments[segment];
+    let Some(place) = own.place(index) else {
+        return;
+    };
+    let rest = own.start + place.offset + place.extent();
+    let delta = width as isize - place.width as isize;
+    if delta > 0 {
+        let grown = text.len() + delta as usize;
+        if grown > text.capacity() {
+            text.reserve_exact(grown - text.len() + reserve);
+        }
+        let end = text.len();
+        text.resize(grown, b' ');
+        text.copy_within(rest..end, rest + delta as usize);
+        text[rest..rest + delta as usize].fill(b' ');
+    } else {
+        text.copy_within(rest.., rest - delta.unsigned_abs());
+        text.truncate(text.len() - delta.unsigned_abs());
+    }
+    own.resize(index, place.length.min(width), width);
+    own.move_values(index + 1..own.slots(), delta);
+    for later in &mut segments[segment + 1..] {
+        later.start = later.start.wrapping_add_signed(delta);
+    }
+}

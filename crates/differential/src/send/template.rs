@@ -1,0 +1,564 @@
+//! The template: the text of the message sent last, where in it each value stands, and the values
+//! themselves. The next message is made by changing it.
+//!
+//! ```text
+//!   new Record ──compare──► shadow Record        dirty slots
+//!                                │ Index
+//!                                ▼
+//!   chunk │ chunk │ chunk │ chunk               patched, then sent as they lie
+//! ```
+//!
+//! Leaves are written into their places. Where a marker has changed (a count, a presence, a choice),
+//! the encoder is set to the state it had at the start of the chunk and writes until it stands where
+//! it stood before at the start of a later chunk; see [`restructure`](super::restructure).
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bsoap_codec::Record;
+use bsoap_codec::encode::{EncodeOptions, Error, PieceEncoder, State, Stop};
+use bytes::Bytes;
+
+use super::build::{Builder, Room, Specs};
+use super::chunk::Text;
+use super::compare::{self, Delta, Values};
+use super::leaves::Segment;
+use super::lexical::Unwritable;
+use super::patch::{self, Patched, Tools};
+use super::policy::{Policy, Stuffing};
+use super::restructure::{self, Patience};
+use crate::stats::SendStats;
+
+/// How much of a message was there already. (HPDC-13 §3)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Match {
+    /// *Message content match*: all of it.
+    Content,
+    /// *Perfect structural match*: all but values that fit their places.
+    PerfectStructural,
+    /// *Partial structural match*: some places had to be made larger or smaller, or to come and go.
+    PartialStructural,
+    /// *First-time send*: nothing.
+    FirstTime,
+}
+
+/// A message ready to be sent: its chunks as they lie.
+#[derive(Clone, Debug, Default)]
+pub struct Outgoing {
+    /// The text, one after the other. Later messages do not change them.
+    pub chunks: Vec<Bytes>,
+    /// Bytes in all: the Content-Length.
+    pub length: u64,
+}
+
+/// A saved message that becomes the next one by what differs.
+///
+/// After an error it is empty, and the next message is a first one. A clone shares the text with its
+/// original until one of them changes it.
+#[derive(Clone, Debug)]
+pub struct Template {
+    policy: Policy,
+    options: EncodeOptions,
+    /// The values of the message sent last; none before the first.
+    shadow: Option<Record>,
+    chunks: Vec<Chunk>,
+    length: u64,
+    work: Work,
+    stats: SendStats,
+}
+
+/// A stretch of the message.
+#[derive(Clone, Debug)]
+pub(crate) struct Chunk {
+    pub(crate) text: Text,
+    /// The encoder at its first byte.
+    pub(crate) state: State,
+    pub(crate) slots: usize,
+    pub(crate) segments: Vec<Segment>,
+    /// Whether any of its slots points into the heap.
+    pub(crate) has_heap: bool,
+}
+
+/// What is kept from message to message to work with.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    pub(crate) tools: Tools,
+    pub(crate) specs: Specs,
+    /// The buffer pieces are encoded into.
+    pub(crate) piece: Vec<u8>,
+    pub(crate) patience: Patience,
+}
+
+impl Clone for Work {
+    /// Nothing of it means anything to a clone.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// What an update did, before it is counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Done {
+    pub(crate) values: usize,
+    pub(crate) stolen: usize,
+    pub(crate) shifted: usize,
+    pub(crate) rewritten: usize,
+    pub(crate) encoded: usize,
+    pub(crate) kept: usize,
+    /// Bytes of chunks that are as they were.
+    pub(crate) unchanged: u64,
+}
+
+impl Done {
+    pub(crate) fn add(&mut self, patched: Patched) {
+        self.values += patched.values;
+        self.stolen += patched.stolen;
+        self.shifted += patched.shifted;
+        self.rewritten += patched.rewritten;
+    }
+
+    fn matched(&self) -> Match {
+        if self.encoded + self.stolen + self.shifted + self.rewritten > 0 {
+            Match::PartialStructural
+        } else if self.values > 0 {
+            Match::PerfectStructural
+        } else {
+            Match::Content
+        }
+    }
+}
+
+/// Why a template cannot become another message.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It has to be encoded from first to last, which tells what is wrong, if anything is.
+    Anew,
+    Encode(Error),
+}
+
+impl From<Unwritable> for Failure {
+    fn from(_: Unwritable) -> Self {
+        Self::Anew
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Encode(error)
+    }
+}
+
+impl Template {
+    /// An empty one.
+    pub fn new(policy: Policy, options: EncodeOptions) -> Self {
+        Self {
+            policy,
+            options,
+            shadow: None,
+            chunks: Vec::new(),
+            length: 0,
+            work: Work::default(),
+            stats: SendStats::default(),
+        }
+    }
+
+    /// One that begins with a message.
+    ///
+    /// # Errors
+    /// As [`bsoap_codec::encode()`].
+    pub fn first(policy: Policy, options: EncodeOptions, record: Record) -> Result<Self, Error> {
+        let mut template = Self::new(policy, options);
+        template.encode(&record)?;
+        template.shadow = Some(record);
+        Ok(template)
+    }
+
+    /// Makes it the message of `record`, which gets the values of the message before in exchange: a
+    /// buffer to be filled with the next. (The first time, what it gets is empty.)
+    ///
+    /// # Errors
+    /// As [`bsoap_codec::encode()`]. The template is empty then, `record` is as it was.
+    pub fn update(&mut self, record: &mut Record) -> Result<Match, Error> {
+        let matched = self.change(record, None)?;
+        match &mut self.shadow {
+            Some(shadow) => std::mem::swap(shadow, record),
+            None => {
+                let empty = Record::new(Arc::clone(record.plan()), record.root());
+                self.shadow = Some(std::mem::replace(record, empty));
+            }
+        }
+        Ok(matched)
+    }
+
+    /// The same, where it is known that only the values of these slots, and of none else, can differ
+    /// from the message before: nothing else is looked at. Slots are in order.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn update_slots(
+        &mut self,
+        record: &mut Record,
+        changed: &[Range<usize>],
+    ) -> Result<Match, Error> {
+        let matched = self.change(record, Some(changed))?;
+        match &mut self.shadow {
+            Some(shadow) => std::mem::swap(shadow, record),
+            None => self.shadow = Some(record.clone()),
+        }
+        Ok(matched)
+    }
+
+    /// Makes it the message of `record`, whose values it copies.
+    ///
+    /// # Errors
+    /// As [`update`](Self::update).
+    pub fn update_from(&mut self, record: &Record) -> Result<Match, Error> {
+        let matched = self.change(record, None)?;
+        match &mut self.shadow {
+            Some(shadow) if matched != Match::FirstTime => shadow.copy_from(record),
+            _ => self.shadow = Some(record.clone()),
+        }
+        Ok(matched)
+    }
+
+    /// Whether there is no message.
+    pub fn is_empty(&self) -> bool {
+        self.shadow.is_none()
+    }
+
+    /// Forgets the message.
+    pub fn clear(&mut self) {
+        self.shadow = None;
+        self.chunks.clear();
+        self.length = 0;
+    }
+
+    /// The values of the message.
+    pub fn record(&self) -> Option<&Record> {
+        self.shadow.as_ref()
+    }
+
+    /// How it is kept.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// How it is encoded.
+    pub fn options(&self) -> &EncodeOptions {
+        &self.options
+    }
+
+    /// Bytes of the message.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The message, ready to be sent. What is sent never sees a later change.
+    pub fn outgoing(&self) -> Outgoing {
+        Outgoing {
+            chunks: self
+                .chunks
+                .iter()
+                .filter(|chunk| !chunk.text.bytes().is_empty())
+                .map(|chunk| chunk.text.share())
+                .collect(),
+            length: self.length,
+        }
+    }
+
+    /// The chunks of the message as they lie.
+    pub fn chunks(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.chunks.iter().map(|chunk| chunk.text.bytes())
+    }
+
+    /// The message in one piece.
+    pub fn text(&self) -> Vec<u8> {
+        let mut text = Vec::with_capacity(self.length as usize);
+        self.chunks()
+            .for_each(|chunk| text.extend_from_slice(chunk));
+        text
+    }
+
+    /// What it has done.
+    pub fn stats(&self) -> &SendStats {
+        &self.stats
+    }
+
+    /// Bytes held: text, places and values.
+    pub fn memory(&self) -> usize {
+        let chunks: usize = self.chunks.iter().map(Chunk::memory).sum();
+        chunks + self.shadow.as_ref().map_or(0, Record::memory)
+    }
+
+    /// How many of the bytes held are shared with a clone in place.
+    pub fn shares_text_with(&self, other: &Self) -> u64 {
+        let both = self.chunks.iter().zip(&other.chunks);
+        both.filter(|(own, other)| own.text.is(&other.text))
+            .map(|(own, _)| own.text.bytes().len() as u64)
+            .sum()
+    }
+
+    pub(crate) fn chunks_for_check(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
+    /// Makes the text that of `record`; the shadow is still the old one. After an error there is none.
+    fn change(&mut self, record: &Record, only: Option<&[Range<usize>]>) -> Result<Match, Error> {
+        let done = match &self.shadow {
+            Some(shadow) if is_alike(shadow, record) => {
+                let mut done = Done::default();
+                let change = Change {
+                    policy: &self.policy,
+                    options: self.options,
+                    old: shadow,
+                    new: record,
+                    work: &mut self.work,
+                    done: &mut done,
+                };
+                change
+                    .run(&mut self.chunks, &mut self.length, only)
+                    .map(|()| done)
+            }
+            _ => Err(Failure::Anew),
+        };
+        match done {
+            Ok(done) => {
+                self.count(done);
+                Ok(done.matched())
+            }
+            Err(Failure::Anew) => {
+                self.encode(record)?;
+                self.shadow = None;
+                Ok(Match::FirstTime)
+            }
+            Err(Failure::Encode(error)) => {
+                self.clear();
+                Err(error)
+            }
+        }
+    }
+
+    /// Encodes a message from first to last.
+    fn encode(&mut self, record: &Record) -> Result<(), Error> {
+        self.clear();
+        let mut encoder = PieceEncoder::new(record, self.options);
+        loop {
+            let (chunk, stop) = encode_piece(
+                &mut encoder,
+                record,
+                &self.policy,
+                &mut self.work,
+                self.policy.chunks.initial,
+                None,
+            )?;
+            self.length += chunk.text.bytes().len() as u64;
+            self.chunks.push(chunk);
+            if stop == Stop::End {
+                break;
+            }
+        }
+        self.stats.first_time += 1;
+        self.stats.bytes += self.length;
+        Ok(())
+    }
+
+    fn count(&mut self, done: Done) {
+        let stats = &mut self.stats;
+        match done.matched() {
+            Match::Content => stats.content += 1,
+            Match::PerfectStructural => stats.perfect_structural += 1,
+            Match::PartialStructural => stats.partial_structural += 1,
+            Match::FirstTime => stats.first_time += 1,
+        }
+        stats.values += done.values as u64;
+        stats.stolen += done.stolen as u64;
+        stats.shifted += done.shifted as u64;
+        stats.rewritten += done.rewritten as u64;
+        stats.encoded_chunks += done.encoded as u64;
+        stats.kept_chunks += done.kept as u64;
+        stats.bytes += self.length;
+        stats.unchanged_bytes += done.unchanged;
+    }
+}
+
+/// Whether a message of one can be made of a message of the other.
+fn is_alike(shadow: &Record, record: &Record) -> bool {
+    Arc::ptr_eq(shadow.plan(), record.plan()) && shadow.root() == record.root()
+}
+
+impl Chunk {
+    fn memory(&self) -> usize {
+        let segments: usize = self.segments.iter().map(Segment::memory).sum();
+        size_of::<Self>() + self.text.memory() + segments + self.state.memory()
+    }
+}
+
+/// Encodes the next piece to a chunk.
+pub(crate) fn encode_piece(
+    encoder: &mut PieceEncoder<'_>,
+    record: &Record,
+    policy: &Policy,
+    work: &mut Work,
+    size: usize,
+    until: Option<&State>,
+) -> Result<(Chunk, Stop), Error> {
+    let state = encoder.state().clone();
+    let first = state.slot();
+    let piece = &mut work.piece;
+    piece.clear();
+    let mut builder = Builder::new(record.plan(), policy, &mut work.specs, first);
+    let stop = if policy.stuffing == Stuffing::None {
+        encoder.run(piece, size, until, &(), &mut builder)?
+    } else {
+        encoder.run(piece, size, until, &Room(policy), &mut builder)?
+    };
+    let end = encoder.state().slot();
+    let (mut segments, has_heap) = builder.finish(end, piece);
+    for segment in &mut segments {
+        segment.see_order(record.slots(), first);
+    }
+    let chunk = Chunk {
+        text: Text::new(piece, policy.chunks.reserve),
+        state,
+        slots: end - first,
+        segments,
+        has_heap,
+    };
+    Ok((chunk, stop))
+}
+
+/// A template on its way from one message to another.
+pub(crate) struct Change<'c> {
+    pub(crate) policy: &'c Policy,
+    pub(crate) options: EncodeOptions,
+    pub(crate) old: &'c Record,
+    pub(crate) new: &'c Record,
+    pub(crate) work: &'c mut Work,
+    pub(crate) done: &'c mut Done,
+}
+
+/// What became of a chunk whose structure is as it was.
+pub(crate) enum Kept {
+    Yes,
+    /// It is to be encoded anew: it is too large.
+    TooLarge,
+}
+
+impl Change<'_> {
+    fn run(
+        mut self,
+        chunks: &mut Vec<Chunk>,
+        length: &mut u64,
+        only: Option<&[Range<usize>]>,
+    ) -> Result<(), Failure> {
+        let same_slots = self.old.slots().len() == self.new.slots().len();
+        let mut from = 0;
+        if same_slots {
+            from = self.values(chunks, length, only)?;
+        }
+        if from < chunks.len() {
+            restructure::restructure(&mut self, chunks, from)?;
+            *length = chunks
+                .iter()
+                .map(|chunk| chunk.text.bytes().len() as u64)
+                .sum();
+        }
+        Ok(())
+    }
+
+    /// Patches chunk by chunk, up to the first whose structure has changed: its number, or that of
+    /// all.
+    fn values(
+        &mut self,
+        chunks: &mut [Chunk],
+        length: &mut u64,
+        only: Option<&[Range<usize>]>,
+    ) -> Result<usize, Failure> {
+        let (old, new) = (values(self.old), values(self.new));
+        let mut delta = 0;
+        let mut first = 0;
+        for (number, chunk) in chunks.iter_mut().enumerate() {
+            let slots = first..first + chunk.slots;
+            first = slots.end;
+            let before = chunk.text.bytes().len() as u64;
+            if only.is_some_and(|only| !touches(only, &slots)) {
+                self.done.unchanged += before;
+                continue;
+            }
+            let (Some(old), Some(new)) = (
+                old.part(slots.start, chunk.slots),
+                new.part(slots.start, chunk.slots),
+            ) else {
+                return Err(Failure::Anew);
+            };
+            self.compare(chunk, old, new, &mut delta);
+            if self.work.tools.dirty.is_clean() {
+                self.done.unchanged += before;
+                continue;
+            }
+            if !self.work.tools.dirty.markers.is_empty() {
+                return Ok(number);
+            }
+            if let Kept::TooLarge = self.patch(chunk, old, new)? {
+                return Ok(number);
+            }
+            *length = (*length + chunk.text.bytes().len() as u64).wrapping_sub(before);
+        }
+        Ok(chunks.len())
+    }
+
+    /// Finds what is dirty in a chunk.
+    pub(crate) fn compare(
+        &mut self,
+        chunk: &mut Chunk,
+        old: Values<'_>,
+        new: Values<'_>,
+        delta: &mut Delta,
+    ) {
+        let dirty = &mut self.work.tools.dirty;
+        compare::chunk(&mut chunk.segments, chunk.has_heap, old, new, delta, dirty);
+    }
+
+    /// Writes what is dirty.
+    pub(crate) fn patch(
+        &mut self,
+        chunk: &mut Chunk,
+        old: Values<'_>,
+        new: Values<'_>,
+    ) -> Result<Kept, Failure> {
+        let tools = &mut self.work.tools;
+        let patched = patch::patch(
+            &mut chunk.text,
+            &mut chunk.segments,
+            self.policy,
+            old,
+            new,
+            tools,
+        )?;
+        self.done.add(patched);
+        for segment in &mut chunk.segments {
+            segment.see_order_again(new.slots);
+        }
+        Ok(if patched.too_large {
+            Kept::TooLarge
+        } else {
+            Kept::Yes
+        })
+    }
+}
+
+/// The values of a Record.
+pub(crate) fn values(record: &Record) -> Values<'_> {
+    Values {
+        slots: record.slots(),
+        heap: record.heap(),
+    }
+}
+
+/// Whether any of the ranges, which are in order, has a slot of `slots`.
+fn touches(ranges: &[Range<usize>], slots: &Range<usize>) -> bool {
+    let next = ranges.partition_point(|range| range.end <= slots.start);
+    ranges
+        .get(next)
+        .is_some_and(|range| range.start < slots.end)
+}

@@ -1,0 +1,68 @@
+//! Counts that tests, benchmarks, metrics and the console read.
+
+/// What a template has done, or several together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SendStats {
+    /// Messages encoded from first to last.
+    pub first_time: u64,
+    /// Messages sent again as they were.
+    pub content: u64,
+    /// Messages of which values were written into their rooms, and nothing else.
+    pub perfect_structural: u64,
+    /// Messages of which values changed their length, or which changed in structure.
+    pub partial_structural: u64,
+    /// Values written into the text of a message before.
+    pub values: u64,
+    /// Of those, how many took room from a neighbour ...
+    pub stolen: u64,
+    /// ... moved the rest of their chunk ...
+    pub shifted: u64,
+    /// ... or were written with their whole chunk in one pass.
+    pub rewritten: u64,
+    /// Chunks whose text was encoded anew.
+    pub encoded_chunks: u64,
+    /// Chunks that were kept when messages changed in structure.
+    pub kept_chunks: u64,
+    /// Bytes of all messages.
+    pub bytes: u64,
+    /// Of those, bytes of chunks that were sent as they were.
+    pub unchanged_bytes: u64,
+}
+
+impl SendStats {
+    /// How many messages.
+    pub fn messages(&self) -> u64 {
+        self.first_time + self.content + self.perfect_structural + self.partial_structural
+    }
+
+    /// Adds the counts of another.
+    pub fn add(&mut self, other: &Self) {
+        let Self {
+            first_time,
+            content,
+            perfect_structural,
+            partial_structural,
+            values,
+            stolen,
+            shifted,
+            rewritten,
+            encoded_chunks,
+            kept_chunks,
+            bytes,
+            unchanged_bytes,
+        } = self;
+        *first_time += other.first_time;
+        *content += other.content;
+        *perfect_structural += other.perfect_structural;
+        *partial_structural += other.partial_structural;
+        *values += other.values;
+        *stolen += other.stolen;
+        *shifted += other.shifted;
+        *rewritten += other.rewritten;
+        *encoded_chunks += other.encoded_chunks;
+        *kept_chunks += other.kept_chunks;
+        *bytes += other.bytes;
+        *unchanged_bytes += other.unchanged_bytes;
+    }
+}
