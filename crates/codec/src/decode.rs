@@ -54,7 +54,7 @@ const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 const XSD: &str = bsoap_datatypes::NAMESPACE;
 
 /// Buffers up to this many bytes are kept between messages.
-const LARGE: usize = 1 << 20;
+const LARGE: usize = 64 << 10;
 
 /// What [`Decoder::validate`] finds: the errors that decoding would have ended at.
 pub type Violation = Error;
