@@ -18,6 +18,7 @@ pub(crate) mod program;
 mod rows;
 mod scope;
 mod state;
+mod straight;
 mod watch;
 
 pub use error::{Error, ErrorKind};

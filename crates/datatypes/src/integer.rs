@@ -237,10 +237,24 @@ fn sign(text: &[u8]) -> (bool, usize) {
 /// ```
 #[inline]
 pub fn format_i64(value: i64, out: &mut [u8; 32]) -> usize {
+    // Counts and numbers of things are mostly small.
+    if let 0..100 = value {
+        return format_two(value as u8, out);
+    }
     let mut buffer = itoa::Buffer::new();
     let text = buffer.format(value).as_bytes();
     crate::double::copy_short(text, out);
     text.len()
+}
+
+/// Writes a number below 100.
+#[inline]
+fn format_two(value: u8, out: &mut [u8; 32]) -> usize {
+    let (tens, ones) = (value / 10, value % 10);
+    let is_long = tens > 0;
+    out[0] = b'0' + if is_long { tens } else { ones };
+    out[1] = b'0' + ones;
+    1 + usize::from(is_long)
 }
 
 /// Writes the canonical form into `out` and returns its length.

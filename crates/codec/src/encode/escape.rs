@@ -61,19 +61,11 @@ fn bound(text: &[u8], find: fn(&[u8]) -> usize) -> usize {
 /// The rest, from a byte that has to be looked at.
 fn rest(mut text: &[u8], out: &mut Vec<u8>, find: fn(&[u8]) -> usize) -> Result<(), BadCharacter> {
     while let Some(&byte) = text.first() {
-        let reference: &[u8] = match byte {
-            b'<' => b"&lt;",
-            b'>' => b"&gt;",
-            b'&' => b"&amp;",
-            b'"' => b"&quot;",
-            // A reader would turn them into line feeds and spaces (XML 1.0 §2.11, §3.3.3).
-            b'\t' => b"&#9;",
-            b'\n' => b"&#10;",
-            b'\r' => b"&#13;",
-            0..b' ' => return Err(BadCharacter(byte.into())),
-            _ => &[],
-        };
+        let reference = reference(byte);
         if reference.is_empty() {
+            if byte < b' ' {
+                return Err(BadCharacter(byte.into()));
+            }
             // U+FFFE and U+FFFF are EF BF BE and EF BF BF.
             if let [0xef, 0xbf, last @ (0xbe | 0xbf), ..] = text {
                 return Err(BadCharacter(0xff40 | u32::from(*last)));
@@ -88,6 +80,47 @@ fn rest(mut text: &[u8], out: &mut Vec<u8>, find: fn(&[u8]) -> usize) -> Result<
         text = &text[clean..];
     }
     Ok(())
+}
+
+/// What stands for a byte; nothing if it stands for itself or must not be.
+#[inline]
+fn reference(byte: u8) -> &'static [u8] {
+    match byte {
+        b'<' => b"&lt;",
+        b'>' => b"&gt;",
+        b'&' => b"&amp;",
+        b'"' => b"&quot;",
+        // A reader would turn them into line feeds and spaces (XML 1.0 §2.11, §3.3.3).
+        b'\t' => b"&#9;",
+        b'\n' => b"&#10;",
+        b'\r' => b"&#13;",
+        _ => b"",
+    }
+}
+
+/// Writes `text` as character data to the start of `room` and returns its length; `None` if it does not fit or has a
+/// character that must be looked at more closely.
+pub(crate) fn text_into(mut text: &[u8], room: &mut [u8]) -> Option<usize> {
+    let mut end = 0;
+    loop {
+        let (clean, rest) = text.split_at(scan::find_text_escape(text));
+        room.get_mut(end..)?
+            .get_mut(..clean.len())?
+            .copy_from_slice(clean);
+        end += clean.len();
+        let Some((&byte, rest)) = rest.split_first() else {
+            return Some(end);
+        };
+        let reference = reference(byte);
+        if reference.is_empty() {
+            return None;
+        }
+        room.get_mut(end..)?
+            .get_mut(..reference.len())?
+            .copy_from_slice(reference);
+        end += reference.len();
+        text = rest;
+    }
 }
 
 #[cfg(test)]
@@ -130,5 +163,29 @@ mod tests {
             assert_eq!(escaped(value, &input), Err(BadCharacter(code)));
         }
         assert_eq!(escaped(text, "\u{7f}\u{85}").unwrap(), "\u{7f}\u{85}");
+    }
+
+    #[test]
+    fn into_room_goes_the_same_or_nothing() {
+        let mut room = [0; 64];
+        for input in [
+            "",
+            "a<b>&c\"\t\n\r",
+            "größe <",
+            "fifteen letters&sixteen letters <<",
+        ] {
+            let length = text_into(input.as_bytes(), &mut room);
+            let expected = escaped(text, input).unwrap();
+            assert_eq!(
+                length.map(|length| &room[..length]),
+                Some(expected.as_bytes())
+            );
+            assert_eq!(
+                text_into(input.as_bytes(), &mut room[..expected.len() / 2]).is_some(),
+                input.is_empty()
+            );
+        }
+        assert_eq!(text_into(b"\x01", &mut room), None);
+        assert_eq!(text_into("\u{fffe}".as_bytes(), &mut room), None);
     }
 }

@@ -3,6 +3,7 @@
 
 use bsoap_datatypes::{binary, boolean, double, float, integer};
 use bsoap_xml::scan;
+use smallvec::SmallVec;
 
 use crate::kept;
 use crate::plan::{ElementId, LeafId, LeafKind, Plan, TypeId};
@@ -13,6 +14,7 @@ use super::escape::{self, BadCharacter};
 use super::program::{Field, Form, Op, PAD, Program, Span, Table};
 use super::scope::Scope;
 use super::state::Phase;
+use super::straight::Clean;
 use super::watch::Watch;
 
 /// Rows of a table formatted into reserved space at once.
@@ -29,11 +31,14 @@ pub(super) enum Frame {
     Repeat(u64),
 }
 
+/// Most messages need no more frames than these.
+pub(super) type Stack = SmallVec<[Frame; 8]>;
+
 pub(super) struct Machine<'r, 'o, P> {
-    plan: &'r Plan,
+    pub(super) plan: &'r Plan,
     pub(super) program: &'r Program,
     pub(super) slots: &'r [u64],
-    heap: &'r [u8],
+    pub(super) heap: &'r [u8],
     /// The next slot.
     pub(super) at: usize,
     pub(super) out: &'o mut Vec<u8>,
@@ -41,9 +46,10 @@ pub(super) struct Machine<'r, 'o, P> {
     pub(super) start: usize,
     pub(super) places: P,
     pub(super) scope: Scope<'r>,
-    pub(super) stack: Vec<Frame>,
+    pub(super) stack: Stack,
     pub(super) depth: usize,
-    max_depth: usize,
+    pub(super) max_depth: usize,
+    pub(super) clean: Clean,
 }
 
 impl From<BadCharacter> for ErrorKind {
@@ -74,9 +80,10 @@ impl<'r, 'o, P: Watch> Machine<'r, 'o, P> {
             start,
             places,
             scope: Scope::new(plan, program),
-            stack: Vec::new(),
+            stack: Stack::new(),
             depth: 0,
             max_depth,
+            clean: Clean::default(),
         }
     }
 
@@ -130,6 +137,9 @@ impl<'r, 'o, P: Watch> Machine<'r, 'o, P> {
     pub(super) fn run(&mut self, mut pc: u32) -> Result<Option<Phase>> {
         let program = self.program;
         loop {
+            if !P::STUFFS {
+                pc = self.straight(pc);
+            }
             if P::STOPS && self.is_to_stop(pc) {
                 return Ok(Some(Phase::Before { pc }));
             }
@@ -722,9 +732,9 @@ pub(super) fn number(form: Form, slot: u64, out: &mut [u8; 32]) -> usize {
         Form::Signed => integer::format_i64(slot as i64, out),
         Form::Unsigned => integer::format_u64(slot, out),
         _ => {
-            let text = boolean::text(slot != 0).as_bytes();
-            out[..text.len()].copy_from_slice(text);
-            text.len()
+            // Either as many bytes as the longer.
+            out[..5].copy_from_slice(if slot == 0 { b"false" } else { b"true " });
+            boolean::text(slot != 0).len()
         }
     }
 }

@@ -17,6 +17,7 @@ use std::sync::OnceLock;
 use bsoap_xml::{NameId, NamespaceId};
 
 use super::leaf::{Holder, LeafForm, LeafRef};
+use super::straight::Steps;
 use crate::plan::{
     Content, Element, ElementId, LeafId, LeafKind, ParticleId, Plan, Role, Term, Type, TypeId,
 };
@@ -43,6 +44,8 @@ const MAX_CELLS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) ops: Vec<Op>,
+    /// The same for the fast road.
+    pub(super) steps: Steps,
     /// Constant markup, and [`PAD`] bytes more, so that copies of fixed size stay inside.
     literals: Vec<u8>,
     /// Where choices jump to, by marker.
@@ -82,6 +85,16 @@ impl Span {
 
     pub(super) fn is_empty(self) -> bool {
         self.length == 0
+    }
+
+    pub(super) fn length(self) -> usize {
+        self.length as usize
+    }
+
+    /// As if it were so much longer.
+    pub(super) fn longer(self, bytes: usize) -> Self {
+        let length = self.length + bytes as u32;
+        Self { length, ..self }
     }
 }
 
@@ -244,6 +257,7 @@ impl Program {
             plan,
             program: Self {
                 ops: Vec::new(),
+                steps: Steps::default(),
                 literals: Vec::new(),
                 targets: Vec::new(),
                 tables: Vec::new(),
@@ -270,8 +284,10 @@ impl Program {
             compiler.type_body(TypeId(index), 0);
             compiler.op(Op::Return);
         }
-        compiler.program.literals.extend([0; PAD]);
-        compiler.program
+        let mut program = compiler.program;
+        program.literals.extend([0; PAD]);
+        program.steps = Steps::new(plan, &program);
+        program
     }
 
     /// How the value of an instruction is written.

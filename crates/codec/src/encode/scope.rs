@@ -1,6 +1,7 @@
 //! Which namespaces are declared where the encoder is, and under which prefix.
 
 use bsoap_xml::{NamespaceId, XML_NAMESPACE};
+use smallvec::SmallVec;
 
 use crate::plan::Plan;
 
@@ -17,21 +18,25 @@ pub(super) struct Scope<'p> {
 /// The declarations in scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Declared {
-    bindings: Vec<Binding>,
+    bindings: SmallVec<[Binding; 4]>,
     /// How many there were where the elements begin that are open and may declare some.
-    marks: Vec<usize>,
+    marks: SmallVec<[usize; 4]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Binding {
     /// A namespace of the vocabulary, under the Plan's prefix.
     Known(NamespaceId),
-    /// Any other, under a prefix made of a number.
-    Other {
-        number: u32,
-        prefix: String,
-        uri: String,
-    },
+    /// Any other.
+    Other(Box<Other>),
+}
+
+/// A namespace under a prefix made of a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Other {
+    number: u32,
+    prefix: String,
+    uri: String,
 }
 
 impl Declared {
@@ -39,11 +44,13 @@ impl Declared {
     pub(super) fn memory(&self) -> usize {
         let texts = self.bindings.iter().map(|binding| match binding {
             Binding::Known(_) => 0,
-            Binding::Other { prefix, uri, .. } => prefix.capacity() + uri.capacity(),
+            Binding::Other(other) => {
+                size_of::<Other>() + other.prefix.capacity() + other.uri.capacity()
+            }
         });
-        self.bindings.capacity() * size_of::<Binding>()
-            + self.marks.capacity() * size_of::<usize>()
-            + texts.sum::<usize>()
+        let bindings = self.bindings.capacity() * usize::from(self.bindings.spilled());
+        let marks = self.marks.capacity() * usize::from(self.marks.spilled());
+        bindings * size_of::<Binding>() + marks * size_of::<usize>() + texts.sum::<usize>()
     }
 }
 
@@ -84,15 +91,19 @@ impl<'p> Scope<'p> {
 
     /// Declares a namespace of the vocabulary in the start tag being written, if it is not in scope.
     pub(super) fn declare(&mut self, id: NamespaceId, out: &mut Vec<u8>) {
-        if !self
-            .declared
-            .bindings
-            .iter()
-            .any(|binding| matches!(binding, Binding::Known(known) if *known == id))
-        {
-            self.declared.bindings.push(Binding::Known(id));
-            out.extend_from_slice(&self.program.declarations[id.0 as usize]);
+        if let Some(declaration) = self.declaration(id) {
+            out.extend_from_slice(declaration);
         }
+    }
+
+    /// The same, but returns what is to be written.
+    pub(super) fn declaration(&mut self, id: NamespaceId) -> Option<&'p [u8]> {
+        let mut bindings = self.declared.bindings.iter();
+        if bindings.any(|binding| matches!(binding, Binding::Known(known) if *known == id)) {
+            return None;
+        }
+        self.declared.bindings.push(Binding::Known(id));
+        Some(&self.program.declarations[id.0 as usize])
     }
 
     /// Sees to it, in the start tag being written, that a namespace has a prefix.
@@ -110,7 +121,7 @@ impl<'p> Scope<'p> {
             .iter()
             .rev()
             .find_map(|binding| match binding {
-                Binding::Other { number, .. } => Some(*number),
+                Binding::Other(other) => Some(other.number),
                 Binding::Known(_) => None,
             });
         let is_free = |prefix: &String| {
@@ -121,11 +132,11 @@ impl<'p> Scope<'p> {
             .find(|(_, prefix)| is_free(prefix))
             .expect("there are more numbers than prefixes");
         declare(&prefix, uri, out);
-        self.declared.bindings.push(Binding::Other {
+        self.declared.bindings.push(Binding::Other(Box::new(Other {
             number,
             prefix,
             uri: uri.to_owned(),
-        });
+        })));
     }
 
     /// The prefix a namespace has here (the empty one for no namespace), if it has one.
@@ -153,9 +164,7 @@ impl<'p> Scope<'p> {
             .bindings
             .iter()
             .find_map(|binding| match binding {
-                Binding::Other {
-                    prefix, uri: known, ..
-                } if known == uri => Some(prefix.as_str()),
+                Binding::Other(other) if other.uri == uri => Some(other.prefix.as_str()),
                 _ => None,
             })
     }
