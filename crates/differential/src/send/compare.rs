@@ -90,7 +90,7 @@ pub(crate) fn chunk(
     dirty: &mut Dirty,
 ) {
     dirty.clear();
-    if old.slots == new.slots && !has_heap {
+    if !has_heap && old.slots == new.slots {
         return;
     }
     for (number, segment) in segments.iter_mut().enumerate() {
@@ -269,17 +269,21 @@ impl Scan<'_> {
 #[inline(always)]
 pub(crate) fn table(old: &[u64], new: &[u64], mut see: impl FnMut(usize, u64) -> bool) {
     for (block, (old, new)) in old.chunks(64).zip(new.chunks(64)).enumerate() {
-        if old == new {
-            continue;
+        let mut bits = 0;
+        let (old_groups, old_rest) = old.as_chunks::<8>();
+        let (new_groups, new_rest) = new.as_chunks::<8>();
+        for (group, (old, new)) in old_groups.iter().zip(new_groups).enumerate() {
+            // Most groups of a message much like the one before are the same.
+            let any = (0..8).fold(0, |any, at| any | (old[at] ^ new[at]));
+            if any != 0 {
+                let differ = (0..8).fold(0, |bits, at| bits | u64::from(old[at] != new[at]) << at);
+                bits |= differ << (group * 8);
+            }
         }
-        let bits = old
-            .iter()
-            .zip(new)
-            .enumerate()
-            .fold(0, |bits, (index, (old, new))| {
-                bits | u64::from(old != new) << index
-            });
-        if !see(block * 64, bits) {
+        for (at, (old, new)) in old_rest.iter().zip(new_rest).enumerate() {
+            bits |= u64::from(old != new) << (old_groups.len() * 8 + at);
+        }
+        if bits != 0 && !see(block * 64, bits) {
             return;
         }
     }

@@ -341,7 +341,7 @@ impl Table {
 
     /// Whether its values cannot move against one another.
     pub(crate) fn is_strided(&self) -> bool {
-        matches!(self.columns, Columns::Strided { .. })
+        self.columns.is_strided()
     }
 }
 
@@ -355,6 +355,11 @@ pub(crate) fn cell(cells: &[Cell], index: usize) -> &Cell {
 }
 
 impl Columns {
+    #[inline]
+    pub(crate) fn is_strided(&self) -> bool {
+        matches!(self, Self::Strided { .. })
+    }
+
     #[inline]
     pub(crate) fn set_length(&mut self, index: usize, length: u8) {
         if let Self::Dense { lengths, .. } = self {

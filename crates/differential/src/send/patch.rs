@@ -4,8 +4,10 @@
 //! steal from a neighbour or shift what follows; if there are more, the chunk is written again in one
 //! pass; and if that made it too large, its part of the message is encoded anew, into several chunks.
 
+use std::sync::Arc;
+
 use super::compare::{self, Dirty, Values};
-use super::leaves::{Cell, Columns, Kind, Leaves, Mixed, Place, Segment, Table, cell};
+use super::leaves::{Cell, Kind, Leaves, Mixed, Place, Segment, Table, cell};
 use super::lexical::{self, Number, Unwritable};
 use super::policy::Policy;
 use super::rewrite::rewrite;
@@ -13,12 +15,10 @@ use super::shift::shift;
 use super::steal::steal;
 use super::stuff;
 
-use super::chunk::Text;
-
-/// Numbers formatted at once.
-const BLOCK: usize = 64;
 /// After so many misfits the size of the chunk to come is guessed.
 const GUESS: usize = 16;
+/// From this percentage of misfits on, encoding a chunk anew costs less than patching it.
+const MANY: usize = 35;
 
 /// A value that does not fit its room.
 #[derive(Clone, Copy, Debug)]
@@ -44,41 +44,15 @@ impl Misfit {
 }
 
 /// What patching needs besides the chunk, kept from one to the next.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tools {
     pub(crate) dirty: Dirty,
     misfits: Vec<Misfit>,
     numbers: Vec<Number>,
-    /// The dirty numbers of a block: which, their texts and lengths.
-    block: Box<Block>,
     /// The text of a string with references.
     escaped: Vec<u8>,
     /// The buffer that chunks are rewritten into.
     spare: Vec<u8>,
-}
-
-#[derive(Debug)]
-struct Block {
-    indices: [u8; BLOCK],
-    texts: [Number; BLOCK],
-    lengths: [u8; BLOCK],
-}
-
-impl Default for Tools {
-    fn default() -> Self {
-        Self {
-            dirty: Dirty::default(),
-            misfits: Vec::new(),
-            numbers: Vec::new(),
-            block: Box::new(Block {
-                indices: [0; BLOCK],
-                texts: [[0; 32]; BLOCK],
-                lengths: [0; BLOCK],
-            }),
-            escaped: Vec::new(),
-            spare: Vec::new(),
-        }
-    }
 }
 
 /// What became of a chunk.
@@ -98,7 +72,7 @@ pub(crate) struct Patched {
 /// Writes the dirty values into the text of a chunk. `dirty` is in `tools`; `old` and `new` are of
 /// the chunk's slots.
 pub(crate) fn patch(
-    text: &mut Text,
+    text: &mut Vec<u8>,
     segments: &mut [Segment],
     policy: &Policy,
     old: Values<'_>,
@@ -108,7 +82,7 @@ pub(crate) fn patch(
     tools.misfits.clear();
     tools.numbers.clear();
     let mut patcher = Patcher {
-        text: text.patch(policy.chunks.reserve),
+        text,
         policy,
         segment: 0,
         patched: Patched::default(),
@@ -147,7 +121,7 @@ pub(crate) fn patch(
             return Ok(patched);
         }
         resize(text, segments, policy, new, tools, &mut patched)?;
-        patched.too_large = text.bytes().len() > policy.chunks.split;
+        patched.too_large = text.len() > policy.chunks.split;
     }
     Ok(patched)
 }
@@ -220,124 +194,99 @@ impl Patcher<'_> {
         new: &[u64],
         tools: &mut Tools,
     ) {
-        let Table { cells, columns } = table;
-        let Tools {
-            block,
-            misfits,
-            numbers,
-            ..
-        } = tools;
-        let slots = old.len();
-        compare::table(old, new, |first, bits| {
-            let count = block.format(cells, first, bits, new);
-            self.patched.values += count;
-            for (nth, &index) in block.indices[..count].iter().enumerate() {
-                let index = first + usize::from(index);
-                let (number, length) = (&block.texts[nth], usize::from(block.lengths[nth]));
-                let text = &mut self.text[start..];
-                match columns {
-                    Columns::Dense {
-                        offsets,
-                        lengths,
-                        widths,
-                    } if widths.is_empty() => {
-                        if lengths[index] == block.lengths[nth] {
-                            stuff::put(text, offsets[index].into(), number, length);
-                            continue;
-                        }
-                    }
-                    Columns::Dense { .. } => {
-                        let place = columns.place(cells, index);
-                        if fits(self.policy, place, length) {
-                            stuff::place_number(text, place, number, length);
-                            columns.set_length(index, block.lengths[nth]);
-                            continue;
-                        }
-                    }
-                    Columns::Strided { .. } => {
-                        let place = columns.place(cells, index);
-                        if length <= place.width {
-                            stuff::place_strided(text, place, cell(cells, index), number, length);
-                            continue;
-                        }
-                        // Not a value of its type: the stride cannot be kept.
-                        self.patched.too_large = true;
-                    }
-                }
-                let place = columns.place(cells, index);
-                misfits.push(self.misfit(place, index, length, numbers.len()));
-                numbers.push(*number);
-            }
-            if misfits.len() >= GUESS
-                && self.will_be_too_large(misfits, (first + BLOCK).min(slots), slots)
-            {
-                self.patched.too_large = true;
-            }
-            !self.patched.too_large
-        });
-    }
-
-    /// A guess from the misfits of the first `seen` of `slots` values.
-    fn will_be_too_large(&self, misfits: &[Misfit], seen: usize, slots: usize) -> bool {
-        let own = misfits
-            .iter()
-            .rev()
-            .take_while(|misfit| misfit.segment == self.segment);
-        let grown: isize = own.map(Misfit::grows).sum();
-        let whole = grown as f64 * slots as f64 / seen as f64;
-        self.text.len() as f64 + whole > self.policy.chunks.split as f64
-    }
-}
-
-impl Block {
-    /// Formats the numbers whose bits are set, and returns how many.
-    #[inline(always)]
-    fn format(&mut self, cells: &[Cell], first: usize, mut bits: u64, new: &[u64]) -> usize {
-        let mut count = 0;
-        while bits != 0 {
-            self.indices[count & (BLOCK - 1)] = bits.trailing_zeros() as u8;
-            bits &= bits - 1;
-            count += 1;
-        }
-        match cells {
+        match &*Arc::clone(&table.cells) {
             [
                 Cell {
                     kind: Kind::Double, ..
                 },
-            ] => self.each(first, count, new, |_, slot, out| {
+            ] => self.numbers(start, table, old, new, tools, |_, slot, out| {
                 lexical::number(Kind::Double, slot, out)
             }),
             [
                 Cell {
                     kind: Kind::Signed, ..
                 },
-            ] => self.each(first, count, new, |_, slot, out| {
+            ] => self.numbers(start, table, old, new, tools, |_, slot, out| {
                 lexical::number(Kind::Signed, slot, out)
             }),
-            _ => self.each(first, count, new, |index, slot, out| {
-                lexical::number(cell(cells, index).kind, slot, out)
+            _ => self.numbers(start, table, old, new, tools, |kind, slot, out| {
+                lexical::number(kind, slot, out)
             }),
         }
-        count
     }
 
+    /// The same with what formats them.
     #[inline(always)]
-    fn each(
+    fn numbers(
         &mut self,
-        first: usize,
-        count: usize,
+        start: usize,
+        table: &mut Table,
+        old: &[u64],
         new: &[u64],
-        format: impl Fn(usize, u64, &mut Number) -> usize,
+        tools: &mut Tools,
+        format: impl Fn(Kind, u64, &mut Number) -> usize,
     ) {
-        let Self {
-            indices,
-            texts,
-            lengths,
-        } = self;
-        for ((&index, text), length) in indices[..count].iter().zip(texts).zip(lengths) {
-            let index = first + usize::from(index);
-            *length = format(index, new[index], text) as u8;
-        }
+        let Table { cells, columns } = table;
+        let (slots, keeps_room) = (old.len(), self.policy.stuffing.keeps_room());
+        let before = tools.misfits.len();
+        compare::table(old, new, |first, mut bits| {
+            self.patched.values += bits.count_ones() as usize;
+            while bits != 0 {
+                let index = first + bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let place = columns.place(cells, index);
+                let text = &mut self.text[start + place.offset..];
+                let kind = cell(cells, index).kind;
+                let (number, length) = if place.close == 0 && text.len() >= 2 * stuff::WINDOW {
+                    let width = place.width;
+                    match stuff::write_number(text, width, keeps_room, |out| {
+                        format(kind, new[index], out)
+                    }) {
+                        Ok(length) => {
+                            columns.set_length(index, length as u8);
+                            continue;
+                        }
+                        Err(misfit) => misfit,
+                    }
+                } else {
+                    let mut number = [0; 32];
+                    let length = format(kind, new[index], &mut number);
+                    if fits(self.policy, place, length) {
+                        let tag = &cell(cells, index).close;
+                        stuff::place_number(
+                            text,
+                            place,
+                            columns.is_strided().then_some(&**tag),
+                            &number,
+                            length,
+                        );
+                        columns.set_length(index, length as u8);
+                        continue;
+                    }
+                    (number, length)
+                };
+                // In a fixed stride there is no room for what is not a value of its type.
+                self.patched.too_large |= columns.is_strided();
+                let misfit = self.misfit(place, index, length, tools.numbers.len());
+                tools.misfits.push(misfit);
+                tools.numbers.push(number);
+            }
+            let own = &tools.misfits[before..];
+            if own.len() >= GUESS {
+                self.patched.too_large |=
+                    self.is_better_encoded(own, (first + 64).min(slots), slots);
+            }
+            !self.patched.too_large
+        });
+    }
+
+    /// A guess from the misfits of the first `seen` of `slots` values: whether the chunk will be too
+    /// large, or most of it is to be written again anyway.
+    fn is_better_encoded(&self, misfits: &[Misfit], seen: usize, slots: usize) -> bool {
+        let grown: isize = misfits.iter().map(Misfit::grows).sum();
+        let whole = grown as f64 * slots as f64 / seen as f64;
+        self.text.len() as f64 + whole > self.policy.chunks.split as f64
+            || misfits.len() * 100 > seen * MANY
     }
 }
 
@@ -371,7 +320,7 @@ fn fits(policy: &Policy, place: Place, length: usize) -> bool {
 
 /// Gives the misfits their rooms, and writes them.
 fn resize(
-    text: &mut Text,
+    text: &mut Vec<u8>,
     segments: &mut [Segment],
     policy: &Policy,
     new: Values<'_>,
@@ -398,18 +347,11 @@ fn resize(
             }
         };
         patched.rewritten += misfits.len();
-        let length = rewrite(
-            text.bytes(),
-            segments,
-            misfits,
-            new.slots,
-            spare,
-            &mut write,
-        );
-        text.replace(spare, length);
+        let length = rewrite(text, segments, misfits, new.slots, spare, &mut write);
+        spare.truncate(length);
+        std::mem::swap(text, spare);
         return if failed { Err(Unwritable) } else { Ok(()) };
     }
-    let bytes = text.patch(policy.chunks.reserve);
     for misfit in misfits.iter() {
         let (number, index) = (misfit.segment as usize, misfit.index as usize);
         let segment = &mut segments[number];
@@ -418,7 +360,7 @@ fn resize(
         let stolen = grows > 0
             && policy.stuffing.keeps_room()
             && steal(
-                &mut bytes[segment.start..],
+                &mut text[segment.start..],
                 segment,
                 index,
                 misfit.length as usize - misfit.before as usize,
@@ -430,7 +372,7 @@ fn resize(
             patched.shifted += 1;
             let reserve = policy.chunks.reserve;
             shift(
-                bytes,
+                text,
                 segments,
                 (number, index),
                 misfit.width as usize,
@@ -441,7 +383,7 @@ fn resize(
         let Some(place) = segment.place(index) else {
             return Err(Unwritable);
         };
-        let own = &mut bytes[segment.start..];
+        let own = &mut text[segment.start..];
         if kind.is_number() {
             let number = &numbers[misfit.number as usize];
             stuff::place(own, place, &number[..misfit.length as usize]);

@@ -62,13 +62,13 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Chunks of `initial` bytes that split at twice that, with an eighth in reserve.
+    /// Chunks of `initial` bytes that split at twice that, with a thirty-second in reserve.
     pub const fn of(initial: usize) -> Self {
         let initial = if initial == 0 { 1 } else { initial };
         Self {
             initial,
             split: initial.saturating_mul(2),
-            reserve: initial / 8,
+            reserve: initial / 32,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! width 8   <x>1234567</x> <y>      ->  2.5   <x>2.5</x>     <y>     pad behind the end tag, which moves
 //! ```
 
-use super::leaves::{Cell, Place};
+use super::leaves::Place;
 use super::lexical::Number;
 
 /// The longest end tag that moves by copies of fixed size.
@@ -21,53 +21,57 @@ pub(crate) fn place(text: &mut [u8], place: Place, lexical: &[u8]) {
     text[from..from + length].copy_from_slice(lexical);
 }
 
-/// The same of a number.
+/// The size of copies of numbers, whatever their length.
+pub(crate) const WINDOW: usize = 32;
+
+/// Formats a number into its room at the start of `text`, which goes on for two windows at least, and
+/// blanks the rest of the room. If it has not the length of the room (or less, where that is
+/// allowed), the number is returned, and what follows the room is as it was.
+///
+/// The formatter writes more than the number takes: what follows is put back, by copies of fixed size.
 #[inline(always)]
-pub(crate) fn place_number(text: &mut [u8], place: Place, number: &Number, length: usize) {
-    if length == place.length || place.close > 0 {
-        if length != place.length {
-            pad(text, place, length);
+pub(crate) fn write_number(
+    text: &mut [u8],
+    width: usize,
+    shorter: bool,
+    format: impl FnOnce(&mut Number) -> usize,
+) -> Result<usize, (Number, usize)> {
+    let mut rest = [0; WINDOW];
+    rest.copy_from_slice(&text[width..width + WINDOW]);
+    let Some(room) = text.first_chunk_mut::<WINDOW>() else {
+        unreachable!("there are two windows")
+    };
+    let length = format(room);
+    let mut result = Ok(length);
+    if length != width {
+        if shorter && length < width {
+            text[length..length + WINDOW].copy_from_slice(&[b' '; WINDOW]);
+        } else {
+            result = Err((*room, length));
         }
-        put(text, place.offset, number, length);
-    } else {
-        put(
-            text,
-            place.offset,
-            &blanked(number, length),
-            length.max(place.length),
-        );
     }
+    text[width..width + WINDOW].copy_from_slice(&rest);
+    result
 }
 
-/// A number where the text before is not known in length: its room is written in full.
-#[inline(always)]
-pub(crate) fn place_strided(
+/// Writes a number that fits at the start of `text`. Where the text before is not known in length, the
+/// end tag is given.
+pub(crate) fn place_number(
     text: &mut [u8],
     place: Place,
-    cell: &Cell,
+    tag: Option<&[u8]>,
     number: &Number,
     length: usize,
 ) {
-    let number = blanked(number, length);
-    if place.close == 0 {
-        return put(text, place.offset, &number, place.width);
+    let room = &mut text[..place.extent()];
+    if let Some(tag) = tag {
+        room[length..length + place.close].copy_from_slice(tag);
+        room[length + place.close..].fill(b' ');
+    } else {
+        let place = Place { offset: 0, ..place };
+        pad(room, place, length);
     }
-    let room = &mut text[place.offset..place.offset + place.extent()];
-    let (value, rest) = room.split_at_mut(length);
-    value.copy_from_slice(&number[..length]);
-    let (tag, blank) = rest.split_at_mut(place.close);
-    tag.copy_from_slice(&cell.close);
-    blank.fill(b' ');
-}
-
-/// A number with spaces behind it.
-#[inline(always)]
-fn blanked(number: &Number, length: usize) -> Number {
-    let mut blanked = *number;
-    for (index, byte) in blanked.iter_mut().enumerate() {
-        *byte = if index < length { *byte } else { b' ' };
-    }
-    blanked
+    room[..length].copy_from_slice(&number[..length]);
 }
 
 /// Moves the end tag, if it stands before the pad, and blanks what is left of the room.
@@ -93,29 +97,4 @@ fn move_tag(text: &mut [u8], from: usize, to: usize, close: usize) {
     let mut tag = [0; TAG];
     tag.copy_from_slice(&text[from..from + TAG]);
     text[to..to + close].copy_from_slice(&tag[..close]);
-}
-
-/// Copies the first `length` of at most 32 bytes by copies of fixed size.
-#[inline(always)]
-pub(crate) fn put(text: &mut [u8], at: usize, number: &Number, length: usize) {
-    let to = &mut text[at..at + length];
-    if length >= 16 {
-        two::<16>(to, number, length);
-    } else if length >= 8 {
-        two::<8>(to, number, length);
-    } else if length >= 4 {
-        two::<4>(to, number, length);
-    } else {
-        for (to, byte) in to.iter_mut().zip(number) {
-            *to = *byte;
-        }
-    }
-}
-
-/// The first and the last `N` bytes, which may overlap.
-#[inline(always)]
-fn two<const N: usize>(to: &mut [u8], number: &Number, length: usize) {
-    let last = length - N;
-    to[..N].copy_from_slice(&number[..N]);
-    to[last..last + N].copy_from_slice(&number[last..last + N]);
 }

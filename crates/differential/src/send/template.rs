@@ -528,7 +528,7 @@ impl Change<'_> {
     ) -> Result<Kept, Failure> {
         let tools = &mut self.work.tools;
         let patched = patch::patch(
-            &mut chunk.text,
+            chunk.text.patch(self.policy.chunks.reserve),
             &mut chunk.segments,
             self.policy,
             old,
