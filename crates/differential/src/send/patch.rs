@@ -356,14 +356,18 @@ fn resize(
         let (number, index) = (misfit.segment as usize, misfit.index as usize);
         let segment = &mut segments[number];
         let kind = segment.kind(index);
-        let grows = misfit.grows();
-        let stolen = grows > 0
+        let Some(Place { width, .. }) = segment.place(index) else {
+            return Err(Unwritable);
+        };
+        // A misfit before may have taken of this one's room.
+        let need = (misfit.length as usize).saturating_sub(width);
+        let stolen = need > 0
             && policy.stuffing.keeps_room()
             && steal(
                 &mut text[segment.start..],
                 segment,
                 index,
-                misfit.length as usize - misfit.before as usize,
+                need,
                 policy.steal,
             );
         if stolen {

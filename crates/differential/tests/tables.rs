@@ -1,0 +1,261 @@
+//! Long arrays through templates: tables of numbers that change, grow and shrink, get longer and
+//! shorter, in chunks of any size.
+
+#[path = "../../codec/tests/common/by_hand.rs"]
+mod by_hand;
+
+use std::sync::Arc;
+
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{EncodeOptions, Plan, Record, Value, build};
+use bsoap_datatypes::Datatype;
+use bsoap_differential::send::{Chunks, Match, Pad, Policy, Template};
+use by_hand::{MANY, ONCE, Schema};
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+}
+
+/// An array of doubles, one of {int, int, double} and one of strings, with texts around them.
+fn plan() -> (Arc<Plan>, ElementId) {
+    let mut schema = Schema::new();
+    let fields = [
+        ("x", Datatype::Int),
+        ("y", Datatype::Int),
+        ("value", Datatype::Double),
+    ];
+    let fields = fields
+        .map(|(name, datatype)| schema.field(name, datatype, ONCE))
+        .to_vec();
+    let mesh = schema.record(fields);
+    let children = vec![
+        schema.field("title", Datatype::String, ONCE),
+        schema.field("item", Datatype::Double, MANY),
+        schema.field("middle", Datatype::String, ONCE),
+        schema.child("mesh", mesh, MANY),
+        schema.field("word", Datatype::String, MANY),
+    ];
+    let root = schema.record(children);
+    let root = schema.element("urn:mesh", "arrays", root);
+    schema.builder.prefix("urn:mesh", "m");
+    (schema.finish(), root)
+}
+
+#[derive(Clone)]
+struct Arrays {
+    title: String,
+    items: Vec<f64>,
+    meshes: Vec<(i64, i64, f64)>,
+    words: Vec<String>,
+}
+
+impl Arrays {
+    fn record(&self, plan: &Arc<Plan>, root: ElementId) -> Record {
+        let mesh = |&(x, y, value): &(i64, i64, f64)| {
+            Value::object([
+                ("x", Value::from(x)),
+                ("y", Value::from(y)),
+                ("value", Value::from(value)),
+            ])
+        };
+        let words = self.words.iter().map(|word| Value::from(word.as_str()));
+        let value = Value::object([
+            ("title", Value::from(self.title.as_str())),
+            ("item", Value::from(self.items.clone())),
+            ("middle", Value::from("in between")),
+            ("mesh", Value::Array(self.meshes.iter().map(mesh).collect())),
+            ("word", Value::Array(words.collect())),
+        ]);
+        build(plan, root, &value).expect("the values fit")
+    }
+
+    fn random(random: &mut Random, size: usize) -> Self {
+        Self {
+            title: "a title".into(),
+            items: (0..size).map(|_| double(random)).collect(),
+            meshes: (0..size / 2).map(|_| mesh(random)).collect(),
+            words: (0..size / 3).map(|_| word(random)).collect(),
+        }
+    }
+
+    fn mutate(&mut self, random: &mut Random) {
+        let rate = [0, 1, 10, 300, 1000][random.below(5)];
+        change(&mut self.items, random, rate, double);
+        let rate = [0, 0, 10, 300, 1000][random.below(5)];
+        change(&mut self.meshes, random, rate, mesh);
+        let rate = [0, 0, 10, 300][random.below(4)];
+        change(&mut self.words, random, rate, word);
+        if random.below(3) == 0 {
+            self.title = word(random);
+        }
+    }
+}
+
+fn change<T: Clone>(
+    values: &mut Vec<T>,
+    random: &mut Random,
+    rate: usize,
+    make: impl Fn(&mut Random) -> T,
+) {
+    for value in values.iter_mut() {
+        if random.below(1000) < rate {
+            *value = make(random);
+        }
+    }
+    let at = match random.below(8) {
+        0 => 0,
+        1 => values.len(),
+        2 => random.below(values.len()),
+        _ => return,
+    };
+    let count = 1 + random.below(40);
+    match random.below(4) {
+        0 => drop(values.drain(at..(at + count).min(values.len()))),
+        1 if !values.is_empty() => {
+            let middle = count % values.len();
+            values.rotate_left(middle);
+        }
+        _ => {
+            let new: Vec<T> = (0..count).map(|_| make(random)).collect();
+            values.splice(at..at, new);
+        }
+    }
+}
+
+fn double(random: &mut Random) -> f64 {
+    match random.below(3) {
+        0 => random.below(10) as f64,
+        1 => random.below(100_000) as f64 / 100.0,
+        _ => f64::from_bits(random.next()),
+    }
+}
+
+fn mesh(random: &mut Random) -> (i64, i64, f64) {
+    let shift = random.below(31);
+    let int = |random: &mut Random| i64::from(random.next() as i32) >> shift;
+    (int(random), int(random), double(random))
+}
+
+fn word(random: &mut Random) -> String {
+    (0..random.below(60))
+        .map(|_| ['a', 'b', '<', 'é', '&'][random.below(30).saturating_sub(25)])
+        .collect()
+}
+
+#[test]
+fn a_patched_array_means_what_a_fresh_one_means() {
+    let (plan, root) = plan();
+    for seed in 0..60 {
+        let random = &mut Random(seed);
+        let size = [20, 100, 700][random.below(3)];
+        let chunk = [64, 500, 8 << 10, 32 << 10, 1 << 20][random.below(5)];
+        let policies = [
+            Policy::IDENTICAL,
+            Policy::IDENTICAL,
+            Policy::EXACT,
+            Policy::INTERMEDIATE,
+            Policy::MAXIMUM,
+        ];
+        let pad = [Pad::Inside, Pad::AfterTag][random.below(2)];
+        let policy = policies[random.below(5)]
+            .with_pad(pad)
+            .with_chunks(Chunks::of(chunk));
+        let mut arrays = Arrays::random(random, size);
+        let mut template =
+            Template::first(policy, EncodeOptions::default(), arrays.record(&plan, root))
+                .expect("it can be encoded");
+        template.assert_consistent();
+        for _ in 0..10 {
+            arrays.mutate(random);
+            let record = arrays.record(&plan, root);
+            let sent = template.outgoing();
+            let before = sent.chunks.concat();
+            let matched = template
+                .update(&mut record.clone())
+                .expect("it can be encoded");
+            template.assert_consistent();
+            assert_ne!(matched, Match::FirstTime);
+            assert_eq!(template.record(), Some(&record));
+            assert!(
+                sent.chunks.concat() == before,
+                "what is sent stays as it was"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_array_of_doubles_takes_at_most_fourteen_bytes_a_value_beside_its_text() {
+    let (plan, root) = plan();
+    let random = &mut Random(1);
+    let arrays = Arrays {
+        title: String::new(),
+        items: (0..20_000).map(|_| f64::from_bits(random.next())).collect(),
+        meshes: Vec::new(),
+        words: Vec::new(),
+    };
+    let mut record = arrays.record(&plan, root);
+    for policy in [Policy::IDENTICAL, Policy::EXACT, Policy::MAXIMUM] {
+        let mut template = Template::new(policy, EncodeOptions::default());
+        template.update_from(&record).expect("it can be encoded");
+        let beside = template.memory() as u64 - template.length();
+        assert!(beside <= 14 * 20_000, "{beside} bytes");
+    }
+    let mut template = Template::new(Policy::IDENTICAL, EncodeOptions::default());
+    template.update(&mut record).expect("it can be encoded");
+}
+
+#[test]
+fn what_is_inserted_costs_what_it_is_not_the_whole() {
+    let (plan, root) = plan();
+    let random = &mut Random(2);
+    let mut arrays = Arrays::random(random, 6000);
+    let policy = Policy::IDENTICAL.with_chunks(Chunks::of(4 << 10));
+    let mut template =
+        Template::first(policy, EncodeOptions::default(), arrays.record(&plan, root))
+            .expect("it can be encoded");
+    let changes: [fn(&mut Arrays); 8] = [
+        |arrays| arrays.items.insert(0, 1.25),
+        |arrays| arrays.items.insert(3000, 1.25),
+        |arrays| arrays.items.push(1.25),
+        |arrays| drop(arrays.items.drain(1000..1010)),
+        |arrays| arrays.meshes.insert(5, (1, 2, 3.5)),
+        |arrays| drop(arrays.words.remove(77)),
+        |arrays| {
+            // A window that slides: as long as before.
+            arrays.items.remove(0);
+            arrays.items.push(2.5);
+        },
+        |arrays| {
+            arrays.items.insert(500, 1.5);
+            arrays.items.insert(4000, 2.5);
+            arrays.meshes.remove(1500);
+        },
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        change(&mut arrays);
+        let before = *template.stats();
+        template
+            .update(&mut arrays.record(&plan, root))
+            .expect("it can be encoded");
+        template.assert_consistent();
+        let stats = template.stats();
+        let encoded = stats.encoded_chunks - before.encoded_chunks;
+        let values = stats.values - before.values;
+        assert!(
+            encoded <= 8 && values <= 500,
+            "change {number}: {encoded} chunks, {values} values"
+        );
+    }
+}
