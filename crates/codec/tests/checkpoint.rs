@@ -142,7 +142,7 @@ fn check(seed: u64, broken: bool) -> Result<(), TestCaseError> {
         checkpoints.push(decoder.checkpoint(&Record::new(plan.clone(), root)));
         let record = Record::new(plan.clone(), root);
         let found = read(&mut decoder, &text, record, &mut random, |it| {
-            checkpoints.push(it)
+            checkpoints.push(it);
         });
         prop_assert!(same(&found, &expected), "{found:?}\n{expected:?}\n{text}");
         for _ in 0..12 {

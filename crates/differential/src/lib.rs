@@ -6,5 +6,6 @@
 
 #![forbid(unsafe_code)]
 
+pub mod receive;
 pub mod send;
 pub mod stats;

@@ -1,0 +1,218 @@
+//! The end of a comparison: what was read is put where it belongs, and the message becomes the history of the next.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bsoap_codec::Plan;
+use bsoap_codec::decode::{Checkpoint, DecodeOptions, Decoder};
+
+use super::change::{Changes, Span};
+use super::history::{History, Text};
+use super::pass::{Pass, Splice};
+
+impl Pass {
+    /// The history that the message has become, what changed, and the text that is not needed any more. If it is too much
+    /// for a Record, its text is given back.
+    pub(super) fn finish(
+        mut self,
+        decoder: &Decoder,
+        text: Text,
+    ) -> Result<(History, Changes, Text), Text> {
+        if !self.begun {
+            // Nothing differs: either text will do.
+            return Ok((self.history, Changes::default(), text));
+        }
+        if !self.ended {
+            self.hold(self.o);
+            self.move_starts(self.slots.len());
+        }
+        let splices = std::mem::take(&mut self.splices);
+        let layout = Layout::new(&splices, self.slots.len());
+        let options: &DecodeOptions = decoder.options();
+        if layout.slots > options.record_slots || self.fresh.heap().len() > options.record_heap {
+            return Err(text);
+        }
+        let changes = self.changes(&layout);
+        self.move_checkpoints(decoder.plan(), &layout, text.bytes().len());
+        let fresh = std::mem::take(self.fresh.parts_mut().0);
+        put(&mut self.slots, &layout, &fresh);
+        let trace = &mut self.history.trace;
+        put(&mut trace.starts, &layout, &self.fresh_trace.starts);
+        put(&mut trace.sites, &layout, &self.fresh_trace.sites);
+        *self.fresh.parts_mut().0 = self.slots;
+        self.history.record = Some(Arc::new(self.fresh));
+        let before = std::mem::replace(&mut self.history.text, text);
+        Ok((self.history, changes, before))
+    }
+
+    fn changes(&mut self, layout: &Layout<'_>) -> Changes {
+        let mut spans: Vec<Span> = Vec::with_capacity(self.changed.len() + layout.splices.len());
+        let mut same_place = |before: Range<usize>| {
+            let start = layout.now(before.start);
+            let now = start..start + before.len();
+            spans.push(Span { before, now });
+        };
+        self.changed.drain(..).for_each(&mut same_place);
+        let replaced = |slot: usize| {
+            layout
+                .splices
+                .iter()
+                .any(|splice| splice.old.contains(&slot))
+        };
+        self.counts.sort_unstable();
+        self.counts.dedup();
+        let counts = self.counts.iter().copied();
+        counts
+            .filter(|&slot| !replaced(slot))
+            .for_each(|slot| same_place(slot..slot + 1));
+        let sorted = self.counts.is_empty() && layout.splices.is_empty();
+        for (splice, &begin) in layout.splices.iter().zip(&layout.begins) {
+            let (old, fresh) = (
+                &self.slots[splice.old.clone()],
+                &self.fresh.slots()[splice.fresh.clone()],
+            );
+            // What was read again and is the same has not changed. (Strings, which lie elsewhere now, count as changed.)
+            let front = old.iter().zip(fresh).take_while(|(a, b)| a == b).count();
+            let (old, fresh) = (&old[front..], &fresh[front..]);
+            let pairs = old.iter().rev().zip(fresh.iter().rev());
+            let back = pairs.take_while(|(a, b)| a == b).count();
+            let span = Span {
+                before: splice.old.start + front..splice.old.end - back,
+                now: begin + front..begin + splice.fresh.len() - back,
+            };
+            if !span.before.is_empty() || !span.now.is_empty() {
+                spans.push(span);
+            }
+        }
+        if !sorted {
+            spans.sort_unstable_by_key(|span| (span.now.start, span.before.start));
+        }
+        Changes { all: false, spans }
+    }
+
+    /// Checkpoints of the old text that still hold, and those taken, by their place in the new text.
+    fn move_checkpoints(&mut self, plan: &Plan, layout: &Layout<'_>, length: usize) {
+        let plain = layout.splices.is_empty() && self.held.len() == self.history.checkpoints.len();
+        if plain && self.shift() == 0 && self.held.iter().all(|held| self.is_in_place(held)) {
+            return;
+        }
+        let mut moved: Vec<Checkpoint> = Vec::with_capacity(self.held.len() + self.taken.len());
+        for held in &self.held {
+            let old = &self.history.checkpoints[held.index];
+            let mut it = self.carried(old, plan, held.joins);
+            // Each join ends a splice. One that only inserts has the same slot at its end as at its beginning.
+            let slots = layout.behind(held.joins, old.slots());
+            it.renumber(plan, slots, held.offset as u64, |it| {
+                it.slot = layout.place(it.slot);
+            });
+            moved.push(it);
+        }
+        for (index, checkpoint) in std::mem::take(&mut self.taken) {
+            let splice = &layout.splices[index];
+            let (slots, offset) = (checkpoint.slots(), checkpoint.offset());
+            let base = splice.fresh.start;
+            let mut it = self.placed(checkpoint, plan, base, &splice.loops);
+            let slots = layout.begins[index] + (slots - base);
+            it.renumber(plan, slots, offset, |it| it.slot = layout.place(it.slot));
+            moved.push(it);
+        }
+        moved.sort_by_key(Checkpoint::offset);
+        moved.dedup_by_key(|it| it.offset());
+        // Where much was inserted and left out there may be too many by and by.
+        while moved.len() > 4 * (length / self.policy.spacing(length)) + 16 {
+            let mut index = 0;
+            moved.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+        }
+        self.history.checkpoints = moved;
+    }
+
+    fn is_in_place(&self, held: &super::pass::Held) -> bool {
+        self.history.checkpoints[held.index].offset() == held.offset as u64
+    }
+}
+
+/// Where the slots of the old Record, and the fresh ones, stand in the new Record.
+struct Layout<'s> {
+    splices: &'s [Splice],
+    /// Where each splice begins.
+    begins: Vec<usize>,
+    /// How many slots the old Record had, and the new one has.
+    old: usize,
+    slots: usize,
+}
+
+impl<'s> Layout<'s> {
+    fn new(splices: &'s [Splice], old: usize) -> Self {
+        let (mut begins, mut kept, mut slots) = (Vec::with_capacity(splices.len()), 0, 0);
+        for splice in splices {
+            slots += splice.old.start - kept;
+            begins.push(slots);
+            slots += splice.fresh.len();
+            kept = splice.old.end;
+        }
+        Self {
+            splices,
+            begins,
+            old,
+            slots: slots + old - kept,
+        }
+    }
+
+    /// Where a slot of the old Record is now, if it was not replaced.
+    fn now(&self, slot: usize) -> usize {
+        let splices = self
+            .splices
+            .partition_point(|splice| splice.old.end <= slot);
+        self.behind(splices, slot)
+    }
+
+    /// The same for the slot that comes next behind so many splices.
+    fn behind(&self, splices: usize, slot: usize) -> usize {
+        match splices.checked_sub(1) {
+            None => slot,
+            Some(last) => {
+                let splice = &self.splices[last];
+                self.begins[last] + splice.fresh.len() + (slot - splice.old.end)
+            }
+        }
+    }
+
+    /// The same for slots that are counted on from those of the old Record: fresh ones.
+    fn place(&self, slot: u32) -> u32 {
+        let Some(fresh) = (slot as usize).checked_sub(self.old) else {
+            return self.now(slot as usize) as u32;
+        };
+        let index = self
+            .splices
+            .partition_point(|splice| splice.fresh.start <= fresh);
+        match index.checked_sub(1) {
+            None => 0,
+            Some(index) => (self.begins[index] + fresh - self.splices[index].fresh.start) as u32,
+        }
+    }
+}
+
+/// Replaces what was read again.
+fn put<T: Copy>(values: &mut Vec<T>, layout: &Layout<'_>, fresh: &[T]) {
+    match layout.splices {
+        [] => {}
+        [one] => {
+            let with = fresh[one.fresh.clone()].iter().copied();
+            values.splice(one.old.clone(), with);
+        }
+        splices => {
+            let mut all = Vec::with_capacity(layout.slots);
+            let mut kept = 0;
+            for splice in splices {
+                all.extend_from_slice(&values[kept..splice.old.start]);
+                all.extend_from_slice(&fresh[splice.fresh.clone()]);
+                kept = splice.old.end;
+            }
+            all.extend_from_slice(&values[kept..]);
+            *values = all;
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! `exact`: the text of the message before is kept, and compared byte by byte.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bsoap_codec::decode::{Checkpoint, DecodeOptions, Decoder, Error, Piece, Trace};
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{Plan, Record};
+use bsoap_xml::Input;
+use bytes::Bytes;
+
+use super::aside::{Aside, Turn};
+use super::change::Changes;
+use super::history::{History, Text, cut, opening};
+use super::pass::{Flow, Pass};
+use super::policy::Policy;
+
+/// Reads the messages of a stream, each as what differs from the one before.
+///
+/// The Record of a message, and its errors, are those that a fresh [`Decoder`] gives. Messages come
+/// [in one piece](Self::receive) or [as they arrive](Self::begin).
+#[derive(Debug)]
+pub struct Exact {
+    decoder: Decoder,
+    policy: Policy,
+    history: Option<History>,
+    aside: Aside,
+    arriving: Option<Arriving>,
+    /// Memory of strings that are no more, and that of the last message's reading.
+    spare: Option<String>,
+    totals: Totals,
+}
+
+/// A message that was read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Received {
+    /// Its values. They may be kept: they are never changed.
+    pub record: Arc<Record>,
+    /// What changed since the message before.
+    pub changes: Changes,
+    /// How it was read.
+    pub mode: Mode,
+}
+
+/// How a message was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mode {
+    /// All of it was read, and kept for the next.
+    Regular,
+    /// It was compared with the one before, to the end.
+    Fast,
+    /// All of it was read, and nothing kept: the stream does not repeat.
+    Aside,
+}
+
+/// What has been done since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Totals {
+    /// Messages, those with errors among them.
+    pub messages: u64,
+    /// Those that were compared to the end.
+    pub fast: u64,
+    /// Those that were read without looking at the one before, since the stream did not repeat.
+    pub aside: u64,
+    /// Those that were begun to be compared, and then read as a whole.
+    pub failed: u64,
+    /// Values read again alone.
+    pub touched: u64,
+    /// How often the decoder read on, where markup differed.
+    pub restructured: u64,
+}
+
+/// A message on its way in.
+#[derive(Debug)]
+struct Arriving {
+    root: ElementId,
+    input: Input,
+    reading: Reading,
+    failed: Option<Error>,
+}
+
+/// What is done with it.
+#[derive(Debug)]
+enum Reading {
+    Compare(Box<Pass>),
+    Read(Box<Regular>),
+}
+
+/// A message that is read as a whole.
+#[derive(Debug)]
+struct Regular {
+    policy: Policy,
+    record: Record,
+    /// Nothing, if it is not to be kept.
+    trace: Option<Trace>,
+    checkpoints: Vec<Checkpoint>,
+    /// So much of the text the decoder has seen.
+    seen: usize,
+}
+
+const MARK: &[u8] = b"\xEF\xBB\xBF";
+
+impl Exact {
+    /// For a stream of messages.
+    pub fn new(plan: Arc<Plan>, options: DecodeOptions) -> Self {
+        Self::with_policy(plan, options, Policy::default())
+    }
+
+    /// The same with other choices than the usual.
+    pub fn with_policy(plan: Arc<Plan>, options: DecodeOptions, policy: Policy) -> Self {
+        Self {
+            decoder: Decoder::new(plan, options),
+            policy,
+            history: None,
+            aside: Aside::default(),
+            arriving: None,
+            spare: None,
+            totals: Totals::default(),
+        }
+    }
+
+    /// The Plan that messages are read by.
+    pub fn plan(&self) -> &Arc<Plan> {
+        self.decoder.plan()
+    }
+
+    /// What has been done so far.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// About how many bytes it holds between messages.
+    pub fn memory(&self) -> usize {
+        self.decoder.memory() + self.history.as_ref().map_or(0, History::memory)
+    }
+
+    /// How many checkpoints it holds, and how many bytes they take.
+    pub fn checkpoints(&self) -> (usize, usize) {
+        self.history.as_ref().map_or((0, 0), |history| {
+            (history.checkpoints.len(), history.checkpoint_memory())
+        })
+    }
+
+    /// Forgets the messages read and all that was learned of them, so that another stream may be read.
+    pub fn forget(&mut self) {
+        self.decoder.forget();
+        self.history = None;
+        self.aside = Aside::default();
+        self.arriving = None;
+        self.spare = None;
+    }
+
+    /// Reads a whole message, whose root element must be `root`. It is kept, as it is, for the next one.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`]. The message before is forgotten then, or kept.
+    pub fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
+        self.arriving = None;
+        self.totals.messages += 1;
+        match self.aside.turn() {
+            Turn::Compare => {}
+            Turn::Keep => return self.regular(root, &message),
+            Turn::Pass => return self.pass_by(root, &message),
+        }
+        if self.history.as_ref().is_none_or(|it| it.root != root) {
+            return self.regular(root, &message);
+        }
+        let limits = &self.decoder.options().limits;
+        let length = message.len() as u64;
+        let Some(text) = self.text_of(&message) else {
+            return self.regular(root, &message);
+        };
+        if length > limits.total_size || length >= u64::from(u32::MAX) {
+            return self.regular(root, &message);
+        }
+        let Some(mut pass) = self.begin_pass() else {
+            return self.regular(root, &message);
+        };
+        let flow = pass.advance(&mut self.decoder, text.bytes(), true);
+        if flow.is_ok()
+            && let Ok(received) = self.end_pass(pass, text)
+        {
+            return Ok(received);
+        }
+        self.totals.failed += 1;
+        self.regular(root, &message)
+    }
+
+    /// The text of a message that is in UTF-8 if the one before is, up to where they differ.
+    fn text_of(&self, message: &Bytes) -> Option<Text> {
+        let mark = usize::from(message.starts_with(MARK)) * MARK.len();
+        let before = self.history.as_ref()?.text.mark();
+        if before == Some(mark) {
+            return Some(Text::Came(message.clone(), mark));
+        }
+        match bsoap_xml::decode_str(message).ok()? {
+            Cow::Borrowed(text) => Some(Text::Came(message.clone(), message.len() - text.len())),
+            Cow::Owned(text) => Some(Text::Made(text)),
+        }
+    }
+
+    fn begin_pass(&mut self) -> Option<Pass> {
+        let history = self.history.take()?;
+        let empty = Record::new(self.decoder.plan().clone(), history.root);
+        Some(Pass::new(self.policy, history, empty))
+    }
+
+    fn end_pass(&mut self, pass: Pass, text: Text) -> Result<Received, Text> {
+        self.totals.touched += pass.touched as u64;
+        self.totals.restructured += pass.splices.len() as u64;
+        let (work, slots) = pass.effort();
+        let alike = !pass.gave_up && work <= slots - slots / 8;
+        let (history, changes, rest) = pass.finish(&self.decoder, text)?;
+        if let Text::Made(memory) = rest {
+            self.spare = Some(memory);
+        }
+        let Some(record) = history.record.clone() else {
+            return Err(history.text);
+        };
+        self.totals.fast += 1;
+        let is_worn = record.heap().len() > 2 * history.heap + WORN;
+        // Strings that are no more take room; now and then all is read, which leaves them out.
+        let stands_aside = self.policy.stands_aside && self.aside.learn(alike);
+        if !stands_aside && !is_worn {
+            self.history = Some(history);
+        }
+        Ok(Received {
+            record,
+            changes,
+            mode: Mode::Fast,
+        })
+    }
+
+    /// Reads all of a message and keeps nothing.
+    fn pass_by(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
+        self.totals.aside += 1;
+        self.history = None;
+        let record = Arc::new(self.decoder.decode(root, message)?);
+        Ok(Received {
+            record,
+            changes: Changes::all(),
+            mode: Mode::Aside,
+        })
+    }
+
+    /// Reads all of a message and keeps it.
+    fn regular(&mut self, root: ElementId, message: &Bytes) -> Result<Received, Error> {
+        self.history = None;
+        let text = match bsoap_xml::decode_str(message) {
+            Ok(Cow::Borrowed(text)) if message.len() < u32::MAX as usize => text,
+            _ => return self.pass_by(root, message),
+        };
+        let mut regular = Regular::new(self.policy, self.decoder.plan(), root, true);
+        self.decoder.start(root);
+        let read = regular.read(&mut self.decoder, text, true);
+        if read.is_err() {
+            // Said of all of it.
+            return self.pass_by(root, message);
+        }
+        let text = Text::Came(message.clone(), message.len() - text.len());
+        Ok(self.end_regular(root, regular, text))
+    }
+
+    fn end_regular(&mut self, root: ElementId, regular: Regular, text: Text) -> Received {
+        let Regular {
+            mut record,
+            trace,
+            checkpoints,
+            ..
+        } = regular;
+        fit(record.parts_mut().0, 32);
+        fit(record.parts_mut().1, 256);
+        let (slots, heap) = (record.slots().len(), record.heap().len());
+        let record = Arc::new(record);
+        let mode = match trace {
+            Some(mut trace) => {
+                trace.fit(slots, text.bytes().len() as u32);
+                self.history = Some(History {
+                    root,
+                    opened: opening(text.bytes()),
+                    text,
+                    trace,
+                    record: Some(record.clone()),
+                    checkpoints,
+                    heap,
+                });
+                Mode::Regular
+            }
+            None => {
+                self.totals.aside += 1;
+                Mode::Aside
+            }
+        };
+        Received {
+            record,
+            changes: Changes::all(),
+            mode,
+        }
+    }
+
+    /// Begins a message that arrives in pieces. One that was begun before and not finished is given up.
+    pub fn begin(&mut self, root: ElementId) {
+        self.totals.messages += 1;
+        let mut input = Input::new();
+        if let Some(spare) = self.spare.take() {
+            input.use_memory(spare);
+        }
+        let turn = self.aside.turn();
+        let is_like = self.history.as_ref().is_some_and(|it| it.root == root);
+        let pass = match turn {
+            Turn::Compare if is_like => self.begin_pass(),
+            _ => None,
+        };
+        let reading = match pass {
+            Some(pass) => Reading::Compare(Box::new(pass)),
+            None => {
+                self.history = None;
+                self.decoder.start(root);
+                let is_kept = turn != Turn::Pass;
+                Reading::Read(Box::new(Regular::new(
+                    self.policy,
+                    self.decoder.plan(),
+                    root,
+                    is_kept,
+                )))
+            }
+        };
+        self.arriving = Some(Arriving {
+            root,
+            input,
+            reading,
+            failed: None,
+        });
+    }
+
+    /// Goes on with more bytes of the message begun.
+    ///
+    /// # Errors
+    /// As [`Decoder::feed`], now or when the message is [finished](Self::finish); then every further call says the same.
+    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.step(|input| input.feed(bytes), false)
+    }
+
+    /// The message begun has come to its end.
+    ///
+    /// # Errors
+    /// As [`Decoder::finish`].
+    pub fn finish(&mut self) -> Result<Received, Error> {
+        let stepped = self.step(Input::finish, true);
+        let Some(arriving) = self.arriving.take() else {
+            // Nothing was begun: a decoder says so.
+            return self.decoder.finish().map(|record| Received {
+                record: Arc::new(record),
+                changes: Changes::all(),
+                mode: Mode::Aside,
+            });
+        };
+        stepped?;
+        let (root, text) = (arriving.root, arriving.input.into_text());
+        match arriving.reading {
+            Reading::Read(regular) => Ok(self.end_regular(root, *regular, Text::Made(text))),
+            Reading::Compare(pass) => self.end_pass(*pass, Text::Made(text)).or_else(|text| {
+                self.totals.failed += 1;
+                self.decoder.start(root);
+                let mut regular = Regular::new(self.policy, self.decoder.plan(), root, true);
+                let read = std::str::from_utf8(text.bytes()).unwrap_or_default();
+                regular.read(&mut self.decoder, read, true)?;
+                Ok(self.end_regular(root, regular, text))
+            }),
+        }
+    }
+
+    fn step(
+        &mut self,
+        step: impl FnOnce(&mut Input) -> bsoap_xml::Result<()>,
+        last: bool,
+    ) -> Result<(), Error> {
+        let Some(mut arriving) = self.arriving.take() else {
+            return match last {
+                true => Ok(()),
+                false => self.decoder.feed(&[]),
+            };
+        };
+        let result = match arriving.failed.clone() {
+            Some(error) => Err(error),
+            None => self.step_with(&mut arriving, step, last),
+        };
+        if let Err(error) = &result {
+            arriving.failed = Some(error.clone());
+        }
+        self.arriving = Some(arriving);
+        result
+    }
+
+    fn step_with(
+        &mut self,
+        arriving: &mut Arriving,
+        step: impl FnOnce(&mut Input) -> bsoap_xml::Result<()>,
+        last: bool,
+    ) -> Result<(), Error> {
+        let stepped = step(&mut arriving.input);
+        let text = arriving.input.unread();
+        let is_all = last && stepped.is_ok();
+        let length = text.len() as u64;
+        let is_long =
+            length > self.decoder.options().limits.total_size || length >= u64::from(u32::MAX);
+        if let Reading::Compare(pass) = &mut arriving.reading {
+            let flow = match is_long || stepped.is_err() {
+                true => Err(super::pass::Fail),
+                false => pass.advance(&mut self.decoder, text.as_bytes(), is_all),
+            };
+            match flow {
+                Ok(Flow::More | Flow::Done) => return Ok(()),
+                Err(_) => {
+                    self.totals.failed += 1;
+                    let root = pass.root();
+                    self.decoder.start(root);
+                    let regular = Regular::new(self.policy, self.decoder.plan(), root, !is_long);
+                    arriving.reading = Reading::Read(Box::new(regular));
+                }
+            }
+        }
+        if let Reading::Read(regular) = &mut arriving.reading {
+            if is_long {
+                regular.trace = None;
+            }
+            regular.read(&mut self.decoder, text, is_all)?;
+        }
+        stepped.map_err(Error::from)
+    }
+}
+
+/// So many bytes of strings that are no more are left alone.
+const WORN: usize = 64 << 10;
+
+/// A twentieth of slack is left alone, and what is too little to be worth a copy.
+fn fit<T>(values: &mut Vec<T>, little: usize) {
+    if values.capacity() > values.len() + values.len() / 20 + little {
+        values.shrink_to_fit();
+    }
+}
+
+impl Regular {
+    fn new(policy: Policy, plan: &Arc<Plan>, root: ElementId, is_kept: bool) -> Self {
+        Self {
+            policy,
+            record: Record::new(plan.clone(), root),
+            trace: is_kept.then(Trace::default),
+            checkpoints: Vec::new(),
+            seen: 0,
+        }
+    }
+
+    /// Reads on in a text, which is there from its beginning, and takes checkpoints.
+    fn read(&mut self, decoder: &mut Decoder, text: &str, last: bool) -> Result<(), Error> {
+        if self.checkpoints.is_empty() {
+            self.checkpoints.push(decoder.checkpoint(&self.record));
+        }
+        if self.trace.is_some() {
+            let stretch = self.policy.spacing(text.len());
+            loop {
+                let from = self.seen.max(self.taken());
+                let Some(end) = cut(text.as_bytes(), from, from + stretch) else {
+                    break;
+                };
+                self.read_to(decoder, text, end, false)?;
+                if !decoder.is_between() {
+                    // It is not where it seemed to be, such as in a comment.
+                    break;
+                }
+                self.checkpoints.push(decoder.checkpoint(&self.record));
+            }
+        }
+        self.read_to(decoder, text, text.len(), last)
+    }
+
+    fn taken(&self) -> usize {
+        self.checkpoints.last().map_or(0, |it| it.offset() as usize)
+    }
+
+    fn read_to(
+        &mut self,
+        decoder: &mut Decoder,
+        text: &str,
+        end: usize,
+        last: bool,
+    ) -> Result<(), Error> {
+        self.seen = end;
+        let piece = Piece {
+            text: text.get(..end).unwrap_or_default(),
+            base: 0,
+            last,
+            beyond: text.len() - end,
+        };
+        decoder.read(piece, &mut self.record, self.trace.as_mut())
+    }
+}

@@ -1,0 +1,130 @@
+//! Which value stands at a place of the text, and how a known gap between values is recognised.
+
+/// The last slot from `from` on whose text begins at `at` or before it.
+///
+/// It is most often near, or about where it would be if all values were as long as each other.
+pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
+    let at = u32::try_from(at).ok()?;
+    let rest = starts.get(from..)?;
+    let (&first, &last) = (rest.first()?, rest.last()?);
+    if first > at {
+        return None;
+    }
+    let end = rest.len() - 1;
+    if last <= at {
+        return Some(from + end);
+    }
+    for near in 0..NEAR.min(end) {
+        if rest[near + 1] > at {
+            return Some(from + near);
+        }
+    }
+    // Here first <= at < last.
+    let guess = u64::from(at - first) * end as u64 / u64::from(last - first).max(1);
+    let guess = (guess as usize).min(end);
+    let (mut low, mut high, mut step) = (guess, guess, 1);
+    while low > 0 && rest[low] > at {
+        high = low;
+        low = low.saturating_sub(step);
+        step *= 2;
+    }
+    while high < end && rest[high] <= at {
+        low = high;
+        high = (high + step).min(end);
+        step *= 2;
+    }
+    // rest[low] <= at; the answer is below or at `high`.
+    let within = &rest[low..=high];
+    Some(from + low + within.partition_point(|&start| start <= at).max(1) - 1)
+}
+
+/// So many values are looked at one by one.
+const NEAR: usize = 4;
+
+/// Bytes between two values, to be recognised with one compare.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gap<'t> {
+    words: [u128; 2],
+    masks: [u128; 2],
+    bytes: &'t [u8],
+}
+
+/// How many bytes two words hold.
+const SHORT: usize = 32;
+
+impl<'t> Gap<'t> {
+    /// These bytes, unless they are too many.
+    pub(super) fn new(bytes: &'t [u8]) -> Option<Self> {
+        if bytes.is_empty() || bytes.len() > SHORT {
+            return None;
+        }
+        let (mut front, mut mask) = ([0; SHORT], [0; SHORT]);
+        front[..bytes.len()].copy_from_slice(bytes);
+        mask[..bytes.len()].fill(0xff);
+        Some(Self {
+            words: halves(&front),
+            masks: halves(&mask),
+            bytes,
+        })
+    }
+
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether they stand at `at` of a text.
+    #[inline(always)]
+    pub(super) fn stands_at(&self, text: &[u8], at: usize) -> bool {
+        let Some(rest) = text.get(at..) else {
+            return false;
+        };
+        match rest.first_chunk::<SHORT>() {
+            Some(front) => {
+                let [low, high] = halves(front);
+                ((low ^ self.words[0]) & self.masks[0]) | ((high ^ self.words[1]) & self.masks[1])
+                    == 0
+            }
+            None => rest.starts_with(self.bytes),
+        }
+    }
+}
+
+#[inline(always)]
+fn halves(bytes: &[u8; SHORT]) -> [u128; 2] {
+    let half = |from: usize| {
+        let half = bytes[from..].first_chunk::<16>();
+        half.map_or(0, |half| u128::from_le_bytes(*half))
+    };
+    [half(0), half(16)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_value_at_or_before_a_place_is_found() {
+        let mut starts: Vec<u32> = (0..300).map(|n| n * 7 + n % 5).collect();
+        starts.extend([3000, 3000, 3000, 9000, 9001]);
+        assert!(starts.is_sorted());
+        for from in [0, 1, 17, 290, 304] {
+            for at in 0..9100 {
+                let expected = (from..starts.len())
+                    .rev()
+                    .find(|&index| starts[index] as usize <= at);
+                assert_eq!(locate(&starts, from, at), expected, "{from} {at}");
+            }
+        }
+        assert_eq!(locate(&starts, 305, 5), None);
+    }
+
+    #[test]
+    fn a_gap_stands_where_its_bytes_stand() {
+        let text = b"<v><i>1</i><i>2</i><i>3</i></v>";
+        let gap = Gap::new(b"</i><i>").expect("it is short");
+        let places: Vec<usize> = (0..40).filter(|&at| gap.stands_at(text, at)).collect();
+        assert_eq!(places, [7, 15]);
+        assert!(Gap::new(&[b' '; 33]).is_none() && Gap::new(b"").is_none());
+    }
+}

@@ -1,0 +1,451 @@
+//! One message compared with the one before.
+//!
+//! ```text
+//! old   ───────────────●━━━●──────────────●━━━━━━●────────── end
+//! new   ───────────────●━━━━━●──────────────●━━●──────────── end
+//!        same          leaf   same, moved    markup  same, moved again
+//! ```
+//!
+//! Two places, `o` in the old text and `n` in the new, go forward together. What lies before them has been read; the decoder
+//! would be in the same state at both, counts of loops aside. While the bytes are the same, so is what follows. Where they
+//! differ inside a value, that value is read again, and the places go on behind it. Anything else is
+//! [restructuring](super::restructure): the decoder itself reads on, from a checkpoint before the difference.
+
+use std::ops::Range;
+
+use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Site, Trace, parse_number};
+use bsoap_codec::plan::LeafKind;
+use bsoap_codec::{Record, plan::ElementId};
+use bsoap_xml::scan;
+use memchr::memchr;
+
+use super::history::History;
+use super::locate::{Gap, locate};
+use super::policy::Policy;
+
+/// The message cannot be read this way: all of it has to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fail;
+
+/// How far it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// More of the text is needed.
+    More,
+    /// To the end.
+    Done,
+}
+
+/// Slots of the old Record that were read again by the decoder, and what they became.
+#[derive(Clone, Debug)]
+pub(super) struct Splice {
+    /// The slots of the old Record that are replaced.
+    pub(super) old: Range<usize>,
+    /// What replaces them.
+    pub(super) fresh: Range<usize>,
+    /// The loops open where it begins. In the fresh slots, as many before its own hold their counts.
+    pub(super) loops: Vec<Loop>,
+}
+
+/// Where both texts came together again.
+#[derive(Clone, Debug)]
+pub(super) struct Join {
+    /// The decoder's state in the message before, there.
+    pub(super) old: Checkpoint,
+    pub(super) old_loops: Vec<Loop>,
+    /// Its state in this message; slots as [`Pass::load`] counts them.
+    pub(super) new: Checkpoint,
+    pub(super) new_loops: Vec<Loop>,
+}
+
+/// A checkpoint of the old text that holds in the new text too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) index: usize,
+    /// Where it is in the new text.
+    pub(super) offset: usize,
+    /// How many joins come before it.
+    pub(super) joins: usize,
+}
+
+/// A message on its way.
+#[derive(Debug)]
+pub(super) struct Pass {
+    pub(super) policy: Policy,
+    pub(super) history: History,
+    pub(super) o: usize,
+    pub(super) n: usize,
+    /// Whether the values have been taken out of the history, to be changed.
+    pub(super) begun: bool,
+    /// The slots of the old Record, with what was read again in place.
+    pub(super) slots: Vec<u64>,
+    /// What the decoder reads: slots to be inserted. Its heap is that of the message.
+    pub(super) fresh: Record,
+    pub(super) fresh_trace: Trace,
+    /// From this slot of the old Record on, the trace is still that of the old text.
+    pub(super) cursor: usize,
+    /// The checkpoint of the old text that comes next.
+    pub(super) next: usize,
+    pub(super) held: Vec<Held>,
+    pub(super) joins: Vec<Join>,
+    pub(super) splices: Vec<Splice>,
+    /// Checkpoints taken where the decoder read, and in which splice.
+    pub(super) taken: Vec<(usize, Checkpoint)>,
+    /// Slots of the old Record whose values changed in place.
+    pub(super) changed: Vec<Range<usize>>,
+    /// Counts among them, in no order.
+    pub(super) counts: Vec<usize>,
+    /// How many values were read again alone, and in how many stretches.
+    pub(super) touched: usize,
+    pub(super) runs: usize,
+    pub(super) gave_up: bool,
+    /// The rest has been read by the decoder.
+    pub(super) ended: bool,
+    /// So much text is worth another look.
+    pub(super) wanted: usize,
+}
+
+/// What became of a difference.
+enum Step {
+    /// The value it was in has been read again.
+    Read,
+    /// More text is needed to tell.
+    More,
+    /// It is not in a value, or that is not plain.
+    Other,
+}
+
+impl Pass {
+    pub(super) fn new(policy: Policy, history: History, empty: Record) -> Self {
+        Self {
+            policy,
+            history,
+            o: 0,
+            n: 0,
+            begun: false,
+            slots: Vec::new(),
+            fresh: empty,
+            fresh_trace: Trace::default(),
+            cursor: 0,
+            next: 0,
+            held: Vec::new(),
+            joins: Vec::new(),
+            splices: Vec::new(),
+            taken: Vec::new(),
+            changed: Vec::new(),
+            counts: Vec::new(),
+            touched: 0,
+            runs: 0,
+            gave_up: false,
+            ended: false,
+            wanted: 0,
+        }
+    }
+
+    pub(super) fn root(&self) -> ElementId {
+        self.history.root
+    }
+
+    /// Goes on as far as the new text is there. `last`: all of it is.
+    pub(super) fn advance(
+        &mut self,
+        decoder: &mut Decoder,
+        new: &[u8],
+        last: bool,
+    ) -> Result<Flow, Fail> {
+        if !last && new.len() < self.wanted {
+            return Ok(Flow::More);
+        }
+        let text = std::mem::take(&mut self.history.text);
+        let flow = self.compare(decoder, text.bytes(), new, last);
+        self.history.text = text;
+        flow
+    }
+
+    fn compare(
+        &mut self,
+        decoder: &mut Decoder,
+        old: &[u8],
+        new: &[u8],
+        last: bool,
+    ) -> Result<Flow, Fail> {
+        loop {
+            let same = match (old.get(self.o..), new.get(self.n..)) {
+                (Some(old), Some(new)) => scan::find_difference(old, new),
+                _ => return Err(Fail),
+            };
+            (self.o, self.n) = (self.o + same, self.n + same);
+            if self.n == new.len() {
+                if !last {
+                    return Ok(Flow::More);
+                }
+                if self.o == old.len() {
+                    return Ok(Flow::Done);
+                }
+            }
+            if !self.begun {
+                self.begin()?;
+            }
+            self.hold(self.o);
+            match self.leaf(decoder, old, new, last) {
+                Step::Read if self.is_worth_it() => continue,
+                Step::Read => self.gave_up = true,
+                Step::More => {
+                    // Twice as much text, so that it is not looked at again for every byte.
+                    self.wanted = new.len() + (new.len() - self.n).max(64);
+                    return Ok(Flow::More);
+                }
+                Step::Other => {}
+            }
+            if !last {
+                self.wanted = usize::MAX;
+                return Ok(Flow::More);
+            }
+            self.restructure(decoder, old, new)?;
+            if self.ended {
+                return Ok(Flow::Done);
+            }
+        }
+    }
+
+    /// The first difference: the values are taken out, to be changed. Those that somebody else holds are copied.
+    fn begin(&mut self) -> Result<(), Fail> {
+        if self.o < self.history.opened {
+            return Err(Fail);
+        }
+        let record = self.history.record.take().ok_or(Fail)?;
+        self.fresh = std::sync::Arc::try_unwrap(record).unwrap_or_else(|held| (*held).clone());
+        self.slots = std::mem::take(self.fresh.parts_mut().0);
+        self.begun = true;
+        Ok(())
+    }
+
+    /// How much further the new text is than the old, modulo 2⁶⁴.
+    #[inline]
+    pub(super) fn shift(&self) -> usize {
+        self.n.wrapping_sub(self.o)
+    }
+
+    /// Checkpoints up to a place of the old text hold in the new text, moved as the text is.
+    #[inline]
+    pub(super) fn hold(&mut self, place: usize) {
+        let shift = self.shift();
+        while let Some(checkpoint) = self.history.checkpoints.get(self.next)
+            && checkpoint.offset() <= place as u64
+        {
+            self.held.push(Held {
+                index: self.next,
+                offset: (checkpoint.offset() as usize).wrapping_add(shift),
+                joins: self.joins.len(),
+            });
+            self.next += 1;
+        }
+    }
+
+    /// Whether comparing has been cheaper so far than reading all would have been. A stretch costs about as much as one
+    /// value and a third.
+    #[inline]
+    fn is_worth_it(&self) -> bool {
+        self.runs < FEW || self.runs + self.runs / 3 + self.touched <= self.cursor
+    }
+
+    /// The texts differ at `o` and `n`: if that is in a value, or where it ends, it is read again.
+    fn leaf(&mut self, decoder: &mut Decoder, old: &[u8], new: &[u8], last: bool) -> Step {
+        let trace = &self.history.trace;
+        let Some(slot) = locate(&trace.starts, self.cursor, self.o) else {
+            return Step::Other;
+        };
+        let (start, site) = (trace.starts[slot] as usize, trace.sites[slot]);
+        let Some(leaf) = site.leaf() else {
+            return Step::Other;
+        };
+        let end = if site.is_attribute() {
+            old[start - 1]
+        } else {
+            b'<'
+        };
+        // Behind the end of the value it is in markup.
+        if memchr(end, &old[start..self.o]).is_some() {
+            return Step::Other;
+        }
+        let Some(rest) = memchr(end, &old[self.o..]) else {
+            return Step::Other;
+        };
+        let at = start.wrapping_add(self.shift());
+        let Some((value, length)) = decoder.read_again(site, new, at, &mut self.fresh) else {
+            let is_whole =
+                memchr(end, &new[self.n..]).is_some_and(|at| self.n + at + 2 <= new.len());
+            return if is_whole || last {
+                Step::Other
+            } else {
+                Step::More
+            };
+        };
+        let kind = decoder.plan().leaf(leaf).kind;
+        self.keep(slot, value, kind);
+        self.move_starts(slot + 1);
+        (self.o, self.n) = (self.o + rest, at + length);
+        (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
+        if !site.is_attribute() && !kind.is_in_heap() {
+            self.follow(kind, site, old, new);
+        }
+        Step::Read
+    }
+
+    /// Moves where values begin, up to a slot, to where they begin in the new text.
+    #[inline]
+    pub(super) fn move_starts(&mut self, to: usize) {
+        let shift = self.shift() as u32;
+        if let (true, Some(starts)) = (
+            shift != 0,
+            self.history.trace.starts.get_mut(self.cursor..to),
+        ) {
+            for start in starts {
+                *start = start.wrapping_add(shift);
+            }
+        }
+        self.cursor = self.cursor.max(to);
+    }
+
+    /// A value was read again. If it is a string, its octets are at the end of the heap.
+    #[inline]
+    fn keep(&mut self, slot: usize, value: u64, kind: LeafKind) {
+        let before = self.slots[slot];
+        let mut value = value;
+        if kind.is_in_heap() {
+            let heap = self.fresh.parts_mut().1;
+            let ((from, length), (to, room)) = (octets(value), octets(before));
+            if length == room && to + room <= from {
+                let (kept, added) = heap.split_at_mut(from);
+                let kept = &mut kept[to..to + room];
+                if *kept == *added {
+                    heap.truncate(from);
+                    return;
+                }
+                kept.copy_from_slice(added);
+                heap.truncate(from);
+                value = before;
+            }
+        } else if value == before {
+            return;
+        }
+        self.slots[slot] = value;
+        self.mark(slot);
+    }
+
+    #[inline]
+    pub(super) fn mark(&mut self, slot: usize) {
+        match self.changed.last_mut() {
+            Some(last) if last.end == slot => last.end += 1,
+            _ => self.changed.push(slot..slot + 1),
+        }
+    }
+
+    /// A number of an array was read again, and `o` and `n` are behind it: so are those that follow it, as long as each is
+    /// another, and what stands between them is the same in both texts.
+    ///
+    /// What stands between leads from inside an item to inside the next, in either text; so as long as it does, both are in
+    /// step. It begins with an end tag, so nothing but the item can have come before it since the item began.
+    fn follow(&mut self, kind: LeafKind, site: Site, old: &[u8], new: &[u8]) {
+        let trace = &mut self.history.trace;
+        let Some(&next) = trace.starts.get(self.cursor) else {
+            return;
+        };
+        let Some(gap) = old.get(self.o..next as usize).and_then(Gap::new) else {
+            return;
+        };
+        if !gap.stands_at(new, self.n) || trace.sites[self.cursor] != site {
+            return;
+        }
+        loop {
+            // The beginning of the value at the cursor.
+            (self.o, self.n) = (self.o + gap.len(), self.n + gap.len());
+            let trace = &mut self.history.trace;
+            if is_same_word(old, self.o, new, self.n) {
+                return;
+            }
+            let (Some(&after), Some(&after_site)) = (
+                trace.starts.get(self.cursor + 1),
+                trace.sites.get(self.cursor + 1),
+            ) else {
+                return;
+            };
+            let end = (after as usize).wrapping_sub(gap.len());
+            if after_site != site || end < self.o || !gap.stands_at(old, end) {
+                return;
+            }
+            let Some((value, length)) = new
+                .get(self.n..)
+                .and_then(|text| parse_number(kind, text))
+                .filter(|(_, length)| gap.stands_at(new, self.n + length))
+            else {
+                return;
+            };
+            trace.starts[self.cursor] = self.n as u32;
+            if self.next_checkpoint() <= self.o {
+                self.hold(self.o);
+            }
+            let slot = self.cursor;
+            if self.slots[slot] != value {
+                self.slots[slot] = value;
+                self.mark(slot);
+            }
+            self.cursor += 1;
+            self.touched += 1;
+            (self.o, self.n) = (end, self.n + length);
+        }
+    }
+
+    #[inline]
+    fn next_checkpoint(&self) -> usize {
+        let next = self.history.checkpoints.get(self.next);
+        next.map_or(usize::MAX, |next| next.offset() as usize)
+    }
+
+    /// A count, of the old Record or of the fresh slots, which are counted on from it.
+    pub(super) fn load(&self, slot: u32) -> u64 {
+        let slot = slot as usize;
+        match slot.checked_sub(self.slots.len()) {
+            None => self.slots[slot],
+            Some(fresh) => self.fresh.slots().get(fresh).copied().unwrap_or(0),
+        }
+    }
+
+    pub(super) fn store(&mut self, slot: u32, value: u64) {
+        let slot = slot as usize;
+        match slot.checked_sub(self.slots.len()) {
+            None if self.slots[slot] == value => {}
+            None => {
+                self.slots[slot] = value;
+                self.counts.push(slot);
+            }
+            Some(fresh) => {
+                if let Some(slot) = self.fresh.parts_mut().0.get_mut(fresh) {
+                    *slot = value;
+                }
+            }
+        }
+    }
+
+    /// How many values' worth of work it was, and how many there are.
+    pub(super) fn effort(&self) -> (usize, usize) {
+        let work = self.runs + self.runs / 3 + self.touched + self.fresh.slots().len();
+        (work, self.slots.len())
+    }
+}
+
+/// Before so many stretches nothing is given up.
+const FEW: usize = 16;
+
+/// Where a string lies in the heap, by its slot.
+#[inline]
+fn octets(slot: u64) -> (usize, usize) {
+    ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)
+}
+
+/// Whether the eight bytes at two places are the same.
+#[inline(always)]
+fn is_same_word(old: &[u8], o: usize, new: &[u8], n: usize) -> bool {
+    let word = |text: &[u8], at: usize| text.get(at..).and_then(<[u8]>::first_chunk::<8>).copied();
+    word(old, o) == word(new, n)
+}

@@ -1,0 +1,576 @@
+//! Whatever came before, a message read differentially is the message that a fresh decoder reads.
+
+#[path = "../../codec/tests/common/mod.rs"]
+mod common;
+
+use std::sync::Arc;
+
+use bsoap_codec::decode::{DecodeOptions, Decoder, Error, ErrorKind, Unknown, Validation};
+use bsoap_codec::plan::{ElementId, UNBOUNDED};
+use bsoap_codec::{Plan, Record};
+use bsoap_datatypes::Datatype;
+use bsoap_differential::receive::{Changes, Exact, Mode, Policy, Received};
+use bytes::Bytes;
+use common::message::{Style, message};
+use common::random::{self, Random};
+use proptest::prelude::*;
+
+fn options(seed: u64) -> DecodeOptions {
+    let mut options = DecodeOptions::default();
+    if seed.is_multiple_of(3) {
+        options.validation = Validation::Full;
+    }
+    if seed.is_multiple_of(5) {
+        options.unknown_elements = Unknown::Skip;
+    }
+    options
+}
+
+fn policy(random: &mut Random) -> Policy {
+    let mut policy = Policy::default();
+    policy.stands_aside = random.chance(20);
+    policy.spacing = [None, Some(16), Some(64), Some(300), Some(1000)][random.below(5)];
+    policy
+}
+
+fn style(random: &mut Random) -> Style {
+    Style {
+        gap: ["", "", "\n", "\n      ", "\r\n  "][random.below(5)],
+        noise: [0, 0, 0, 1, 10][random.below(5)],
+        size: [10, 50, 300, 1500][random.below(4)],
+    }
+}
+
+fn boundary(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
+/// An element without children of its own name, by the bytes of its tags; or nothing.
+fn element(text: &str, random: &mut Random) -> Option<(usize, usize)> {
+    let starts: Vec<usize> = text
+        .match_indices('<')
+        .map(|(at, _)| at)
+        .filter(|&at| {
+            text[at + 1..]
+                .chars()
+                .next()
+                .is_some_and(char::is_alphabetic)
+        })
+        .collect();
+    if starts.is_empty() {
+        return None;
+    }
+    let from = *random.pick(&starts);
+    let name_end = text[from + 1..].find([' ', '>', '/', '\n'])? + from + 1;
+    let close = format!("</{}>", &text[from + 1..name_end]);
+    let to = text[from..].find(&close)? + from + close.len();
+    Some((from, to))
+}
+
+/// Characters between tags, or in the values of attributes that declare nothing.
+fn in_values(text: &str, wanted: impl Fn(char) -> bool) -> Vec<usize> {
+    let (mut in_tag, mut quote, mut name) = (false, None, 0);
+    let mut found = Vec::new();
+    for (at, c) in text.char_indices() {
+        match (in_tag, quote, c) {
+            (false, _, '<') => in_tag = true,
+            (true, None, '>') => in_tag = false,
+            (true, None, '"' | '\'') => quote = Some(c),
+            (true, None, ' ') => name = at + 1,
+            (true, Some(open), _) if open == c => quote = None,
+            (true, Some(_), _) if text[name..].starts_with("xmlns") => {}
+            (true, None, _) => {}
+            _ if wanted(c) => found.push(at),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A message that is like the one before, in one of many ways.
+fn next(before: &str, other: &str, random: &mut Random) -> Vec<u8> {
+    let mut text = before.to_owned();
+    let changes = [1, 1, 1, 2, 5][random.below(5)];
+    for _ in 0..changes {
+        if text.is_empty() {
+            break;
+        }
+        let at = boundary(&text, random.below(text.len()));
+        let kinds = if random.chance(70) { 12 } else { 20 };
+        match random.below(kinds) {
+            // Values: other digits, more of them, fewer.
+            0..=7 => {
+                let digits = in_values(&text, |c| c.is_ascii_digit());
+                if digits.is_empty() {
+                    continue;
+                }
+                let at = *random.pick(&digits);
+                match random.below(4) {
+                    0 | 1 => text.replace_range(at..=at, ["1", "2", "7"][random.below(3)]),
+                    2 => text.insert_str(at, ["1", "12", "345"][random.below(3)]),
+                    _ => text.replace_range(at..=at, ""),
+                }
+            }
+            8..=9 => {
+                let letters = in_values(&text, |c| c.is_ascii_lowercase());
+                if let false = letters.is_empty() {
+                    let at = *random.pick(&letters);
+                    text.insert_str(at, ["x", "yy", "é", "&amp;", " "][random.below(5)]);
+                }
+            }
+            10..=11 => {
+                if let Some((from, to)) = element(&text, random) {
+                    let copy = text[from..to].repeat(1 + random.below(3));
+                    text.insert_str(from, &copy);
+                }
+            }
+            12..=13 => {
+                if let Some((from, to)) = element(&text, random) {
+                    text.replace_range(from..to, "");
+                }
+            }
+            14 => {
+                if let Some(at) = text[at..].find('<').map(|found| at + found) {
+                    text.insert_str(at, ["\n", " ", "<!-- c -->"][random.below(3)]);
+                }
+            }
+            15 => text = text.replace("a:", "x:"),
+            16 => text = text.replacen("x:", "a:", 1 + random.below(6)),
+            17 => {
+                let mut bytes = text.into_bytes();
+                let at = random.below(bytes.len());
+                bytes[at] = *random.pick(b"<>&/\"' ]x0\xff\x00");
+                match String::from_utf8(bytes) {
+                    Ok(changed) => text = changed,
+                    Err(bytes) => return bytes.into_bytes(),
+                }
+            }
+            18 => {
+                let to = boundary(other, random.below(other.len() + 1));
+                text = format!("{}{}", &text[..at], &other[to..]);
+            }
+            _ => match random.below(3) {
+                0 => text.truncate(at),
+                1 => text.push_str(["\n", "<!-- end -->", "x"][random.below(3)]),
+                _ => {
+                    text = ["\u{feff}", "<?xml version='1.0'?>", " "][random.below(3)].to_owned()
+                        + &text
+                }
+            },
+        }
+    }
+    text.into_bytes()
+}
+
+/// What is not well-formed may be told in other words if less of it was there to be seen.
+fn same(one: &Result<Received, Error>, other: &Result<Record, Error>) -> bool {
+    let is_xml = |error: &Error| matches!(error.kind(), ErrorKind::Xml(_));
+    match (one, other) {
+        (Ok(one), Ok(other)) => *one.record == *other,
+        (Err(one), Err(other)) => one == other || is_xml(one) || is_xml(other),
+        _ => false,
+    }
+}
+
+fn shown_record(record: &Record) -> Vec<String> {
+    let shown = |&slot: &u64| match record.octets(slot) {
+        [] => format!("{slot:x}"),
+        octets => format!("{slot:x} {:?}", String::from_utf8_lossy(octets)),
+    };
+    record.slots().iter().map(shown).collect()
+}
+
+/// Slots outside of the spans are what they were.
+fn check_changes(changes: &Changes, before: &Record, now: &Record) -> Result<(), String> {
+    if changes.is_all() {
+        return Ok(());
+    }
+    let (mut b, mut n) = (0, 0);
+    let kept = |b: &mut usize, n: &mut usize, before_end: usize, now_end: usize| {
+        if before_end.wrapping_sub(*b) != now_end.wrapping_sub(*n) || before_end < *b {
+            return Err(format!(
+                "{before_end} - {b} is not {now_end} - {n}: {changes:?}"
+            ));
+        }
+        while *b < before_end {
+            let (old, new) = (before.slots()[*b], now.slots()[*n]);
+            if old != new && before.octets(old) != now.octets(new) {
+                return Err(format!("slot {b} is {n} and not the same: {changes:?}"));
+            }
+            (*b, *n) = (*b + 1, *n + 1);
+        }
+        Ok(())
+    };
+    for span in changes.spans() {
+        kept(&mut b, &mut n, span.before.start, span.now.start)?;
+        (b, n) = (span.before.end, span.now.end);
+    }
+    kept(&mut b, &mut n, before.slots().len(), now.slots().len())
+}
+
+fn feed(
+    exact: &mut Exact,
+    root: ElementId,
+    text: &[u8],
+    random: &mut Random,
+) -> Result<Received, Error> {
+    exact.begin(root);
+    let largest = [1, 7, 200, 3000][random.below(4)];
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at((1 + random.below(largest)).min(rest.len()));
+        exact.feed(piece)?;
+        rest = after;
+    }
+    exact.finish()
+}
+
+struct Stream {
+    plan: Arc<Plan>,
+    root: ElementId,
+    options: DecodeOptions,
+    whole: Exact,
+    fed: Exact,
+    both: Exact,
+    /// Records that are kept, and what they were.
+    kept: Vec<(Arc<Record>, Record)>,
+    before: [Option<Arc<Record>>; 3],
+}
+
+impl Stream {
+    fn check(&mut self, bytes: &[u8], random: &mut Random) -> Result<bool, String> {
+        let shown = String::from_utf8_lossy(bytes);
+        let mut fresh = Decoder::new(self.plan.clone(), self.options);
+        let expected = fresh.decode(self.root, bytes);
+        let message = Bytes::copy_from_slice(bytes);
+        let whole = self.whole.receive(self.root, message.clone());
+        let fed = feed(&mut self.fed, self.root, bytes, random);
+        let both = match random.chance(50) {
+            true => self.both.receive(self.root, message),
+            false => feed(&mut self.both, self.root, bytes, random),
+        };
+        for (name, found) in [("whole", &whole), ("fed", &fed), ("both", &both)] {
+            let is_same = match (name, found, &expected) {
+                ("whole", Err(found), Err(expected)) => found == expected,
+                _ => same(found, &expected),
+            };
+            if !is_same {
+                let found = found.as_ref().map(|it| shown_record(&it.record));
+                let expected = expected.as_ref().map(shown_record);
+                return Err(format!("{name} {found:?}\nfresh {expected:?}\n{shown}"));
+            }
+        }
+        for (index, found) in [&whole, &fed, &both].into_iter().enumerate() {
+            let Ok(found) = found else {
+                continue;
+            };
+            if let Some(before) = &self.before[index] {
+                check_changes(&found.changes, before, &found.record)
+                    .map_err(|what| format!("{what}\n{shown}"))?;
+            }
+            if random.chance(30) {
+                self.kept
+                    .push((found.record.clone(), (*found.record).clone()));
+            }
+            // What is not held may be changed in place.
+            self.before[index] = Some(Arc::new((*found.record).clone()));
+        }
+        Ok(expected.is_ok())
+    }
+}
+
+fn check(seed: u64) -> Result<[u64; 4], TestCaseError> {
+    let mut random = Random::new(seed ^ 0x5151);
+    let (plan, root) = random::plan(seed / 4);
+    let options = options(seed);
+    let exact = |random: &mut Random| Exact::with_policy(plan.clone(), options, policy(random));
+    let mut stream = Stream {
+        plan: plan.clone(),
+        root,
+        options,
+        whole: exact(&mut random),
+        fed: exact(&mut random),
+        both: exact(&mut random),
+        kept: Vec::new(),
+        before: [None, None, None],
+    };
+    let style = style(&mut random);
+    let mut text = message(&plan, root, &mut random, style);
+    for round in 0..12 {
+        let other = message(&plan, root, &mut random, style);
+        let bytes = match random.below(12) {
+            _ if round == 0 => text.clone().into_bytes(),
+            0 => other.clone().into_bytes(),
+            1 => text.clone().into_bytes(),
+            _ => next(&text, &other, &mut random),
+        };
+        let is_valid = stream
+            .check(&bytes, &mut random)
+            .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
+        if let (true, Ok(valid)) = (is_valid, String::from_utf8(bytes)) {
+            text = valid;
+        }
+    }
+    for (kept, was) in &stream.kept {
+        prop_assert_eq!(&**kept, was, "a Record that is kept was changed");
+    }
+    let totals = stream.whole.totals();
+    Ok([
+        totals.messages,
+        totals.fast,
+        totals.touched,
+        totals.restructured,
+    ])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_message_read_differentially_is_the_message_read_afresh(seed in any::<u64>()) {
+        check(seed)?;
+    }
+
+    #[test]
+    fn an_order_read_differentially_is_the_order_read_afresh(seed in any::<u64>()) {
+        check_orders(seed)?;
+    }
+}
+
+/// A message whose changes are always valid: optional elements, arrays in arrays, attributes, strings.
+#[derive(Clone)]
+struct Order {
+    number: usize,
+    note: Option<String>,
+    lines: Vec<Line>,
+    values: Vec<String>,
+}
+
+#[derive(Clone)]
+struct Line {
+    sku: String,
+    quantity: usize,
+    weight: Option<String>,
+    tags: Vec<String>,
+    swapped: bool,
+}
+
+fn order_plan() -> (Arc<Plan>, ElementId) {
+    let mut schema = common::schema::Schema::new();
+    let attributes = vec![
+        schema.attribute("sku", Datatype::Token),
+        schema.attribute("quantity", Datatype::Int),
+    ];
+    let fields = vec![
+        schema.field(0, 1, "weight", Datatype::Double),
+        schema.field(0, UNBOUNDED, "tag", Datatype::String),
+    ];
+    let ty = schema.structure(fields);
+    schema.amend(ty).attributes = attributes;
+    let line = schema.element("line", ty);
+    let lines = schema.of(0, UNBOUNDED, line);
+    let children = vec![
+        schema.field(1, 1, "number", Datatype::Int),
+        schema.field(0, 1, "note", Datatype::String),
+        lines,
+        schema.field(1, UNBOUNDED, "v", Datatype::Double),
+    ];
+    schema.rooted("order", children)
+}
+
+fn number(random: &mut Random) -> String {
+    match random.below(5) {
+        0 => format!("{}", random.below(10)),
+        1 => format!(" {} ", random.below(1000)),
+        2 => "INF".to_owned(),
+        _ => format!("{:?}", f64::from_bits(random.next() >> 2)),
+    }
+}
+
+fn word(random: &mut Random) -> String {
+    let words = [
+        "",
+        "a",
+        "new",
+        "old thing",
+        "äöü",
+        "a &amp; b",
+        "<![CDATA[x]]>",
+        "a<!-- c -->b",
+    ];
+    (*random.pick(&words)).to_owned()
+}
+
+impl Line {
+    fn new(random: &mut Random) -> Self {
+        Self {
+            sku: format!("S{}", random.below(100_000)),
+            quantity: random.below(100),
+            weight: random.chance(50).then(|| number(random)),
+            tags: (0..random.below(3)).map(|_| word(random)).collect(),
+            swapped: random.chance(10),
+        }
+    }
+}
+
+impl Order {
+    fn new(random: &mut Random) -> Self {
+        let (lines, values) = (random.below(60), 1 + random.below(120));
+        Self {
+            number: random.below(1000),
+            note: None,
+            lines: (0..lines).map(|_| Line::new(random)).collect(),
+            values: (0..values).map(|_| number(random)).collect(),
+        }
+    }
+
+    fn text(&self, gap: &str) -> String {
+        let mut text = format!("<order>{gap}<number>{}</number>", self.number);
+        if let Some(note) = &self.note {
+            text.push_str(&format!("{gap}<note>{note}</note>"));
+        }
+        for line in &self.lines {
+            let (sku, quantity) = (&line.sku, line.quantity);
+            text.push_str(&match line.swapped {
+                false => format!("{gap}<line sku=\"{sku}\" quantity='{quantity}'>"),
+                true => format!("{gap}<line  quantity='{quantity}' sku=\"{sku}\">"),
+            });
+            if let Some(weight) = &line.weight {
+                text.push_str(&format!("{gap}<weight>{weight}</weight>"));
+            }
+            for tag in &line.tags {
+                text.push_str(&format!("{gap}<tag>{tag}</tag>"));
+            }
+            text.push_str("</line>");
+        }
+        for value in &self.values {
+            text.push_str(&format!("{gap}<v>{value}</v>"));
+        }
+        text.push_str("</order>");
+        text
+    }
+
+    fn change(&mut self, random: &mut Random) {
+        let (lines, values) = (self.lines.len(), self.values.len());
+        let line = random.below(lines);
+        match random.below(14) {
+            0 => self.number = random.below(100_000),
+            1 => self.note = random.chance(70).then(|| word(random)),
+            2..=4 => {
+                let from = random.below(values);
+                let count = [1, 1, 3, 40][random.below(4)];
+                for value in self.values.iter_mut().skip(from).take(count) {
+                    *value = number(random);
+                }
+            }
+            5 => {
+                let at = random.below(values);
+                let new = (0..1 + random.below(5)).map(|_| number(random));
+                self.values.splice(at..at, new);
+            }
+            6 if values > 10 => {
+                let at = random.below(values - 9);
+                self.values.drain(at..at + 1 + random.below(8));
+            }
+            7 => self.lines.insert(line, Line::new(random)),
+            _ if lines == 0 => {}
+            8 => {
+                self.lines.remove(line);
+            }
+            9 => self.lines[line].weight = random.chance(50).then(|| number(random)),
+            10 => self.lines[line].tags.push(word(random)),
+            11 => self.lines[line].quantity = random.below(100_000),
+            12 => self.lines[line].sku = format!("X{}", random.below(100)),
+            _ => self.lines[line] = Line::new(random),
+        }
+    }
+}
+
+fn check_orders(seed: u64) -> Result<[u64; 4], TestCaseError> {
+    let mut random = Random::new(seed ^ 0x0de2);
+    let (plan, root) = order_plan();
+    let options = options(seed);
+    let exact = |random: &mut Random| Exact::with_policy(plan.clone(), options, policy(random));
+    let mut stream = Stream {
+        plan: plan.clone(),
+        root,
+        options,
+        whole: exact(&mut random),
+        fed: exact(&mut random),
+        both: exact(&mut random),
+        kept: Vec::new(),
+        before: [None, None, None],
+    };
+    let mut order = Order::new(&mut random);
+    let gap = ["", "\n  "][random.below(2)];
+    for _ in 0..12 {
+        stream
+            .check(order.text(gap).as_bytes(), &mut random)
+            .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
+        for _ in 0..[0, 1, 1, 2, 5, 20][random.below(6)] {
+            order.change(&mut random);
+        }
+    }
+    for (kept, was) in &stream.kept {
+        prop_assert_eq!(&**kept, was, "a Record that is kept was changed");
+    }
+    let totals = stream.whole.totals();
+    Ok([
+        totals.messages,
+        totals.fast,
+        totals.touched,
+        totals.restructured,
+    ])
+}
+
+fn sum(check: impl Fn(u64) -> Result<[u64; 4], TestCaseError>) -> [u64; 4] {
+    let mut sums = [0; 4];
+    for seed in 0..150 {
+        let found = check(seed).expect("they agree");
+        for (sum, found) in sums.iter_mut().zip(found) {
+            *sum += found;
+        }
+    }
+    println!("messages, fast, values touched, restructured: {sums:?}");
+    sums
+}
+
+#[test]
+fn many_random_messages_are_read_as_what_differs() {
+    let [messages, fast, touched, restructured] = sum(check);
+    assert!(fast * 3 > messages && touched > 100 && restructured > 200);
+}
+
+#[test]
+fn most_orders_are_read_as_what_differs() {
+    let [messages, fast, touched, restructured] = sum(check_orders);
+    assert!(fast * 3 > messages * 2 && touched > 3000 && restructured > 1000);
+}
+
+#[test]
+fn the_same_message_again_is_the_same_record() {
+    let (plan, root) = random::plan(5);
+    let mut random = Random::new(5);
+    let style = Style {
+        gap: "",
+        noise: 0,
+        size: 100,
+    };
+    let text = (0..)
+        .map(|_| message(&plan, root, &mut random, style))
+        .find(|text| {
+            Decoder::new(plan.clone(), DecodeOptions::default())
+                .decode(root, text.as_bytes())
+                .is_ok()
+        })
+        .expect("one is valid");
+    let mut exact = Exact::new(plan, DecodeOptions::default());
+    let message = Bytes::from(text);
+    let one = exact.receive(root, message.clone()).expect("valid");
+    let two = exact.receive(root, message).expect("valid");
+    assert!(Arc::ptr_eq(&one.record, &two.record) && two.changes.is_none());
+    assert_eq!((one.mode, two.mode), (Mode::Regular, Mode::Fast));
+}
