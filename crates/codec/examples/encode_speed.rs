@@ -2,7 +2,7 @@
 //! formatter, a copy, the tags. Interleaved; the fastest of many short runs, as the machine is
 //! never quiet. Beside them: written in pieces, so with all values at their widest, and the bound of the length.
 //!
-//! `cargo run --release -p bsoap-codec --example encode_speed [CASE [bsoap|floor]]`
+//! `cargo run --release -p bsoap-codec --example encode_speed [CASE [bsoap|pieces|floor]]`
 //!
 //! With an engine it only runs that one, many times, for a profiler to count what it does.
 
@@ -435,6 +435,7 @@ fn main() {
                     .encode(&case.record, out)
                     .expect("the record fits");
             }),
+            Some("pieces") => repeat(case, &|out| pieces(&case.record, &(), out)),
             Some(_) => repeat(case, &case.floor),
             None => run(case),
         }

@@ -74,7 +74,7 @@ impl<'r> PieceEncoder<'r> {
     /// Appends the next piece: up to the first place from `size` bytes on where it can stop, or to where it stands as
     /// `until` says (same slot, and [agrees](State::agrees)), or to the end.
     ///
-    /// It cannot stop between a value and its end tag, nor inside a value, a list or a start tag. (A buffer with room for 512
+    /// It cannot stop between a value and its end tag, nor inside a value or a list. (A buffer with room for 512
     /// bytes more than `size` does not grow, unless there is a long value.) A piece is not empty, but for one that ends at
     /// `until` or at the end at once. Places are counted from the start of the piece.
     ///
