@@ -93,7 +93,7 @@ fn joined(pieces: &[(State, Vec<u8>)]) -> Vec<u8> {
 #[test]
 fn pieces_of_any_size_joined_are_the_message() {
     let mut count = 0;
-    for (seed, record) in records(0..1500) {
+    for (seed, record) in records(0..700) {
         let mut whole = Vec::new();
         encode(&record, &mut whole).unwrap();
         for size in [0, 7, 64, 500, usize::MAX] {
@@ -131,7 +131,7 @@ fn from_every_state_comes_the_same_rest() {
 
 #[test]
 fn every_place_is_that_of_the_index() {
-    for (seed, record) in records(0..1500) {
+    for (seed, record) in records(0..700) {
         let (mut text, mut index) = (Vec::new(), Index::new());
         Encoder::default()
             .encode_indexed(&record, &mut text, &mut index)
@@ -207,7 +207,7 @@ fn check_place(record: &Record, text: &[u8], told: Told, pad: Option<PadPlace>) 
 #[test]
 fn a_stuffed_message_means_the_same() {
     let (mut padded, mut compared) = (0, 0);
-    for (seed, record) in records(0..1500) {
+    for (seed, record) in records(0..700) {
         for pad in [PadPlace::Inside, PadPlace::AfterTag] {
             let (all, told) = pieces(&record, usize::MAX, &Wide(pad));
             let text = joined(&all);
@@ -229,7 +229,7 @@ fn a_stuffed_message_means_the_same() {
             }
         }
     }
-    assert!(padded > 5000 && compared > 1000, "{padded} {compared}");
+    assert!(padded > 5000 && compared > 500, "{padded} {compared}");
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn the_encoder_runs_past_where_it_never_stands() {
 #[test]
 fn states_of_another_plan_are_no_danger() {
     let mut states: Vec<State> = Vec::new();
-    for (seed, record) in records(0..1000) {
+    for (seed, record) in records(0..500) {
         let random = &mut Random::new(seed);
         for state in &states {
             let slot = random.below(record.slots().len() + 2);
@@ -429,7 +429,7 @@ fn order(random: &mut Random) -> Value {
 fn behind_an_insertion_the_old_pieces_fit_again() {
     let (plan, root) = orders();
     let mut reused = 0;
-    for seed in 0..40 {
+    for seed in 0..16 {
         let random = &mut Random::new(seed);
         let mut list: Vec<Value> = (0..3 + random.below(10)).map(|_| order(random)).collect();
         let record = |list: &[Value]| {
@@ -647,7 +647,7 @@ fn what_xml_cannot_carry_is_an_error_in_its_piece() {
 #[test]
 fn no_message_is_longer_than_its_bound() {
     let (mut bounds, mut lengths) = (0, 0);
-    for (seed, record) in records(0..3000) {
+    for (seed, record) in records(0..500) {
         let mut text = Vec::new();
         encode(&record, &mut text).unwrap();
         let bound = upper_bound(&record).unwrap();
