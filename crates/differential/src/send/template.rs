@@ -327,8 +327,10 @@ impl Template {
                 Ok(done.matched())
             }
             Err(Failure::Anew) => {
+                // Of the message before only the values are of use: as a buffer, to whom they are given in exchange.
+                let before = self.shadow.take();
                 self.encode(record)?;
-                self.shadow = None;
+                self.shadow = before;
                 Ok(Match::FirstTime)
             }
             Err(Failure::Encode(error)) => {
