@@ -1,6 +1,7 @@
 //! The engines that benchmarks compare: ours, bare loops over the best crates, and peers.
 
-use bsoap_differential::send::Layout;
+use bsoap_differential::send::{Chunks, Layout, Policy};
+use send::Changes;
 
 use super::job::Engine;
 
@@ -14,6 +15,14 @@ mod quick_xml;
 mod send;
 
 pub(crate) use bsoap::plan;
+
+fn by_template(policy: Policy, changes: Changes) -> Box<dyn Engine> {
+    Box::new(send::Sending::Template(policy, changes))
+}
+
+fn chunks(size: usize) -> Policy {
+    Policy::default().with_chunks(Chunks::of(size))
+}
 
 /// An engine by name.
 ///
@@ -31,6 +40,12 @@ pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "std" => Box::new(bare::Bare::<numbers::Std>::default()),
         "libc" => Box::new(bare::Bare::<libc::Libc>::default()),
         "quick-xml" => Box::new(quick_xml::QuickXml),
+        "bsoap:explicit" => by_template(Policy::default(), Changes::Told),
+        "bsoap:stuff-max" => by_template(Policy::MAXIMUM, Changes::Found),
+        "bsoap:stuff-mid" => by_template(Policy::INTERMEDIATE, Changes::Found),
+        "bsoap:chunk8k" => by_template(chunks(8 << 10), Changes::Found),
+        "bsoap:chunk32k" => by_template(chunks(32 << 10), Changes::Found),
+        "bsoap:no-shift" => Box::new(send::Sending::NoShift),
         "bsoap:off" => Box::new(send::Sending::Off),
         "bsoap:overlay" => Box::new(send::Sending::Overlay(Layout::Plain)),
         "bsoap:overlay-max" => Box::new(send::Sending::Overlay(Layout::Stuffed)),

@@ -34,7 +34,6 @@ pub(crate) struct Stream {
     /// What is sent in turn.
     pub(crate) steps: Vec<Step>,
     /// For comparison: what is sent in turn if the same values shall be written without any of them changing its length.
-    #[expect(dead_code, reason = "for templates")]
     pub(crate) steady: Vec<Step>,
     /// Bytes of a message.
     pub(crate) bytes: usize,

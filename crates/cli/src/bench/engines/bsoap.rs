@@ -6,11 +6,13 @@ use std::sync::{Arc, OnceLock};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{DecodeOptions, Decoder, Encoder, Plan, Record, View};
 use bsoap_datatypes::{double, integer};
+use bsoap_differential::send::Policy;
 use bsoap_schema::{Definitions, MemoryLoader};
 use serde_json::Value;
 
 use super::bare::Bare;
 use super::numbers::{Does, EVERYTHING, Numbers};
+use super::send::{Changes, Sending};
 use crate::bench::definition::Task;
 use crate::bench::job::{Engine, Job, Local};
 use crate::bench::leaves::Leaf;
@@ -64,7 +66,9 @@ impl Engine for Bsoap {
             Task::Numbers => Bare::<Kernels>::default().job(work),
             Task::Decode => Ok(self.decode(work)),
             Task::Encode => self.encode(work),
-            Task::Send | Task::Ready => Ok(None),
+            Task::Send | Task::Ready => {
+                Sending::Template(Policy::default(), Changes::Found).job(work)
+            }
         }
     }
 }

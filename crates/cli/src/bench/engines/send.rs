@@ -10,7 +10,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use bsoap_differential::send::Layout;
+use bsoap_differential::send::{Chunks, Layout, Policy};
 
 use crate::bench::allocator;
 use crate::bench::clock::{Taken, Watch};
@@ -24,6 +24,10 @@ use crate::bench::workload::{Answer, Workload};
 mod floors;
 mod full;
 mod overlay;
+mod template;
+
+pub(crate) use template::Changes;
+use template::Templated;
 
 pub(crate) use floors::{compare, formatting};
 
@@ -35,6 +39,10 @@ pub(crate) enum Sending {
     Memcmp,
     /// `bsoap:off`: everything formatted every time.
     Off,
+    /// `bsoap` and others: by a template.
+    Template(Policy, Changes),
+    /// `bsoap:no-shift`: by a template, the same values over others of the same length.
+    NoShift,
     /// `bsoap:overlay`, `bsoap:overlay-max`: arrays written as they are sent.
     Overlay(Layout),
 }
@@ -54,9 +62,29 @@ impl Engine for Sending {
                 Some(sender) if work.task == Task::Send => Sends::job(sender, work),
                 _ => Ok(None),
             },
+            Self::Template(policy, changes) => {
+                let policy = with_chunks(*policy, work);
+                let sender = Templated::new(Arc::clone(&work.records), policy, *changes);
+                Sends::job(sender, work)
+            }
+            Self::NoShift => {
+                let policy = with_chunks(Policy::default(), work);
+                let sender = Templated::new(Arc::clone(&work.records), policy, Changes::Found);
+                let steady = work.stream.as_ref().map(|stream| stream.steady.clone());
+                Sends::of_steps(sender, steady.unwrap_or_default(), work)
+            }
             Self::Off => Sends::job(full::Full::new(Arc::clone(&work.records)), work),
         }
     }
+}
+
+/// The policy with chunks of the size that the scenario names.
+fn with_chunks(policy: Policy, work: &Workload) -> Policy {
+    let named = work
+        .stream
+        .as_ref()
+        .and_then(|stream| stream.scenario.chunk);
+    named.map_or(policy, |size| policy.with_chunks(Chunks::of(size)))
 }
 
 /// How one engine makes messages ready and writes them.
