@@ -18,7 +18,7 @@ use super::straight::Clean;
 use super::watch::Watch;
 
 /// Rows of a table formatted into reserved space at once.
-pub(super) const BLOCK: usize = 64;
+const BLOCK: usize = 64;
 /// Texts up to this length are copied as so many bytes.
 const SHORT: usize = 32;
 

@@ -13,6 +13,25 @@ use super::watch::{Standing, Watch};
 use super::{DECLARATION, EncodeOptions};
 
 /// Writes a Record piece by piece. The pieces joined are what [`Encoder`](super::Encoder) writes at once.
+///
+/// ```
+/// use bsoap_codec::Record;
+/// use bsoap_codec::encode::{EncodeOptions, Error, PieceEncoder, State, Stop};
+///
+/// /// Pieces of 8 KB, each with the State from which it can be made again.
+/// fn pieces(record: &Record) -> Result<Vec<(State, Vec<u8>)>, Error> {
+///     let mut encoder = PieceEncoder::new(record, EncodeOptions::default());
+///     let mut pieces = Vec::new();
+///     loop {
+///         let (state, mut text) = (encoder.state().clone(), Vec::new());
+///         let stop = encoder.run(&mut text, 8192, None, &(), &mut ())?;
+///         pieces.push((state, text));
+///         if stop == Stop::End {
+///             return Ok(pieces);
+///         }
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 pub struct PieceEncoder<'r> {
     record: &'r Record,

@@ -21,14 +21,18 @@ pub trait Places {
     /// The numbers of some rows of a table stand here.
     #[inline]
     fn rows(&mut self, rows: Rows<'_>) {
-        for (index, place) in rows.places.iter().enumerate() {
-            self.value(
-                rows.slot + index,
-                rows.offset + place.offset as usize,
-                usize::from(place.length),
-                usize::from(place.width),
-                rows.leaf_of(index),
-            );
+        let mut slot = rows.slot;
+        for row in rows.places.chunks(rows.cells.max(1)) {
+            for (leaf, place) in (rows.leaf.0..).zip(row) {
+                self.value(
+                    slot,
+                    rows.offset + place.offset as usize,
+                    usize::from(place.length),
+                    usize::from(place.width),
+                    LeafRef(leaf),
+                );
+                slot += 1;
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::plan::Plan;
 
 use super::error::ErrorKind;
 use super::leaf::LeafRef;
-use super::machine::{BLOCK, Machine, Result, copy, number};
+use super::machine::{Machine, Result, copy, number};
 use super::piece::PieceWatch;
 use super::places::{CellPlace, Places, Stuffing};
 use super::program::{self, Form, PAD, Program, Span};
@@ -15,7 +15,7 @@ use super::state::{Loop, State};
 use super::watch::Watch;
 
 /// The most numbers told of at once.
-const CELLS: usize = 256;
+const CELLS: usize = 128;
 /// The most room a number in a row gets.
 const WIDEST: usize = 32;
 
@@ -69,7 +69,7 @@ impl<P: Watch> Machine<'_, '_, P> {
         let cells = table.cells.len();
         let (length, slot) = self.places.limits();
         let fit = length.saturating_sub(self.out.len()) / room(table, P::STUFFS);
-        let mut rows = ((end - self.at) / cells).min(BLOCK).min(CELLS / cells);
+        let mut rows = ((end - self.at) / cells).min(CELLS / cells);
         if slot > self.at {
             rows = rows.min((slot - self.at).div_ceil(cells));
         }
