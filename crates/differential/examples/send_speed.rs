@@ -308,7 +308,7 @@ fn tag_shift(pad: Pad) {
     let (large, ones, twos) = (doubles(&large), doubles(&ones), doubles(&twos));
     let mut stuffed = template(Policy::MAXIMUM.with_pad(pad), &large);
     let mut plain = template(Policy::default(), &ones);
-    let (mut shift, mut bare) = (Least::new(), Least::new());
+    let (mut shift, mut bare, mut format) = (Least::new(), Least::new(), Least::new());
     for round in 0..ROUNDS {
         let mut next = ones.clone();
         shift.time(|| stuffed.update(&mut next).unwrap());
@@ -319,12 +319,24 @@ fn tag_shift(pad: Pad) {
             ones.clone()
         };
         bare.time(|| plain.update(&mut next).unwrap());
+        let mut buffer = vec![0u8; N * 24 + 64];
+        format.time(|| {
+            let mut end = 0;
+            for n in 0..N {
+                let Some(room) = buffer[end..].first_chunk_mut() else {
+                    break;
+                };
+                end += double::format((n % 9 + 1) as f64, room);
+            }
+            buffer[end / 2]
+        });
     }
     println!(
-        "tag shift {pad:?}  {:6.2} ns/value = {:.2} x unstuffed ({:.2}); memory {:.1} bytes/value",
+        "tag shift {pad:?}  {:6.2} ns/value = {:.2} x unstuffed ({:.2}); formatting {:.2}; memory {:.1} bytes/value",
         shift.per(N),
         shift.per(N) / bare.per(N),
         bare.per(N),
+        format.per(N),
         stuffed.memory() as f64 / N as f64,
     );
 }
@@ -336,15 +348,17 @@ fn strings() {
     let (mut ours, mut full) = (Least::new(), Least::new());
     let mut out = Vec::with_capacity(1 << 16);
     let mut matched = Match::Content;
-    for round in 0..ROUNDS * 20 {
-        let copies: Vec<Record> = others.to_vec();
-        let mut copies = copies;
+    let mut copies: Vec<Record> = others.to_vec();
+    for round in 0..ROUNDS * rounds() {
+        for (copy, other) in copies.iter_mut().zip(&others) {
+            copy.copy_from(other);
+        }
         ours.time(|| {
             for copy in &mut copies {
                 matched = template.update(copy).unwrap();
             }
         });
-        if round % 4 == 0 {
+        if round < 100 {
             full.time(|| {
                 for other in &others {
                     out.clear();
@@ -431,4 +445,10 @@ fn main() {
         insert(N / 2, 10);
         insert(N, 1);
     }
+}
+
+/// More of them for a profiler.
+fn rounds() -> usize {
+    let times = std::env::args().nth(2).and_then(|times| times.parse().ok());
+    20 * times.unwrap_or(1)
 }

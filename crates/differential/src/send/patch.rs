@@ -17,6 +17,8 @@ use super::stuff;
 
 /// After so many misfits the size of the chunk to come is guessed.
 const GUESS: usize = 16;
+/// Rooms from this width on are written with what follows them.
+const WIDE: usize = 16;
 /// From this percentage of misfits on, encoding a chunk anew costs less than patching it.
 const MANY: usize = 35;
 
@@ -237,8 +239,10 @@ impl Patcher<'_> {
                 let place = columns.place(cells, index);
                 let text = &mut self.text[start + place.offset..];
                 let kind = cell(cells, index).kind;
-                let (number, length) = if place.close == 0 && text.len() >= 2 * stuff::WINDOW {
-                    let width = place.width;
+                let width = place.width;
+                // Where rooms are narrow, what is put back behind one would be read again for the next.
+                let is_wide = width >= WIDE && text.len() >= 2 * stuff::WINDOW;
+                let (number, length) = if place.close == 0 && is_wide {
                     match stuff::write_number(text, width, keeps_room, |out| {
                         format(kind, new[index], out)
                     }) {
@@ -251,6 +255,11 @@ impl Patcher<'_> {
                 } else {
                     let mut number = [0; 32];
                     let length = format(kind, new[index], &mut number);
+                    if length == width && place.close == 0 {
+                        stuff::put(text, &number, length);
+                        columns.set_length(index, length as u8);
+                        continue;
+                    }
                     if fits(self.policy, place, length) {
                         let tag = &cell(cells, index).close;
                         stuff::place_number(

@@ -54,6 +54,31 @@ pub(crate) fn write_number(
     result
 }
 
+/// Copies the first `length` of at most 32 bytes by copies of fixed size.
+#[inline(always)]
+pub(crate) fn put(text: &mut [u8], number: &Number, length: usize) {
+    let to = &mut text[..length];
+    if length >= 16 {
+        two::<16>(to, number, length);
+    } else if length >= 8 {
+        two::<8>(to, number, length);
+    } else if length >= 4 {
+        two::<4>(to, number, length);
+    } else {
+        for (to, byte) in to.iter_mut().zip(number) {
+            *to = *byte;
+        }
+    }
+}
+
+/// The first and the last `N` bytes, which may overlap.
+#[inline(always)]
+fn two<const N: usize>(to: &mut [u8], number: &Number, length: usize) {
+    let last = length - N;
+    to[..N].copy_from_slice(&number[..N]);
+    to[last..last + N].copy_from_slice(&number[last..last + N]);
+}
+
 /// Writes a number that fits at the start of `text`. Where the text before is not known in length, the
 /// end tag is given.
 pub(crate) fn place_number(
