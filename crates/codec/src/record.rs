@@ -120,6 +120,29 @@ impl Record {
         heap.clone_from(&other.heap);
     }
 
+    /// Changes a slot that is there, and says whether it is. What the Plan says of the slot is not checked: only the value
+    /// of a number may be changed to another one of its type, and a heap slot to one that
+    /// [`append_octets`](Self::append_octets) gave.
+    pub fn set_slot(&mut self, slot: usize, value: u64) -> bool {
+        let own = self.slots.get_mut(slot);
+        own.map(|own| *own = value).is_some()
+    }
+
+    /// Appends octets to the heap, for a heap slot that is to point at them.
+    ///
+    /// # Errors
+    /// [`HeapFull`] past 4 GiB.
+    pub fn append_octets(&mut self, octets: &[u8]) -> Result<u64, HeapFull> {
+        let slot = heap_slot(self.heap.len(), octets.len()).ok_or(HeapFull)?;
+        self.heap.extend_from_slice(octets);
+        Ok(slot)
+    }
+
+    /// Puts another heap in place of its own, and gives that back. Heap slots then point into the other one.
+    pub fn replace_heap(&mut self, heap: Vec<u8>) -> Vec<u8> {
+        std::mem::replace(&mut self.heap, heap)
+    }
+
     /// Empties the Record for another message of the same Plan; keeps its memory.
     pub fn clear(&mut self, root: ElementId) {
         self.root = root;

@@ -253,6 +253,25 @@ fn bytes(outgoing: &Outgoing) -> Vec<u8> {
     outgoing.chunks.concat()
 }
 
+/// Sets some values of whatever kind they are.
+fn set_some(template: &mut Template, random: &mut Random) {
+    let slots = template.record().map_or(0, |record| record.slots().len());
+    for _ in 0..random.below(12) {
+        let slot = random.below(slots + 1);
+        let int = (random.next() as i64) >> random.below(64);
+        let text = ["", "a", "<&>", "a long text, too long for its place"][random.below(4)];
+        let set = [
+            template.set(slot, double(random)).is_ok(),
+            template.set(slot, double(random) as f32).is_ok(),
+            template.set(slot, int).is_ok(),
+            template.set(slot, int as u64).is_ok(),
+            template.set(slot, int > 0).is_ok(),
+            template.set_text(slot, text).is_ok(),
+        ];
+        assert!(set.iter().filter(|set| **set).count() <= 1, "one kind each");
+    }
+}
+
 /// A stream of messages through templates of a policy, with clones and sends in flight.
 fn stream(seed: u64) -> Result<[usize; 4], TestCaseError> {
     let fail = |error: bsoap_codec::encode::Error| TestCaseError::fail(error.to_string());
@@ -279,6 +298,12 @@ fn stream(seed: u64) -> Result<[usize; 4], TestCaseError> {
         };
         matches[matched.map_err(fail)? as usize] += 1;
         check(&mut stream, &template, &record)?;
+        if stream.random.chance(30) {
+            set_some(&mut template, &mut stream.random);
+            template.commit().map_err(fail)?;
+            let record = template.record().expect("a message").clone();
+            check(&mut stream, &template, &record)?;
+        }
         match stream.random.below(6) {
             0 => in_flight.push((template.outgoing(), template.text())),
             1 => clones.push((template.clone(), template.text())),
@@ -325,4 +350,57 @@ fn random_streams_have_matches_of_every_kind() {
     assert!(of(Match::PerfectStructural) > 20, "{all:?}");
     assert!(of(Match::PartialStructural) > 200, "{all:?}");
     assert_eq!(of(Match::FirstTime), 0, "{all:?}");
+}
+
+/// A message of one string.
+fn note(text: &str) -> Record {
+    thread_local!(static PLAN: (Arc<Plan>, ElementId) = {
+        let mut schema = common::schema::Schema::new();
+        let note = schema.field(1, 1, "note", bsoap_datatypes::Datatype::String);
+        schema.rooted("root", vec![note])
+    });
+    PLAN.with(|(plan, root)| {
+        let value = Value::object([("note", Value::from(text))]);
+        build(plan, *root, &value).expect("a string")
+    })
+}
+
+#[test]
+fn after_an_error_there_is_no_message_and_the_next_one_is_a_first() {
+    let mut template = Template::new(Policy::IDENTICAL, EncodeOptions::default());
+    template
+        .update(&mut note("one"))
+        .expect("it can be encoded");
+    template.set_text(0, "two \u{1}").expect("a string");
+    let error = template.commit().expect_err("XML cannot carry it");
+    assert_eq!(
+        error.to_string(),
+        "XML cannot carry U+0001 at /root/note (slot 0)"
+    );
+    assert!(template.is_empty() && template.outgoing().chunks.is_empty());
+    template.assert_consistent();
+    let matched = template.update(&mut note("three"));
+    assert_eq!(matched, Ok(Match::FirstTime));
+    template.set_text(0, "four").expect("a string");
+    assert_eq!(template.commit(), Ok(Match::PartialStructural));
+    assert_eq!(template.commit(), Ok(Match::Content));
+    template.assert_consistent();
+    assert!(template.text().ends_with(b"<note>four</note></root>"));
+    assert!(template.set(0, 1.5).is_err() && template.set_text(1, "").is_err());
+}
+
+#[test]
+fn strings_set_again_and_again_leave_no_litter() {
+    let mut template = Template::new(Policy::IDENTICAL, EncodeOptions::default());
+    template
+        .update(&mut note("one"))
+        .expect("it can be encoded");
+    for number in 0..10_000 {
+        let text = format!("a text that is as long as it is, number {number}");
+        template.set_text(0, &text).expect("a string");
+        template.commit().expect("it can be encoded");
+    }
+    template.assert_consistent();
+    let heap = template.record().map_or(0, |record| record.heap().len());
+    assert!(heap < 200_000, "{heap}");
 }

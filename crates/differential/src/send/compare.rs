@@ -155,8 +155,9 @@ impl Scan<'_> {
             &self.old.slots[at..],
             &self.new.slots[at..],
         );
+        let delta = self.delta;
         let differs =
-            |((mask, old), new): ((&u64, &u64), &u64)| old.wrapping_add(self.delta & mask) ^ new;
+            |((mask, old), new): ((&u64, &u64), &u64)| old.wrapping_add(delta & mask) ^ new;
         let blocks = masks
             .chunks(BLOCK)
             .zip(old.chunks(BLOCK))

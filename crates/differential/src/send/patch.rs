@@ -114,16 +114,62 @@ pub(crate) fn patch(
             }
         }
     }
-    let mut patched = patcher.patched;
+    let patched = patcher.patched;
     leaves.clear();
     tools.dirty.leaves = leaves;
-    if !tools.misfits.is_empty() {
-        if !have_room(segments, &tools.misfits) {
-            patched.too_large = true;
-            return Ok(patched);
+    finish(text, segments, policy, new, tools, patched)
+}
+
+/// Writes the values of these slots, given as segment and slot in it, in order. `new` is of the
+/// chunk's slots.
+pub(crate) fn patch_listed(
+    text: &mut Vec<u8>,
+    segments: &mut [Segment],
+    policy: &Policy,
+    listed: &[(usize, usize)],
+    new: Values<'_>,
+    tools: &mut Tools,
+) -> Result<Patched, Unwritable> {
+    tools.misfits.clear();
+    tools.numbers.clear();
+    let mut patcher = Patcher {
+        text,
+        policy,
+        segment: 0,
+        patched: Patched::default(),
+    };
+    for &(number, index) in listed {
+        patcher.segment = number as u32;
+        let segment = &mut segments[number];
+        let Some(own) = new.part(segment.first, segment.slots()) else {
+            return Err(Unwritable);
+        };
+        match &mut segment.leaves {
+            Leaves::Mixed(mixed) => patcher.leaf(segment.start, mixed, index, own, tools)?,
+            Leaves::Table(table) => patcher.number(segment.start, table, index, own, tools),
         }
+    }
+    let patched = patcher.patched;
+    finish(text, segments, policy, new, tools, patched)
+}
+
+/// Gives the misfits room, if they can have it.
+fn finish(
+    text: &mut Vec<u8>,
+    segments: &mut [Segment],
+    policy: &Policy,
+    new: Values<'_>,
+    tools: &mut Tools,
+    mut patched: Patched,
+) -> Result<Patched, Unwritable> {
+    if patched.too_large || tools.misfits.is_empty() {
+        return Ok(patched);
+    }
+    if have_room(segments, &tools.misfits) {
         resize(text, segments, policy, new, tools, &mut patched)?;
         patched.too_large = text.len() > policy.chunks.split;
+    } else {
+        patched.too_large = true;
     }
     Ok(patched)
 }
@@ -185,6 +231,32 @@ impl Patcher<'_> {
             tools.numbers.push(number);
         }
         Ok(())
+    }
+
+    /// A number of a table.
+    fn number(
+        &mut self,
+        start: usize,
+        table: &mut Table,
+        index: usize,
+        new: Values<'_>,
+        tools: &mut Tools,
+    ) {
+        self.patched.values += 1;
+        let (place, cell) = (table.place(index), table.cell(index));
+        let mut number = [0; 32];
+        let length = lexical::number(cell.kind, new.slots[index], &mut number);
+        if fits(self.policy, place, length) {
+            let tag = table.is_strided().then_some(&*cell.close);
+            let text = &mut self.text[start + place.offset..];
+            stuff::place_number(text, place, tag, &number, length);
+            table.columns.set_length(index, length as u8);
+        } else {
+            self.patched.too_large |= table.is_strided();
+            let misfit = self.misfit(place, index, length, tools.numbers.len());
+            tools.misfits.push(misfit);
+            tools.numbers.push(number);
+        }
     }
 
     /// The dirty numbers of a table.
@@ -290,12 +362,12 @@ impl Patcher<'_> {
     }
 
     /// A guess from the misfits of the first `seen` of `slots` values: whether the chunk will be too
-    /// large, or most of it is to be written again anyway.
+    /// large, or most of it is to be written again anyway. (Rooms that are kept grow, and fit next time.)
     fn is_better_encoded(&self, misfits: &[Misfit], seen: usize, slots: usize) -> bool {
         let grown: isize = misfits.iter().map(Misfit::grows).sum();
         let whole = grown as f64 * slots as f64 / seen as f64;
         self.text.len() as f64 + whole > self.policy.chunks.split as f64
-            || misfits.len() * 100 > seen * MANY
+            || !self.policy.stuffing.keeps_room() && misfits.len() * 100 > seen * MANY
     }
 }
 
@@ -402,7 +474,15 @@ fn resize(
             stuff::place(own, place, &number[..misfit.length as usize]);
         } else {
             let slot = new.slots[segment.first + index];
-            stuff::place(own, place, lexical::text(kind, slot, new, escaped)?);
+            let octets = new.octets(slot).ok_or(Unwritable)?;
+            let is_plain = matches!(kind, Kind::Text | Kind::Attribute)
+                && octets.len() == misfit.length as usize;
+            let lexical = if is_plain {
+                octets // every reference is longer than its character
+            } else {
+                lexical::text(kind, slot, new, escaped)?
+            };
+            stuff::place(own, place, lexical);
         }
         segment.resize(index, misfit.length as usize, place.width);
     }

@@ -57,14 +57,18 @@ pub struct Outgoing {
 /// original until one of them changes it.
 #[derive(Clone, Debug)]
 pub struct Template {
-    policy: Policy,
+    pub(super) policy: Policy,
     options: EncodeOptions,
     /// The values of the message sent last; none before the first.
-    shadow: Option<Record>,
-    chunks: Vec<Chunk>,
-    length: u64,
-    work: Work,
+    pub(super) shadow: Option<Record>,
+    pub(super) chunks: Vec<Chunk>,
+    pub(super) length: u64,
+    pub(super) work: Work,
     stats: SendStats,
+    /// Slots of the shadow that were set and not written yet.
+    pub(super) pending: Vec<usize>,
+    /// Octets of its heap that no slot points at any more, as far as they are known.
+    pub(super) litter: usize,
 }
 
 /// A stretch of the message.
@@ -117,7 +121,7 @@ impl Done {
         self.rewritten += patched.rewritten;
     }
 
-    fn matched(&self) -> Match {
+    pub(crate) fn matched(&self) -> Match {
         if self.encoded + self.stolen + self.shifted + self.rewritten > 0 {
             Match::PartialStructural
         } else if self.values > 0 {
@@ -159,6 +163,8 @@ impl Template {
             length: 0,
             work: Work::default(),
             stats: SendStats::default(),
+            pending: Vec::new(),
+            litter: 0,
         }
     }
 
@@ -231,6 +237,8 @@ impl Template {
         self.shadow = None;
         self.chunks.clear();
         self.length = 0;
+        self.pending.clear();
+        self.litter = 0;
     }
 
     /// The values of the message.
@@ -304,6 +312,10 @@ impl Template {
 
     /// Makes the text that of `record`; the shadow is still the old one. After an error there is none.
     fn change(&mut self, record: &Record, only: Option<&[Range<usize>]>) -> Result<Match, Error> {
+        if !self.pending.is_empty() {
+            self.write_pending()?;
+        }
+        self.litter = 0;
         let done = match &self.shadow {
             Some(shadow) if is_alike(shadow, record) => {
                 let mut done = Done::default();
@@ -340,9 +352,20 @@ impl Template {
         }
     }
 
-    /// Encodes a message from first to last.
-    fn encode(&mut self, record: &Record) -> Result<(), Error> {
+    /// Encodes a message from first to last. After an error there is none.
+    pub(super) fn encode(&mut self, record: &Record) -> Result<(), Error> {
         self.clear();
+        let result = self.encode_chunks(record);
+        if result.is_ok() {
+            self.stats.first_time += 1;
+            self.stats.bytes += self.length;
+        } else {
+            self.clear();
+        }
+        result
+    }
+
+    fn encode_chunks(&mut self, record: &Record) -> Result<(), Error> {
         let mut encoder = PieceEncoder::new(record, self.options);
         loop {
             let (chunk, stop) = encode_piece(
@@ -356,15 +379,12 @@ impl Template {
             self.length += chunk.text.bytes().len() as u64;
             self.chunks.push(chunk);
             if stop == Stop::End {
-                break;
+                return Ok(());
             }
         }
-        self.stats.first_time += 1;
-        self.stats.bytes += self.length;
-        Ok(())
     }
 
-    fn count(&mut self, done: Done) {
+    pub(super) fn count(&mut self, done: Done) {
         let stats = &mut self.stats;
         match done.matched() {
             Match::Content => stats.content += 1,

@@ -1,0 +1,221 @@
+//! Explicit changes: single values set by who knows what has changed. Nothing is compared, and nothing
+//! else is looked at.
+
+use std::fmt;
+
+use bsoap_codec::encode::Error;
+use bsoap_codec::plan::LeafKind;
+use bsoap_codec::{HeapFull, Scalar};
+
+use super::compare;
+use super::leaves::{Kind, Leaves};
+use super::patch;
+use super::template::{Chunk, Done, Match, Template, values};
+
+/// Text of values that were set and set again is left behind in the heap; when it is that much, and half
+/// of all, it is given up.
+const LITTER: usize = 64 << 10;
+
+/// Why a value cannot be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetError {
+    /// There is no message yet, or it has no such slot.
+    NoSlot(usize),
+    /// The slot is not a value of that kind.
+    Kind(usize),
+    /// The strings of the message are too long for a Record.
+    TooLong,
+}
+
+impl fmt::Display for SetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSlot(slot) => write!(f, "the message has no slot {slot}"),
+            Self::Kind(slot) => write!(f, "slot {slot} is not a value of this kind"),
+            Self::TooLong => f.write_str("the strings of a message have more than 4 GiB"),
+        }
+    }
+}
+
+impl std::error::Error for SetError {}
+
+impl Template {
+    /// Sets a number or boolean of the next message. [`commit`](Self::commit) makes it. Slots are those of the
+    /// message's [record](Self::record); that the number is in its type's range is not checked.
+    ///
+    /// # Errors
+    /// If there is no such slot, or it holds no such number.
+    pub fn set<T: Scalar>(&mut self, slot: usize, value: T) -> Result<(), SetError> {
+        let kind = self.kind(slot).ok_or(SetError::NoSlot(slot))?;
+        let is_signed = T::holds(LeafKind::Signed { min: -1, max: 0 });
+        let fits = match kind {
+            Kind::Double => T::holds(LeafKind::Double),
+            Kind::Float => T::holds(LeafKind::Float),
+            Kind::Boolean => T::holds(LeafKind::Boolean),
+            Kind::Signed => is_signed,
+            Kind::Unsigned => !is_signed && T::holds(LeafKind::Unsigned { max: 0 }),
+            _ => false,
+        };
+        if !fits {
+            return Err(SetError::Kind(slot));
+        }
+        if let Some(shadow) = &mut self.shadow {
+            shadow.set_slot(slot, value.into_slot());
+            self.pending.push(slot);
+        }
+        Ok(())
+    }
+
+    /// Sets a string of the next message (or a value of another type, given as its lexical form).
+    ///
+    /// # Errors
+    /// If there is no such slot, or it holds no text.
+    pub fn set_text(&mut self, slot: usize, text: &str) -> Result<(), SetError> {
+        let kind = self.kind(slot).ok_or(SetError::NoSlot(slot))?;
+        if !matches!(kind, Kind::Text | Kind::Attribute) {
+            return Err(SetError::Kind(slot));
+        }
+        if let Some(shadow) = &mut self.shadow {
+            let before = shadow.slots()[slot];
+            let value = shadow
+                .append_octets(text.as_bytes())
+                .map_err(|HeapFull| SetError::TooLong)?;
+            shadow.set_slot(slot, value);
+            self.litter += compare::range(before).1;
+            self.pending.push(slot);
+            if self.litter > LITTER && self.litter * 2 > shadow.heap().len() {
+                self.tidy();
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the message with all that was [set](Self::set) since the one before.
+    ///
+    /// # Errors
+    /// As [`bsoap_codec::encode()`]; the template is empty then.
+    pub fn commit(&mut self) -> Result<Match, Error> {
+        let done = self.write_pending()?;
+        Ok(match done {
+            Some(done) => {
+                self.count(done);
+                done.matched()
+            }
+            None => Match::FirstTime,
+        })
+    }
+
+    /// Writes what was set; `None` if the message was encoded anew.
+    pub(crate) fn write_pending(&mut self) -> Result<Option<Done>, Error> {
+        let mut done = Done {
+            unchanged: self.length,
+            ..Done::default()
+        };
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.sort_unstable();
+        pending.dedup();
+        let Some(shadow) = self.shadow.take_if(|_| !pending.is_empty()) else {
+            return Ok(Some(done));
+        };
+        let mut rest = &*pending;
+        let mut is_anew = false;
+        let mut listed = Vec::new();
+        while let Some(&slot) = rest.first() {
+            let number = chunk_of(&self.chunks, slot);
+            let chunk = &mut self.chunks[number];
+            let first = chunk.state.slot();
+            let own = rest.partition_point(|&slot| slot < first + chunk.slots);
+            let (own, later) = rest.split_at(own);
+            rest = later;
+            listed.clear();
+            listed.extend(own.iter().map(|slot| place_of(chunk, slot - first)));
+            let before = chunk.text.bytes().len() as u64;
+            let new = values(&shadow).part(first, chunk.slots);
+            let patched = new.map(|new| {
+                let text = chunk.text.patch(self.policy.chunks.reserve);
+                let tools = &mut self.work.tools;
+                patch::patch_listed(text, &mut chunk.segments, &self.policy, &listed, new, tools)
+            });
+            let Some(Ok(patched)) = patched else {
+                is_anew = true;
+                break;
+            };
+            // One that has merely grown past the size to split is split with the next message.
+            is_anew |= patched.too_large && chunk.text.bytes().len() <= self.policy.chunks.split;
+            done.add(patched);
+            done.unchanged = done.unchanged.saturating_sub(before);
+            self.length = (self.length + chunk.text.bytes().len() as u64).wrapping_sub(before);
+            for segment in &mut chunk.segments {
+                segment.see_order(shadow.slots(), first);
+            }
+        }
+        if is_anew {
+            self.encode(&shadow)?;
+        }
+        self.shadow = Some(shadow);
+        pending.clear();
+        self.pending = pending;
+        Ok((!is_anew).then_some(done))
+    }
+
+    /// The kind of a slot.
+    fn kind(&self, slot: usize) -> Option<Kind> {
+        if slot >= self.shadow.as_ref()?.slots().len() {
+            return None;
+        }
+        let chunk = self.chunks.get(chunk_of(&self.chunks, slot))?;
+        let (segment, index) = place_of(chunk, slot - chunk.state.slot());
+        Some(chunk.segments.get(segment)?.kind(index))
+    }
+
+    /// Copies the strings of the message to a heap without litter.
+    fn tidy(&mut self) {
+        let Some(shadow) = &mut self.shadow else {
+            return;
+        };
+        let mut heap = Vec::with_capacity(shadow.heap().len());
+        for chunk in &self.chunks {
+            for segment in &chunk.segments {
+                let Leaves::Mixed(mixed) = &segment.leaves else {
+                    continue;
+                };
+                let first = chunk.state.slot() + segment.first;
+                for (index, _) in mixed
+                    .masks
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, mask)| **mask != 0)
+                {
+                    let slot = shadow.slots()[first + index];
+                    let moved = (slot >> 32 << 32) | heap.len() as u64;
+                    heap.extend_from_slice(shadow.octets(slot));
+                    shadow.set_slot(first + index, moved);
+                }
+            }
+        }
+        shadow.replace_heap(heap);
+        self.litter = 0;
+    }
+}
+
+/// The number of the chunk that has a slot.
+fn chunk_of(chunks: &[Chunk], slot: usize) -> usize {
+    // Of chunks without slots, which begin where the next one does, none.
+    chunks
+        .partition_point(|chunk| chunk.state.slot() <= slot)
+        .saturating_sub(1)
+}
+
+/// The segment that has a slot of a chunk, and the slot in it.
+fn place_of(chunk: &Chunk, slot: usize) -> (usize, usize) {
+    let segment = chunk
+        .segments
+        .partition_point(|segment| segment.first <= slot)
+        .saturating_sub(1);
+    let first = chunk
+        .segments
+        .get(segment)
+        .map_or(0, |segment| segment.first);
+    (segment, slot - first)
+}
