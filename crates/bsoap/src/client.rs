@@ -2,16 +2,20 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{Pack, Record, Unpack, Value};
+use bsoap_differential::send::Stream;
 use bsoap_http::{Address, HeaderMap, header};
 use bsoap_protocol::{Answer, Contents, IncomingReply, Reply, Request, SoapVersion, Target};
 use bsoap_schema::{Definitions, Operation, Port};
 
+use crate::decoders::Decoders;
 use crate::offload::{convert, weight_of_record};
 use crate::scope::Scope;
-use crate::{Error, Meter, Wsdl};
+use crate::sending::{self, Written};
+use crate::{Budget, Error, Meter, SendCounts, Sending, Wsdl};
 
 mod builder;
 
@@ -43,6 +47,14 @@ struct Inner {
     transport: bsoap_http::Client,
     /// What is remembered of the endpoint.
     scope: Scope,
+    /// Where templates are kept, which clients for several endpoints share.
+    templates: Scope,
+    decoders: Arc<Decoders>,
+    budget: Budget,
+    /// Its number among those clients.
+    endpoint: u32,
+    /// How many those are.
+    endpoints: Arc<AtomicU32>,
     meter: Meter,
 }
 
@@ -69,6 +81,33 @@ impl Client {
     /// A client of a port to be chosen, with options.
     pub fn builder(wsdl: impl Into<Wsdl>) -> ClientBuilder {
         ClientBuilder::new(wsdl.into())
+    }
+
+    /// A client of the same port at another address. It shares connections and counts with this one, and the text of
+    /// messages: what is sent to both is kept once.
+    ///
+    /// # Errors
+    /// If that is no address.
+    pub fn at(&self, address: &str) -> Result<Self, Error> {
+        let inner = &*self.inner;
+        let inner = Inner {
+            address: address.parse()?,
+            // What one endpoint answers is nothing that another should be able to find out.
+            scope: Scope::new(&inner.decoders, &inner.budget, Sending::off()),
+            templates: inner.templates.clone(),
+            endpoint: inner.endpoints.fetch_add(1, Ordering::Relaxed),
+            endpoints: Arc::clone(&inner.endpoints),
+            definitions: Arc::clone(&inner.definitions),
+            service: inner.service.clone(),
+            port: inner.port.clone(),
+            transport: inner.transport.clone(),
+            decoders: Arc::clone(&inner.decoders),
+            budget: inner.budget.clone(),
+            meter: inner.meter.clone(),
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
     /// Calls an operation: arguments in, result out. Both are the children of the wrapper, or the parts by name; header
@@ -145,10 +184,16 @@ impl Client {
         let write = {
             let meter = meter.clone();
             let weight = weight_of_record(request.record());
-            convert(weight, move || meter.converting(|| request.write()))
+            let (client, stream) = (self.clone(), self.stream(&request));
+            convert(weight, move || {
+                let write =
+                    |record| sending::write(&client.inner.templates, stream, &meter, record);
+                meter.converting(|| request.write_by(write))
+            })
         };
         let (outgoing, awaiting) = write.await?;
-        meter.sends(outgoing.body.len());
+        let Written(body) = outgoing.body;
+        meter.sends(body.len());
         let mut headers = HeaderMap::with_capacity(4);
         let pairs = [(header::CONTENT_TYPE, Some(outgoing.content_type))];
         let action = (
@@ -165,7 +210,7 @@ impl Client {
         let fetched = self
             .inner
             .transport
-            .post(&self.inner.address, headers, outgoing.body.into())
+            .post(&self.inner.address, headers, body)
             .await?;
         let (length, scope) = (fetched.body.len(), self.inner.scope.clone());
         meter.receives(length);
@@ -178,6 +223,14 @@ impl Client {
             meter.converting(|| scope.reading(|decoder| awaiting.read(decoder, incoming)))
         };
         Ok(convert(length, read).await?)
+    }
+
+    fn stream(&self, request: &Request) -> Stream {
+        sending::stream(
+            self.inner.endpoint,
+            request.record().root(),
+            request.target(),
+        )
     }
 
     /// Sends the Record of a request Envelope; gives the Record of the response Envelope.
@@ -212,6 +265,11 @@ impl Client {
     /// The operations that can be called.
     pub fn operations(&self) -> &[Operation] {
         &self.inner.port.binding.operations
+    }
+
+    /// What of the messages sent had been written before, and what that saved.
+    pub fn sender_stats(&self) -> SendCounts {
+        self.inner.meter.sending()
     }
 
     /// What went over the wire so far.

@@ -38,6 +38,7 @@ mod load;
 mod meter;
 mod offload;
 mod scope;
+mod sending;
 mod service;
 pub mod typed;
 
@@ -45,6 +46,7 @@ pub use bsoap_codec::{
     Column, DecodeOptions, Object, Octets, Pack, PackError, Packer, Record, Rows, Unpack, Unpacker,
     Value, View,
 };
+pub use bsoap_differential::send::{Policy as SendPolicy, SendCounts};
 pub use bsoap_http::{HeaderMap, ServerOptions};
 pub use bsoap_protocol::{
     Answer, Block, Code, Contents, Fault, FaultParts, Name, Reason, Reply, Request, SoapVersion,
@@ -57,4 +59,5 @@ pub use client::{Client, ClientBuilder};
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};
 pub use meter::{Meter, Traffic};
+pub use sending::Sending;
 pub use service::{Bound, IntoReply, Message, Payload, Service, ServiceBuilder, Typed};

@@ -1,8 +1,10 @@
 //! What went over the wire, and what turning values into text and back took.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use bsoap_differential::send::SendCounts;
 
 /// Counts messages, bytes and time. Cloning shares the counts.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +19,7 @@ struct Counts {
     sent: AtomicU64,
     received: AtomicU64,
     nanoseconds: AtomicU64,
+    sending: Mutex<SendCounts>,
 }
 
 /// What a [`Meter`] has counted.
@@ -48,6 +51,21 @@ impl Meter {
         }
     }
 
+    /// What of the messages sent had been written before, and what that saved.
+    pub fn sending(&self) -> SendCounts {
+        *self.lock()
+    }
+
+    /// A message was written.
+    pub(crate) fn writes(&self, counts: &SendCounts) {
+        self.lock().add(counts);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, SendCounts> {
+        let sending = &self.counts.sending;
+        sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Times a conversion.
     pub(crate) fn converting<T>(&self, convert: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
@@ -58,9 +76,9 @@ impl Meter {
     }
 
     /// A message is sent.
-    pub(crate) fn sends(&self, bytes: usize) {
+    pub(crate) fn sends(&self, bytes: u64) {
         self.counts.messages_sent.fetch_add(1, Ordering::Relaxed);
-        self.counts.sent.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.counts.sent.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// A message was received.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! connection ──► Scope ──► Saved: decoders that know its spellings      charged to the Budget
-//!                                 (room for templates and histories)    forgotten when that is spent
+//!                                 templates of what it was sent         forgotten when that is spent
 //! all scopes ──► Decoders: memory of those that are gone, cleared
 //! ```
 
@@ -11,11 +11,13 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use bsoap_codec::Decoder;
+use bsoap_codec::encode::Error;
+use bsoap_codec::{Decoder, Record};
+use bsoap_differential::send::{Sent, Store, Stream};
 
-use crate::Budget;
 use crate::budget::Keeper;
 use crate::decoders::Decoders;
+use crate::{Budget, Sending};
 
 /// What is remembered of one peer. Cloning gives the same scope.
 #[derive(Clone)]
@@ -39,28 +41,39 @@ struct Inner {
 struct Saved {
     /// As many as there were messages read at the same time: one, on a connection.
     decoders: Vec<Decoder>,
+    /// None, where templates are not wanted.
+    store: Option<Store>,
+    /// So many messages are written without templates: there was no room.
+    starved: u32,
     /// Bytes charged to the budget for all this.
     charged: usize,
 }
 
 impl Saved {
     fn memory(&self) -> usize {
-        self.decoders.iter().map(Decoder::memory).sum()
+        let decoders: usize = self.decoders.iter().map(Decoder::memory).sum();
+        decoders + self.store.as_ref().map_or(0, Store::memory)
     }
 }
 
 /// Room is charged in steps, so that not every message that teaches a little has to ask.
 const STEP: usize = 4 << 10;
 
+/// Where there is no room for what is saved, so many messages are written before it is tried again.
+const STARVED: u32 = 32;
+
 impl Scope {
-    pub(crate) fn new(pool: &Arc<Decoders>, budget: &Budget) -> Self {
+    pub(crate) fn new(pool: &Arc<Decoders>, budget: &Budget, sending: Sending) -> Self {
         Self {
             inner: Arc::new(Inner {
                 pool: Arc::clone(pool),
                 budget: budget.clone(),
                 number: OnceLock::new(),
                 last_used: AtomicU64::new(0),
-                saved: Mutex::default(),
+                saved: Mutex::new(Saved {
+                    store: sending.store(),
+                    ..Saved::default()
+                }),
             }),
         }
     }
@@ -74,6 +87,33 @@ impl Scope {
         saved.decoders.push(decoder);
         self.settle(saved);
         result
+    }
+
+    /// Writes a message with what is known of those of its stream.
+    pub(crate) fn sending(&self, stream: Stream, record: Record) -> Result<Sent, Error> {
+        let lease = {
+            let mut saved = self.inner.saved();
+            let is_starved = saved.starved > 0;
+            saved.starved = saved.starved.saturating_sub(1);
+            match &mut saved.store {
+                Some(store) if !is_starved => store.lend(stream, &record),
+                _ => {
+                    drop(saved);
+                    return Sent::plain(&record);
+                }
+            }
+        };
+        let (mut sent, settled) = lease.send(record);
+        let mut saved = self.inner.saved();
+        let evicted = match &mut saved.store {
+            Some(store) => store.settle(settled),
+            None => 0,
+        };
+        self.settle(saved);
+        if let Ok(sent) = &mut sent {
+            sent.counts.evicted = evicted;
+        }
+        sent
     }
 
     /// Charges the budget for what is kept now, once it was used. Without room, nothing is.
@@ -93,6 +133,7 @@ impl Scope {
         let mut saved = inner.saved();
         if inner.charge(&mut saved).is_err() {
             inner.clear(&mut saved);
+            saved.starved = STARVED;
         }
     }
 }
@@ -118,11 +159,13 @@ impl Inner {
     }
 
     fn clear(&self, saved: &mut Saved) {
-        let Saved { decoders, charged } = std::mem::take(saved);
-        for decoder in decoders {
+        for decoder in std::mem::take(&mut saved.decoders) {
             self.pool.give(decoder);
         }
-        self.budget.give(charged);
+        if let Some(store) = &mut saved.store {
+            store.clear();
+        }
+        self.budget.give(std::mem::take(&mut saved.charged));
     }
 }
 
@@ -201,7 +244,8 @@ mod tests {
     fn what_one_scope_learns_no_other_knows() {
         let world = World::new();
         let budget = Budget::new(1 << 20);
-        let [first, second] = [(); 2].map(|()| Scope::new(&world.pool, &budget));
+        let [first, second] =
+            [(); 2].map(|()| Scope::new(&world.pool, &budget, Sending::default()));
         let new = world.events(&first);
         let known = world.events(&first);
         assert!(known < new, "{new} events, then {known}");
@@ -210,14 +254,19 @@ mod tests {
         // Nor does who gets the memory of one that is gone.
         drop((first, second));
         assert_eq!(world.pool.take().memory(), world.pool.take().memory());
-        assert_eq!(world.events(&Scope::new(&world.pool, &budget)), new);
+        assert_eq!(
+            world.events(&Scope::new(&world.pool, &budget, Sending::default())),
+            new
+        );
     }
 
     #[test]
     fn what_is_kept_is_charged_until_it_is_gone() {
         let world = World::new();
         let budget = Budget::new(1 << 20);
-        let scopes: Vec<Scope> = (0..3).map(|_| Scope::new(&world.pool, &budget)).collect();
+        let scopes: Vec<Scope> = (0..3)
+            .map(|_| Scope::new(&world.pool, &budget, Sending::default()))
+            .collect();
         assert_eq!(budget.used(), 0);
         for scope in &scopes {
             world.events(scope);
@@ -236,10 +285,10 @@ mod tests {
     fn a_spent_budget_takes_from_those_used_longest_ago_and_fails_nobody() {
         let world = World::new();
         let measure = Budget::new(1 << 20);
-        let one = Scope::new(&world.pool, &measure);
+        let one = Scope::new(&world.pool, &measure, Sending::default());
         let (new, known) = (world.events(&one), world.events(&one));
         let budget = Budget::new(measure.used() * 2);
-        let [a, b, c] = [(); 3].map(|()| Scope::new(&world.pool, &budget));
+        let [a, b, c] = [(); 3].map(|()| Scope::new(&world.pool, &budget, Sending::default()));
         for scope in [&a, &b, &a, &c] {
             world.events(scope);
             assert!(budget.used() <= budget.limit());
@@ -249,7 +298,7 @@ mod tests {
         assert_eq!(world.events(&a), known);
         assert_eq!(world.events(&b), new);
         let nothing = Budget::new(0);
-        let scope = Scope::new(&world.pool, &nothing);
+        let scope = Scope::new(&world.pool, &nothing, Sending::default());
         for _ in 0..3 {
             assert_eq!(world.events(&scope), new);
         }
@@ -263,11 +312,11 @@ mod tests {
         std::thread::scope(|threads| {
             for _ in 0..4 {
                 threads.spawn(|| {
-                    let shared = Scope::new(&world.pool, &budget);
+                    let shared = Scope::new(&world.pool, &budget, Sending::default());
                     for round in 0..50 {
                         world.events(&shared);
                         if round % 3 == 0 {
-                            world.events(&Scope::new(&world.pool, &budget));
+                            world.events(&Scope::new(&world.pool, &budget, Sending::default()));
                         }
                         assert!(budget.used() <= budget.limit());
                     }

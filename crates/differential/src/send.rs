@@ -15,6 +15,7 @@ mod rewrite;
 mod set;
 mod shift;
 mod steal;
+mod store;
 mod stuff;
 mod template;
 
@@ -22,4 +23,5 @@ pub use deflate::{Folded, Folds};
 pub use overlay::{Cells, Layout, Number, Offer, Overlay, OverlayError, Piece, Row};
 pub use policy::{Chunks, Order, Pad, Policy, Steal, Stuffing};
 pub use set::SetError;
+pub use store::{Lease, SendCounts, Sent, Settled, Store, StorePolicy, Stream};
 pub use template::{Match, Outgoing, Template};

@@ -65,4 +65,23 @@ impl SendStats {
         *bytes += other.bytes;
         *unchanged_bytes += other.unchanged_bytes;
     }
+
+    /// What was counted after `earlier` was read.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            first_time: self.first_time - earlier.first_time,
+            content: self.content - earlier.content,
+            perfect_structural: self.perfect_structural - earlier.perfect_structural,
+            partial_structural: self.partial_structural - earlier.partial_structural,
+            values: self.values - earlier.values,
+            stolen: self.stolen - earlier.stolen,
+            shifted: self.shifted - earlier.shifted,
+            rewritten: self.rewritten - earlier.rewritten,
+            encoded_chunks: self.encoded_chunks - earlier.encoded_chunks,
+            kept_chunks: self.kept_chunks - earlier.kept_chunks,
+            bytes: self.bytes - earlier.bytes,
+            unchanged_bytes: self.unchanged_bytes - earlier.unchanged_bytes,
+        }
+    }
 }

@@ -67,6 +67,11 @@ impl Target {
         &self.binding.operations[self.index]
     }
 
+    /// Its number among the operations of the binding.
+    pub fn number(&self) -> usize {
+        self.index
+    }
+
     /// Its binding.
     pub fn binding(&self) -> &Arc<Binding> {
         &self.binding

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use bsoap_codec::DecodeOptions;
@@ -13,7 +14,7 @@ use super::{Client, Inner};
 use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
 use crate::scope::Scope;
-use crate::{Budget, Error, Meter, Wsdl};
+use crate::{Budget, Error, Meter, Sending, Wsdl};
 
 /// Sets up a [`Client`].
 ///
@@ -41,6 +42,7 @@ pub struct ClientBuilder {
     transport: ClientOptions,
     decoding: DecodeOptions,
     budget: Budget,
+    sending: Sending,
     /// The first thing that was wrong.
     problem: Option<String>,
 }
@@ -57,6 +59,7 @@ impl ClientBuilder {
             transport: ClientOptions::default(),
             decoding: DecodeOptions::default(),
             budget: Budget::process().clone(),
+            sending: Sending::default(),
             problem: None,
         }
     }
@@ -194,6 +197,13 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether the text of messages is kept, and how, so that only what changes has to be written for the next one. It is
+    /// by default.
+    pub fn sending(mut self, sending: impl Into<Sending>) -> Self {
+        self.sending = sending.into();
+        self
+    }
+
     /// The client.
     ///
     /// # Errors
@@ -232,12 +242,18 @@ impl ClientBuilder {
         };
         let decoding = up_to(self.decoding, self.transport.max_response);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
+        let scope = Scope::new(&decoders, &self.budget, self.sending);
         let inner = Inner {
             service: service.name.clone(),
             port: port.clone(),
             address: address.parse::<Address>()?,
             transport: bsoap_http::Client::new(self.transport)?,
-            scope: Scope::new(&decoders, &self.budget),
+            templates: scope.clone(),
+            scope,
+            decoders,
+            budget: self.budget,
+            endpoint: 0,
+            endpoints: Arc::new(AtomicU32::new(1)),
             definitions: Arc::clone(&definitions),
             meter: Meter::default(),
         };

@@ -15,7 +15,7 @@ use super::{Background, Service, site};
 use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
 use crate::offload::{convert, weight_of_record};
-use crate::{Budget, Error, Meter, Wsdl};
+use crate::{Budget, Error, Meter, Sending, Wsdl};
 
 /// Sets up a [`Service`].
 #[must_use]
@@ -28,6 +28,7 @@ pub struct ServiceBuilder {
     node: Node,
     decoding: DecodeOptions,
     budget: Budget,
+    sending: Sending,
     handler_timeout: Option<Duration>,
     options: ServerOptions,
 }
@@ -46,6 +47,7 @@ impl ServiceBuilder {
             node: Node::new(),
             decoding: DecodeOptions::default(),
             budget: Budget::process().clone(),
+            sending: Sending::default(),
             handler_timeout: Some(HANDLER_TIMEOUT),
             options: ServerOptions::default(),
         }
@@ -134,6 +136,13 @@ impl ServiceBuilder {
         self
     }
 
+    /// Whether the text of answers is kept for each connection, and how, so that only what changes has to be written for
+    /// the next one. It is by default.
+    pub fn sending(mut self, sending: impl Into<Sending>) -> Self {
+        self.sending = sending.into();
+        self
+    }
+
     /// How long a handler may take (300 s); `None`: as long as it wants. The answer is then a fault, and the handler ends at
     /// its next `await`. One that works long without one is better put on a thread of its own
     /// ([`tokio::task::spawn_blocking`]).
@@ -203,6 +212,7 @@ impl ServiceBuilder {
                     endpoint: Endpoint::new(definitions.plan(), bindings, self.node.clone()),
                     decoders: Arc::clone(&decoders),
                     budget: self.budget.clone(),
+                    sending: self.sending,
                     operations: Arc::clone(&operations),
                     fallback: self.fallback.clone(),
                     handler_timeout: self.handler_timeout,

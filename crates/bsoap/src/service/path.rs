@@ -17,13 +17,15 @@ use crate::decoders::Decoders;
 use crate::error::report;
 use crate::offload::{convert, weight_of_record, weight_of_value};
 use crate::scope::Scope;
-use crate::{Budget, Meter};
+use crate::sending::{self, Written};
+use crate::{Budget, Meter, Sending};
 
 /// What answers at one path.
 pub(super) struct Path {
     pub(super) endpoint: Endpoint,
     pub(super) decoders: Arc<Decoders>,
     pub(super) budget: Budget,
+    pub(super) sending: Sending,
     pub(super) operations: Arc<HashMap<String, Operation>>,
     pub(super) fallback: Option<Operation>,
     /// How long a handler may take.
@@ -38,30 +40,32 @@ pub(super) struct PathHandler(pub(super) Arc<Path>);
 /// What is read of a request, or why it is not processed.
 type Reading = Result<(Received, AwaitingAnswer), Box<OutgoingReply>>;
 
+/// What is sent back.
+type Reply = OutgoingReply<Written>;
+
 impl Handler for PathHandler {
     fn handle(&self, request: Request) -> BoxedAnswer<'_> {
         Box::pin(async move {
             self.0.meter.receives(request.body.len());
             let reply = self.0.reply(request).await;
-            self.0.meter.sends(reply.body.len());
+            self.0.meter.sends(reply.body.0.len());
             response(reply)
         })
     }
 }
 
 impl Path {
-    async fn reply(self: &Arc<Self>, request: Request) -> OutgoingReply {
+    async fn reply(self: &Arc<Self>, request: Request) -> Reply {
         let scope = self.scope(&request);
         let (reading, request) = self.read(request, &scope).await;
         let (received, awaiting) = match reading {
             Ok(read) => read,
-            Err(reply) => return *reply,
+            Err(reply) => return reply.map(Written::from),
         };
         let name = &received.target().operation().name;
         let Some(operation) = self.operations.get(name).or(self.fallback.as_ref()) else {
-            return awaiting.fault(&Fault::receiver(format!(
-                "operation {name} is not implemented here"
-            )));
+            let fault = Fault::receiver(format!("operation {name} is not implemented here"));
+            return awaiting.fault(&fault).map(Written::from);
         };
         let message = Message::new(received, request.headers, request.peer);
         let running = run(
@@ -78,17 +82,18 @@ impl Path {
                 }
             };
             self.background.spawn(task).await;
-            return awaiting.accept();
+            return awaiting.accept().map(Written::from);
         }
         let answer = running.await;
-        let reply = self.write(awaiting, answer, operation.last_length()).await;
-        operation.answered(reply.body.len());
+        let last_length = operation.last_length();
+        let reply = self.write(awaiting, answer, last_length, scope).await;
+        operation.answered(usize::try_from(reply.body.0.len()).unwrap_or(usize::MAX));
         reply
     }
 
     /// What is remembered of whoever sent a request: of its connection.
     fn scope(&self, request: &Request) -> Scope {
-        let new = || Scope::new(&self.decoders, &self.budget);
+        let new = || Scope::new(&self.decoders, &self.budget, self.sending);
         Scope::clone(&request.connection.keep(new))
     }
 
@@ -115,7 +120,8 @@ impl Path {
         awaiting: AwaitingAnswer,
         answer: Result<Payload, Fault>,
         last_length: usize,
-    ) -> OutgoingReply {
+        scope: Scope,
+    ) -> Reply {
         let weight = match &answer {
             Ok(Payload::Value(value)) => weight_of_value(value),
             Ok(Payload::Record(record)) => weight_of_record(record),
@@ -125,13 +131,13 @@ impl Path {
         };
         let (target, meter) = (awaiting.target().clone(), self.meter.clone());
         let write = move || {
-            let settle = AssertUnwindSafe(|| settle(awaiting, answer));
+            let settle = AssertUnwindSafe(|| settle(awaiting, answer, &scope, &meter));
             meter.converting(|| catch_unwind(settle))
         };
         convert(weight, write).await.unwrap_or_else(|_| {
             let operation = &target.operation().name;
             tracing::error!(operation, "packing an answer panicked");
-            target.fault(&failed())
+            target.fault(&failed()).map(Written::from)
         })
     }
 }
@@ -172,12 +178,23 @@ fn failed() -> Fault {
 }
 
 /// The reply that a handler's answer makes.
-fn settle(awaiting: AwaitingAnswer, answer: Result<Payload, Fault>) -> OutgoingReply {
+fn settle(
+    awaiting: AwaitingAnswer,
+    answer: Result<Payload, Fault>,
+    scope: &Scope,
+    meter: &Meter,
+) -> Reply {
+    let root = awaiting.target().binding().response;
+    let stream = sending::stream(0, root, awaiting.target());
+    let write = |record| sending::write(scope, stream, meter, record);
     let reply = match answer {
-        Ok(Payload::Value(value)) => awaiting.answer(value),
-        Ok(Payload::Record(record)) => awaiting.answer_with(record),
-        Ok(Payload::Packed(pack)) => awaiting.answer(Contents::packed(&*pack)),
-        Err(fault) => return awaiting.fault(&fault),
+        Ok(Payload::Value(value)) => awaiting.answer_by(value, write),
+        Ok(Payload::Record(record)) => awaiting.answer_with_by(record, write),
+        Ok(Payload::Packed(pack)) => awaiting.answer_by(Contents::packed(&*pack), write),
+        Err(fault) => {
+            let write = |record| sending::write(scope, sending::faults(root), meter, record);
+            return awaiting.fault_by(&fault, write);
+        }
     };
     reply.unwrap_or_else(|unanswered| {
         // The peer has no use for what is wrong with our own answer; whoever runs the service has.
@@ -186,13 +203,13 @@ fn settle(awaiting: AwaitingAnswer, answer: Result<Payload, Fault>) -> OutgoingR
             operation = unanswered.awaiting.target().operation().name,
             "{report}"
         );
-        unanswered.apologise()
+        unanswered.apologise().map(Written::from)
     })
 }
 
-fn response(reply: OutgoingReply) -> Response {
+fn response(reply: Reply) -> Response {
     match reply.content_type {
-        Some(content_type) => Response::new(reply.status, &content_type, reply.body),
+        Some(content_type) => Response::new(reply.status, &content_type, reply.body.0),
         None => Response::empty(reply.status),
     }
 }

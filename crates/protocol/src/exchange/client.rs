@@ -80,6 +80,11 @@ impl Target {
 }
 
 impl Request {
+    /// What it asks for.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
     /// The message's values.
     pub fn record(&self) -> &Record {
         &self.record
