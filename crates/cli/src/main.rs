@@ -13,6 +13,7 @@ mod message;
 mod output;
 mod pairs;
 mod progress;
+mod sending;
 mod style;
 
 use commands::{call, completions, decode, demo, describe, encode, generate, serve, validate};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bsoap::{Client, Value};
+use bsoap::{Client, SendCounts, Sending, Value};
 use bsoap_protocol::{Fault, Reply};
 use serde_json::json;
 
@@ -12,6 +12,7 @@ use crate::error::Failure;
 use crate::input::WsdlArguments;
 use crate::output::Output;
 use crate::progress;
+use crate::sending;
 use crate::style::{BAD, DIM, STRONG, paint};
 
 /// Call an operation and print its answer
@@ -68,6 +69,9 @@ pub(crate) struct Arguments {
     /// Trust the certificate authorities in this PEM file, and no others
     #[arg(long, value_name = "FILE")]
     cacert: Option<String>,
+    /// Write each message from first to last, whatever is known of those before
+    #[arg(long)]
+    no_templates: bool,
     /// Send and ask for gzip
     #[arg(long)]
     gzip: bool,
@@ -121,6 +125,9 @@ fn client(arguments: &Arguments) -> Result<Client, Failure> {
     }
     if let Some(file) = &arguments.cacert {
         builder = builder.trust_only(crate::input::bytes(file)?);
+    }
+    if arguments.no_templates {
+        builder = builder.sending(Sending::off());
     }
     if arguments.gzip {
         builder = builder.gzip_requests().accept_gzip();
@@ -178,6 +185,7 @@ struct Statistics {
     seconds: f64,
     sent: u64,
     received: u64,
+    sending: SendCounts,
 }
 
 async fn repeat(
@@ -193,6 +201,7 @@ async fn repeat(
         seconds: 0.0,
         sent: 0,
         received: 0,
+        sending: SendCounts::default(),
     };
     let before = client.meter().read();
     let start = Instant::now();
@@ -210,6 +219,7 @@ async fn repeat(
     let traffic = client.meter().read();
     statistics.sent = traffic.sent - before.sent;
     statistics.received = traffic.received - before.received;
+    statistics.sending = client.sender_stats();
     Ok(statistics)
 }
 
@@ -230,6 +240,7 @@ impl Statistics {
             output.json(&json!({
                 "calls": calls, "faults": self.faults, "seconds": self.seconds, "calls_per_s": rate,
                 "min_ms": min, "median_ms": median, "p99_ms": p99, "max_ms": max, "bytes_sent": self.sent, "bytes_received": self.received,
+                "sending": sending::json(&self.sending),
             }))?;
         } else {
             output.line(&format!(
@@ -245,6 +256,11 @@ impl Statistics {
                 DIM,
                 &format!("{} bytes sent, {} received", self.sent, self.received),
             ))?;
+            let matches = sending::matches(&self.sending);
+            output.line(&format!("{} {matches}", paint(DIM, "requests:")))?;
+            if self.sending.messages() > 0 {
+                output.line(&paint(DIM, &sending::saved(&self.sending)))?;
+            }
         }
         match self.faults {
             0 => Ok(()),

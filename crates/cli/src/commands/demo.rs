@@ -5,12 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bsoap::{Client, Fault, Message, Service, Traffic, Value};
+use bsoap::{Client, Fault, Message, SendCounts, Service, Traffic, Value};
 use serde_json::json;
 
 use crate::error::Failure;
 use crate::output::Output;
 use crate::progress;
+use crate::sending;
 use crate::style::{DIM, GOOD, STRONG, paint};
 
 mod heat;
@@ -118,7 +119,7 @@ async fn solve(start: Field, steps: u32, output: &Output) -> Result<(Field, Repo
     }
     let seconds = clock.elapsed().as_secs_f64();
     bar.finish_and_clear();
-    let traffic = client.meter().read();
+    let (traffic, requests) = (client.meter().read(), client.sender_stats());
     drop(client);
     // The service may have ended by itself; waiting for it tells.
     let _ = stop.send(());
@@ -136,6 +137,8 @@ async fn solve(start: Field, steps: u32, output: &Output) -> Result<(Field, Repo
             residual,
             client: traffic,
             service: served.read(),
+            requests,
+            answers: served.sending(),
         },
     ))
 }
@@ -176,6 +179,9 @@ struct Report {
     residual: f64,
     client: Traffic,
     service: Traffic,
+    /// What of the messages had been written before: requests and answers.
+    requests: SendCounts,
+    answers: SendCounts,
 }
 
 impl Report {
@@ -191,6 +197,7 @@ impl Report {
                 "steps": self.steps, "messages": messages, "bytes": bytes, "values": moved, "seconds": self.seconds, "seconds_exchanging": self.exchanging,
                 "values_per_s": values_per_second, "conversion_share_client": client, "conversion_share_service": service,
                 "residual": self.residual, "checked": true, "picture": picture,
+                "sending_client": sending::json(&self.requests), "sending_service": sending::json(&self.answers),
             }));
         }
         let row = |name: &str, value: String| {
@@ -223,6 +230,10 @@ impl Report {
             "converting, service",
             format!("{:.0} % of the exchange", service * 100.0),
         );
+        table += &row("requests", sending::matches(&self.requests));
+        table += &row("", sending::saved(&self.requests));
+        table += &row("answers", sending::matches(&self.answers));
+        table += &row("", sending::saved(&self.answers));
         table += &row("residual at the end", format!("{:.2e}", self.residual));
         output.line(&format!(
             "{} {}",
