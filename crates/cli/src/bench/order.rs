@@ -1,9 +1,11 @@
 //! The two documents among the shapes: a sensor's reading (`small`) and an order (`order`), their
 //! generators, and their writers by hand.
 //!
-//! The writers are the floor of `encode` for these shapes: tags of neighbours merged into one copy,
-//! numbers formatted by the best crates, nothing checked, nothing escaped (the generators make no
-//! text that needs it).
+//! The writers are the floor of `encode` for these shapes, and make what decoders are given. They are what a program would
+//! have that sends this message and no other: tags of neighbours merged into one copy whose length the compiler knows,
+//! numbers formatted by the best crates, `&` and `<` in strings replaced (the generators make none, but a program cannot know
+//! that: all that is a `String` here and of a type of strings in the schema is looked through, not what stands in the
+//! program), nothing else checked. The floor writes byte for byte what bsoap writes.
 
 use super::random::Random;
 
@@ -82,15 +84,52 @@ struct Line {
     due: Option<String>,
 }
 
-/// What precedes and follows the body of every message of the benchmarks.
+/// What precedes and follows the body of every message that decoders are given.
 pub(crate) const HEAD: &str = "<soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:b=\"urn:bsoap:bench\"><soap:Body>";
 pub(crate) const TAIL: &str = "</soap:Body></soap:Envelope>";
 
-/// A reading comes with the namespace declarations that many toolkits always send.
-const READING_HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" \
-    xmlns:soapenc=\"http://schemas.xmlsoap.org/soap/encoding/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
-    xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" \
-    xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\" xmlns:b=\"urn:bsoap:bench\"><soap:Body>";
+/// How the parts of a message that say nothing are spelled.
+pub(crate) trait Spelling {
+    /// All of a reading before the first child.
+    const READING: &str;
+    /// All behind its last child.
+    const READING_END: &str;
+    /// All of an order before its first attribute's name.
+    const ORDER: &str;
+    /// All behind its last child.
+    const ORDER_END: &str;
+}
+
+/// As peers spell it: what decoders are given.
+pub(crate) struct Peers;
+
+impl Spelling for Peers {
+    // With the namespace declarations that many toolkits always send.
+    const READING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" \
+        xmlns:soapenc=\"http://schemas.xmlsoap.org/soap/encoding/\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" \
+        xmlns:xsd=\"http://www.w3.org/2001/XMLSchema\" \
+        xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\" xmlns:b=\"urn:bsoap:bench\"><soap:Body><b:reading>";
+    const READING_END: &str = "</b:reading></soap:Body></soap:Envelope>";
+    const ORDER: &str = "<soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:b=\"urn:bsoap:bench\"><soap:Body><b:order";
+    const ORDER_END: &str = "</b:order></soap:Body></soap:Envelope>";
+}
+
+/// As bsoap spells it: the floor of `encode`.
+pub(crate) struct Own;
+
+impl Own {
+    /// What precedes the body; [`TAIL`] follows it.
+    pub(crate) const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\"><soap:Body>";
+    /// What an element in the body declares.
+    pub(crate) const DECLARATION: &str = " xmlns:tns=\"urn:bsoap:bench\"";
+}
+
+impl Spelling for Own {
+    const READING: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\"><soap:Body><tns:reading xmlns:tns=\"urn:bsoap:bench\">";
+    const READING_END: &str = "</tns:reading></soap:Body></soap:Envelope>";
+    const ORDER: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?><soap:Envelope xmlns:soap=\"http://schemas.xmlsoap.org/soap/envelope/\"><soap:Body><tns:order xmlns:tns=\"urn:bsoap:bench\"";
+    const ORDER_END: &str = "</tns:order></soap:Body></soap:Envelope>";
+}
 
 impl Reading {
     pub(crate) fn generate(random: &mut Random) -> Self {
@@ -117,14 +156,14 @@ impl Reading {
         }
     }
 
-    /// The floor: this message and no other.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    /// This message and no other.
+    pub(crate) fn write<S: Spelling>(&self, out: &mut Vec<u8>) {
         let mut pen = Pen::new(out);
-        pen.text(READING_HEAD)
-            .text("<b:reading><station>")
-            .text(&self.station)
+        pen.text(S::READING)
+            .text("<station>")
+            .string(&self.station)
             .text("</station><sensor>")
-            .text(&self.sensor);
+            .string(&self.sensor);
         pen.text("</sensor><time>")
             .text(&self.time)
             .text("</time><sequence>")
@@ -141,8 +180,8 @@ impl Reading {
             .text(self.unit)
             .text("</unit><quality>")
             .int(self.quality)
-            .text("</quality></b:reading>")
-            .text(TAIL);
+            .text("</quality>")
+            .text(S::READING_END);
     }
 }
 
@@ -181,16 +220,16 @@ impl Order {
         }
     }
 
-    /// The floor: this message and no other.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    /// This message and no other.
+    pub(crate) fn write<S: Spelling>(&self, out: &mut Vec<u8>) {
         let mut pen = Pen::new(out);
-        pen.text(HEAD)
-            .text("<b:order id=\"")
+        pen.text(S::ORDER)
+            .text(" id=\"")
             .int(self.id)
             .text("\" currency=\"")
             .text(self.currency);
         pen.text("\"><number>")
-            .text(&self.number)
+            .string(&self.number)
             .text("</number><placed>")
             .text(&self.placed);
         pen.text("</placed><priority>")
@@ -198,7 +237,7 @@ impl Order {
             .text("</priority><express>")
             .bool(self.express)
             .text("</express>");
-        pen.optional("<note>", self.note.as_deref(), "</note>");
+        pen.optional_string("<note>", self.note.as_deref(), "</note>");
         self.customer.write(&mut pen);
         pen.text("<billing>");
         self.billing.write(&mut pen);
@@ -224,12 +263,12 @@ impl Order {
         pen.text("</totals><payment><method>")
             .text(self.method)
             .text("</method>");
-        pen.optional("<reference>", self.reference.as_deref(), "</reference>");
+        pen.optional_string("<reference>", self.reference.as_deref(), "</reference>");
         pen.text("<due>")
             .text(&self.due)
             .text("</due><signature>")
             .text(&self.signature);
-        pen.text("</signature></payment></b:order>").text(TAIL);
+        pen.text("</signature></payment>").text(S::ORDER_END);
     }
 }
 
@@ -251,10 +290,10 @@ impl Customer {
         pen.text("<customer><number>")
             .int(self.number)
             .text("</number><name>")
-            .text(&self.name)
+            .string(&self.name)
             .text("</name>");
-        pen.optional("<email>", self.email.as_deref(), "</email>")
-            .optional("<vat>", self.vat.as_deref(), "</vat>")
+        pen.optional_string("<email>", self.email.as_deref(), "</email>")
+            .optional_string("<vat>", self.vat.as_deref(), "</vat>")
             .text("</customer>");
     }
 }
@@ -276,15 +315,15 @@ impl Address {
 
     fn write(&self, pen: &mut Pen<'_>) {
         pen.text("<name>")
-            .text(&self.name)
+            .string(&self.name)
             .text("</name><street>")
-            .text(&self.street)
+            .string(&self.street)
             .text("</street><house>")
             .int(self.house);
         pen.text("</house><city>")
             .text(self.city)
             .text("</city><postcode>")
-            .text(&self.postcode);
+            .string(&self.postcode);
         pen.text("</postcode><country>")
             .text(self.country)
             .text("</country>");
@@ -317,9 +356,9 @@ impl Line {
         pen.text("<line number=\"")
             .int(self.number)
             .text("\"><sku>")
-            .text(&self.sku)
+            .string(&self.sku)
             .text("</sku><description>")
-            .text(&self.description);
+            .string(&self.description);
         pen.text("</description><quantity>")
             .int(self.quantity)
             .text("</quantity><price>")
@@ -336,6 +375,17 @@ impl Line {
         pen.optional("<due>", self.due.as_deref(), "</due>")
             .text("</line>");
     }
+}
+
+/// Appends a string as character data, as a program by hand would that has no control characters.
+#[inline]
+pub(crate) fn escape(mut text: &[u8], out: &mut Vec<u8>) {
+    while let Some(at) = memchr::memchr2(b'<', b'&', text) {
+        out.extend_from_slice(&text[..at]);
+        out.extend_from_slice(if text[at] == b'<' { b"&lt;" } else { b"&amp;" });
+        text = &text[at + 1..];
+    }
+    out.extend_from_slice(text);
 }
 
 /// Appends text and numbers to a buffer.
@@ -360,6 +410,13 @@ impl<'o> Pen<'o> {
         self
     }
 
+    /// Text that may have anything in it.
+    #[inline]
+    fn string(&mut self, text: &str) -> &mut Self {
+        escape(text.as_bytes(), self.out);
+        self
+    }
+
     #[inline]
     fn int(&mut self, value: impl itoa::Integer) -> &mut Self {
         self.out
@@ -369,8 +426,9 @@ impl<'o> Pen<'o> {
 
     #[inline]
     fn double(&mut self, value: f64) -> &mut Self {
+        let text = self.double.format_finite(value).as_bytes();
         self.out
-            .extend_from_slice(self.double.format_finite(value).as_bytes());
+            .extend_from_slice(text.strip_suffix(b".0").unwrap_or(text));
         self
     }
 
@@ -383,6 +441,14 @@ impl<'o> Pen<'o> {
     fn optional(&mut self, open: &str, value: Option<&str>, close: &str) -> &mut Self {
         match value {
             Some(value) => self.text(open).text(value).text(close),
+            None => self,
+        }
+    }
+
+    #[inline]
+    fn optional_string(&mut self, open: &str, value: Option<&str>, close: &str) -> &mut Self {
+        match value {
+            Some(value) => self.text(open).string(value).text(close),
             None => self,
         }
     }
@@ -468,8 +534,8 @@ mod tests {
         let mut random = Random::new(1);
         for _ in 0..100 {
             let (mut small, mut order) = (Vec::new(), Vec::new());
-            Reading::generate(&mut random).write(&mut small);
-            Order::generate(&mut random).write(&mut order);
+            Reading::generate(&mut random).write::<Peers>(&mut small);
+            Order::generate(&mut random).write::<Peers>(&mut order);
             assert!((700..900).contains(&small.len()), "{}", small.len());
             assert!((3500..6500).contains(&order.len()), "{}", order.len());
             assert_eq!(

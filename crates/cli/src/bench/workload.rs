@@ -7,7 +7,7 @@ use bsoap_codec::{DecodeOptions, Decoder, Record};
 use super::definition::{Case, Task};
 use super::engines::plan;
 use super::leaves::{self, Leaf};
-use super::order::{HEAD, TAIL};
+use super::order::{HEAD, Peers, TAIL};
 use super::shape::{Mesh, Shape, Values, seventeen_digits};
 use super::stream::{Stream, text_of};
 
@@ -271,11 +271,15 @@ fn messages(shape: Shape, values: &Values) -> (Vec<Vec<u8>>, usize) {
     };
     match values {
         Values::Readings(all) => (
-            all.iter().map(|one| write(&|out| one.write(out))).collect(),
+            all.iter()
+                .map(|one| write(&|out| one.write::<Peers>(out)))
+                .collect(),
             0,
         ),
         Values::Orders(all) => (
-            all.iter().map(|one| write(&|out| one.write(out))).collect(),
+            all.iter()
+                .map(|one| write(&|out| one.write::<Peers>(out)))
+                .collect(),
             0,
         ),
         _ => {

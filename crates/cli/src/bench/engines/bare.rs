@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::numbers::{Does, FastFloat, Itoa, Numbers, Zmij};
 use crate::bench::definition::Task;
 use crate::bench::job::{Engine, Job, Local};
-use crate::bench::order::{HEAD, TAIL};
+use crate::bench::order::{Own, TAIL, escape};
 use crate::bench::shape::{Mesh, Values};
 use crate::bench::workload::{Answer, Workload};
 
@@ -312,16 +312,6 @@ fn encode<N: Numbers>(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
     }
 }
 
-#[inline]
-fn escape(mut text: &[u8], out: &mut Vec<u8>) {
-    while let Some(at) = memchr::memchr2(b'<', b'&', text) {
-        out.extend_from_slice(&text[..at]);
-        out.extend_from_slice(if text[at] == b'<' { b"&lt;" } else { b"&amp;" });
-        text = &text[at + 1..];
-    }
-    out.extend_from_slice(text);
-}
-
 /// An array's message: its head, its items (written by `items`, each followed by the tags up to the
 /// next value), its tail. For the number kernels: the items alone.
 fn array<N: Numbers, F>(work: &Arc<Workload>, items: F) -> Option<Box<dyn Job>>
@@ -335,8 +325,8 @@ where
     } else {
         ("<item>", BETWEEN)
     };
-    let head = format!("{HEAD}<b:{name}>{open}");
-    let tail = format!("</b:{name}>{TAIL}");
+    let head = format!("{}<tns:{name}{}>{open}", Own::HEAD, Own::DECLARATION);
+    let tail = format!("</tns:{name}>{TAIL}");
     let between: &[u8] = if is_message { close.as_bytes() } else { b"\n" };
     let surplus = open.len();
     let answered = Arc::clone(work);
@@ -395,11 +385,11 @@ fn documents(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
             ends.clear();
             match &work.values {
                 Values::Readings(all) => all.iter().for_each(|one| {
-                    one.write(out);
+                    one.write::<Own>(out);
                     ends.push(out.len());
                 }),
                 Values::Orders(all) => all.iter().for_each(|one| {
-                    one.write(out);
+                    one.write::<Own>(out);
                     ends.push(out.len());
                 }),
                 _ => {}

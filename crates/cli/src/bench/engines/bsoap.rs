@@ -259,3 +259,41 @@ impl Numbers for Kernels {
         integer::write_i64(value.into(), out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::definition::Case;
+    use crate::bench::engines::bare::Floor;
+    use crate::bench::shape::Shape;
+
+    #[test]
+    fn the_floor_of_encode_writes_byte_for_byte_what_bsoap_writes() {
+        for shape in [
+            Shape::Small,
+            Shape::Order,
+            Shape::Int,
+            Shape::Mio,
+            Shape::String,
+        ] {
+            let case = Case {
+                shape,
+                values: 50,
+                scenario: None,
+                engines: Vec::new(),
+            };
+            let work = Arc::new(Workload::new(Task::Encode, case).unwrap());
+            let text = |engine: &mut dyn Engine| {
+                let mut job = engine.job(&work).unwrap().unwrap();
+                let Answer::Messages(messages) = job.answer().unwrap() else {
+                    panic!("{shape:?} gives messages");
+                };
+                messages.concat()
+            };
+            let own = text(&mut Bsoap::new().unwrap());
+            let floor = text(&mut Bare::<Floor>::default());
+            let show = String::from_utf8_lossy;
+            assert!(own == floor, "{}\n{}", show(&own), show(&floor));
+        }
+    }
+}

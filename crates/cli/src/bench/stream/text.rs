@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use crate::bench::order::{HEAD, Order, Reading, TAIL};
+use crate::bench::order::{HEAD, Order, Peers, Reading, TAIL};
 use crate::bench::random::Random;
 use crate::bench::shape::{Mesh, Shape, Values};
 use crate::bench::workload::body_element;
@@ -57,11 +57,11 @@ pub(super) fn documents(values: &Values) -> Vec<Vec<u8>> {
     match values {
         Values::Readings(all) => all
             .iter()
-            .map(|one| written(|out| one.write(out)))
+            .map(|one| written(|out| one.write::<Peers>(out)))
             .collect(),
         Values::Orders(all) => all
             .iter()
-            .map(|one| written(|out| one.write(out)))
+            .map(|one| written(|out| one.write::<Peers>(out)))
             .collect(),
         _ => Vec::new(),
     }
@@ -70,8 +70,8 @@ pub(super) fn documents(values: &Values) -> Vec<Vec<u8>> {
 /// Another document of the kind of these.
 pub(super) fn document(values: &Values, random: &mut Random) -> Vec<u8> {
     match values {
-        Values::Readings(_) => written(|out| Reading::generate(random).write(out)),
-        _ => written(|out| Order::generate(random).write(out)),
+        Values::Readings(_) => written(|out| Reading::generate(random).write::<Peers>(out)),
+        _ => written(|out| Order::generate(random).write::<Peers>(out)),
     }
 }
 
