@@ -242,7 +242,12 @@ pub fn format_i64(value: i64, out: &mut [u8; 32]) -> usize {
         return format_two(value as u8, out);
     }
     let mut buffer = itoa::Buffer::new();
-    let text = buffer.format(value).as_bytes();
+    // Half as wide takes half as long.
+    let text = match i32::try_from(value) {
+        Ok(value) => buffer.format(value),
+        Err(_) => buffer.format(value),
+    };
+    let text = text.as_bytes();
     crate::double::copy_short(text, out);
     text.len()
 }

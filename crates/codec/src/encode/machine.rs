@@ -769,7 +769,7 @@ impl<P: Watch> Machine<'_, '_, P> {
         Ok(())
     }
 
-    /// Formats rows, each followed by what stands between rows, straight into reserved space.
+    /// Formats rows, each followed by what stands between rows, straight into space made for a block of them.
     #[inline(always)]
     fn blocks(
         &mut self,
@@ -777,34 +777,66 @@ impl<P: Watch> Machine<'_, '_, P> {
         slots: &[u64],
         format: impl Fn(u64, Form, &mut [u8; 32]) -> usize,
     ) {
-        let program = self.program;
-        let per_row = table.cells.len();
-        for rows in slots.chunks(BLOCK * per_row) {
-            let begin = self.out.len();
-            self.out
-                .resize(begin + rows.len() / per_row * table.room + PAD, 0);
-            let window = &mut self.out[begin..];
-            let mut end = 0;
-            for row in rows.chunks_exact(per_row) {
-                for (index, (&slot, &(before, form))) in row.iter().zip(&table.cells).enumerate() {
+        let literal = |span| Literal::new(self.program, span);
+        let between = literal(table.between);
+        let cells: SmallVec<[_; 4]> = table
+            .cells
+            .iter()
+            .map(|&(before, form)| (literal(before), form))
+            .collect();
+        let mut end = self.out.len();
+        for rows in slots.chunks(BLOCK * cells.len()) {
+            // What the block before left of its space is used first.
+            let room = end + rows.len() / cells.len() * table.room + PAD;
+            if self.out.len() < room {
+                self.out.resize(room, 0);
+            }
+            let window = self.out.as_mut_slice();
+            for row in rows.chunks_exact(cells.len()) {
+                for (index, (&slot, (before, form))) in row.iter().zip(&cells).enumerate() {
                     if index > 0 {
-                        end += copy(program, before, window, end);
+                        end = before.write(window, end);
                     }
                     let Some(room) = window[end..].first_chunk_mut() else {
                         unreachable!("a row has its room")
                     };
-                    let length = format(slot, form, room);
+                    let length = format(slot, *form, room);
                     if P::LISTENS {
-                        self.places
-                            .place(self.at, (begin + end - self.start) as u64, length);
+                        let offset = (end - self.start) as u64;
+                        self.places.place(self.at, offset, length);
                         self.at += 1;
                     }
                     end += length;
                 }
-                end += copy(program, table.between, window, end);
+                end = between.write(window, end);
             }
-            self.out.truncate(begin + end);
         }
+        self.out.truncate(end);
+    }
+}
+
+/// Markup, padded if it is short.
+struct Literal<'p> {
+    bytes: &'p [u8],
+    padded: Option<&'p [u8; PAD]>,
+}
+
+impl<'p> Literal<'p> {
+    fn new(program: &'p Program, span: Span) -> Self {
+        Self {
+            bytes: program.literal(span),
+            padded: program.padded(span).map(|(padded, _)| padded),
+        }
+    }
+
+    /// Copies it to `window[end..]`, with a fixed size if it is short, and returns where it ends.
+    #[inline(always)]
+    fn write(&self, window: &mut [u8], end: usize) -> usize {
+        match self.padded {
+            Some(padded) => window[end..end + PAD].copy_from_slice(padded),
+            None => window[end..end + self.bytes.len()].copy_from_slice(self.bytes),
+        }
+        end + self.bytes.len()
     }
 }
 

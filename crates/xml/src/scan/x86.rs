@@ -79,33 +79,40 @@ pub(super) fn find_text_special(bytes: &[u8]) -> usize {
     match bytes.split_at_checked(LONG) {
         None => find_short_text_special(bytes),
         Some((front, rest)) => match find_short_text_special(front) {
-            LONG => LONG + find_long_text_special(rest),
+            LONG => LONG + find_long(rest, &TEXT_SPECIAL, find_short_text_special),
             found => found,
         },
     }
 }
 
+/// Which upper halves make a byte special, by its lower half. Bits: 1 for 0_, 2 for 1_, 4 for 2_, 8 for 3_, 16 for 5_,
+/// 32 for E_. Tab (09) and line feed (0A) are not.
+type Halves = [u8; 16];
+/// Controls, `&`, `<`, `]`, 0xEF.
+const TEXT_SPECIAL: Halves = [3, 3, 3, 3, 3, 3, 7, 3, 3, 2, 2, 3, 11, 19, 3, 35];
+/// Controls, `&`, `<`, `>`, 0xEF.
+const TEXT_ESCAPE: Halves = [3, 3, 3, 3, 3, 3, 7, 3, 3, 2, 2, 3, 11, 3, 11, 35];
+
 #[inline(never)]
-fn find_long_text_special(bytes: &[u8]) -> usize {
+fn find_long(bytes: &[u8], halves: &Halves, rest: fn(&[u8]) -> usize) -> usize {
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the machine has AVX2.
-        unsafe { find_text_special_avx2(bytes) }
+        let found = unsafe { find_avx2(bytes, halves) };
+        found.unwrap_or_else(|looked| looked + rest(&bytes[looked..]))
     } else {
-        find_short_text_special(bytes)
+        rest(bytes)
     }
 }
 
-/// 32 bytes at a time, by their halves: a byte is special if the bit of its upper half is among those of its lower half.
+/// 64 bytes at a time, by their halves: a byte is special if the bit of its upper half is among those of its lower half.
+/// If there is none, how many bytes were looked at: all but the last few.
 #[target_feature(enable = "avx2")]
-fn find_text_special_avx2(bytes: &[u8]) -> usize {
-    // Bits of the upper half: 0_ controls, 1_ controls, 2_ `&`, 3_ `<`, 5_ `]`, E_ of 0xEF.
+fn find_avx2(bytes: &[u8], halves: &Halves) -> Result<usize, usize> {
     let upper = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         1, 2, 4, 8, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0,
     ));
-    // Which of them are special with this lower half; not tab (09) and line feed (0A).
-    let lower = _mm256_broadcastsi128_si256(_mm_setr_epi8(
-        3, 3, 3, 3, 3, 3, 7, 3, 3, 2, 2, 3, 11, 19, 3, 35,
-    ));
+    // SAFETY: the load is unaligned and reads the 16 bytes of `halves`.
+    let lower = _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(halves.as_ptr().cast()) });
     let half = _mm256_set1_epi8(0x0F);
     let special = |block: __m256i| {
         let upper =
@@ -128,11 +135,11 @@ fn find_text_special_avx2(bytes: &[u8]) -> usize {
                 _mm256_movemask_epi8(_mm256_cmpeq_epi8(marks, _mm256_setzero_si256())) as u32
             };
             let marks = !(u64::from(plain(a)) | u64::from(plain(b)) << 32);
-            return at + marks.trailing_zeros() as usize;
+            return Ok(at + marks.trailing_zeros() as usize);
         }
         at += 64;
     }
-    at + find_short_text_special(&bytes[at..])
+    Err(at)
 }
 
 #[inline]
@@ -167,6 +174,17 @@ pub(super) fn find_control(bytes: &[u8]) -> usize {
 
 #[inline]
 pub(super) fn find_text_escape(bytes: &[u8]) -> usize {
+    match bytes.split_at_checked(LONG) {
+        None => find_short_text_escape(bytes),
+        Some((front, rest)) => match find_short_text_escape(front) {
+            LONG => LONG + find_long(rest, &TEXT_ESCAPE, find_short_text_escape),
+            found => found,
+        },
+    }
+}
+
+#[inline]
+fn find_short_text_escape(bytes: &[u8]) -> usize {
     let special = |block| {
         or(
             or(equal(block, b'<'), equal(block, b'>')),
