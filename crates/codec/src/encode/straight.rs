@@ -179,7 +179,7 @@ impl Steps {
         optional: bool,
     ) -> Option<Step> {
         let mut open = Markup::new(program, field.open);
-        let length = open.span.length();
+        let length = open.span.len();
         if !start_end.is_empty() {
             open.bytes
                 .get_mut(length..)?
@@ -203,7 +203,7 @@ impl Steps {
             field.before,
             Act::Field(self.fields.len() as u32 - 1),
         );
-        let longer = open.span.length() + close.span.length();
+        let longer = open.span.len() + close.span.len();
         Some(Step {
             room: step.room + longer as u32,
             ..step
@@ -216,7 +216,7 @@ impl Step {
         Self {
             before: Markup::new(program, before),
             act,
-            room: (ROOM + before.length()) as u32,
+            room: (ROOM + before.len()) as u32,
         }
     }
 }
@@ -673,7 +673,7 @@ fn room<const N: usize>(window: &mut [u8], end: usize) -> &mut [u8; N] {
 /// Writes markup and returns where the text ends.
 #[inline(always)]
 fn write(program: &Program, window: &mut [u8], markup: &Markup, end: usize) -> usize {
-    let length = markup.span.length();
+    let length = markup.span.len();
     if length > PAD {
         return write_long(program, window, markup.span, end);
     }

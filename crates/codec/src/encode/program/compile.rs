@@ -1,0 +1,657 @@
+//! A Plan → its program.
+
+use std::sync::OnceLock;
+
+use bsoap_xml::NamespaceId;
+
+use super::{Field, Form, NO_FORM, Op, PAD, Program, Span, Table, XSI, declare};
+use crate::encode::leaf::{Holder, LeafForm, LeafRef};
+use crate::encode::straight::Steps;
+use crate::plan::{
+    Content, Element, ElementId, LeafId, LeafKind, ParticleId, Plan, Role, Term, Type, TypeId,
+};
+
+/// Elements of types that are copied rather than called have at most so many children ...
+const INLINE_CHILDREN: usize = 16;
+/// ... and lie at most so deep in one another.
+const INLINE_DEPTH: usize = 3;
+/// Behind every so many children one may stop: the literal ends there.
+const WIDE: usize = 32;
+/// The most numbers in a row of a [`Table`].
+const MAX_CELLS: usize = 64;
+
+impl Program {
+    pub(crate) fn compile(plan: &Plan) -> Self {
+        let mut compiler = Compiler {
+            plan,
+            program: Self {
+                ops: Vec::new(),
+                steps: Steps::default(),
+                literals: Vec::new(),
+                targets: Vec::new(),
+                tables: Vec::new(),
+                types: Vec::with_capacity(plan.type_count()),
+                forms: Vec::new(),
+                form_of: Vec::new(),
+                declarations: Vec::new(),
+                soap_types: soap_types(plan),
+                is_scope: vec![false; plan.element_count()],
+                element_namespaces: (0..plan.element_count()).map(|_| OnceLock::new()).collect(),
+                type_namespaces: (0..plan.type_count()).map(|_| OnceLock::new()).collect(),
+                xsi: NamespaceId(0),
+                xsi_prefix: String::new(),
+            },
+            pending: 0,
+            close: 0,
+            is_in_mixed: false,
+        };
+        compiler.namespaces();
+        for index in 0..plan.type_count() as u32 {
+            let entry = compiler.label();
+            compiler.program.types.push(entry);
+            compiler.close = 0;
+            compiler.type_body(TypeId(index), 0);
+            compiler.op(Op::Return);
+        }
+        let mut program = compiler.program;
+        program.literals.extend([0; PAD]);
+        program.steps = Steps::new(plan, &program);
+        program
+    }
+}
+
+/// The types that elements of SOAP itself have: what they contain declares its own namespaces, so
+/// that a message does not declare those of all other operations.
+fn soap_types(plan: &Plan) -> Vec<bool> {
+    let mut soap = vec![false; plan.type_count()];
+    for element in &plan.elements {
+        if element.role == Role::Soap {
+            soap[element.ty.index()] = true;
+        }
+    }
+    soap
+}
+
+struct Compiler<'p> {
+    plan: &'p Plan,
+    program: Program,
+    /// Where the literal that is being collected starts.
+    pending: usize,
+    /// Bytes of the end tag of the element whose type is being copied; 0 if the type is compiled for all that have it.
+    close: usize,
+    /// Whether the element being compiled stands among text.
+    is_in_mixed: bool,
+}
+
+impl Compiler<'_> {
+    fn namespaces(&mut self) {
+        let vocabulary = &self.plan.vocabulary;
+        let mut count = 0;
+        for (id, uri) in vocabulary.namespaces() {
+            self.program
+                .declarations
+                .push(declaration(self.plan.prefix(id), uri));
+            count = id.0 + 1;
+        }
+        match vocabulary.namespace_id(XSI) {
+            Some(id) => {
+                self.program.xsi = id;
+                self.program.xsi_prefix = self.plan.prefix(id).to_owned();
+            }
+            None => {
+                let taken = |prefix: &String| self.plan.prefixes.contains(prefix);
+                let mut prefixes =
+                    std::iter::once("xsi".to_owned()).chain((1..).map(|n| format!("xsi{n}")));
+                let prefix = prefixes
+                    .find(|prefix| !taken(prefix))
+                    .expect("there are more numbers than prefixes");
+                self.program.declarations.push(declaration(&prefix, XSI));
+                self.program.xsi = NamespaceId(count);
+                self.program.xsi_prefix = prefix;
+            }
+        }
+    }
+
+    /// Adds to the literal that is being collected.
+    fn text(&mut self, bytes: &[u8]) {
+        self.program.literals.extend_from_slice(bytes);
+    }
+
+    /// The literal collected so far, no instruction for it.
+    fn take(&mut self) -> Span {
+        let end = self.program.literals.len();
+        let start = std::mem::replace(&mut self.pending, end);
+        Span {
+            start: start as u32,
+            length: (end - start) as u32,
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.program.literals.len() > self.pending {
+            let span = self.take();
+            self.program.ops.push(Op::Literal(span));
+        }
+    }
+
+    fn op(&mut self, op: Op) -> usize {
+        self.flush();
+        self.program.ops.push(op);
+        self.program.ops.len() - 1
+    }
+
+    /// The instruction added last writes a value of this form. (QNames have no form: they take more than their slot to write.)
+    fn writes(&mut self, form: LeafForm) {
+        if form.is_name() {
+            return;
+        }
+        self.program
+            .form_of
+            .resize(self.program.ops.len() - 1, NO_FORM);
+        self.program.form_of.push(self.program.forms.len() as u32);
+        self.program.forms.push(form);
+    }
+
+    /// A value with the markup before it.
+    fn leaf(&mut self, leaf: LeafId) {
+        let form = Form::of(self.plan.leaf(leaf).kind);
+        let before = self.take();
+        self.program.ops.push(match form {
+            Form::Text => Op::Text(before),
+            Form::Signed => Op::Signed(before),
+            Form::Double => Op::Double(before),
+            form => Op::Leaf { before, form },
+        });
+        let holder = Holder::Element { close: self.close };
+        self.writes(LeafForm::new(self.plan, leaf, holder, !self.is_in_mixed));
+    }
+
+    fn again(&mut self, body: u32) {
+        let before = self.take();
+        self.program.ops.push(Op::Again { before, body });
+    }
+
+    /// The instruction added last is a field.
+    fn writes_field(&mut self, element: &Element) {
+        if let Content::Simple(leaf) = self.plan.ty(element.ty).content {
+            let holder = Holder::Element {
+                close: element.close_tag.len(),
+            };
+            self.writes(LeafForm::new(self.plan, leaf, holder, !self.is_in_mixed));
+        }
+    }
+
+    /// The form of an element that can be written by one instruction.
+    fn field(&self, element: &Element) -> Option<Form> {
+        let Content::Simple(leaf) = self.plan.ty(element.ty).content else {
+            return None;
+        };
+        let form = Form::of(self.plan.leaf(leaf).kind);
+        (element.is_scalar && !self.has_names(form)).then_some(form)
+    }
+
+    /// The tags of an element that is a scalar, apart from what stands before it.
+    fn tags(&mut self, element: &Element, form: Form, start_end: &[u8]) -> Field {
+        let before = self.take();
+        self.text(&element.open_tag);
+        self.text(start_end);
+        let open = self.take();
+        self.text(&element.close_tag);
+        Field {
+            before,
+            open,
+            close: self.take(),
+            form,
+        }
+    }
+
+    /// The place of the next instruction.
+    fn label(&mut self) -> u32 {
+        self.flush();
+        self.program.ops.len() as u32
+    }
+
+    /// Lets the instruction at `at` jump here.
+    fn land(&mut self, at: usize) {
+        let here = self.label();
+        match &mut self.program.ops[at] {
+            Op::Optional { absent: to } | Op::OptionalValue { absent: to } => *to = here,
+            Op::State { done: to, .. } | Op::OptionalState { done: to, .. } => *to = here,
+            Op::Repeat { done: to } | Op::Jump(to) => *to = here,
+            other => unreachable!("{other:?} does not jump"),
+        }
+    }
+
+    /// Attributes, `>`, content.
+    fn type_body(&mut self, id: TypeId, depth: usize) {
+        let ty = self.plan.ty(id);
+        let close = std::mem::take(&mut self.close);
+        for attribute in ty.attribute_ids() {
+            let attribute = self.plan.attribute(attribute);
+            let form = Form::of(self.plan.leaf(attribute.leaf).kind);
+            self.flush();
+            self.text(&attribute.open);
+            let open = self.take();
+            self.op(if attribute.required {
+                Op::Attribute { open, form }
+            } else {
+                Op::OptionalAttribute { open, form }
+            });
+            self.writes(LeafForm::new(
+                self.plan,
+                attribute.leaf,
+                Holder::Attribute,
+                false,
+            ));
+        }
+        if ty.any_attribute.is_some() {
+            self.op(Op::AnyAttribute);
+        }
+        match &ty.content {
+            Content::Empty => self.text(b">"),
+            Content::Simple(leaf) => {
+                let form = Form::of(self.plan.leaf(*leaf).kind);
+                if self.has_names(form) {
+                    self.op(Op::DeclareNames(form));
+                }
+                self.text(b">");
+                self.close = close;
+                self.leaf(*leaf);
+            }
+            Content::Particle(particle) => {
+                self.text(b">");
+                let soap = self.program.soap_types[id.index()];
+                let outside = std::mem::replace(&mut self.is_in_mixed, false);
+                self.particle(*particle, soap, depth);
+                self.is_in_mixed = outside;
+            }
+            Content::Mixed { elements, .. } => {
+                self.text(b">");
+                let soap = self.program.soap_types[id.index()];
+                let outside = std::mem::replace(&mut self.is_in_mixed, true);
+                self.mixed(self.plan.group(elements), soap, depth);
+                self.is_in_mixed = outside;
+            }
+            Content::Any => {
+                self.text(b">");
+                self.fragment();
+            }
+        }
+    }
+
+    fn fragment(&mut self) {
+        self.op(Op::Fragment);
+        self.writes(LeafForm::xml());
+    }
+
+    fn has_names(&self, form: Form) -> bool {
+        match form {
+            Form::Name => true,
+            Form::List(item) => self.plan.leaf(item).kind == LeafKind::Name,
+            _ => false,
+        }
+    }
+
+    /// A particle with its markers. `soap`: inside an element of SOAP itself.
+    fn particle(&mut self, id: ParticleId, soap: bool, depth: usize) {
+        let particle = self.plan.particle(id);
+        if particle.repeats() {
+            if let Term::Element(element) = particle.term
+                && let Some(table) = self.table(element)
+            {
+                self.op(Op::Rows(table));
+                return;
+            }
+            let repeat = self.op(Op::Repeat { done: 0 });
+            let body = self.label();
+            self.occurrence(id, soap, depth);
+            self.again(body);
+            self.land(repeat);
+        } else if particle.min == 0 {
+            self.optional(id, soap, depth);
+        } else {
+            self.occurrence(id, soap, depth);
+        }
+    }
+
+    /// A particle that may be missing.
+    fn optional(&mut self, id: ParticleId, soap: bool, depth: usize) {
+        let has_value = match &self.plan.particle(id).term {
+            Term::Choice(_) => return self.occurrence(id, soap, depth),
+            Term::Element(element) => {
+                let declared = self.plan.element(*element);
+                if declared.has_state {
+                    return self.stateful(*element, true, soap);
+                }
+                let declares = soap && declared.role != Role::Soap;
+                if !declares && let Some(form) = self.field(declared) {
+                    let field = self.tags(declared, form, b">");
+                    self.program.ops.push(Op::OptionalField(field));
+                    self.writes_field(declared);
+                    return;
+                }
+                declared.is_scalar
+            }
+            Term::Any(_) => true,
+            Term::Sequence(_) | Term::All(_) => false,
+        };
+        let optional = self.op(if has_value {
+            Op::OptionalValue { absent: 0 }
+        } else {
+            Op::Optional { absent: 0 }
+        });
+        self.occurrence(id, soap, depth);
+        self.land(optional);
+    }
+
+    /// A term without the markers of its particle.
+    fn occurrence(&mut self, id: ParticleId, soap: bool, depth: usize) {
+        match &self.plan.particle(id).term {
+            Term::Element(element) => self.element(*element, soap, depth),
+            Term::Any(_) => self.fragment(),
+            Term::Sequence(children) => {
+                for (index, &child) in self.plan.group(children).iter().enumerate() {
+                    self.particle(child, soap, depth);
+                    if index % WIDE == WIDE - 1 {
+                        self.flush();
+                    }
+                }
+            }
+            Term::Choice(children) => {
+                let children = self.plan.group(children);
+                self.branches(children, None, |compiler, child| {
+                    compiler.particle(child, soap, depth);
+                });
+            }
+            Term::All(children) => {
+                let children = self.plan.group(children);
+                let repeat = self.op(Op::Repeat { done: 0 });
+                let body = self.label();
+                self.branches(children, Some(Op::Misfit), |compiler, child| {
+                    compiler.named(child, soap, depth);
+                });
+                self.again(body);
+                self.land(repeat);
+            }
+        }
+    }
+
+    /// A child of an `all` or of mixed content: it is there by being named.
+    fn named(&mut self, id: ParticleId, soap: bool, depth: usize) {
+        if self.plan.particle(id).repeats() {
+            self.particle(id, soap, depth);
+        } else {
+            self.occurrence(id, soap, depth);
+        }
+    }
+
+    fn mixed(&mut self, elements: &[ParticleId], soap: bool, depth: usize) {
+        let repeat = self.op(Op::Repeat { done: 0 });
+        let body = self.label();
+        // Each item is one element, however often its particle repeats.
+        self.branches(
+            elements,
+            Some(Op::Text(Span::default())),
+            |compiler, child| {
+                compiler.occurrence(child, soap, depth);
+            },
+        );
+        self.again(body);
+        self.land(repeat);
+    }
+
+    /// A jump by marker: 0 to `zero` (or past all branches), `1 + i` to child `i`.
+    fn branches(
+        &mut self,
+        children: &[ParticleId],
+        zero: Option<Op>,
+        branch: impl Fn(&mut Self, ParticleId),
+    ) {
+        // The targets of inner choices are added while this one is being compiled.
+        let targets = self.program.targets.len();
+        self.program.targets.resize(targets + 1 + children.len(), 0);
+        self.op(Op::Choice {
+            targets: targets as u32,
+            count: 1 + children.len() as u32,
+        });
+        let mut ends = Vec::with_capacity(1 + children.len());
+        if let Some(zero) = zero {
+            self.program.targets[targets] = self.label();
+            self.op(zero);
+            if let Op::Text(_) = zero {
+                self.writes(LeafForm::mixed_text());
+            }
+            ends.push(self.op(Op::Jump(0)));
+        }
+        for (index, &child) in children.iter().enumerate() {
+            self.program.targets[targets + 1 + index] = self.label();
+            branch(self, child);
+            ends.push(self.op(Op::Jump(0)));
+        }
+        for end in ends {
+            self.land(end);
+        }
+        if zero.is_none() {
+            self.program.targets[targets] = self.label();
+        }
+    }
+
+    /// An element that is there, or whose state marker says so.
+    fn element(&mut self, id: ElementId, soap: bool, depth: usize) {
+        let element = self.plan.element(id);
+        if element.has_state {
+            return self.stateful(id, false, soap);
+        }
+        let ty = self.plan.ty(element.ty);
+        let declares = soap && element.role != Role::Soap;
+        let scoped = declares || self.needs_scope(ty);
+        if scoped {
+            self.op(Op::Enter);
+        }
+        self.text(&element.open_tag);
+        if declares {
+            self.op(Op::Declare(id));
+        }
+        self.close = element.close_tag.len();
+        self.value(element, depth);
+        self.text(&element.close_tag);
+        if scoped {
+            self.op(Op::Leave);
+        }
+    }
+
+    /// Attributes and content: copied if short, otherwise a call.
+    fn value(&mut self, element: &Element, depth: usize) {
+        if depth < INLINE_DEPTH && self.is_short(self.plan.ty(element.ty)) {
+            self.type_body(element.ty, depth + 1);
+        } else {
+            self.close = 0;
+            self.op(Op::Call(element.ty));
+        }
+    }
+
+    fn is_short(&self, ty: &Type) -> bool {
+        match &ty.content {
+            Content::Empty | Content::Simple(_) | Content::Any => {
+                ty.attributes.len() <= INLINE_CHILDREN
+            }
+            Content::Particle(particle) => {
+                let children = self.plan.children_of(*particle);
+                let flat = children
+                    .iter()
+                    .all(|&child| self.plan.children_of(child).is_empty());
+                flat && children.len() + ty.attributes.len() <= INLINE_CHILDREN
+            }
+            Content::Mixed { .. } => false,
+        }
+    }
+
+    /// Whether a start tag of this type may have to declare prefixes for the values in it.
+    fn needs_scope(&self, ty: &Type) -> bool {
+        let named = |leaf: LeafId| self.has_names(Form::of(self.plan.leaf(leaf).kind));
+        ty.any_attribute.is_some()
+            || matches!(ty.content, Content::Simple(leaf) if named(leaf))
+            || ty
+                .attribute_ids()
+                .any(|id| named(self.plan.attribute(id).leaf))
+    }
+
+    /// An element with a state marker: the instruction writes the start tag, for what is in it
+    /// depends on the marker.
+    fn stateful(&mut self, id: ElementId, optional: bool, soap: bool) {
+        let element = self.plan.element(id);
+        let ty = self.plan.ty(element.ty);
+        let declares = soap && element.role != Role::Soap;
+        self.program.is_scope[id.index()] |= declares;
+        if !declares && let Some(form) = self.field(element) {
+            // The `>` of the start tag waits for `xsi:nil`.
+            let field = self.tags(element, form, b"");
+            self.program.ops.push(Op::NillableField {
+                field,
+                element: id,
+                optional,
+            });
+            self.writes_field(element);
+            return;
+        }
+        let scoped = declares || !ty.alternatives.is_empty() || self.needs_scope(ty);
+        let (element, done) = (id, 0);
+        let state = if optional {
+            Op::OptionalState {
+                element,
+                done,
+                scoped,
+            }
+        } else {
+            Op::State {
+                element,
+                done,
+                scoped,
+            }
+        };
+        let state = self.op(state);
+        self.text(&self.plan.element(id).close_tag);
+        if scoped {
+            self.op(Op::Leave);
+        }
+        self.land(state);
+    }
+
+    /// An array of this element as a table, if it is a row of numbers and nothing else.
+    fn table(&mut self, id: ElementId) -> Option<u32> {
+        let mut pieces = Vec::new();
+        let mut text = Vec::new();
+        let mut leaves = Vec::new();
+        row(self.plan, id, &mut text, &mut pieces, &mut leaves, 0)?;
+        let (head, _) = pieces.first()?;
+        if pieces.len() > MAX_CELLS || self.plan.element(id).stride != Some(pieces.len() as u32) {
+            return None;
+        }
+        self.flush();
+        let mut span = |bytes: &[&[u8]]| {
+            bytes.iter().for_each(|bytes| self.text(bytes));
+            self.take()
+        };
+        let (first, last) = (span(&[head]), span(&[&text]));
+        let between = span(&[&text, head]);
+        let cells: Vec<_> = pieces
+            .iter()
+            .enumerate()
+            .map(|(i, (before, form))| {
+                (
+                    if i == 0 {
+                        Span::default()
+                    } else {
+                        span(&[before])
+                    },
+                    *form,
+                )
+            })
+            .collect();
+        let room = |span: Span| PAD + (span.length as usize).max(PAD);
+        // The first number is counted with what stands between rows, as is every other with what precedes it.
+        let room = room(between)
+            + cells
+                .iter()
+                .skip(1)
+                .map(|(before, _)| room(*before))
+                .sum::<usize>();
+        self.program.tables.push(Table {
+            first,
+            between,
+            last,
+            cells,
+            leaf: LeafRef(self.program.forms.len() as u32),
+            room,
+        });
+        self.program.forms.extend(leaves);
+        Some(self.program.tables.len() as u32 - 1)
+    }
+}
+
+/// The numbers of a row with the markup before each; what is left in `text` stands behind the last.
+fn row(
+    plan: &Plan,
+    id: ElementId,
+    text: &mut Vec<u8>,
+    cells: &mut Vec<(Vec<u8>, Form)>,
+    leaves: &mut Vec<LeafForm>,
+    depth: usize,
+) -> Option<()> {
+    let element = plan.element(id);
+    let ty = plan.ty(element.ty);
+    if depth > INLINE_DEPTH
+        || cells.len() > MAX_CELLS
+        || element.has_state
+        || !ty.attributes.is_empty()
+        || ty.any_attribute.is_some()
+    {
+        return None;
+    }
+    text.extend_from_slice(&element.open_tag);
+    text.push(b'>');
+    match &ty.content {
+        Content::Simple(leaf) => {
+            let form = Form::of(plan.leaf(*leaf).kind);
+            if !form.is_number() {
+                return None;
+            }
+            cells.push((std::mem::take(text), form));
+            let holder = Holder::Element {
+                close: element.close_tag.len(),
+            };
+            leaves.push(LeafForm::new(plan, *leaf, holder, true));
+        }
+        Content::Particle(particle) => {
+            let particle = plan.particle(*particle);
+            let Term::Sequence(children) = &particle.term else {
+                return None;
+            };
+            if !particle.is_required_once() {
+                return None;
+            }
+            for &child in plan.group(children) {
+                let child = plan.particle(child);
+                let Term::Element(element) = child.term else {
+                    return None;
+                };
+                if !child.is_required_once() {
+                    return None;
+                }
+                row(plan, element, text, cells, leaves, depth + 1)?;
+            }
+        }
+        _ => return None,
+    }
+    text.extend_from_slice(&element.close_tag);
+    Some(())
+}
+
+/// ` xmlns:prefix="uri"`; nothing where none is needed or possible.
+fn declaration(prefix: &str, uri: &str) -> Box<[u8]> {
+    let mut out = Vec::new();
+    if !prefix.is_empty() && prefix != "xml" {
+        declare(prefix, uri, &mut out);
+    }
+    out.into()
+}
