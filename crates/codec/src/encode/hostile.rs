@@ -236,3 +236,32 @@ fn a_state_that_the_record_cannot_be_in_is_refused() {
     fewer.slots[the_loop.count] = the_loop.done;
     assert!(PieceEncoder::resume(&fewer, in_rows.clone(), EncodeOptions::default()).is_err());
 }
+
+/// Sixteen of the type before in each type, seven types deep, hundreds of times: copied into one another, these would be
+/// millions of instructions.
+#[test]
+fn a_program_grows_with_its_plan_and_not_with_what_is_nested() {
+    let mut schema = Schema(PlanBuilder::new());
+    let name = |index: usize| format!("{}{index}", "n".repeat(40));
+    let leaf = schema.field("leaf", Datatype::Int, (1, 1));
+    let mut ty = schema.sequence(vec![leaf]);
+    for _ in 0..7 {
+        let children: Vec<_> = (0..16)
+            .map(|index| {
+                let element = schema.element(&name(index), ty, false);
+                schema.particle((1, 1), TermDef::Element(element))
+            })
+            .collect();
+        ty = schema.sequence(children);
+    }
+    let children = (0..300)
+        .map(|index| {
+            let element = schema.element(&name(index), ty, false);
+            schema.particle((0, 1), TermDef::Element(element))
+        })
+        .collect();
+    schema.sequence(children);
+    let plan = schema.0.finish().expect("all is defined");
+    let program = plan.program();
+    assert!(program.ops.len() < 30_000, "{}", program.ops.len());
+}

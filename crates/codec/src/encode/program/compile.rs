@@ -13,12 +13,19 @@ use crate::plan::{
 
 /// Elements of types that are copied rather than called have at most so many children ...
 const INLINE_CHILDREN: usize = 16;
-/// ... and lie at most so deep in one another.
+/// ... and lie at most so deep in one another ...
 const INLINE_DEPTH: usize = 3;
+/// ... and are copied for as long as the program has fewer instructions, and bytes of markup, than these ...
+const INLINE_OPS: usize = 1 << 13;
+const INLINE_BYTES: usize = 1 << 18;
+/// ... and so many times those that it has if every type is called: a schema must not grow beyond measure.
+const INLINE_GROWTH: usize = 8;
 /// Behind every so many children one may stop: the literal ends there.
 const WIDE: usize = 32;
-/// The most numbers in a row of a [`Table`].
+/// The most numbers in a row of a [`Table`] ...
 const MAX_CELLS: usize = 64;
+/// ... and the most bytes of markup between two of them.
+const MAX_MARKUP: usize = 4096;
 
 impl Program {
     pub(crate) fn compile(plan: &Plan) -> Self {
@@ -44,6 +51,7 @@ impl Program {
             pending: 0,
             close: 0,
             is_in_mixed: false,
+            limits: Limits::new(plan),
         };
         compiler.namespaces();
         for index in 0..plan.type_count() as u32 {
@@ -81,6 +89,27 @@ struct Compiler<'p> {
     close: usize,
     /// Whether the element being compiled stands among text.
     is_in_mixed: bool,
+    limits: Limits,
+}
+
+/// Up to where types are copied.
+struct Limits {
+    ops: usize,
+    bytes: usize,
+}
+
+impl Limits {
+    fn new(plan: &Plan) -> Self {
+        let tags = plan
+            .elements
+            .iter()
+            .map(|element| element.open_tag.len() + element.close_tag.len());
+        let ops = plan.particles.len() + plan.element_count() + plan.type_count();
+        Self {
+            ops: INLINE_OPS + INLINE_GROWTH * ops,
+            bytes: INLINE_BYTES + INLINE_GROWTH * tags.sum::<usize>(),
+        }
+    }
 }
 
 impl Compiler<'_> {
@@ -460,9 +489,14 @@ impl Compiler<'_> {
         }
     }
 
+    /// Whether types may still be copied.
+    fn may_copy(&self) -> bool {
+        self.program.ops.len() < self.limits.ops && self.program.literals.len() < self.limits.bytes
+    }
+
     /// Attributes and content: copied if short, otherwise a call.
     fn value(&mut self, element: &Element, depth: usize) {
-        if depth < INLINE_DEPTH && self.is_short(self.plan.ty(element.ty)) {
+        if depth < INLINE_DEPTH && self.may_copy() && self.is_short(self.plan.ty(element.ty)) {
             self.type_body(element.ty, depth + 1);
         } else {
             self.close = 0;
@@ -539,6 +573,9 @@ impl Compiler<'_> {
 
     /// An array of this element as a table, if it is a row of numbers and nothing else.
     fn table(&mut self, id: ElementId) -> Option<u32> {
+        if !self.may_copy() {
+            return None;
+        }
         let mut pieces = Vec::new();
         let mut text = Vec::new();
         let mut leaves = Vec::new();
@@ -602,6 +639,7 @@ fn row(
     let ty = plan.ty(element.ty);
     if depth > INLINE_DEPTH
         || cells.len() > MAX_CELLS
+        || text.len() > MAX_MARKUP
         || element.has_state
         || !ty.attributes.is_empty()
         || ty.any_attribute.is_some()
