@@ -327,9 +327,11 @@ fn value_of(field: &Field) -> Option<Value> {
     })
 }
 
-/// What a loop written by hand would do: constant markup in one copy, then the value.
+/// What a loop written by hand would do: constant markup in one copy, then the value, which is looked through if it is a
+/// string.
 enum Step {
     Copy(Vec<u8>),
+    Bool(bool),
     Text(String),
     Int(i64),
     Double(f64),
@@ -347,7 +349,7 @@ fn steps(fields: &[(&'static str, Field)], markup: &mut Vec<u8>, out: &mut Vec<S
             Field::Text(text) => leaf(Step::Text(text.clone()), markup),
             Field::Int(value) => leaf(Step::Int(*value), markup),
             Field::Double(value) => leaf(Step::Double(*value), markup),
-            Field::Bool(value) => leaf(Step::Text(value.to_string()), markup),
+            Field::Bool(value) => leaf(Step::Bool(*value), markup),
             Field::Absent => {}
             Field::Object(fields) => {
                 markup.extend_from_slice(format!("<{name}>").as_bytes());
@@ -382,7 +384,10 @@ fn order(random: &mut Random) -> Case {
         for step in &all {
             match step {
                 Step::Copy(bytes) => out.extend_from_slice(bytes),
-                Step::Text(text) => out.extend_from_slice(text.as_bytes()),
+                Step::Bool(value) => out.extend_from_slice(if *value { b"true" } else { b"false" }),
+                Step::Text(text) => {
+                    bsoap_xml::escape_text(text, out).expect("words are characters of XML");
+                }
                 Step::Int(value) => out.extend_from_slice(int.format(*value).as_bytes()),
                 Step::Double(value) => {
                     let text = double.format_finite(*value);

@@ -82,7 +82,17 @@ pub fn format(value: f64, out: &mut [u8; 32]) -> usize {
     let mut buffer = zmij::Buffer::new();
     let text = buffer.format_finite(value).as_bytes();
     copy_short(text, out);
-    text.len() - 2 * usize::from(text.ends_with(b".0"))
+    if text.ends_with(b".0") {
+        return without_fraction(text);
+    }
+    text.len()
+}
+
+/// Apart, so that the length does not wait for the text: what is written next needs to know where.
+#[cold]
+#[inline(never)]
+fn without_fraction(text: &[u8]) -> usize {
+    text.len() - b".0".len()
 }
 
 /// Appends the shortest text that reads back as the same bits. Where room has been made already,

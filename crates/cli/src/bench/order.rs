@@ -427,8 +427,11 @@ impl<'o> Pen<'o> {
     #[inline]
     fn double(&mut self, value: f64) -> &mut Self {
         let text = self.double.format_finite(value).as_bytes();
-        self.out
-            .extend_from_slice(text.strip_suffix(b".0").unwrap_or(text));
+        self.out.extend_from_slice(if text.ends_with(b".0") {
+            without_fraction(text)
+        } else {
+            text
+        });
         self
     }
 
@@ -460,6 +463,13 @@ impl<'o> Pen<'o> {
             None => self,
         }
     }
+}
+
+/// Apart, so that the length of what is copied does not wait for the text to be written.
+#[cold]
+#[inline(never)]
+fn without_fraction(text: &[u8]) -> &[u8] {
+    text.strip_suffix(b".0").unwrap_or(text)
 }
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
