@@ -128,10 +128,6 @@ struct Scan<'s> {
 
 impl Scan<'_> {
     fn mixed(&mut self, mixed: &mut Mixed) {
-        if self.old.slots == self.new.slots {
-            // The commonest case: no text has changed its length.
-            return self.texts(mixed, 0, mixed.offsets.len());
-        }
         let mut at = 0;
         let mut ordered = true;
         while at < mixed.masks.len() {
@@ -150,6 +146,11 @@ impl Scan<'_> {
     #[inline]
     fn mismatch(&self, mixed: &Mixed, at: usize) -> usize {
         const BLOCK: usize = 16;
+        let at = if self.delta == 0 {
+            at + same_blocks(&self.old.slots[at..], &self.new.slots[at..])
+        } else {
+            at
+        };
         let (masks, old, new) = (
             &mixed.masks[at..],
             &self.old.slots[at..],
@@ -263,6 +264,18 @@ impl Scan<'_> {
             self.dirty.markers.push((self.first + index) as u32);
         }
     }
+}
+
+/// How many slots at the front are the same, in whole blocks.
+#[inline]
+fn same_blocks(old: &[u64], new: &[u64]) -> usize {
+    const BLOCK: usize = 32;
+    if old.len() > BLOCK * 8 && old == new {
+        return old.len();
+    }
+    let mut blocks = old.chunks(BLOCK).zip(new.chunks(BLOCK));
+    let same = blocks.position(|(old, new)| old != new);
+    same.map_or(old.len(), |same| same * BLOCK)
 }
 
 /// Which numbers of a table differ, 64 at a time: `see` is given the first slot of a block and a bit

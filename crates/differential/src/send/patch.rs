@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::compare::{self, Dirty, Values};
-use super::leaves::{Cell, Kind, Leaves, Mixed, Place, Segment, Table, cell};
+use super::leaves::{Cell, Columns, Kind, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
 use super::policy::Policy;
 use super::rewrite::rewrite;
@@ -243,20 +243,7 @@ impl Patcher<'_> {
         tools: &mut Tools,
     ) {
         self.patched.values += 1;
-        let (place, cell) = (table.place(index), table.cell(index));
-        let mut number = [0; 32];
-        let length = lexical::number(cell.kind, new.slots[index], &mut number);
-        if fits(self.policy, place, length) {
-            let tag = table.is_strided().then_some(&*cell.close);
-            let text = &mut self.text[start + place.offset..];
-            stuff::place_number(text, place, tag, &number, length);
-            table.columns.set_length(index, length as u8);
-        } else {
-            self.patched.too_large |= table.is_strided();
-            let misfit = self.misfit(place, index, length, tools.numbers.len());
-            tools.misfits.push(misfit);
-            tools.numbers.push(number);
-        }
+        self.narrow(start, table, index, new.slots[index], tools);
     }
 
     /// The dirty numbers of a table.
@@ -300,57 +287,41 @@ impl Patcher<'_> {
         tools: &mut Tools,
         format: impl Fn(Kind, u64, &mut Number) -> usize,
     ) {
-        let Table { cells, columns } = table;
         let (slots, keeps_room) = (old.len(), self.policy.stuffing.keeps_room());
         let before = tools.misfits.len();
+        let end = self.text.len().saturating_sub(start + 2 * stuff::WINDOW);
         compare::table(old, new, |first, mut bits| {
             self.patched.values += bits.count_ones() as usize;
             while bits != 0 {
                 let index = first + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let place = columns.place(cells, index);
-                let text = &mut self.text[start + place.offset..];
-                let kind = cell(cells, index).kind;
-                let width = place.width;
+                let room = match &table.columns {
+                    Columns::Dense {
+                        offsets, lengths, ..
+                    } if !keeps_room => (offsets[index].into(), lengths[index].into()),
+                    columns => {
+                        let place = columns.place(&table.cells, index);
+                        (place.offset, if place.close == 0 { place.width } else { 0 })
+                    }
+                };
+                let (offset, width): (usize, usize) = room;
                 // Where rooms are narrow, what is put back behind one would be read again for the next.
-                let is_wide = width >= WIDE && text.len() >= 2 * stuff::WINDOW;
-                let (number, length) = if place.close == 0 && is_wide {
-                    match stuff::write_number(text, width, keeps_room, |out| {
+                if width >= WIDE && offset <= end {
+                    let kind = table.cell(index).kind;
+                    let text = &mut self.text[start + offset..];
+                    let written = stuff::write_number(text, width, keeps_room, |out| {
                         format(kind, new[index], out)
-                    }) {
-                        Ok(length) => {
-                            columns.set_length(index, length as u8);
-                            continue;
+                    });
+                    match written {
+                        Ok(length) if length == width && !keeps_room => {}
+                        Ok(length) => table.columns.set_length(index, length as u8),
+                        Err((number, length)) => {
+                            self.no_room(table, index, &number, length, tools);
                         }
-                        Err(misfit) => misfit,
                     }
                 } else {
-                    let mut number = [0; 32];
-                    let length = format(kind, new[index], &mut number);
-                    if length == width && place.close == 0 {
-                        stuff::put(text, &number, length);
-                        columns.set_length(index, length as u8);
-                        continue;
-                    }
-                    if fits(self.policy, place, length) {
-                        let tag = &cell(cells, index).close;
-                        stuff::place_number(
-                            text,
-                            place,
-                            columns.is_strided().then_some(&**tag),
-                            &number,
-                            length,
-                        );
-                        columns.set_length(index, length as u8);
-                        continue;
-                    }
-                    (number, length)
-                };
-                // In a fixed stride there is no room for what is not a value of its type.
-                self.patched.too_large |= columns.is_strided();
-                let misfit = self.misfit(place, index, length, tools.numbers.len());
-                tools.misfits.push(misfit);
-                tools.numbers.push(number);
+                    self.narrow(start, table, index, new[index], tools);
+                }
             }
             let own = &tools.misfits[before..];
             if own.len() >= GUESS {
@@ -359,6 +330,48 @@ impl Patcher<'_> {
             }
             !self.patched.too_large
         });
+    }
+
+    /// A number of a table that is written by itself.
+    fn narrow(
+        &mut self,
+        start: usize,
+        table: &mut Table,
+        index: usize,
+        slot: u64,
+        tools: &mut Tools,
+    ) {
+        let (place, cell) = (table.place(index), table.cell(index));
+        let mut number = [0; 32];
+        let length = lexical::number(cell.kind, slot, &mut number);
+        if !fits(self.policy, place, length) {
+            return self.no_room(table, index, &number, length, tools);
+        }
+        let text = &mut self.text[start + place.offset..];
+        if length == place.width && place.close == 0 {
+            stuff::put(text, &number, length);
+        } else {
+            let tag = table.is_strided().then_some(&*cell.close);
+            stuff::place_number(text, place, tag, &number, length);
+        }
+        table.columns.set_length(index, length as u8);
+    }
+
+    /// A number of a table that does not fit its room.
+    #[inline(never)]
+    fn no_room(
+        &mut self,
+        table: &Table,
+        index: usize,
+        number: &Number,
+        length: usize,
+        tools: &mut Tools,
+    ) {
+        // In a fixed stride there is no room for what is not a value of its type.
+        self.patched.too_large |= table.is_strided();
+        let misfit = self.misfit(table.place(index), index, length, tools.numbers.len());
+        tools.misfits.push(misfit);
+        tools.numbers.push(*number);
     }
 
     /// A guess from the misfits of the first `seen` of `slots` values: whether the chunk will be too
