@@ -46,6 +46,7 @@ pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "bsoap:chunk8k" => by_template(chunks(8 << 10), Changes::Found),
         "bsoap:chunk32k" => by_template(chunks(32 << 10), Changes::Found),
         "bsoap:no-shift" => Box::new(send::Sending::NoShift),
+        "bsoap:stream" => Box::new(send::Sending::Stream),
         "bsoap:off" => Box::new(send::Sending::Off),
         "bsoap:overlay" => Box::new(send::Sending::Overlay(Layout::Plain)),
         "bsoap:overlay-max" => Box::new(send::Sending::Overlay(Layout::Stuffed)),

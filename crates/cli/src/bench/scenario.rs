@@ -16,7 +16,7 @@
 //! | `unlike` | nothing is in common |
 //! | `overlay` | an array is sent that need not be in memory as text |
 //!
-//! `/8k` and `/32k` at the end set the size of a template's chunks.
+//! `/8k`, `/32k` and the like at the end set the size of a template's chunks.
 
 /// A scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +80,13 @@ impl Scenario {
     /// # Errors
     /// There is none of that name.
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
-        let (change, chunk) = match name.rsplit_once('/') {
-            Some((change, "8k")) => (change, Some(8 << 10)),
-            Some((change, "32k")) => (change, Some(32 << 10)),
-            _ => (name, None),
-        };
+        let (change, chunk) = name
+            .rsplit_once('/')
+            .and_then(|(change, size)| {
+                let size: usize = size.strip_suffix('k')?.parse().ok()?;
+                Some((change, Some(size << 10)))
+            })
+            .unwrap_or((name, None));
         let change = Change::parse(change)
             .ok_or_else(|| format!("there is no scenario of the name {name}"))?;
         Ok(Self { change, chunk })
@@ -160,7 +162,7 @@ mod tests {
             "dirty",
             "dirty101",
             "dirty25/some",
-            "grow/4k",
+            "grow/k",
             "content5",
             "",
         ] {

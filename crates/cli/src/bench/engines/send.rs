@@ -39,6 +39,8 @@ pub(crate) enum Sending {
     Memcmp,
     /// `bsoap:off`: everything formatted every time.
     Off,
+    /// `bsoap:stream`: the same, piece by piece.
+    Stream,
     /// `bsoap` and others: by a template.
     Template(Policy, Changes),
     /// `bsoap:no-shift`: by a template, the same values over others of the same length.
@@ -73,6 +75,10 @@ impl Engine for Sending {
                 let steady = work.stream.as_ref().map(|stream| stream.steady.clone());
                 Sends::of_steps(sender, steady.unwrap_or_default(), work)
             }
+            Self::Stream if work.task == Task::Send => {
+                Sends::job(full::Streamed::new(Arc::clone(&work.records)), work)
+            }
+            Self::Stream => Ok(None),
             Self::Off => Sends::job(full::Full::new(Arc::clone(&work.records)), work),
         }
     }
