@@ -1,7 +1,6 @@
 //! The engines that benchmarks compare: ours, bare loops over the best crates, and peers.
 
 use bsoap_differential::send::{Chunks, Layout, Policy};
-use send::Changes;
 
 use super::job::Engine;
 
@@ -16,8 +15,8 @@ mod send;
 
 pub(crate) use bsoap::plan;
 
-fn by_template(policy: Policy, changes: Changes) -> Box<dyn Engine> {
-    Box::new(send::Sending::Template(policy, changes))
+fn by_template(policy: Policy) -> Box<dyn Engine> {
+    Box::new(send::Sending::Template(policy))
 }
 
 fn chunks(size: usize) -> Policy {
@@ -40,11 +39,11 @@ pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "std" => Box::new(bare::Bare::<numbers::Std>::default()),
         "libc" => Box::new(bare::Bare::<libc::Libc>::default()),
         "quick-xml" => Box::new(quick_xml::QuickXml),
-        "bsoap:explicit" => by_template(Policy::default(), Changes::Told),
-        "bsoap:stuff-max" => by_template(Policy::MAXIMUM, Changes::Found),
-        "bsoap:stuff-mid" => by_template(Policy::INTERMEDIATE, Changes::Found),
-        "bsoap:chunk8k" => by_template(chunks(8 << 10), Changes::Found),
-        "bsoap:chunk32k" => by_template(chunks(32 << 10), Changes::Found),
+        "bsoap:explicit" => Box::new(send::Sending::Explicit),
+        "bsoap:stuff-max" => by_template(Policy::MAXIMUM),
+        "bsoap:stuff-mid" => by_template(Policy::INTERMEDIATE),
+        "bsoap:chunk8k" => by_template(chunks(8 << 10)),
+        "bsoap:chunk32k" => by_template(chunks(32 << 10)),
         "bsoap:no-shift" => Box::new(send::Sending::NoShift),
         "bsoap:stream" => Box::new(send::Sending::Stream),
         "bsoap:off" => Box::new(send::Sending::Off),

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::bare::Bare;
 use super::numbers::{Does, EVERYTHING, Numbers};
-use super::send::{Changes, Sending};
+use super::send::Sending;
 use crate::bench::definition::Task;
 use crate::bench::job::{Engine, Job, Local};
 use crate::bench::leaves::Leaf;
@@ -66,9 +66,7 @@ impl Engine for Bsoap {
             Task::Numbers => Bare::<Kernels>::default().job(work),
             Task::Decode => Ok(self.decode(work)),
             Task::Encode => self.encode(work),
-            Task::Send | Task::Ready => {
-                Sending::Template(Policy::default(), Changes::Found).job(work)
-            }
+            Task::Send | Task::Ready => Sending::Template(Policy::default()).job(work),
         }
     }
 }

@@ -21,12 +21,12 @@ use crate::bench::stream::{Step, Stream};
 use crate::bench::wire::{Wire, bodies};
 use crate::bench::workload::{Answer, Workload};
 
+mod explicit;
 mod floors;
 mod full;
 mod overlay;
 mod template;
 
-pub(crate) use template::Changes;
 use template::Templated;
 
 pub(crate) use floors::{compare, formatting};
@@ -42,7 +42,9 @@ pub(crate) enum Sending {
     /// `bsoap:stream`: the same, piece by piece.
     Stream,
     /// `bsoap` and others: by a template.
-    Template(Policy, Changes),
+    Template(Policy),
+    /// `bsoap:explicit`: by a template in which values are set.
+    Explicit,
     /// `bsoap:no-shift`: by a template, the same values over others of the same length.
     NoShift,
     /// `bsoap:overlay`, `bsoap:overlay-max`: arrays written as they are sent.
@@ -64,14 +66,17 @@ impl Engine for Sending {
                 Some(sender) if work.task == Task::Send => Sends::job(sender, work),
                 _ => Ok(None),
             },
-            Self::Template(policy, changes) => {
+            Self::Template(policy) => {
                 let policy = with_chunks(*policy, work);
-                let sender = Templated::new(Arc::clone(&work.records), policy, *changes);
-                Sends::job(sender, work)
+                Sends::job(Templated::new(Arc::clone(&work.records), policy), work)
             }
+            Self::Explicit => match explicit::Explicit::new(work)? {
+                Some(sender) => Sends::job(sender, work),
+                None => Ok(None),
+            },
             Self::NoShift => {
                 let policy = with_chunks(Policy::default(), work);
-                let sender = Templated::new(Arc::clone(&work.records), policy, Changes::Found);
+                let sender = Templated::new(Arc::clone(&work.records), policy);
                 let steady = work.stream.as_ref().map(|stream| stream.steady.clone());
                 Sends::of_steps(sender, steady.unwrap_or_default(), work)
             }

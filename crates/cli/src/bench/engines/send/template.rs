@@ -1,6 +1,5 @@
 //! Differential serialization: the text of the message before is kept, and made the text of the next.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use bsoap_codec::Record;
@@ -10,15 +9,6 @@ use bsoap_differential::send::{Outgoing, Policy, Template};
 use super::Sender;
 use crate::bench::wire::Wire;
 
-/// How the template learns what changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Changes {
-    /// It compares.
-    Found,
-    /// It is told.
-    Told,
-}
-
 /// Sends by a template.
 ///
 /// The template takes the Record of the message, and gives that of the message before in exchange. So there is one Record
@@ -26,7 +16,6 @@ pub(crate) enum Changes {
 pub(crate) struct Templated {
     policy: Policy,
     template: Template,
-    changes: Changes,
     /// What the messages are; never given away.
     messages: Arc<Vec<Record>>,
     /// A Record for each message. That of `current` is of no use.
@@ -36,33 +25,19 @@ pub(crate) struct Templated {
     /// A second Record of the same message, for messages that are sent twice in a row.
     twin: Option<(usize, Record)>,
     outgoing: Outgoing,
-    /// Which slots differ between two messages, by the numbers of both.
-    changed: Vec<Vec<Vec<Range<usize>>>>,
 }
 
 impl Templated {
     /// Of the messages of a stream.
-    pub(crate) fn new(messages: Arc<Vec<Record>>, policy: Policy, changes: Changes) -> Self {
-        let changed = match changes {
-            Changes::Told => {
-                let from = |before| messages.iter().map(move |after| differences(before, after));
-                messages
-                    .iter()
-                    .map(|before| from(before).collect())
-                    .collect()
-            }
-            Changes::Found => Vec::new(),
-        };
+    pub(crate) fn new(messages: Arc<Vec<Record>>, policy: Policy) -> Self {
         Self {
             template: Template::new(policy, EncodeOptions::default()),
             policy,
-            changes,
             records: messages.to_vec(),
             messages,
             current: None,
             twin: None,
             outgoing: Outgoing::default(),
-            changed,
         }
     }
 
@@ -72,29 +47,10 @@ impl Templated {
             Some((twin, record)) if twin == message => record,
             _ => self.messages[message].clone(),
         };
-        let updated = match self.changes {
-            Changes::Found => self.template.update(&mut record),
-            Changes::Told => self.template.update_slots(&mut record, &[]),
-        };
+        let updated = self.template.update(&mut record);
         self.twin = Some((message, record));
         updated.map(drop).map_err(|error| error.to_string())
     }
-}
-
-/// The slots in which two Records differ; all of one if their lengths differ.
-fn differences(before: &Record, after: &Record) -> Vec<Range<usize>> {
-    let (old, new) = (before.slots(), after.slots());
-    if old.len() != new.len() || before.heap() != after.heap() {
-        return std::iter::once(0..new.len()).collect();
-    }
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    for slot in (0..new.len()).filter(|&slot| old[slot] != new[slot]) {
-        match ranges.last_mut() {
-            Some(last) if last.end == slot => last.end += 1,
-            _ => ranges.push(slot..slot + 1),
-        }
-    }
-    ranges
 }
 
 impl Sender for Templated {
@@ -116,15 +72,9 @@ impl Sender for Templated {
         match self.current {
             Some(current) if current == message => self.repeat(message)?,
             Some(current) => {
-                let record = &mut self.records[message];
-                let updated = match self.changes {
-                    Changes::Found => self.template.update(record),
-                    Changes::Told => {
-                        let changed = &self.changed[current][message];
-                        self.template.update_slots(record, changed)
-                    }
-                };
-                updated.map_err(|error| error.to_string())?;
+                self.template
+                    .update(&mut self.records[message])
+                    .map_err(|error| error.to_string())?;
                 self.records.swap(current, message);
             }
             None => {
