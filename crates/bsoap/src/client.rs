@@ -4,22 +4,28 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{Pack, Record, Unpack, Value};
-use bsoap_differential::send::Stream;
-use bsoap_http::{Address, HeaderMap, header};
-use bsoap_protocol::{Answer, Contents, IncomingReply, Reply, Request, SoapVersion, Target};
+use bsoap_differential::send::{Stream, Template};
+use bsoap_http::{Address, Body, HeaderMap, header};
+use bsoap_protocol::{
+    Answer, AwaitingReply, Contents, IncomingReply, OutgoingRequest, Reply, Request, SoapVersion,
+    Target,
+};
 use bsoap_schema::{Definitions, Operation, Port};
 
 use crate::decoders::Decoders;
 use crate::offload::{convert, weight_of_record};
 use crate::scope::Scope;
 use crate::sending::{self, Written};
-use crate::{Budget, Error, Meter, SendCounts, Sending, Wsdl};
+use crate::{Budget, Error, Meter, SendCounts, SendPolicy, Sending, Streamed, Wsdl};
 
 mod builder;
+mod draft;
 
 pub use builder::ClientBuilder;
+pub use draft::Draft;
 
 /// A port of a service, ready to be called. Cloning shares connections.
 ///
@@ -51,6 +57,8 @@ struct Inner {
     templates: Scope,
     decoders: Arc<Decoders>,
     budget: Budget,
+    /// How drafts are kept.
+    policy: SendPolicy,
     /// Its number among those clients.
     endpoint: u32,
     /// How many those are.
@@ -103,6 +111,7 @@ impl Client {
             transport: inner.transport.clone(),
             decoders: Arc::clone(&inner.decoders),
             budget: inner.budget.clone(),
+            policy: inner.policy,
             meter: inner.meter.clone(),
         };
         Ok(Self {
@@ -192,6 +201,80 @@ impl Client {
             })
         };
         let (outgoing, awaiting) = write.await?;
+        self.deliver(outgoing, awaiting).await
+    }
+
+    /// Calls an operation with an array that is written while it is sent: however long it is, it takes little memory.
+    /// The other arguments are as for [`call`](Self::call).
+    ///
+    /// ```no_run
+    /// use bsoap::{Streamed, Value};
+    ///
+    /// # async fn example(client: bsoap::Client) -> Result<(), bsoap::Error> {
+    /// let readings = (0..10_000_000).map(|number: i32| f64::from(number) / 7.0);
+    /// let arguments = Value::object([("values", Value::object([("item", Value::Array(vec![]))]))]);
+    /// let answer = client.call_streamed("sumDoubles", &arguments, Streamed::new("values.item", readings)).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`call`](Self::call), and if the rows are none of the array.
+    pub async fn call_streamed(
+        &self,
+        operation: &str,
+        arguments: &Value,
+        rows: Streamed,
+    ) -> Result<Value, Error> {
+        let request = self.request(operation, arguments)?;
+        let body = rows.body(request.record())?;
+        let (outgoing, awaiting) = request.write_by(|_| Ok(Written(body)))?;
+        let reply = self.deliver(outgoing, awaiting).await?;
+        reply.into_value().map_err(Error::Fault)
+    }
+
+    /// A request to be sent several times, and changed in between. Arguments are as for [`call`](Self::call).
+    ///
+    /// # Errors
+    /// If there is no such operation, the arguments do not fit it, or hold what XML cannot carry.
+    pub fn draft<'c>(
+        &self,
+        operation: &str,
+        contents: impl Into<Contents<'c>>,
+    ) -> Result<Draft, Error> {
+        let request = self.request(operation, contents)?;
+        let target = request.target().clone();
+        let (policy, options) = (self.inner.policy, EncodeOptions::default());
+        let make = || Template::first(policy, options, request.into_record());
+        let template = self.inner.meter.converting(make);
+        let template = template.map_err(|error| Error::Type(error.into()))?;
+        Ok(Draft { target, template })
+    }
+
+    /// Sends a draft; of its text only what was set since the last time is written.
+    ///
+    /// # Errors
+    /// As for [`call`](Self::call). If the draft cannot be written, it is lost.
+    pub async fn send(&self, draft: &mut Draft) -> Result<Value, Error> {
+        let meter = &self.inner.meter;
+        let counts = meter.converting(|| draft.write())?;
+        meter.writes(&counts);
+        let body = Body::from_chunks(draft.template.outgoing().chunks);
+        let (plan, root) = (draft.target.plan(), draft.target.binding().request);
+        let empty = Record::new(Arc::clone(plan), root);
+        let request = draft.target.request_of(empty);
+        let (outgoing, awaiting) = request.write_by(|_| Ok(Written(body)))?;
+        let reply = self.deliver(outgoing, awaiting).await?;
+        reply.into_value().map_err(Error::Fault)
+    }
+
+    /// Sends what was written and reads what comes back.
+    async fn deliver(
+        &self,
+        outgoing: OutgoingRequest<Written>,
+        awaiting: AwaitingReply,
+    ) -> Result<Reply, Error> {
+        let meter = self.inner.meter.clone();
         let Written(body) = outgoing.body;
         meter.sends(body.len());
         let mut headers = HeaderMap::with_capacity(4);

@@ -40,13 +40,15 @@ mod offload;
 mod scope;
 mod sending;
 mod service;
+mod streamed;
 pub mod typed;
 
 pub use bsoap_codec::{
     Column, DecodeOptions, Object, Octets, Pack, PackError, Packer, Record, Rows, Unpack, Unpacker,
     Value, View,
 };
-pub use bsoap_differential::send::{Policy as SendPolicy, SendCounts};
+pub use bsoap_differential::send::{Policy as SendPolicy, Row, SendCounts};
+pub use bsoap_differential::stats::SendStats;
 pub use bsoap_http::{HeaderMap, ServerOptions};
 pub use bsoap_protocol::{
     Answer, Block, Code, Contents, Fault, FaultParts, Name, Reason, Reply, Request, SoapVersion,
@@ -55,9 +57,10 @@ pub use bsoap_protocol::{
 pub use bsoap_schema::{Definitions, Operation, Port};
 
 pub use budget::Budget;
-pub use client::{Client, ClientBuilder};
+pub use client::{Client, ClientBuilder, Draft};
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};
 pub use meter::{Meter, Traffic};
 pub use sending::Sending;
 pub use service::{Bound, IntoReply, Message, Payload, Service, ServiceBuilder, Typed};
+pub use streamed::Streamed;

@@ -77,6 +77,11 @@ impl Sending {
         }
     }
 
+    /// How templates are kept.
+    pub(crate) fn template(self) -> Policy {
+        self.policy.map(|store| store.template).unwrap_or_default()
+    }
+
     /// Where templates are kept, if they are.
     pub(crate) fn store(self) -> Option<Store> {
         self.policy.map(Store::new)

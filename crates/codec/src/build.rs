@@ -75,6 +75,22 @@ pub fn build_with(
     Ok(builder.record)
 }
 
+/// Lays one simple value into a Record of its own, whose first slot it is: checked as in a message.
+///
+/// # Errors
+/// When the value is none of the leaf's type.
+pub fn build_leaf(plan: &Arc<Plan>, leaf: LeafId, value: &Value) -> Result<Record, BuildError> {
+    let mut builder = Builder {
+        plan,
+        shapes: plan.shapes(),
+        record: Record::new(plan.clone(), ElementId(0)),
+        options: BuildOptions::default(),
+        depth: 0,
+    };
+    builder.leaf(leaf, value)?;
+    Ok(builder.record)
+}
+
 type Result<T, E = BuildError> = std::result::Result<T, E>;
 
 impl From<HeapFull> for BuildError {

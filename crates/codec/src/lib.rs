@@ -29,7 +29,7 @@ mod value;
 mod view;
 mod walk;
 
-pub use build::{BuildError, BuildErrorKind, BuildOptions, build, build_with};
+pub use build::{BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with};
 pub use decode::{DecodeOptions, Decoder};
 pub use encode::{EncodeOptions, Encoder, encode};
 pub use index::{Index, Place};

@@ -36,6 +36,12 @@ pub trait Source: Send {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, AnyError>>>;
 }
 
+impl<S: Source + ?Sized> Source for Box<S> {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, AnyError>>> {
+        (**self).poll_next(context)
+    }
+}
+
 /// Why a source cannot go on.
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 

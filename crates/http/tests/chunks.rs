@@ -114,7 +114,7 @@ impl Source for Counting {
         if self.left == 0 {
             return Poll::Ready(self.fails.then(|| Err("out of numbers".into())));
         }
-        if self.left % 3 == 0 && !self.waited {
+        if self.left.is_multiple_of(3) && !self.waited {
             // Nothing at the moment, and something very soon.
             self.waited = true;
             context.waker().wake_by_ref();

@@ -252,6 +252,7 @@ impl ClientBuilder {
             scope,
             decoders,
             budget: self.budget,
+            policy: self.sending.template(),
             endpoint: 0,
             endpoints: Arc::new(AtomicU32::new(1)),
             definitions: Arc::clone(&definitions),

@@ -10,6 +10,7 @@ use bsoap_codec::{Object, Pack, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
 use bsoap_protocol::{Block, Fault, Received, Target};
 
+use crate::Streamed;
 use crate::error::report;
 
 /// A request, read and meant for us.
@@ -97,6 +98,8 @@ pub enum Payload {
     Record(Record),
     /// A Rust value: the wrapper's, or the only part's.
     Packed(Box<dyn Pack + Send>),
+    /// A value, and rows of an array in it that are made while the answer is sent.
+    Streamed(Value, Streamed),
 }
 
 impl fmt::Debug for Payload {
@@ -105,6 +108,7 @@ impl fmt::Debug for Payload {
             Self::Value(value) => f.debug_tuple("Value").field(value).finish(),
             Self::Record(_) => f.write_str("Record"),
             Self::Packed(_) => f.write_str("Packed"),
+            Self::Streamed(_, rows) => rows.fmt(f),
         }
     }
 }
@@ -135,6 +139,12 @@ impl IntoReply for Payload {
 impl IntoReply for Value {
     fn into_reply(self) -> Result<Payload, Fault> {
         Ok(Payload::Value(self))
+    }
+}
+
+impl IntoReply for (Value, Streamed) {
+    fn into_reply(self) -> Result<Payload, Fault> {
+        Ok(Payload::Streamed(self.0, self.1))
     }
 }
 

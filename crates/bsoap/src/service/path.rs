@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bsoap_codec::Value;
 use bsoap_http::{BoxedAnswer, Handler, Request, Response};
 use bsoap_protocol::{
     AwaitingAnswer, Contents, Endpoint, Fault, IncomingRequest, OutgoingReply, Received, Target,
@@ -18,7 +19,7 @@ use crate::error::report;
 use crate::offload::{convert, weight_of_record, weight_of_value};
 use crate::scope::Scope;
 use crate::sending::{self, Written};
-use crate::{Budget, Meter, Sending};
+use crate::{Budget, Error, Meter, Sending, Streamed};
 
 /// What answers at one path.
 pub(super) struct Path {
@@ -124,6 +125,7 @@ impl Path {
     ) -> Reply {
         let weight = match &answer {
             Ok(Payload::Value(value)) => weight_of_value(value),
+            Ok(Payload::Streamed(value, _)) => weight_of_value(value),
             Ok(Payload::Record(record)) => weight_of_record(record),
             // It does not tell; most likely it is about as long as the one before.
             Ok(Payload::Packed(_)) => last_length,
@@ -189,6 +191,7 @@ fn settle(
     let write = |record| sending::write(scope, stream, meter, record);
     let reply = match answer {
         Ok(Payload::Value(value)) => awaiting.answer_by(value, write),
+        Ok(Payload::Streamed(value, rows)) => return streamed(awaiting, value, rows),
         Ok(Payload::Record(record)) => awaiting.answer_with_by(record, write),
         Ok(Payload::Packed(pack)) => awaiting.answer_by(Contents::packed(&*pack), write),
         Err(fault) => {
@@ -205,6 +208,22 @@ fn settle(
         );
         unanswered.apologise().map(Written::from)
     })
+}
+
+/// The reply with an array that is written while it is sent.
+fn streamed(awaiting: AwaitingAnswer, value: Value, rows: Streamed) -> Reply {
+    let target = awaiting.target().clone();
+    let record = target.response(value).map_err(Error::Exchange);
+    match record.and_then(|record| Ok((rows.body(&record)?, record))) {
+        Ok((body, record)) => awaiting
+            .answer_with_by(record, |_| Ok(Written(body)))
+            .unwrap_or_else(|unanswered| unanswered.apologise().map(Written::from)),
+        Err(error) => {
+            let operation = &target.operation().name;
+            tracing::error!(operation, "{}", report(&error));
+            awaiting.fault(&failed()).map(Written::from)
+        }
+    }
 }
 
 fn response(reply: Reply) -> Response {

@@ -30,6 +30,11 @@ impl<'r> LeafView<'r> {
         self.record.plan.leaf(self.leaf).kind
     }
 
+    /// Its number in the Plan.
+    pub fn leaf_id(&self) -> LeafId {
+        self.leaf
+    }
+
     /// The slot.
     pub fn slot(&self) -> usize {
         self.at

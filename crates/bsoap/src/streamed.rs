@@ -1,0 +1,136 @@
+//! Arrays that are written while they are sent, and never lie in memory as a whole.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bsoap_codec::Record;
+use bsoap_codec::frame::Frame;
+use bsoap_differential::send::{Layout, Offer, Overlay, OverlayError, Piece, Row};
+use bsoap_http::{AnyError, Body, Bytes, Source};
+use futures_core::Stream;
+
+use crate::Error;
+
+/// The rows of one array of a message, made while it is sent: numbers, or tuples of numbers for an array of flat structs.
+/// However many there are, they take the memory of a few chunks.
+///
+/// ```
+/// use bsoap::Streamed;
+///
+/// let squares = (0..10_000_000).map(|number: i64| (number * number) as f64);
+/// let streamed = Streamed::new("values.item", squares);
+/// ```
+///
+/// Such a message has `Transfer-Encoding: chunked`, unless the number of rows is told: see [`exactly`](Self::exactly) and
+/// [`at_most`](Self::at_most).
+pub struct Streamed {
+    path: String,
+    layout: Layout,
+    rows: Option<u64>,
+    make: Make,
+}
+
+type Make = Box<dyn FnOnce(Overlay) -> Result<Box<dyn Source>, OverlayError> + Send>;
+
+impl Streamed {
+    /// Rows of an iterator. The array is found by the end of its path: names of elements with dots between them, of the
+    /// repeating element last. What it lies in must be in the message, and rows that the message has are left out.
+    pub fn new<I>(path: impl Into<String>, rows: I) -> Self
+    where
+        I: IntoIterator<Item: Row, IntoIter: Send + 'static>,
+    {
+        let mut rows = rows.into_iter();
+        Self::of(path.into(), move |_| {
+            rows.next().map_or(Offer::End, Offer::Row)
+        })
+    }
+
+    /// Rows of an asynchronous stream. What there is of them is sent while more is waited for.
+    pub fn from_stream<S>(path: impl Into<String>, rows: S) -> Self
+    where
+        S: Stream<Item: Row> + Send + 'static,
+    {
+        let mut rows = Box::pin(rows);
+        Self::of(path.into(), move |context| {
+            match Pin::new(&mut rows).poll_next(context) {
+                Poll::Ready(Some(row)) => Offer::Row(row),
+                Poll::Ready(None) => Offer::End,
+                Poll::Pending => Offer::Later,
+            }
+        })
+    }
+
+    fn of<R, F>(path: String, next: F) -> Self
+    where
+        R: Row,
+        F: FnMut(&mut Context<'_>) -> Offer<R> + Send + 'static,
+    {
+        let make = move |overlay: Overlay| -> Result<Box<dyn Source>, OverlayError> {
+            overlay.check::<R>()?;
+            Ok(Box::new(Rows { overlay, next }))
+        };
+        Self {
+            path,
+            layout: Layout::Plain,
+            rows: None,
+            make: Box::new(make),
+        }
+    }
+
+    /// There are exactly so many rows, and each gets the room of the longest: the message has a `Content-Length`.
+    #[must_use]
+    pub fn exactly(mut self, rows: u64) -> Self {
+        self.layout = Layout::Stuffed;
+        self.rows = Some(rows);
+        self
+    }
+
+    /// There are at most so many rows: the message has the `Content-Length` of the longest it could be, and white space
+    /// behind it makes up for the rest.
+    #[must_use]
+    pub fn at_most(mut self, rows: u64) -> Self {
+        self.layout = Layout::Plain;
+        self.rows = Some(rows);
+        self
+    }
+
+    /// The message as a body.
+    pub(crate) fn body(self, record: &Record) -> Result<Body, Error> {
+        let frame = Frame::around(record, &self.path).map_err(|error| Error::Type(error.into()))?;
+        let mut overlay = Overlay::new(frame, self.layout);
+        let length = self.rows.map(|rows| overlay.announce(rows));
+        let source = (self.make)(overlay).map_err(|error| Error::Type(error.into()))?;
+        Ok(Body::from_source(source, length))
+    }
+}
+
+impl fmt::Debug for Streamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Streamed")
+            .field("path", &self.path)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An overlay and what its rows come from.
+struct Rows<F> {
+    overlay: Overlay,
+    next: F,
+}
+
+impl<R, F> Source for Rows<F>
+where
+    R: Row,
+    F: FnMut(&mut Context<'_>) -> Offer<R> + Send,
+{
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, AnyError>>> {
+        match self.overlay.next(|| (self.next)(context)) {
+            Ok(Piece::Text(text)) => Poll::Ready(Some(Ok(text))),
+            Ok(Piece::Later) => Poll::Pending,
+            Ok(Piece::End) => Poll::Ready(None),
+            Err(error) => Poll::Ready(Some(Err(error.into()))),
+        }
+    }
+}
