@@ -19,6 +19,7 @@ mod rows;
 mod scope;
 mod state;
 mod straight;
+mod tables;
 mod watch;
 
 pub use error::{Error, ErrorKind};

@@ -2,7 +2,6 @@
 //! message does not matter to it.
 
 use bsoap_datatypes::{binary, boolean, double, float, integer};
-use bsoap_xml::scan;
 use smallvec::SmallVec;
 
 use crate::kept;
@@ -11,16 +10,11 @@ use crate::record::{Record, heap_range, marker};
 
 use super::error::ErrorKind;
 use super::escape::{self, BadCharacter};
-use super::program::{Field, Form, Op, PAD, Program, Span, Table};
+use super::program::{Field, Form, Op, Program, Span};
 use super::scope::Scope;
 use super::state::Phase;
 use super::straight::Clean;
 use super::watch::Watch;
-
-/// Rows of a table formatted into reserved space at once.
-const BLOCK: usize = 64;
-/// Texts up to this length are copied as so many bytes.
-const SHORT: usize = 32;
 
 /// Where to go when a type's instructions, or an occurrence, are done.
 #[derive(Clone, Copy, Debug)]
@@ -149,102 +143,12 @@ impl<'r, 'o, P: Watch> Machine<'r, 'o, P> {
             let op = &program.ops[pc as usize];
             pc += 1;
             match *op {
-                Op::Literal(span) => self.literal(span),
-                Op::Text(before) => self.short_text(before, Span::default())?,
-                Op::Signed(before) => self.short_number(before, Form::Signed, Span::default())?,
-                Op::Double(before) => self.short_number(before, Form::Double, Span::default())?,
-                Op::Leaf { before, form } => {
-                    self.literal(before);
-                    self.leaf(form)?;
-                }
-                Op::OptionalField(ref field) => self.optional_field(field)?,
-                Op::NillableField {
-                    ref field,
-                    element,
-                    optional,
-                } => self.nillable_field(field, element, optional)?,
-                Op::Fragment => self.fragment()?,
-                Op::Attribute { open, form } => self.attribute(open, form)?,
-                Op::OptionalAttribute { open, form } => match self.next()? {
-                    marker::PRESENT => self.attribute(open, form)?,
-                    marker::ABSENT | marker::DEFAULTED => self.pass(form)?,
-                    _ => return Err(ErrorKind::Misfit),
-                },
-                Op::AnyAttribute => self.any_attribute()?,
-                Op::DeclareNames(form) => self.declare_names(form)?,
-                Op::Optional { absent } => {
-                    if !self.is_present()? {
-                        pc = absent;
-                    }
-                }
-                Op::OptionalValue { absent } => {
-                    if !self.is_present()? {
-                        self.next()?;
-                        pc = absent;
-                    }
-                }
-                Op::State {
-                    element,
-                    done,
-                    scoped,
-                }
-                | Op::OptionalState {
-                    element,
-                    done,
-                    scoped,
-                } => match self.state(element)? {
-                    Some(state) => pc = self.enter(element, state, scoped, pc)?,
-                    None if matches!(op, Op::OptionalState { .. }) => {
-                        if self.plan.element(element).is_scalar {
-                            self.next()?;
-                        }
-                        pc = done;
-                    }
-                    None => return Err(ErrorKind::Misfit),
-                },
-                Op::Repeat { done } => match self.next()? {
-                    0 => pc = done,
-                    count => {
-                        if P::STOPS {
-                            self.places.begin_loop(self.at - 1);
-                        }
-                        self.stack.push(Frame::Repeat(count));
-                    }
-                },
-                Op::Again { before, body } => {
-                    self.literal(before);
-                    match self.stack.last_mut() {
-                        Some(Frame::Repeat(left @ 2..)) => {
-                            *left -= 1;
-                            pc = body;
-                        }
-                        _ => {
-                            if P::STOPS {
-                                self.places.end_loop();
-                            }
-                            self.stack.pop();
-                        }
-                    }
-                }
-                Op::Choice { targets, count } => {
-                    let branch = self.next()?;
-                    if branch >= u64::from(count) {
-                        return Err(ErrorKind::Misfit);
-                    }
-                    pc = program.targets[targets as usize + branch as usize];
-                }
                 Op::Rows(table) if P::STOPS => {
                     let pc = pc - 1;
                     let table = &program.tables[table as usize];
                     if let Some(rows) = self.rows_in_pieces(pc, table, None)? {
                         return Ok(Some(Phase::Rows { pc, rows }));
                     }
-                }
-                Op::Rows(table) => self.rows(&program.tables[table as usize])?,
-                Op::Jump(to) => pc = to,
-                Op::Call(ty) => {
-                    self.call(pc)?;
-                    pc = self.entry(ty)?;
                 }
                 Op::Return => match self.stack.pop() {
                     Some(Frame::Return(to)) => {
@@ -253,16 +157,122 @@ impl<'r, 'o, P: Watch> Machine<'r, 'o, P> {
                     }
                     _ => return Ok(None),
                 },
-                Op::Enter => self.scope.enter(),
-                Op::Leave => self.scope.leave(),
-                Op::Declare(element) => {
-                    for &namespace in program.namespaces_of(self.plan, element) {
-                        self.scope.declare(namespace, self.out);
-                    }
-                }
-                Op::Misfit => return Err(ErrorKind::Misfit),
+                ref op => pc = self.step(op, pc)?,
             }
         }
+    }
+
+    /// Runs one instruction. Returns which one is next, `pc` if it is the one that follows.
+    #[inline]
+    fn step(&mut self, op: &Op, pc: u32) -> Result<u32> {
+        match *op {
+            Op::Literal(span) => self.literal(span),
+            Op::Text(before) => self.leaf_behind(before, Form::Text)?,
+            Op::Signed(before) => self.leaf_behind(before, Form::Signed)?,
+            Op::Double(before) => self.leaf_behind(before, Form::Double)?,
+            Op::Leaf { before, form } => self.leaf_behind(before, form)?,
+            Op::OptionalField(ref field) => self.optional_field(field)?,
+            Op::NillableField {
+                ref field,
+                element,
+                optional,
+            } => self.nillable_field(field, element, optional)?,
+            Op::Fragment => self.fragment()?,
+            Op::Attribute { open, form } => self.attribute(open, form)?,
+            Op::OptionalAttribute { open, form } => match self.next()? {
+                marker::PRESENT => self.attribute(open, form)?,
+                marker::ABSENT | marker::DEFAULTED => self.pass(form)?,
+                _ => return Err(ErrorKind::Misfit),
+            },
+            Op::AnyAttribute => self.any_attribute()?,
+            Op::DeclareNames(form) => self.declare_names(form)?,
+            Op::Rows(table) => self.rows(&self.program.tables[table as usize])?,
+            Op::Enter => self.scope.enter(),
+            Op::Leave => self.scope.leave(),
+            Op::Declare(element) => {
+                for &namespace in self.program.namespaces_of(self.plan, element) {
+                    self.scope.declare(namespace, self.out);
+                }
+            }
+            ref turn => return self.turn(turn, pc),
+        }
+        Ok(pc)
+    }
+
+    /// Runs an instruction that may lead elsewhere.
+    #[inline]
+    fn turn(&mut self, op: &Op, pc: u32) -> Result<u32> {
+        Ok(match *op {
+            Op::Optional { absent } => {
+                if self.is_present()? {
+                    pc
+                } else {
+                    absent
+                }
+            }
+            Op::OptionalValue { absent } => {
+                if self.is_present()? {
+                    pc
+                } else {
+                    self.next()?;
+                    absent
+                }
+            }
+            Op::State {
+                element,
+                done,
+                scoped,
+            }
+            | Op::OptionalState {
+                element,
+                done,
+                scoped,
+            } => match self.state(element)? {
+                Some(state) => self.enter(element, state, scoped, pc)?,
+                None if matches!(op, Op::OptionalState { .. }) => {
+                    if self.plan.element(element).is_scalar {
+                        self.next()?;
+                    }
+                    done
+                }
+                None => return Err(ErrorKind::Misfit),
+            },
+            Op::Repeat { done } => match self.next()? {
+                0 => done,
+                count => {
+                    if P::STOPS {
+                        self.places.begin_loop(self.at - 1);
+                    }
+                    self.stack.push(Frame::Repeat(count));
+                    pc
+                }
+            },
+            Op::Again { before, body } => {
+                self.literal(before);
+                if let Some(Frame::Repeat(left @ 2..)) = self.stack.last_mut() {
+                    *left -= 1;
+                    return Ok(body);
+                }
+                if P::STOPS {
+                    self.places.end_loop();
+                }
+                self.stack.pop();
+                pc
+            }
+            Op::Choice { targets, count } => {
+                let branch = self.next()?;
+                if branch >= u64::from(count) {
+                    return Err(ErrorKind::Misfit);
+                }
+                self.program.targets[targets as usize + branch as usize]
+            }
+            Op::Jump(to) => to,
+            Op::Call(ty) => {
+                self.call(pc)?;
+                self.entry(ty)?
+            }
+            _ => return Err(ErrorKind::Misfit),
+        })
     }
 
     fn entry(&self, ty: TypeId) -> Result<u32> {
@@ -298,7 +308,7 @@ impl<'r, 'o, P: Watch> Machine<'r, 'o, P> {
     }
 
     #[inline]
-    fn literal(&mut self, span: Span) {
+    pub(super) fn literal(&mut self, span: Span) {
         if P::STUFFS
             && !span.is_empty()
             && let Some(pad) = self.places.take_pad_behind()
@@ -420,88 +430,9 @@ impl<P: Watch> Machine<'_, '_, P> {
         if !self.is_present()? {
             return self.next().map(drop);
         }
-        match field.form {
-            Form::Text => self.short_text(field.open, field.close),
-            Form::Signed => self.short_number(field.open, Form::Signed, field.close),
-            Form::Double => self.short_number(field.open, Form::Double, field.close),
-            form => {
-                self.literal(field.open);
-                self.leaf(form)?;
-                self.literal(field.close);
-                Ok(())
-            }
-        }
-    }
-
-    /// Markup, a value of at most [`SHORT`] bytes, markup: by copies of fixed size into space made at once.
-    /// `false` if the markup is longer than that, and nothing was written.
-    #[inline(always)]
-    fn stretch(
-        &mut self,
-        before: Span,
-        write: impl FnOnce(&mut [u8; SHORT]) -> usize,
-        after: Span,
-    ) -> bool {
-        if P::STUFFS {
-            return false;
-        }
-        let (Some((before, skip)), Some((after, rest))) =
-            (self.program.padded(before), self.program.padded(after))
-        else {
-            return false;
-        };
-        let begin = self.out.len();
-        self.out.extend_from_slice(&[0; 2 * PAD + 2 * SHORT]);
-        let window = &mut self.out[begin..];
-        window[..PAD].copy_from_slice(before);
-        let Some(room) = window[skip..].first_chunk_mut() else {
-            unreachable!("there is room behind the markup")
-        };
-        let length = write(room);
-        window[skip + length..skip + length + PAD].copy_from_slice(after);
-        self.out.truncate(begin + skip + length + rest);
-        if P::LISTENS {
-            self.places
-                .place(self.at - 1, (begin + skip - self.start) as u64, length);
-        }
-        true
-    }
-
-    #[inline(always)]
-    fn short_number(&mut self, before: Span, form: Form, after: Span) -> Result<()> {
-        let slot = self.next()?;
-        if !self.stretch(before, |room| number(form, slot, room), after) {
-            self.literal(before);
-            self.value(form, slot, false)?;
-            self.literal(after);
-        }
-        Ok(())
-    }
-
-    /// Text as content. Most is short: it is looked at and copied as [`SHORT`] bytes, whatever its length.
-    #[inline(always)]
-    fn short_text(&mut self, before: Span, after: Span) -> Result<()> {
-        let slot = self.next()?;
-        let (start, length) = heap_range(slot);
-        let short = self
-            .heap
-            .get(start..)
-            .and_then(<[u8]>::first_chunk::<SHORT>);
-        if let Some(short) = short
-            && length <= SHORT
-            && scan::find_text_escape(short) >= length
-        {
-            let write = |room: &mut [u8; SHORT]| {
-                *room = *short;
-                length
-            };
-            if self.stretch(before, write, after) {
-                return Ok(());
-            }
-        }
-        self.literal(before);
-        self.value(Form::Text, slot, false)?;
-        self.literal(after);
+        self.literal(field.open);
+        self.leaf(field.form)?;
+        self.literal(field.close);
         Ok(())
     }
 
@@ -529,6 +460,11 @@ impl<P: Watch> Machine<'_, '_, P> {
 
 /// Values.
 impl<'r, P: Watch> Machine<'r, '_, P> {
+    fn leaf_behind(&mut self, before: Span, form: Form) -> Result<()> {
+        self.literal(before);
+        self.leaf(form)
+    }
+
     fn leaf(&mut self, form: Form) -> Result<()> {
         if let Form::List(item) = form {
             return self.list(item, false);
@@ -735,123 +671,6 @@ pub(super) fn number(form: Form, slot: u64, out: &mut [u8; 32]) -> usize {
             // Either as many bytes as the longer.
             out[..5].copy_from_slice(if slot == 0 { b"false" } else { b"true " });
             boolean::text(slot != 0).len()
-        }
-    }
-}
-
-/// Tables.
-impl<P: Watch> Machine<'_, '_, P> {
-    fn rows(&mut self, table: &Table) -> Result<()> {
-        let count = usize::try_from(self.next()?).map_err(|_| ErrorKind::Misfit)?;
-        let slots = count
-            .checked_mul(table.cells.len())
-            .and_then(|length| self.slots[self.at..].get(..length))
-            .ok_or(ErrorKind::Misfit)?;
-        if count == 0 {
-            return Ok(());
-        }
-        self.literal(table.first);
-        let begin = self.at;
-        match table.cells.as_slice() {
-            [(_, Form::Double)] => self.blocks(table, slots, |slot, _, out| {
-                double::format(f64::from_bits(slot), out)
-            }),
-            [(_, Form::Signed)] => self.blocks(table, slots, |slot, _, out| {
-                integer::format_i64(slot as i64, out)
-            }),
-            _ => self.blocks(table, slots, |slot, form, out| number(form, slot, out)),
-        }
-        self.at = begin + slots.len();
-        // The last row is followed by what stands between rows: take that back.
-        self.out
-            .truncate(self.out.len() - self.program.literal(table.between).len());
-        self.literal(table.last);
-        Ok(())
-    }
-
-    /// Formats rows, each followed by what stands between rows, straight into space made for a block of them.
-    #[inline(always)]
-    fn blocks(
-        &mut self,
-        table: &Table,
-        slots: &[u64],
-        format: impl Fn(u64, Form, &mut [u8; 32]) -> usize,
-    ) {
-        let literal = |span| Literal::new(self.program, span);
-        let between = literal(table.between);
-        let cells: SmallVec<[_; 4]> = table
-            .cells
-            .iter()
-            .map(|&(before, form)| (literal(before), form))
-            .collect();
-        let mut end = self.out.len();
-        for rows in slots.chunks(BLOCK * cells.len()) {
-            // What the block before left of its space is used first.
-            let room = end + rows.len() / cells.len() * table.room + PAD;
-            if self.out.len() < room {
-                self.out.resize(room, 0);
-            }
-            let window = self.out.as_mut_slice();
-            for row in rows.chunks_exact(cells.len()) {
-                for (index, (&slot, (before, form))) in row.iter().zip(&cells).enumerate() {
-                    if index > 0 {
-                        end = before.write(window, end);
-                    }
-                    let Some(room) = window[end..].first_chunk_mut() else {
-                        unreachable!("a row has its room")
-                    };
-                    let length = format(slot, *form, room);
-                    if P::LISTENS {
-                        let offset = (end - self.start) as u64;
-                        self.places.place(self.at, offset, length);
-                        self.at += 1;
-                    }
-                    end += length;
-                }
-                end = between.write(window, end);
-            }
-        }
-        self.out.truncate(end);
-    }
-}
-
-/// Markup, padded if it is short.
-struct Literal<'p> {
-    bytes: &'p [u8],
-    padded: Option<&'p [u8; PAD]>,
-}
-
-impl<'p> Literal<'p> {
-    fn new(program: &'p Program, span: Span) -> Self {
-        Self {
-            bytes: program.literal(span),
-            padded: program.padded(span).map(|(padded, _)| padded),
-        }
-    }
-
-    /// Copies it to `window[end..]`, with a fixed size if it is short, and returns where it ends.
-    #[inline(always)]
-    fn write(&self, window: &mut [u8], end: usize) -> usize {
-        match self.padded {
-            Some(padded) => window[end..end + PAD].copy_from_slice(padded),
-            None => window[end..end + self.bytes.len()].copy_from_slice(self.bytes),
-        }
-        end + self.bytes.len()
-    }
-}
-
-/// Copies a literal to `window[at..]`, with a fixed size if it is short, and returns its length.
-#[inline(always)]
-pub(super) fn copy(program: &Program, span: Span, window: &mut [u8], at: usize) -> usize {
-    match program.padded(span) {
-        Some((bytes, length)) => {
-            window[at..at + PAD].copy_from_slice(bytes);
-            length
-        }
-        None => {
-            let bytes = program.literal(span);
-            window[at..at + bytes.len()].copy_from_slice(bytes);
-            bytes.len()
         }
     }
 }

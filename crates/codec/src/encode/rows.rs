@@ -7,7 +7,7 @@ use crate::plan::Plan;
 
 use super::error::ErrorKind;
 use super::leaf::LeafRef;
-use super::machine::{Machine, Result, copy, number};
+use super::machine::{Machine, Result, number};
 use super::piece::PieceWatch;
 use super::places::{CellPlace, Places, Stuffing};
 use super::program::{self, Form, PAD, Program, Span};
@@ -192,6 +192,22 @@ fn format_rows<P: Watch>(
             begin + offset - slots.start,
             &places[..told.min(CELLS)],
         );
+    }
+}
+
+/// Copies a literal to `window[at..]`, with a fixed size if it is short, and returns its length.
+#[inline(always)]
+fn copy(program: &Program, span: Span, window: &mut [u8], at: usize) -> usize {
+    match program.padded(span) {
+        Some((bytes, length)) => {
+            window[at..at + PAD].copy_from_slice(bytes);
+            length
+        }
+        None => {
+            let bytes = program.literal(span);
+            window[at..at + bytes.len()].copy_from_slice(bytes);
+            bytes.len()
+        }
     }
 }
 
