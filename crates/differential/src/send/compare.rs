@@ -77,6 +77,9 @@ impl Dirty {
     }
 }
 
+/// Slots that are compared at once.
+const BLOCK: usize = 8;
+
 /// The change of heap offsets, to be added to the low half of a heap slot.
 pub(crate) type Delta = u64;
 
@@ -145,41 +148,28 @@ impl Scan<'_> {
     /// The first slot from `at` on that is not what it was, moved by the delta.
     #[inline]
     fn mismatch(&self, mixed: &Mixed, at: usize) -> usize {
-        const BLOCK: usize = 16;
         let at = if self.delta == 0 {
             at + same_blocks(&self.old.slots[at..], &self.new.slots[at..])
         } else {
             at
         };
-        let (masks, old, new) = (
-            &mixed.masks[at..],
-            &self.old.slots[at..],
-            &self.new.slots[at..],
-        );
         let delta = self.delta;
-        let differs =
-            |((mask, old), new): ((&u64, &u64), &u64)| old.wrapping_add(delta & mask) ^ new;
-        let blocks = masks
-            .chunks(BLOCK)
-            .zip(old.chunks(BLOCK))
-            .zip(new.chunks(BLOCK));
-        for (block, ((masks, old), new)) in blocks.enumerate() {
-            let any = masks
-                .iter()
-                .zip(old)
-                .zip(new)
-                .map(differs)
-                .fold(0, |any, bits| any | bits);
+        let differs = |mask: u64, old: u64, new: u64| old.wrapping_add(delta & mask) ^ new;
+        let (masks, masks_rest) = mixed.masks[at..].as_chunks::<BLOCK>();
+        let (old, old_rest) = self.old.slots[at..].as_chunks::<BLOCK>();
+        let (new, new_rest) = self.new.slots[at..].as_chunks::<BLOCK>();
+        for (block, ((masks, old), new)) in masks.iter().zip(old).zip(new).enumerate() {
+            let any = (0..BLOCK).fold(0, |any, nth| any | differs(masks[nth], old[nth], new[nth]));
             if any != 0 {
-                let found = masks
-                    .iter()
-                    .zip(old)
-                    .zip(new)
-                    .position(|triple| differs(triple) != 0);
+                let found = (0..BLOCK).find(|&nth| differs(masks[nth], old[nth], new[nth]) != 0);
                 return at + block * BLOCK + found.unwrap_or(0);
             }
         }
-        mixed.masks.len()
+        let mut rest = masks_rest.iter().zip(old_rest).zip(new_rest);
+        let found = rest.position(|((&mask, &old), &new)| differs(mask, old, new) != 0);
+        found.map_or(mixed.masks.len(), |found| {
+            mixed.masks.len() - masks_rest.len() + found
+        })
     }
 
     /// Compares the texts of a run of slots that are what they were, moved by the delta.
