@@ -59,11 +59,42 @@ struct Spec {
 #[derive(Debug, Default)]
 pub(crate) struct Specs {
     known: Vec<Option<Spec>>,
+    /// Entries of chunks that are no more, for those to come.
+    spare: Vec<Mixed>,
     /// The cells of the table met last, and the leaf it begins with.
     cells: Option<(LeafRef, Arc<[Cell]>)>,
 }
 
+/// So many entries are kept for chunks to come.
+const SPARE: usize = 4;
+
 impl Specs {
+    /// Takes what can be used again of a chunk.
+    pub(crate) fn recycle(&mut self, segments: Vec<Segment>) {
+        for segment in segments {
+            if let Leaves::Mixed(mixed) = segment.leaves
+                && self.spare.len() < SPARE
+            {
+                self.spare.push(mixed);
+            }
+        }
+    }
+
+    /// No entries yet.
+    fn mixed(&mut self) -> Mixed {
+        let mut mixed = self.spare.pop().unwrap_or_default();
+        mixed.offsets.clear();
+        mixed.entries.clear();
+        mixed.masks.clear();
+        mixed
+    }
+
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        let spare: usize = self.spare.iter().map(Mixed::memory).sum();
+        self.known.capacity() * size_of::<Option<Spec>>() + spare
+    }
+
     fn get(&mut self, plan: &Plan, policy: &Policy, leaf: LeafRef) -> Spec {
         let index = leaf.0 as usize;
         if let Some(Some(spec)) = self.known.get(index) {
@@ -169,10 +200,11 @@ impl<'b> Builder<'b> {
     fn mixed(&mut self) -> (&mut Mixed, &mut usize) {
         self.leaf = None;
         if !matches!(&self.segments.last(), Some(last) if last.is_mixed()) {
+            let leaves = Leaves::Mixed(self.specs.mixed());
             self.segments.push(Segment {
                 first: self.next - self.first,
                 start: UNKNOWN,
-                leaves: Leaves::Mixed(Mixed::default()),
+                leaves,
             });
         }
         match self.segments.last_mut() {
@@ -349,9 +381,12 @@ impl Places for Builder<'_> {
 fn finish(segment: &mut Segment, text: &[u8]) {
     match &mut segment.leaves {
         Leaves::Mixed(mixed) => {
-            mixed.offsets.shrink_to_fit();
-            mixed.entries.shrink_to_fit();
-            mixed.masks.shrink_to_fit();
+            // A little more than is needed does no harm.
+            if mixed.offsets.capacity() > mixed.offsets.len() * 3 / 2 {
+                mixed.offsets.shrink_to_fit();
+                mixed.entries.shrink_to_fit();
+                mixed.masks.shrink_to_fit();
+            }
         }
         Leaves::Table(table) => {
             if let Some((cells, columns)) = strided(table, text.get(segment.start..)) {

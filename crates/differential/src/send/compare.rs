@@ -72,6 +72,11 @@ impl Dirty {
         self.tables = false;
     }
 
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        self.leaves.capacity() * size_of::<(u32, u32)>() + self.markers.capacity() * 4
+    }
+
     pub(crate) fn is_clean(&self) -> bool {
         self.leaves.is_empty() && self.markers.is_empty() && !self.tables
     }
@@ -159,9 +164,12 @@ impl Scan<'_> {
         let (old, old_rest) = self.old.slots[at..].as_chunks::<BLOCK>();
         let (new, new_rest) = self.new.slots[at..].as_chunks::<BLOCK>();
         for (block, ((masks, old), new)) in masks.iter().zip(old).zip(new).enumerate() {
-            let any = (0..BLOCK).fold(0, |any, nth| any | differs(masks[nth], old[nth], new[nth]));
-            if any != 0 {
-                let found = (0..BLOCK).find(|&nth| differs(masks[nth], old[nth], new[nth]) != 0);
+            let mut bits = [0; BLOCK];
+            for (nth, bits) in bits.iter_mut().enumerate() {
+                *bits = differs(masks[nth], old[nth], new[nth]);
+            }
+            if bits != [0; BLOCK] {
+                let found = bits.iter().position(|&bits| bits != 0);
                 return at + block * BLOCK + found.unwrap_or(0);
             }
         }

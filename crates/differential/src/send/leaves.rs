@@ -264,11 +264,7 @@ impl Segment {
     pub(crate) fn memory(&self) -> usize {
         size_of::<Self>()
             + match &self.leaves {
-                Leaves::Mixed(mixed) => {
-                    mixed.offsets.capacity() * 4
-                        + mixed.entries.capacity() * size_of::<Entry>()
-                        + mixed.masks.capacity() * 8
-                }
+                Leaves::Mixed(mixed) => mixed.memory(),
                 Leaves::Table(Table {
                     columns:
                         Columns::Dense {
@@ -294,6 +290,13 @@ impl Mixed {
             pads: entry.pads,
             widest: entry.widest.into(),
         })
+    }
+
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        self.offsets.capacity() * size_of::<u32>()
+            + self.entries.capacity() * size_of::<Entry>()
+            + self.masks.capacity() * size_of::<u64>()
     }
 
     /// Adds the next slot.

@@ -57,6 +57,17 @@ pub(crate) struct Tools {
     spare: Vec<u8>,
 }
 
+impl Tools {
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        self.misfits.capacity() * size_of::<Misfit>()
+            + self.numbers.capacity() * size_of::<Number>()
+            + self.escaped.capacity()
+            + self.spare.capacity()
+            + self.dirty.memory()
+    }
+}
+
 /// What became of a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Patched {

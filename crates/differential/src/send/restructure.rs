@@ -74,6 +74,7 @@ pub(crate) fn restructure(
         old,
         new,
         shift: 0,
+        dropped: 0,
         here: Some(here),
         todo,
         done: chunks,
@@ -111,6 +112,8 @@ struct Walk<'w, 'c> {
     here: Option<State>,
     /// How far slots have moved, as last known.
     shift: isize,
+    /// Bytes of the chunk that is being written anew.
+    dropped: usize,
     delta: Delta,
 }
 
@@ -128,6 +131,7 @@ impl Walk<'_, '_> {
                 Verdict::TooLarge => self.next_chunk(),
                 Verdict::Changed => self.target(&here, 1),
             };
+            let target = self.drop_first(target);
             self.encode(here, target)?;
         }
         // What is left of the old message is not in the new one.
@@ -274,13 +278,25 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// Drops the first chunk to do, which is to be written anew; its buffers are used again.
+    fn drop_first(&mut self, target: Option<Target>) -> Option<Target> {
+        if let Some(front) = self.todo.pop_front() {
+            self.dropped = front.text.bytes().len();
+            self.change.work.specs.recycle(front.segments);
+        }
+        target.map(|target| Target {
+            index: target.index.saturating_sub(1),
+            ..target
+        })
+    }
+
     /// How large the next chunk is to be: as large as may be where a short way is left, lest small
     /// chunks come to be.
     fn size(&self, target: Option<Target>) -> usize {
         let chunks = self.change.policy.chunks;
         let left = target.map(|target| {
             let skipped = self.todo.iter().take(target.index);
-            skipped.map(|chunk| chunk.text.bytes().len()).sum::<usize>()
+            self.dropped + skipped.map(|chunk| chunk.text.bytes().len()).sum::<usize>()
         });
         match left {
             Some(left) if left <= chunks.split - chunks.split / 4 => chunks.split,

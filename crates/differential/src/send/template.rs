@@ -93,6 +93,12 @@ pub(crate) struct Work {
     pub(crate) patience: Patience,
 }
 
+impl Work {
+    fn memory(&self) -> usize {
+        self.piece.capacity() + self.tools.memory() + self.specs.memory()
+    }
+}
+
 impl Clone for Work {
     /// Nothing of it means anything to a clone.
     fn clone(&self) -> Self {
@@ -292,10 +298,11 @@ impl Template {
         &self.stats
     }
 
-    /// Bytes held: text, places and values.
+    /// Bytes held: text, places, values and buffers.
     pub fn memory(&self) -> usize {
         let chunks: usize = self.chunks.iter().map(Chunk::memory).sum();
-        chunks + self.shadow.as_ref().map_or(0, Record::memory)
+        let pending = self.pending.capacity() * size_of::<usize>();
+        chunks + self.shadow.as_ref().map_or(0, Record::memory) + self.work.memory() + pending
     }
 
     /// How many of the bytes held are shared with a clone in place.
@@ -356,6 +363,8 @@ impl Template {
     pub(super) fn encode(&mut self, record: &Record) -> Result<(), Error> {
         self.clear();
         let result = self.encode_chunks(record);
+        // Many templates never need it again.
+        self.work.piece = Vec::new();
         if result.is_ok() {
             self.stats.first_time += 1;
             self.stats.bytes += self.length;
