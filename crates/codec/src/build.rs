@@ -246,19 +246,7 @@ impl<'p> Builder<'p> {
     /// What `@type` names, among the types that may stand here.
     fn actual_type(&self, declared: TypeId, value: &Value) -> Result<TypeId> {
         let ty = self.plan.ty(declared);
-        let given = || {
-            let object = value.as_object()?;
-            object
-                .get("@xsi:type")
-                .or_else(|| object.get(self.shapes.of(declared).type_key()))?
-                .as_str()
-        };
-        // Where no other type may stand, `@type` can only be an attribute, known or not.
-        let Some(name) = (if ty.alternatives.is_empty() {
-            None
-        } else {
-            given()
-        }) else {
+        let Some(name) = self.given_type(declared, value)? else {
             if !ty.is_abstract {
                 return Ok(declared);
             }
@@ -285,6 +273,28 @@ impl<'p> Builder<'p> {
         }
     }
 
+    /// The name of a type that an object gives. Where no other type may stand, `@type` can only be an attribute, known or
+    /// not; `@xsi:type` never is one.
+    fn given_type<'v>(&self, declared: TypeId, value: &'v Value) -> Result<Option<&'v str>> {
+        let Some(object) = value.as_object() else {
+            return Ok(None);
+        };
+        let may_vary = !self.plan.ty(declared).alternatives.is_empty();
+        let short = may_vary.then(|| self.shapes.of(declared).type_key());
+        let given = ["@xsi:type"]
+            .into_iter()
+            .chain(short)
+            .find_map(|key| Some((key, object.get(key).filter(|given| !given.is_nil())?)));
+        match given {
+            None => Ok(None),
+            Some((_, Value::Text(name))) => Ok(Some(name)),
+            Some((key, other)) => {
+                let error = BuildError::from(BuildErrorKind::mismatch("the name of a type", other));
+                Err(error.inside(key))
+            }
+        }
+    }
+
     fn possible_types(&self, declared: TypeId) -> Vec<String> {
         let alternatives = self.plan.ty(declared).alternatives.iter();
         alternatives
@@ -307,8 +317,8 @@ impl<'p> Builder<'p> {
             used: 0,
         };
         if !self.plan.ty(declared).alternatives.is_empty() {
-            keys.take("@xsi:type");
-            if shape.type_key() == "@type" {
+            // Beside `@xsi:type`, `@type` is an attribute, known or not.
+            if keys.take("@xsi:type").is_none() && shape.type_key() == "@type" {
                 keys.take("@type");
             }
         }

@@ -383,3 +383,47 @@ fn rows_of_structs_are_columns() {
     );
     assert_eq!(json(&record), text);
 }
+
+#[test]
+fn a_type_named_twice_or_not_by_a_name_is_refused() {
+    let mut schema = common::schema::Schema::new();
+    let [shape, circle] = ["Shape", "Circle"].map(|name| {
+        let content = vec![schema.field(0, 1, "radius", Datatype::Int)];
+        let ty = schema.structure(content);
+        schema.amend(ty).name = Some(schema.0.name("urn:s", name));
+        ty
+    });
+    schema.amend(shape).alternatives = vec![shape, circle];
+    let element = schema.element("shape", shape);
+    let child = schema.of(1, 1, element);
+    let fixed = schema.element("circle", circle);
+    let fixed = schema.of(0, 1, fixed);
+    let (plan, root) = schema.rooted("r", vec![child, fixed]);
+    let made = |json: &str| {
+        let value = Value::from_json_str(json).unwrap();
+        build(&plan, root, &value).map_err(|error| error.to_string())
+    };
+    for json in [
+        r#"{"shape":{"@type":"Circle"}}"#,
+        r#"{"shape":{"@type":null},"circle":{"@xsi:type":"Circle"}}"#,
+    ] {
+        made(json).unwrap_or_else(|error| panic!("{json}: {error}"));
+    }
+    for (json, problem) in [
+        (
+            r#"{"shape":{"@xsi:type":"Circle","@type":"Shape"}}"#,
+            "@type is not known at /shape",
+        ),
+        (
+            r#"{"shape":{"@type":5}}"#,
+            "a number where the name of a type is expected at /shape/@type",
+        ),
+        (
+            r#"{"shape":{},"circle":{"@xsi:type":"Shape"}}"#,
+            "no type Shape may stand here at /circle",
+        ),
+    ] {
+        let error = made(json).unwrap_err();
+        assert!(error.contains(problem), "{json}: {error}");
+    }
+}

@@ -165,6 +165,9 @@ impl fmt::Display for BuildError {
                 "{ty} is abstract: @type must name one of {}",
                 list(possible)
             )?,
+            BuildErrorKind::UnknownType { name, possible } if possible.is_empty() => {
+                write!(f, "no type {name} may stand here")?;
+            }
             BuildErrorKind::UnknownType { name, possible } => write!(
                 f,
                 "no type {name} may stand here (possible: {})",
