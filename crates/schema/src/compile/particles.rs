@@ -268,19 +268,11 @@ impl Compiler<'_> {
         children: &[Compiled],
         place: Place,
     ) -> Result<Compiled> {
-        let mut flat = Vec::with_capacity(children.len());
-        for child in children {
-            match &child.term {
-                Term::Sequence(inner) if child.is_once() || inner.is_empty() => {
-                    flat.extend(inner.iter().cloned());
-                }
-                _ => flat.push(child.clone()),
-            }
-        }
-        match <[Compiled; 1]>::try_from(flat) {
-            Ok([single]) => self.repeat(single, min, max, place),
-            Err(flat) => self.add(min, max, Term::Sequence(flat.into()), place),
-        }
+        let flat = flattened(children, |child| match &child.term {
+            Term::Sequence(inner) if child.is_once() || inner.is_empty() => Some(inner),
+            _ => None,
+        });
+        self.compositor(min, max, flat, Term::Sequence, place)
     }
 
     /// One of the children.
@@ -291,16 +283,25 @@ impl Compiler<'_> {
         children: &[Compiled],
         place: Place,
     ) -> Result<Compiled> {
-        let mut flat = Vec::with_capacity(children.len());
-        for child in children {
-            match &child.term {
-                Term::Choice(inner) if child.is_once() => flat.extend(inner.iter().cloned()),
-                _ => flat.push(child.clone()),
-            }
-        }
-        match <[Compiled; 1]>::try_from(flat) {
+        let flat = flattened(children, |child| match &child.term {
+            Term::Choice(inner) if child.is_once() => Some(inner),
+            _ => None,
+        });
+        self.compositor(min, max, flat, Term::Choice, place)
+    }
+
+    /// A group of these children, unless there is only one: then it repeats itself.
+    fn compositor(
+        &mut self,
+        min: u32,
+        max: u32,
+        children: Vec<Compiled>,
+        term: fn(Arc<[Compiled]>) -> Term,
+        place: Place,
+    ) -> Result<Compiled> {
+        match <[Compiled; 1]>::try_from(children) {
             Ok([single]) => self.repeat(single, min, max, place),
-            Err(flat) => self.add(min, max, Term::Choice(flat.into()), place),
+            Err(children) => self.add(min, max, term(children.into()), place),
         }
     }
 
@@ -411,4 +412,19 @@ impl Compiler<'_> {
             depth,
         })
     }
+}
+
+/// The children; where one may be opened, its own in its place.
+fn flattened(
+    children: &[Compiled],
+    opened: impl Fn(&Compiled) -> Option<&Arc<[Compiled]>>,
+) -> Vec<Compiled> {
+    let mut flat = Vec::with_capacity(children.len());
+    for child in children {
+        match opened(child) {
+            Some(inner) => flat.extend(inner.iter().cloned()),
+            None => flat.push(child.clone()),
+        }
+    }
+    flat
 }

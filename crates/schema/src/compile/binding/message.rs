@@ -1,0 +1,337 @@
+//! What a message of a binding is made of: its parts in the Body, its header blocks, the faults declared.
+
+use bsoap_codec::plan::{Content, ElementId, TypeId};
+
+use std::collections::HashMap;
+
+use super::super::envelope::{Accessors, part_element, rpc_wrapper};
+use super::super::parts::undefined;
+use super::super::profile;
+use super::{Binder, Direction, Matched, PART_RULE, Placed, Work, is_loose_end};
+use crate::definitions::{Body, FaultMessage, HeaderPart, Message, Part, SoapVersion, Style};
+use crate::document::Place;
+use crate::wsdl::{self, BindingMessage, BindingOperation, PartContent, SoapHeader};
+use crate::{Error, ExpandedName, Result, Sort};
+
+impl<'a> Binder<'a> {
+    pub(super) fn message(
+        &mut self,
+        work: &mut Work,
+        bound: &'a BindingOperation,
+        direction: Direction,
+        side: &'a BindingMessage,
+        used: &'a wsdl::Use,
+    ) -> Result<Message> {
+        let (name, _) = self.abstract_message(&used.message)?;
+        let mut headers = Vec::new();
+        for header in &side.headers {
+            let block = self.header_block(work.version, header);
+            let Some(block) = self.unless_loose_header(header, block)? else {
+                continue;
+            };
+            let branch = work.traffic(direction).header(block);
+            headers.push(HeaderPart {
+                name: header.part.clone(),
+                element: block,
+                branch,
+            });
+        }
+        for header in &side.header_faults {
+            let block = self.header_block(work.version, header);
+            if let Some(block) = self.unless_loose_header(header, block)? {
+                work.response.header(block);
+            }
+        }
+        let parts = self.body_parts(side, used, bound.style)?;
+        let named = |parts: &[Placed<'_>]| -> Vec<Part> {
+            parts
+                .iter()
+                .map(|&(part, element)| Part {
+                    name: part.name.clone(),
+                    element,
+                })
+                .collect()
+        };
+        let (body, elements) = match (bound.style, &parts[..]) {
+            (Style::Rpc, _) => {
+                let (namespace, local) = self.wrapper_name(work, bound, direction);
+                let children = &work.shapes[&(direction, namespace.clone(), local.clone())];
+                let children = children.clone();
+                let accessors = match side.body.encoded {
+                    true => Accessors::Named,
+                    false => Accessors::InOrder,
+                };
+                let wrapper = self.rpc_wrapper(namespace, local, accessors, children);
+                (
+                    Body::Rpc {
+                        wrapper,
+                        parts: named(&parts),
+                    },
+                    vec![wrapper],
+                )
+            }
+            (Style::Document, []) => (Body::Empty, Vec::new()),
+            (Style::Document, [(part, element)])
+                if matches!(part.content, PartContent::Element(_)) && self.is_wrapper(*element) =>
+            {
+                (Body::Wrapped { wrapper: *element }, vec![*element])
+            }
+            (Style::Document, parts) => (
+                Body::Bare {
+                    parts: named(parts),
+                },
+                parts.iter().map(|&(_, element)| element).collect(),
+            ),
+        };
+        let branch = work.traffic(direction).branch(self.builder, &elements);
+        Ok(Message {
+            name: name.local.to_string(),
+            body,
+            headers,
+            branch,
+            action: used.action.clone(),
+        })
+    }
+
+    /// Are the arguments this element's children? So wherever they have names: an element of complex type without text.
+    /// (Stricter definitions also ask for the operation's name; with or without it the message is the same.)
+    fn is_wrapper(&self, element: ElementId) -> bool {
+        let def = self.builder.element_def(element);
+        let Some(ty) = self.builder.type_def(def.ty) else {
+            return false;
+        };
+        !def.is_abstract
+            && !ty.is_abstract
+            && matches!(ty.content, Content::Particle(_) | Content::Empty)
+    }
+
+    fn rpc_wrapper(
+        &mut self,
+        namespace: String,
+        local: String,
+        accessors: Accessors,
+        parts: Vec<(ElementId, bool)>,
+    ) -> ElementId {
+        let builder = &mut *self.builder;
+        *self
+            .wrappers
+            .entry((namespace, local, accessors, parts))
+            .or_insert_with_key(|(namespace, local, accessors, parts)| {
+                rpc_wrapper(builder, namespace, local, *accessors, parts)
+            })
+    }
+
+    fn abstract_message(
+        &self,
+        reference: &wsdl::Reference,
+    ) -> Result<(&'a ExpandedName, &'a wsdl::Message)> {
+        wsdl::resolve(
+            &self.wsdl.messages,
+            reference,
+            Sort::Message,
+            self.schemas.documents(),
+        )
+    }
+
+    /// The parts in the Body: those named, or all but attachments and header blocks.
+    pub(super) fn body_parts(
+        &mut self,
+        side: &'a BindingMessage,
+        used: &'a wsdl::Use,
+        style: Style,
+    ) -> Result<Vec<Placed<'a>>> {
+        let (name, message) = self.abstract_message(&used.message)?;
+        if self.is_strict {
+            let rule = profile::of_body(side, style, message, used.message.place);
+            rule.map_err(|broken| self.unmet(broken))?;
+        }
+        let mut parts = Vec::new();
+        for part in self.select_parts(side, name, message, used)? {
+            let element = match (&part.content, style) {
+                (PartContent::Neither, _) => {
+                    self.notes.push((
+                        Some(part.place),
+                        format!(
+                            "part \"{}\" has neither element nor type; ignored",
+                            part.name
+                        ),
+                    ));
+                    continue;
+                }
+                (PartContent::Element(reference), _) => self.element(reference)?,
+                (PartContent::Type(reference), style) => {
+                    let ty = self.ty(reference)?;
+                    // What is encoded may leave out any value. (SOAP 1.1 §5.1)
+                    let nillable = style == Style::Rpc && side.body.encoded;
+                    self.part_element("", &part.name, ty, nillable)
+                }
+            };
+            parts.push((part, element));
+        }
+        Ok(parts)
+    }
+
+    fn select_parts(
+        &mut self,
+        side: &'a BindingMessage,
+        name: &ExpandedName,
+        message: &'a wsdl::Message,
+        used: &wsdl::Use,
+    ) -> Result<Vec<&'a wsdl::Part>> {
+        if let Some(names) = &side.body.parts {
+            let mut parts = Vec::with_capacity(names.len());
+            for part in names {
+                let found = message.parts.iter().find(|one| one.name == *part);
+                let found = found.ok_or_else(|| self.no_part(name, part, used.message.place));
+                match found {
+                    Err(error) if !self.is_strict => self.notes.push((
+                        Some(used.message.place),
+                        format!("a part is left out: {}", error.kind()),
+                    )),
+                    found => parts.push(found?),
+                }
+            }
+            return Ok(parts);
+        }
+        let in_header = |part: &wsdl::Part| {
+            let same = |header: &SoapHeader| {
+                header.message.name == *name || header.message.fallback.as_ref() == Some(name)
+            };
+            side.headers
+                .iter()
+                .any(|header| header.part == part.name && same(header))
+        };
+        let is_body =
+            |part: &&wsdl::Part| !side.attachments.contains(&part.name) && !in_header(part);
+        Ok(message.parts.iter().filter(is_body).collect())
+    }
+
+    fn no_part(&self, message: &ExpandedName, part: &str, place: Place) -> Error {
+        self.broken(
+            PART_RULE,
+            format!("part \"{part}\" is not one of message \"{message}\""),
+            place,
+        )
+    }
+
+    fn part_element(
+        &mut self,
+        namespace: &str,
+        local: &str,
+        ty: TypeId,
+        nillable: bool,
+    ) -> ElementId {
+        let builder = &mut *self.builder;
+        let key = (namespace.to_owned(), local.to_owned(), ty, nillable);
+        *self
+            .parts
+            .entry(key)
+            .or_insert_with(|| part_element(builder, namespace, local, ty, nillable))
+    }
+
+    fn header_block(&mut self, version: SoapVersion, header: &'a SoapHeader) -> Result<ElementId> {
+        let (name, message) = self.abstract_message(&header.message)?;
+        let part = message.parts.iter().find(|part| part.name == header.part);
+        let part = part.ok_or_else(|| self.no_part(name, &header.part, header.message.place))?;
+        let element = self.part_as_element(part, header.namespace.as_deref().unwrap_or(""))?;
+        let element = element.ok_or_else(|| self.no_part(name, &header.part, part.place))?;
+        Ok(self.envelopes.header_block(self.builder, version, element))
+    }
+
+    /// A header block that refers to nothing is left out, its operation is not.
+    fn unless_loose_header(
+        &mut self,
+        header: &SoapHeader,
+        made: Result<ElementId>,
+    ) -> Result<Option<ElementId>> {
+        match made {
+            Err(error) if is_loose_end(&error) && !self.is_strict => {
+                self.notes.push((
+                    Some(header.message.place),
+                    format!("header block \"{}\" is left out: {error}", header.part),
+                ));
+                Ok(None)
+            }
+            made => made.map(Some),
+        }
+    }
+
+    /// The element of a part on its own; `None` if it has neither element nor type.
+    fn part_as_element(
+        &mut self,
+        part: &'a wsdl::Part,
+        namespace: &str,
+    ) -> Result<Option<ElementId>> {
+        Ok(match &part.content {
+            PartContent::Element(reference) => Some(self.element(reference)?),
+            PartContent::Type(reference) => {
+                if self.is_strict {
+                    let rule = profile::of_header_or_fault(part);
+                    rule.map_err(|broken| self.unmet(broken))?;
+                }
+                let ty = self.ty(reference)?;
+                Some(self.part_element(namespace, &part.name, ty, false))
+            }
+            PartContent::Neither => None,
+        })
+    }
+
+    pub(super) fn faults(
+        &mut self,
+        work: &mut Work,
+        (bound, declared): Matched<'a>,
+    ) -> Result<Vec<FaultMessage>> {
+        for fault in &bound.faults {
+            if !declared
+                .faults
+                .iter()
+                .any(|one| one.name.as_deref() == Some(&fault.name))
+            {
+                let message = format!(
+                    "fault \"{}\" is not one of operation \"{}\"; ignored",
+                    fault.name, declared.name
+                );
+                self.notes.push((Some(bound.place), message));
+            }
+        }
+        let mut faults = Vec::new();
+        for fault in &declared.faults {
+            let (name, message) = self.abstract_message(&fault.message)?;
+            let detail = match message.parts.first() {
+                Some(part) => self.part_as_element(part, "")?,
+                None => None,
+            };
+            if let Some(detail) = detail.filter(|detail| !work.details.contains(detail)) {
+                work.details.push(detail);
+            }
+            let name = fault.name.clone().unwrap_or_else(|| name.local.to_string());
+            faults.push(FaultMessage {
+                name,
+                detail,
+                documentation: fault.documentation.clone(),
+            });
+        }
+        Ok(faults)
+    }
+
+    fn element(&self, reference: &wsdl::Reference) -> Result<ElementId> {
+        self.lookup(self.elements, reference, Sort::Element)
+    }
+
+    fn ty(&self, reference: &wsdl::Reference) -> Result<TypeId> {
+        self.lookup(self.types, reference, Sort::Type)
+    }
+
+    fn lookup<T: Copy>(
+        &self,
+        map: &HashMap<ExpandedName, T>,
+        reference: &wsdl::Reference,
+        sort: Sort,
+    ) -> Result<T> {
+        reference
+            .candidates()
+            .find_map(|name| map.get(name))
+            .copied()
+            .ok_or_else(|| undefined(self.schemas, sort, reference))
+    }
+}
