@@ -33,7 +33,7 @@ pub const WIDTH: usize = 24;
 pub fn parse(text: &[u8]) -> Result<f64, LexicalError> {
     match parse_prefix(text) {
         Some((value, length)) if length == text.len() => Ok(value),
-        _ => parse_special(text),
+        _ => special(text).ok_or_else(|| LexicalError::new(Datatype::Double, text)),
     }
 }
 
@@ -54,13 +54,14 @@ pub fn parse_prefix(text: &[u8]) -> Option<(f64, usize)> {
     (last <= b'9').then_some((value, length))
 }
 
+/// The values without digits, which double and float have in common.
 #[cold]
-fn parse_special(text: &[u8]) -> Result<f64, LexicalError> {
+pub(crate) fn special(text: &[u8]) -> Option<f64> {
     match text {
-        b"INF" => Ok(f64::INFINITY),
-        b"-INF" => Ok(f64::NEG_INFINITY),
-        b"NaN" => Ok(f64::NAN),
-        _ => Err(LexicalError::new(Datatype::Double, text)),
+        b"INF" => Some(f64::INFINITY),
+        b"-INF" => Some(f64::NEG_INFINITY),
+        b"NaN" => Some(f64::NAN),
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 //! The twin of [`crate::double`] for 32 bits. A text is read as the nearest `f32` directly, never
 //! through `f64`: rounding twice can miss the nearest one.
 
-use crate::double::{canonical_form, copy_short, digits_and_exponent, text_of};
+use crate::double::{canonical_form, copy_short, digits_and_exponent, special, text_of};
 use crate::{Datatype, LexicalError};
 
 /// The longest text [`format()`] writes: `-1.17549435e-38`, that is sign, 9 digits, dot, `e-38`.
@@ -26,7 +26,10 @@ pub const WIDTH: usize = 15;
 pub fn parse(text: &[u8]) -> Result<f32, LexicalError> {
     match parse_prefix(text) {
         Some((value, length)) if length == text.len() => Ok(value),
-        _ => parse_special(text),
+        _ => match special(text) {
+            Some(value) => Ok(value as f32),
+            None => Err(LexicalError::new(Datatype::Float, text)),
+        },
     }
 }
 
@@ -44,16 +47,6 @@ pub fn parse_prefix(text: &[u8]) -> Option<(f32, usize)> {
     // `inf` and `nan` end in a letter, a number ends in a digit or its dot.
     let last = *text.get(length.wrapping_sub(1))?;
     (last <= b'9').then_some((value, length))
-}
-
-#[cold]
-fn parse_special(text: &[u8]) -> Result<f32, LexicalError> {
-    match text {
-        b"INF" => Ok(f32::INFINITY),
-        b"-INF" => Ok(f32::NEG_INFINITY),
-        b"NaN" => Ok(f32::NAN),
-        _ => Err(LexicalError::new(Datatype::Float, text)),
-    }
 }
 
 /// Writes the shortest digits that read back as the same bits into `out` and returns the length

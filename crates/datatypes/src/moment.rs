@@ -246,25 +246,15 @@ impl<'a> Scanner<'a> {
 
 impl<T: AsRef<str>> Moment<T> {
     pub(crate) fn with_fraction<U>(self, change: impl FnOnce(T) -> U) -> Moment<U> {
-        let Self {
-            year,
-            month,
-            day,
-            hour,
-            minute,
-            second,
-            fraction,
-            zone,
-        } = self;
         Moment {
-            year,
-            month,
-            day,
-            hour,
-            minute,
-            second,
-            fraction: change(fraction),
-            zone,
+            year: self.year,
+            month: self.month,
+            day: self.day,
+            hour: self.hour,
+            minute: self.minute,
+            second: self.second,
+            fraction: change(self.fraction),
+            zone: self.zone,
         }
     }
 
