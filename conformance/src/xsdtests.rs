@@ -85,6 +85,72 @@ pub fn run(folder: &Path) -> [Score; 2] {
     [schemas, instances]
 }
 
+/// Instances of the xmlschema and xsdata projects whose verdict their names, or words in them, tell; and the schema, where
+/// they do not name it themselves.
+const PROJECTS: [(&str, &str, Expected); 9] = [
+    (
+        "xmlschema/examples/vehicles/vehicles.xml",
+        "",
+        Expected::Valid,
+    ),
+    (
+        "xmlschema/examples/vehicles/vehicles-ns-mix.xml",
+        "",
+        Expected::Valid,
+    ),
+    (
+        "xmlschema/examples/vehicles/vehicles-1_error.xml",
+        "",
+        Expected::Invalid,
+    ),
+    (
+        "xmlschema/examples/vehicles/vehicles-2_errors.xml",
+        "",
+        Expected::Invalid,
+    ),
+    (
+        "xmlschema/examples/vehicles/vehicles-3_errors.xml",
+        "",
+        Expected::Invalid,
+    ),
+    (
+        "xmlschema/features/substitutions/words1.xml",
+        "",
+        Expected::Valid,
+    ),
+    (
+        "xmlschema/features/substitutions/words2.xml",
+        "",
+        Expected::Valid,
+    ),
+    (
+        "xsdata/wrapper/sample.xml",
+        "xsdata/wrapper/schema.xsd",
+        Expected::Valid,
+    ),
+    (
+        "xsdata/annotations/sample.xml",
+        "xsdata/annotations/model.xsd",
+        Expected::Valid,
+    ),
+];
+
+/// The score of these; `root` has the folders of both projects.
+pub fn projects(root: &Path) -> Score {
+    let mut score = Score::new("xsd-projects");
+    for (instance, schema, expected) in PROJECTS {
+        let schema: Vec<PathBuf> = match schema {
+            "" => Vec::new(),
+            schema => vec![root.join(schema)],
+        };
+        score.record(
+            instance,
+            judge_file(expected, &root.join(instance), &schema),
+        );
+    }
+    score
+}
+
 fn judge_schema(group: &Group, test: &SchemaTest, docs: &[PathBuf]) -> Outcome {
     if !group.version.contains("1.0") && group.version != "any" || test.version == "1.1" {
         return Outcome::Skip("for XSD 1.1");
@@ -131,11 +197,18 @@ fn judge_instance(
     if !group.version.contains("1.0") && group.version != "any" || test.version == "1.1" {
         return Outcome::Skip("for XSD 1.1");
     }
-    let Some(expected) = expected(&test.expected) else {
-        return Outcome::Skip("without a verdict for XSD 1.0");
-    };
-    let file = files.join(&test.file);
-    let Ok(bytes) = std::fs::read(&file) else {
+    match expected(&test.expected) {
+        Some(expected) => judge_file(
+            expected,
+            &files.join(&test.file),
+            schema.unwrap_or_default(),
+        ),
+        None => Outcome::Skip("without a verdict for XSD 1.0"),
+    }
+}
+
+fn judge_file(expected: Expected, file: &Path, schema: &[PathBuf]) -> Outcome {
+    let Ok(bytes) = std::fs::read(file) else {
         return Outcome::Fail("the instance cannot be read".to_owned());
     };
     let document = match Document::new(file.to_string_lossy(), &bytes) {
@@ -145,7 +218,7 @@ fn judge_instance(
     if document.text().contains("<!DOCTYPE") {
         return Outcome::Skip("with a document type declaration");
     }
-    let set = match load_hinted(&document, schema.unwrap_or_default()) {
+    let set = match load_hinted(&document, schema) {
         Ok(set) => set,
         Err(error) if is_missing(&error) => {
             return Outcome::Skip("whose schema is not in the corpus");

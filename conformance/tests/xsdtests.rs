@@ -11,3 +11,11 @@ fn xsdtests_schemas_and_instances_are_judged_as_the_suite_judges_them() {
         score.settle();
     }
 }
+
+#[test]
+fn instances_of_the_xmlschema_and_xsdata_projects_are_judged_as_they_are_named() {
+    let folders = ["xmlschema", "xsdata"].map(corpus::folder);
+    if folders.iter().all(Option::is_some) {
+        xsdtests::projects(&corpus::root()).settle();
+    }
+}
