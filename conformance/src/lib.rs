@@ -3,6 +3,7 @@
 //! The suites are data outside of this repository ([`corpus`]). What fails for a reason is named in `known-failures.toml`,
 //! a reason a line ([`known`]); a failure that is not named there fails the run, and so does a named one that passes.
 
+pub mod axis1;
 pub mod compare;
 pub mod corpus;
 pub mod known;
