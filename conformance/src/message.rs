@@ -47,7 +47,7 @@ pub fn request(target: &Target, arguments: Value) -> Result<String, String> {
 ///
 /// # Errors
 /// If it is none.
-pub fn reply(target: &Target, text: &[u8]) -> Result<Reply, String> {
+pub fn reply(target: &Target, text: &[u8], options: DecodeOptions) -> Result<Reply, String> {
     let failed = |error: &dyn Error| format!("decode: {}", report(error));
     // What was asked does not matter to who reads the answer.
     let nothing = Value::object([("Body", Value::object::<&str>([]))]);
@@ -63,7 +63,7 @@ pub fn reply(target: &Target, text: &[u8]) -> Result<Reply, String> {
         body: text,
     };
     awaiting
-        .read(&mut decoder(target), incoming)
+        .read(&mut decoder(target, options), incoming)
         .map_err(|error| failed(&error))
 }
 
@@ -71,7 +71,7 @@ pub fn reply(target: &Target, text: &[u8]) -> Result<Reply, String> {
 ///
 /// # Errors
 /// If it is none, or not for the service.
-pub fn receive(target: &Target, text: &[u8]) -> Result<Received, String> {
+pub fn receive(target: &Target, text: &[u8], options: DecodeOptions) -> Result<Received, String> {
     let bindings = vec![Arc::clone(target.binding())];
     let endpoint = Endpoint::new(target.plan(), bindings, Node::new());
     let incoming = IncomingRequest {
@@ -79,14 +79,14 @@ pub fn receive(target: &Target, text: &[u8]) -> Result<Received, String> {
         soap_action: None,
         body: text,
     };
-    match endpoint.receive(&mut decoder(target), incoming) {
+    match endpoint.receive(&mut decoder(target, options), incoming) {
         Ok((received, _)) => Ok(received),
         Err(reply) => Err(format!("receive: {}", String::from_utf8_lossy(&reply.body))),
     }
 }
 
-fn decoder(target: &Target) -> Decoder {
-    Decoder::new(Arc::clone(target.plan()), DecodeOptions::default())
+fn decoder(target: &Target, options: DecodeOptions) -> Decoder {
+    Decoder::new(Arc::clone(target.plan()), options)
 }
 
 /// An error with its causes, in one line.

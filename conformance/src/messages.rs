@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bsoap_codec::decode::Empty;
 use bsoap_codec::{DecodeOptions, Decoder, View};
 use bsoap_protocol::Target;
 use bsoap_schema::Definitions;
@@ -22,8 +23,8 @@ struct Samples {
 enum Kind {
     /// A request if its name says so (`request`, `RQ`), otherwise a reply.
     Exchange,
-    /// The same, where the service writes empty elements for integers it does not have, against its own WSDL. What is
-    /// left when they are taken out must be right.
+    /// The same, where the service writes empty elements for integers it does not have, against its own WSDL: they are
+    /// taken for absent.
     ExchangeWithEmptyIntegers,
     /// An element of the schemas, without an Envelope.
     Element,
@@ -86,11 +87,12 @@ fn files(root: &Path) -> Vec<PathBuf> {
 
 fn read(definitions: &Definitions, path: &Path, kind: Kind) -> Result<(), String> {
     let text = std::fs::read(path).map_err(|error| error.to_string())?;
-    let text = match kind {
+    let mut options = DecodeOptions::default();
+    match kind {
         Kind::Element => return read_element(definitions, &text),
-        Kind::Exchange => text,
-        Kind::ExchangeWithEmptyIntegers => without_empty_integers(&text),
-    };
+        Kind::Exchange => {}
+        Kind::ExchangeWithEmptyIntegers => options.empty_values = Empty::Absent,
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let is_request = name.contains("request") || name.contains("RQ");
     let mut problem = "the WSDL has no operation".to_owned();
@@ -100,8 +102,8 @@ fn read(definitions: &Definitions, path: &Path, kind: Kind) -> Result<(), String
             let target = Target::new(definitions.plan(), binding, &operation.name)
                 .map_err(|error| error.to_string())?;
             let read = match is_request {
-                true => message::receive(&target, &text).map(drop),
-                false => message::reply(&target, &text).map(drop),
+                true => message::receive(&target, &text, options).map(drop),
+                false => message::reply(&target, &text, options).map(drop),
             };
             match read {
                 Ok(()) => return Ok(()),
@@ -110,12 +112,6 @@ fn read(definitions: &Definitions, path: &Path, kind: Kind) -> Result<(), String
         }
     }
     Err(problem)
-}
-
-fn without_empty_integers(text: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(text);
-    let text = text.replace("<ID></ID>", "");
-    text.replace("<ContextID></ContextID>", "").into_bytes()
 }
 
 fn read_element(definitions: &Definitions, text: &[u8]) -> Result<(), String> {

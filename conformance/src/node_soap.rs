@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use bsoap_codec::Value as Ours;
+use bsoap_codec::{DecodeOptions, Value as Ours};
 use bsoap_protocol::{Answer, Reply, Target};
 use bsoap_schema::Body;
 use serde_json::{Map, Value};
@@ -135,7 +135,7 @@ fn response(case: &Case) -> Outcome {
         return Outcome::Skip("without a response");
     };
     let read = || {
-        let reply = message::reply(&case.target()?, text.as_bytes())?;
+        let reply = message::reply(&case.target()?, text.as_bytes(), DecodeOptions::default())?;
         let (found, expected) = match reply {
             Reply::Answer(answer) => (result(&answer), case.json("response.json")?),
             Reply::Accepted => (Ours::Nil, case.json("response.json")?),

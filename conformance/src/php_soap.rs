@@ -12,7 +12,7 @@ mod native;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use bsoap_codec::Value as Ours;
+use bsoap_codec::{DecodeOptions, Value as Ours};
 use bsoap_protocol::{HEADERS, Reply, Target};
 use bsoap_schema::{Body, Message};
 use serde_json::{Map, Value};
@@ -222,7 +222,8 @@ impl Case {
         let expected = dump::read(expected).ok_or("the dump cannot be read")?;
         let request =
             std::fs::read(self.folder.join("request.xml")).map_err(|error| error.to_string())?;
-        let arguments = message::receive(target, request.trim_ascii())?.value();
+        let arguments =
+            message::receive(target, request.trim_ascii(), DecodeOptions::default())?.value();
         let first = match &target.operation().input.body {
             Body::Rpc { parts, .. } | Body::Bare { parts } => parts
                 .first()
@@ -236,7 +237,7 @@ impl Case {
 
     /// Whether an answer or a fault can be read.
     fn response(&self, target: &Target, text: &str) -> Result<(), String> {
-        match message::reply(target, text.trim().as_bytes())? {
+        match message::reply(target, text.trim().as_bytes(), DecodeOptions::default())? {
             Reply::Answer(_) | Reply::Accepted | Reply::Fault(_) => Ok(()),
         }
     }

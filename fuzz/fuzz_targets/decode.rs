@@ -7,7 +7,7 @@
 #[path = "../../crates/codec/tests/common/mod.rs"]
 mod common;
 
-use bsoap_codec::decode::{DecodeOptions, Unknown, Validation};
+use bsoap_codec::decode::{DecodeOptions, Empty, Unknown, Validation};
 use common::message::{Style, message};
 use common::random::{self, Random};
 use common::roads::Roads;
@@ -24,6 +24,9 @@ fuzz_target!(|input: &[u8]| {
     }
     if seed & 2 != 0 {
         options.unknown_elements = Unknown::Skip;
+    }
+    if seed & 8 != 0 {
+        options.empty_values = Empty::Absent;
     }
     let style = Style { gap: if seed & 4 != 0 { "\n  " } else { "" }, noise: 2, size: 40 };
     let mut roads = Roads::new(&plan, root, options);

@@ -172,6 +172,23 @@ fn what_stands_for_a_simple_type_or_a_wildcard_is_checked_too() {
 }
 
 #[test]
+fn what_is_sloppy_decodes_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = folder.path().join("s.xsd");
+    std::fs::write(
+        &schema,
+        "<schema xmlns='http://www.w3.org/2001/XMLSchema'><element name='r'><complexType><sequence>
+        <element name='id' type='int' minOccurs='0'/><element name='n' type='int'/></sequence></complexType></element></schema>",
+    )
+    .unwrap();
+    let schema = schema.display().to_string();
+    let text = "<r><id/><n>1</n><x/></r>";
+    assert_eq!(run_with(&["decode", &schema], text).code, 3);
+    let ran = run_with(&["decode", &schema, "--lenient", "--json"], text).json();
+    assert_eq!(ran["value"], json!({"n": 1}));
+}
+
+#[test]
 fn what_is_no_message_is_told_as_such() {
     for (text, problem) in [
         ("{}", "not an XML document"),

@@ -38,7 +38,7 @@ mod trace;
 
 pub use checkpoint::{Checkpoint, Loop};
 pub use error::{Error, ErrorKind, Expected, Name};
-pub use options::{DecodeOptions, Fast, Unknown, Validation};
+pub use options::{DecodeOptions, Empty, Fast, Unknown, Validation};
 pub use piece::{Piece, parse_number};
 pub use trace::{Site, Trace};
 

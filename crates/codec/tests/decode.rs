@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Decoder, Error, ErrorKind, Unknown, Validation};
+use bsoap_codec::decode::{DecodeOptions, Decoder, Empty, Error, ErrorKind, Unknown, Validation};
 use bsoap_codec::plan::{
     AttributeDef, Content, ElementId, NamespaceConstraint, ProcessContents, UNBOUNDED, Wildcard,
 };
@@ -411,6 +411,55 @@ fn mixed_content_is_a_list_of_items() {
         error(&root, "<r>x<n>1</n><c/></r>"),
         "found <c>, expected <b>, <n> or the end of the element at /r (byte 12)"
     );
+}
+
+#[test]
+fn an_empty_value_is_absent_or_nil_where_that_is_asked_for_and_may_be() {
+    let mut options = DecodeOptions::default();
+    options.empty_values = Empty::Absent;
+    let lenient = |root: &Root, text: &str| {
+        let record = decode_with(root, options, text).map_err(|error| error.to_string())?;
+        Ok::<_, String>(record.slots().to_vec())
+    };
+    let mut schema = Schema::new();
+    let int = schema.builtin(Datatype::Int);
+    let nillable = |element: &mut bsoap_codec::plan::ElementDef| element.nillable = true;
+    let [b, c] = ["b", "c"].map(|name| schema.element_with("", name, int, nillable));
+    let d = schema.element_with("", "d", int, |element| element.default = Some("7".into()));
+    let children = vec![
+        schema.field(0, 1, "a", Datatype::Int),
+        schema.of(0, 1, b),
+        schema.of(1, 1, c),
+        schema.of(0, 1, d),
+        schema.field(0, 1, "s", Datatype::String),
+        schema.field(0, 1, "when", Datatype::DateTime),
+        schema.field(0, UNBOUNDED, "n", Datatype::Double),
+        schema.field(0, 1, "last", Datatype::Int),
+    ];
+    let root = schema.rooted("r", children);
+    let nil = marker::state(marker::NIL, int);
+    let text = "<r><a/><b> </b><c></c><d/><s/><when><!-- not known --></when><last>1</last></r>";
+    assert_eq!(
+        lenient(&root, text),
+        Ok(vec![0, 0, 0, 0, nil, 0, 1, 7, 1, 0, 0, 0, 0, 1, 1])
+    );
+    assert!(error(&root, text).contains("\"\" is not an xs:int at /r/a"));
+    let wrong = lenient(&root, "<r><c/><n>1</n><n/></r>").unwrap_err();
+    assert!(wrong.contains("/r/n[2]"), "{wrong}");
+
+    let mut schema = Schema::new();
+    let f = schema.element_with("", "f", int, nillable);
+    let children = vec![
+        schema.field(0, 1, "e", Datatype::Int),
+        schema.of(0, 1, f),
+        schema.field(1, 1, "g", Datatype::Int),
+    ];
+    let all = schema.all(1, children);
+    let ty = schema.ty(Content::Particle(all));
+    let root = schema.element("r", ty);
+    let root = (schema.finish(), root);
+    assert_eq!(lenient(&root, "<r><f/><g>3</g><e/></r>"), Ok(vec![1, 3, 3]));
+    assert!(lenient(&root, "<r><g/></r>").is_err());
 }
 
 #[test]

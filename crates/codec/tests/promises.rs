@@ -2,7 +2,7 @@
 
 mod common;
 
-use bsoap_codec::decode::{DecodeOptions, Unknown, Validation};
+use bsoap_codec::decode::{DecodeOptions, Empty, Unknown, Validation};
 use common::message::{Style, message};
 use common::random::{self, Random};
 use common::roads::Roads;
@@ -15,6 +15,9 @@ fn options(seed: u64) -> DecodeOptions {
     }
     if seed.is_multiple_of(5) {
         options.unknown_elements = Unknown::Skip;
+    }
+    if seed.is_multiple_of(2) {
+        options.empty_values = Empty::Absent;
     }
     options
 }
@@ -32,14 +35,24 @@ fn mutate(text: &str, random: &mut Random) -> Vec<u8> {
     let mut bytes = text.as_bytes().to_vec();
     for _ in 0..1 + random.below(3) {
         let at = random.below(bytes.len());
-        match random.below(6) {
+        match random.below(7) {
             0 => bytes.truncate(at),
             1 => bytes[at] = *random.pick(b"<>&/\"' ]x0\xff\x00"),
             2 => {
                 bytes.remove(at);
             }
             3 => bytes.insert(at, *random.pick(b"<>&/\"' ]x0\r")),
+            // Nothing is left between two tags.
             4 => {
+                let next = |byte: u8, from: usize| {
+                    let found = bytes[from..].iter().position(|&other| other == byte);
+                    found.map_or(bytes.len(), |at| from + at)
+                };
+                let from = (next(b'>', at) + 1).min(bytes.len());
+                let to = next(b'<', from);
+                bytes.drain(from..to);
+            }
+            5 => {
                 let piece: Vec<u8> = bytes[at..(at + random.below(60)).min(bytes.len())].to_vec();
                 let to = random.below(bytes.len());
                 bytes.splice(to..to, piece);

@@ -225,6 +225,22 @@ impl SimpleType {
         &self.variety
     }
 
+    /// Whether an empty text is no lexical form of what it is made of, whatever its facets say.
+    ///
+    /// ```
+    /// use bsoap_datatypes::{Datatype, SimpleType};
+    ///
+    /// assert!(SimpleType::builtin(Datatype::Int).needs_text());
+    /// assert!(!SimpleType::builtin(Datatype::String).needs_text());
+    /// ```
+    pub fn needs_text(&self) -> bool {
+        match &self.variety {
+            Variety::Atomic(datatype) => datatype.check("").is_err(),
+            Variety::List(_) => false,
+            Variety::Union(members) => members.iter().all(|member| member.needs_text()),
+        }
+    }
+
     /// The built-in type that an atomic type is, or is derived from.
     pub fn datatype(&self) -> Option<Datatype> {
         match self.variety {

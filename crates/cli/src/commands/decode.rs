@@ -1,5 +1,6 @@
 //! `bsoap decode`: a message to JSON.
 
+use bsoap_codec::decode::{Empty, Unknown};
 use bsoap_codec::{DecodeOptions, Decoder, View};
 use serde_json::json;
 
@@ -23,6 +24,10 @@ pub(crate) struct Arguments {
     /// Take the message as an answer, should it also be a request
     #[arg(long)]
     response: bool,
+    /// Pass over elements and attributes that the WSDL does not have, and take an empty element for an absent one where its
+    /// type, such as xs:int, needs a text
+    #[arg(long)]
+    lenient: bool,
     /// One line with the operation, the direction and the value
     #[arg(long)]
     json: bool,
@@ -37,7 +42,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let prefer = arguments.response.then_some(Direction::Response);
     let found = message::find(&definitions, &text, prefer)
         .map_err(|problem| Failure::input(format!("{name}: {problem}")))?;
-    let record = Decoder::new(definitions.plan().clone(), DecodeOptions::default())
+    let mut options = DecodeOptions::default();
+    if arguments.lenient {
+        options.unknown_elements = Unknown::Skip;
+        options.empty_values = Empty::Absent;
+    }
+    let record = Decoder::new(definitions.plan().clone(), options)
         .decode(found.root, &text)
         .map_err(|error| {
             let (line, column) = input::line_and_column(&text, error.offset());

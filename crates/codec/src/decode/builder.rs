@@ -15,7 +15,7 @@ use super::error::{Error, ErrorKind, Name, bounded};
 use super::fragment::Fragment;
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine, NO_PARTICLE};
 use super::leaf::Wrong;
-use super::options::{DecodeOptions, Unknown, Validation};
+use super::options::{DecodeOptions, Empty, Unknown, Validation};
 use super::trace::Site;
 use super::{Violation, leaf};
 
@@ -651,7 +651,10 @@ impl<S: Sink> Builder<'_, S> {
             to,
             stands,
         };
-        if let Err(kind) = self.leaf_slots(leaf, lexical, &InEnd(tag)) {
+        let is_withdrawn = self.options.empty_values == Empty::Absent
+            && is_blank(lexical.text)
+            && self.withdraw(frame, leaf);
+        if !is_withdrawn && let Err(kind) = self.leaf_slots(leaf, lexical, &InEnd(tag)) {
             self.report(*kind, from)?;
         }
         self.machine.text = text;

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use bsoap_xml::NameId;
 
 use crate::index::Sink;
-use crate::plan::{ElementId, FirstSet, Particle, ParticleId, Plan, Step, Term, UNBOUNDED};
+use crate::plan::{ElementId, FirstSet, LeafId, Particle, ParticleId, Plan, Step, Term, UNBOUNDED};
 use crate::record::marker;
 
 use super::builder::Builder;
@@ -483,6 +483,51 @@ impl<S: Sink> Builder<'_, S> {
         self.record
             .slots
             .resize(self.record.slots.len() + slots, marker::ABSENT);
+    }
+
+    /// Makes an element absent, of which there are the tags and nothing that its type could read: where it may not be
+    /// missing, nil. Whether that was possible; if not, nothing is changed.
+    #[cold]
+    pub(super) fn withdraw(&mut self, frame: ElementFrame, leaf: LeafId) -> bool {
+        let plan = self.plan;
+        let element = plan.element(frame.element);
+        let has_value = element.default.is_some() || element.fixed.is_some();
+        if !element.is_scalar || has_value || !plan.leaf(leaf).simple.needs_text() {
+            return false;
+        }
+        let [.., around, Frame::Element(_)] = &mut *self.machine.frames else {
+            return false;
+        };
+        let marker = self.record.slots.len().saturating_sub(1);
+        let may_be_missing = {
+            let particle = plan.particle(frame.particle);
+            particle.min == 0 && !particle.repeats()
+        };
+        match around {
+            // A child of an `all` is there by being named.
+            Frame::Group(group)
+                if may_be_missing
+                    && !group.silent
+                    && matches!(plan.particle(group.particle).term, Term::All(_)) =>
+            {
+                group.at = group.at.saturating_sub(1);
+                let name = marker.saturating_sub(usize::from(element.has_state));
+                self.record.slots.truncate(name);
+                return true;
+            }
+            Frame::Group(GroupFrame { silent: false, .. })
+            | Frame::Element(ElementFrame {
+                inside: Inside::Model { .. },
+                ..
+            }) if may_be_missing => self.fill(marker as u32, marker::ABSENT),
+            _ if element.nillable => {
+                self.fill(marker as u32, marker::state(marker::NIL, frame.ty));
+            }
+            _ => return false,
+        }
+        // A scalar keeps its place.
+        self.record.push(0);
+        true
     }
 
     #[inline]

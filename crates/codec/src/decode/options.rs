@@ -15,6 +15,8 @@ pub struct DecodeOptions {
     pub validation: Validation,
     /// What to do about elements and attributes the Plan does not have.
     pub unknown_elements: Unknown,
+    /// What to do about elements without text whose type needs one.
+    pub empty_values: Empty,
     /// The most slots of a Record, 8 bytes each. Default 2²⁷, which is 1 GiB. An absent element takes slots too, so a small
     /// message can ask for a large Record. Whatever is said here, there are no more than
     /// [`Limits::total_size`] has bytes, or 2²⁰ if that is more, and no more than 2³² - 1. (The densest text, a list of
@@ -52,6 +54,7 @@ impl Default for DecodeOptions {
             limits,
             validation: Validation::Lexical,
             unknown_elements: Unknown::Refuse,
+            empty_values: Empty::Refuse,
             record_slots: 1 << 27,
             record_heap: 1 << 30,
             violations: 100,
@@ -79,6 +82,17 @@ pub enum Unknown {
     Refuse,
     /// It is passed over, with all it contains.
     Skip,
+}
+
+/// What to do about an element without text, or with white space alone, whose type needs a text: `<id/>` of an `xs:int`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Empty {
+    /// It is an error: an empty text is not one of its lexical forms.
+    #[default]
+    Refuse,
+    /// It is absent where it may be missing, otherwise nil where it may be nil, otherwise an error. So it is with elements
+    /// that occur once and have no attributes; a value that goes missing in an array would shift those after it.
+    Absent,
 }
 
 /// Whether the fast road is taken.
