@@ -50,7 +50,7 @@ pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "bsoap:overlay" => Box::new(send::Sending::Overlay(Layout::Plain)),
         "bsoap:overlay-max" => Box::new(send::Sending::Overlay(Layout::Stuffed)),
         "writev" => Box::new(send::Sending::Writev),
-        "memcmp" => Box::new(send::Sending::Memcmp),
+        "memcmp" => Box::new(memory::Memcmp),
         "memcpy" => Box::new(memory::Memcpy),
         "gsoap" | "gsoap:best" | "libxml2" => Box::new(external::External::build(name)?),
         other => return Err(format!("there is no engine of the name {other}")),

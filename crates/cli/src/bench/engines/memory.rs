@@ -1,7 +1,9 @@
-//! memcpy of the finished text: what moving the bytes alone costs.
+//! memcpy of the finished text: what moving the bytes alone costs. And memcmp: what it costs to see that they are the same.
 
+use std::hint::black_box;
 use std::sync::Arc;
 
+use super::send::Sending;
 use crate::bench::definition::Task;
 use crate::bench::job::{Engine, Job, Local};
 use crate::bench::workload::{Answer, Workload};
@@ -28,5 +30,34 @@ impl Engine for Memcpy {
             Ok(())
         };
         Ok(Local::new(copies, step, |copies| Ok(Answer::Messages(copies.clone()))).boxed())
+    }
+}
+
+/// Compares: the text with that of the message before, which was the same, where messages are read; a Record with a copy of it,
+/// where they are sent.
+pub(crate) struct Memcmp;
+
+impl Engine for Memcmp {
+    fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
+        if work.stream.is_some() {
+            return Sending::Memcmp.job(work);
+        }
+        if work.task != Task::Decode {
+            return Ok(None);
+        }
+        let work = Arc::clone(work);
+        let before = work.messages.clone();
+        let step = move |before: &mut Vec<Vec<u8>>| {
+            let same = before
+                .iter()
+                .zip(&work.messages)
+                .all(|(before, message)| black_box(before.as_slice() == message.as_slice()));
+            if same {
+                Ok(())
+            } else {
+                Err("a message has changed".into())
+            }
+        };
+        Ok(Local::new(before, step, |before| Ok(Answer::Messages(before.clone()))).boxed())
     }
 }
