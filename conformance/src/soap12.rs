@@ -274,9 +274,13 @@ pub(crate) fn meaning(text: &str) -> Result<Meaning, String> {
     Ok(Meaning::Answer(said))
 }
 
-/// A leaf's text; numbers by value.
+/// A leaf's text; numbers and truth values by value.
 fn plain(leaf: &Xml<'_, '_>) -> String {
-    let text = leaf.text().unwrap_or_default().trim();
+    let text = match leaf.text().unwrap_or_default().trim() {
+        "true" => "1",
+        "false" => "0",
+        text => text,
+    };
     text.parse::<f32>()
         .map_or_else(|_| text.to_owned(), |number| number.to_string())
 }

@@ -416,7 +416,7 @@ fn a_type_named_twice_or_not_by_a_name_is_refused() {
         ),
         (
             r#"{"shape":{"@type":5}}"#,
-            "a number where the name of a type is expected at /shape/@type",
+            "an integer where the name of a type is expected at /shape/@type",
         ),
         (
             r#"{"shape":{},"circle":{"@xsi:type":"Shape"}}"#,
