@@ -412,15 +412,15 @@ fn a_type_named_twice_or_not_by_a_name_is_refused() {
     for (json, problem) in [
         (
             r#"{"shape":{"@xsi:type":"Circle","@type":"Shape"}}"#,
-            "@type is not known at /shape",
+            "@type is not known at /r/shape",
         ),
         (
             r#"{"shape":{"@type":5}}"#,
-            "an integer where the name of a type is expected at /shape/@type",
+            "an integer where the name of a type is expected at /r/shape/@type",
         ),
         (
             r#"{"shape":{},"circle":{"@xsi:type":"Shape"}}"#,
-            "no type Shape may stand here at /circle",
+            "no type Shape may stand here at /r/circle",
         ),
     ] {
         let error = made(json).unwrap_err();
