@@ -25,7 +25,7 @@ const RPC: &str = "http://www.w3.org/2003/05/soap-rpc";
 /// If the suite's WSDL does not load.
 pub fn run(folder: &Path) -> Score {
     let mut score = Score::new("soap12");
-    let mut service = collection(&folder.join("wsdl/soap12/soap12-test.wsdl"));
+    let mut service = collection(&folder.join("wsdl/soap12/soap12-test.wsdl"), Node::new());
     let mut cases: Vec<_> = std::fs::read_dir(folder.join("cases/soap12"))
         .into_iter()
         .flatten()
@@ -60,12 +60,12 @@ type Serve = fn(&Node, &Received) -> Result<Contents<'static>, Fault>;
 ///
 /// # Panics
 /// If that does not load.
-pub(crate) fn collection(wsdl: &Path) -> Service {
+pub(crate) fn collection(wsdl: &Path, node: Node) -> Service {
     let text = std::fs::read_to_string(wsdl).unwrap_or_default();
     // What the collection's services understand, in any operation.
     let node = ["echoOk", "echoResolvedRef"]
         .into_iter()
-        .fold(Node::new(), |node, local| {
+        .fold(node, |node, local| {
             node.understanding(Name::new(TESTS, local))
         });
     Service::new(&definitions(&text), node, serve)

@@ -6,7 +6,7 @@ use bsoap_conformance::{corpus, messages};
 fn what_a_wsdl_describes_is_read_by_it() {
     if corpus::folder("recorded-polling").is_some() {
         corpus::say(
-            "messages: the recorded polling is read without its empty <ID/> and <ContextID/>, which its WSDL does not allow",
+            "messages: in the recorded polling empty <ID/> and <ContextID/>, which its WSDL does not allow, are taken for absent",
         );
         messages::run(&corpus::root()).settle();
     }
