@@ -45,6 +45,7 @@ pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "bsoap:chunk8k" => by_template(chunks(8 << 10)),
         "bsoap:chunk32k" => by_template(chunks(32 << 10)),
         "bsoap:no-shift" => Box::new(send::Sending::NoShift),
+        "bsoap:store" => Box::new(send::Sending::Store),
         "bsoap:stream" => Box::new(send::Sending::Stream),
         "bsoap:off" => Box::new(send::Sending::Off),
         "bsoap:overlay" => Box::new(send::Sending::Overlay(Layout::Plain)),

@@ -25,6 +25,7 @@ mod explicit;
 mod floors;
 mod full;
 mod overlay;
+mod store;
 mod template;
 
 use template::Templated;
@@ -45,6 +46,8 @@ pub(crate) enum Sending {
     Template(Policy),
     /// `bsoap:explicit`: by a template in which values are set.
     Explicit,
+    /// `bsoap:store`: by a store of templates.
+    Store,
     /// `bsoap:no-shift`: by a template, the same values over others of the same length.
     NoShift,
     /// `bsoap:overlay`, `bsoap:overlay-max`: arrays written as they are sent.
@@ -70,6 +73,7 @@ impl Engine for Sending {
                 let policy = with_chunks(*policy, work);
                 Sends::job(Templated::new(Arc::clone(&work.records), policy), work)
             }
+            Self::Store => Sends::job(store::Stored::new(Arc::clone(&work.records)), work),
             Self::Explicit => match explicit::Explicit::new(work)? {
                 Some(sender) => Sends::job(sender, work),
                 None => Ok(None),
@@ -100,6 +104,12 @@ fn with_chunks(policy: Policy, work: &Workload) -> Policy {
 
 /// How one engine makes messages ready and writes them.
 pub(crate) trait Sender {
+    /// Whether it wants its values given before each message.
+    const IS_FILLED: bool = false;
+
+    /// Takes the values of a message, as a program makes them. Not timed.
+    fn fill(&mut self, _message: usize) {}
+
     /// Forgets all that was sent, and has sent this message. Not timed.
     fn begin(&mut self, _message: usize) -> Result<(), String> {
         Ok(())
@@ -186,6 +196,7 @@ impl<S: Sender + 'static> Job for Sends<S> {
             if let Some(message) = step.after {
                 self.sender.begin(message)?;
             }
+            self.sender.fill(step.send);
             self.sender.prepare(step.send)?;
             self.sender.write(&mut wire)?;
             sent.push(step.send);
@@ -196,7 +207,10 @@ impl<S: Sender + 'static> Job for Sends<S> {
     }
 
     fn run(&mut self, times: u64) -> Result<Taken, String> {
-        if self.wire.is_none() && self.steps.iter().all(|step| step.after.is_none()) {
+        if !S::IS_FILLED
+            && self.wire.is_none()
+            && self.steps.iter().all(|step| step.after.is_none())
+        {
             return self.make_ready(times);
         }
         let mut taken = Taken::default();
@@ -205,6 +219,7 @@ impl<S: Sender + 'static> Job for Sends<S> {
             if let Some(message) = step.after {
                 self.sender.begin(message)?;
             }
+            self.sender.fill(step.send);
             let watch = Watch::start();
             black_box(&mut self.sender).prepare(step.send)?;
             if let Some(wire) = &mut self.wire {
