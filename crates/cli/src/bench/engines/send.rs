@@ -185,6 +185,26 @@ impl<S: Sender + 'static> Sends<S> {
     }
 }
 
+impl<S: Sender + 'static> Sends<S> {
+    fn send(&mut self) -> Result<Taken, String> {
+        let step = self.step();
+        if let Some(message) = step.after {
+            self.sender.begin(message)?;
+        }
+        self.sender.fill(step.send);
+        let watch = Watch::start();
+        black_box(&mut self.sender).prepare(step.send)?;
+        if let Some(wire) = &mut self.wire {
+            self.sender.write(wire)?;
+        }
+        let taken = watch.taken();
+        if let Some(wire) = &mut self.wire {
+            wire.drain()?;
+        }
+        Ok(taken)
+    }
+}
+
 impl<S: Sender + 'static> Job for Sends<S> {
     /// Sends the stream twice to one who keeps it.
     fn answer(&mut self) -> Result<Answer, String> {
@@ -213,22 +233,13 @@ impl<S: Sender + 'static> Job for Sends<S> {
         {
             return self.make_ready(times);
         }
+        // Whoever ran before has filled the processor's caches.
+        if times > 1 {
+            self.send()?;
+        }
         let mut taken = Taken::default();
         for _ in 0..times {
-            let step = self.step();
-            if let Some(message) = step.after {
-                self.sender.begin(message)?;
-            }
-            self.sender.fill(step.send);
-            let watch = Watch::start();
-            black_box(&mut self.sender).prepare(step.send)?;
-            if let Some(wire) = &mut self.wire {
-                self.sender.write(wire)?;
-            }
-            taken += watch.taken();
-            if let Some(wire) = &mut self.wire {
-                wire.drain()?;
-            }
+            taken += self.send()?;
         }
         Ok(taken)
     }
