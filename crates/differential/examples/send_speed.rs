@@ -377,6 +377,44 @@ fn strings() {
     );
 }
 
+/// Lines come and go: a small message changes in structure each time.
+fn lines() {
+    let mut random = Random(8);
+    let (first, _) = order(&mut random);
+    let mut value = bsoap_codec::View::of(&first).to_value().expect("an order");
+    if let Value::Object(object) = &mut value
+        && let Some(Value::Array(lines)) = object.get_mut("line")
+    {
+        lines.pop();
+    }
+    let second = build(first.plan(), first.root(), &value).expect("an order");
+    let mut template = template(Policy::default(), &first);
+    let (mut ours, mut full) = (Least::new(), Least::new());
+    let mut out = Vec::with_capacity(1 << 16);
+    let mut copies = [second.clone(), first.clone()];
+    for _ in 0..ROUNDS * rounds() {
+        copies[0].copy_from(&second);
+        copies[1].copy_from(&first);
+        ours.time(|| {
+            for copy in &mut copies {
+                template.update(copy).unwrap();
+            }
+        });
+        full.time(|| {
+            for record in [&second, &first] {
+                out.clear();
+                Encoder::default().encode(record, &mut out).unwrap();
+            }
+        });
+    }
+    println!(
+        "order, 1 line    {:6.1} ns = {:.3} x full ({:.1})",
+        ours.per(2),
+        ours.per(2) / full.per(2),
+        full.per(2)
+    );
+}
+
 fn insert(at: usize, count: usize) {
     let mut random = Random(7);
     let values: Vec<f64> = (0..N).map(|_| random.hard()).collect();
@@ -439,6 +477,7 @@ fn main() {
     }
     if wanted("order") {
         strings();
+        lines();
     }
     if wanted("insert") {
         insert(0, 1);
