@@ -160,6 +160,11 @@ pub(crate) struct Builder<'b> {
     first: usize,
     next: usize,
     segments: Vec<Segment>,
+    /// The entries being collected, where the first of them that has a place stands ([`UNKNOWN`] before
+    /// it), and the first slot; they become a segment when something else begins.
+    mixed: Mixed,
+    start: usize,
+    mixed_first: usize,
     /// Of the table that is being collected.
     leaf: Option<LeafRef>,
     pub(crate) has_heap: bool,
@@ -173,6 +178,7 @@ impl<'b> Builder<'b> {
         specs: &'b mut Specs,
         first: usize,
     ) -> Self {
+        let mixed = specs.mixed();
         Self {
             plan,
             policy,
@@ -180,6 +186,9 @@ impl<'b> Builder<'b> {
             first,
             next: first,
             segments: Vec::new(),
+            mixed,
+            start: UNKNOWN,
+            mixed_first: first,
             leaf: None,
             has_heap: false,
         }
@@ -188,6 +197,7 @@ impl<'b> Builder<'b> {
     /// The segments of a chunk that ends before slot `end`, and whose text this is.
     pub(crate) fn finish(mut self, end: usize, text: &[u8]) -> (Vec<Segment>, bool) {
         self.markers(end);
+        self.end_mixed();
         for segment in &mut self.segments {
             segment.start = segment.start.min(text.len());
             finish(segment, text);
@@ -196,64 +206,67 @@ impl<'b> Builder<'b> {
         (self.segments, self.has_heap)
     }
 
-    /// The mixed segment being collected. Its start is [`UNKNOWN`] before its first value.
-    fn mixed(&mut self) -> (&mut Mixed, &mut usize) {
-        self.leaf = None;
-        if !matches!(&self.segments.last(), Some(last) if last.is_mixed()) {
-            let leaves = Leaves::Mixed(self.specs.mixed());
+    /// Ends the entries being collected, if there are any.
+    fn end_mixed(&mut self) {
+        if !self.mixed.offsets.is_empty() {
+            let mixed = std::mem::replace(&mut self.mixed, self.specs.mixed());
             self.segments.push(Segment {
-                first: self.next - self.first,
-                start: UNKNOWN,
-                leaves,
+                first: self.mixed_first - self.first,
+                start: self.start,
+                leaves: Leaves::Mixed(mixed),
             });
         }
-        match self.segments.last_mut() {
-            Some(Segment {
-                start,
-                leaves: Leaves::Mixed(mixed),
-                ..
-            }) => (mixed, start),
-            _ => unreachable!("a mixed segment was begun"),
-        }
+        self.start = UNKNOWN;
+        self.mixed_first = self.next;
     }
 
     /// The slots up to `slot` have no place.
+    #[inline]
     fn markers(&mut self, slot: usize) {
-        if self.next < slot {
-            let count = slot - self.next;
-            let (mixed, _) = self.mixed();
-            let offset = mixed.offsets.last().copied().unwrap_or(0);
-            for _ in 0..count {
-                mixed.push(offset, Entry::placeless(Kind::Marker));
-            }
-            self.next = slot;
+        while self.next < slot {
+            self.begin_mixed();
+            let offset = self.last_offset();
+            self.mixed.push(offset, Entry::placeless(Kind::Marker));
+            self.next += 1;
         }
     }
 
+    /// Entries follow, not a table.
+    #[inline]
+    fn begin_mixed(&mut self) {
+        self.leaf = None;
+        if self.mixed.offsets.is_empty() {
+            self.mixed_first = self.next;
+        }
+    }
+
+    #[inline]
+    fn last_offset(&self) -> u32 {
+        self.mixed.offsets.last().copied().unwrap_or(0)
+    }
+
     /// The entry of a slot, and where it stands if it has a place.
+    #[inline]
     fn entry(&mut self, slot: usize, offset: Option<usize>, entry: Entry) {
         self.markers(slot);
+        self.begin_mixed();
         self.has_heap |= entry.kind.is_heap();
-        let next = self.next;
-        let (mixed, start) = self.mixed();
         let offset = match offset {
             Some(offset) => {
-                if *start == UNKNOWN {
-                    *start = offset;
+                if self.start == UNKNOWN {
+                    self.start = offset;
                 }
                 // Values come in the order of the text.
-                offset.saturating_sub(*start) as u32
+                offset.saturating_sub(self.start) as u32
             }
-            None => mixed.offsets.last().copied().unwrap_or(0),
+            None => self.last_offset(),
         };
-        if slot == next {
-            mixed.push(offset, entry);
+        if slot == self.next {
+            self.mixed.push(offset, entry);
             self.next += 1;
-        } else if let Some(index) = (mixed.offsets.len() + slot).checked_sub(next) {
+        } else if let Some(index) = slot.checked_sub(self.mixed_first) {
             // Told of again: what is told last counts.
-            mixed.offsets[index] = offset;
-            mixed.entries[index] = entry;
-            mixed.masks[index] = if entry.kind.is_heap() { u64::MAX } else { 0 };
+            self.mixed.set(index, offset, entry);
         }
     }
 
@@ -332,6 +345,7 @@ impl Places for Builder<'_> {
                 return;
             }
             let cells = self.cells(&rows);
+            self.end_mixed();
             self.leaf = Some(rows.leaf);
             self.segments.push(Segment {
                 first: self.next - self.first,

@@ -299,7 +299,21 @@ impl Mixed {
             + self.masks.capacity() * size_of::<u64>()
     }
 
+    /// Gives a slot another entry.
+    pub(crate) fn set(&mut self, index: usize, offset: u32, entry: Entry) {
+        if let (Some(own_offset), Some(own), Some(mask)) = (
+            self.offsets.get_mut(index),
+            self.entries.get_mut(index),
+            self.masks.get_mut(index),
+        ) {
+            *own_offset = offset;
+            *own = entry;
+            *mask = if entry.kind.is_heap() { u64::MAX } else { 0 };
+        }
+    }
+
     /// Adds the next slot.
+    #[inline]
     pub(crate) fn push(&mut self, offset: u32, entry: Entry) {
         self.offsets.push(offset);
         self.entries.push(entry);
