@@ -171,11 +171,6 @@ impl Segment {
         }
     }
 
-    /// Whether it is of slots of any kind.
-    pub(crate) fn is_mixed(&self) -> bool {
-        matches!(self.leaves, Leaves::Mixed(_))
-    }
-
     /// Notes whether its heap slots are in the order of the heap. `slots` are those of the message from
     /// slot `first` of the chunk's on.
     pub(crate) fn see_order(&mut self, slots: &[u64], first: usize) {
