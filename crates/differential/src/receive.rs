@@ -14,9 +14,11 @@ mod change;
 mod exact;
 mod history;
 mod locate;
+mod pace;
 mod pass;
 mod policy;
 mod restructure;
+mod stretch;
 
 pub use change::{Changes, Span};
 pub use exact::{Exact, Mode, Received, Totals};

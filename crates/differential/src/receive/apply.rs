@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bsoap_codec::Plan;
 use bsoap_codec::decode::{Checkpoint, DecodeOptions, Decoder};
+use bsoap_codec::{Plan, Record};
 
 use super::change::{Changes, Span};
 use super::history::{History, Text};
@@ -14,13 +14,14 @@ impl Pass {
     /// The history that the message has become, what changed, and the text that is not needed any more. If it is too much
     /// for a Record, its text is given back.
     pub(super) fn finish(
-        mut self,
+        &mut self,
         decoder: &Decoder,
         text: Text,
     ) -> Result<(History, Changes, Text), Text> {
         if !self.begun {
             // Nothing differs: either text will do.
-            return Ok((self.history, Changes::default(), text));
+            let history = std::mem::take(&mut self.history);
+            return Ok((history, Changes::default(), text));
         }
         if !self.ended {
             self.hold(self.o);
@@ -34,15 +35,29 @@ impl Pass {
         }
         let changes = self.changes(&layout);
         self.move_checkpoints(decoder.plan(), &layout, text.bytes().len());
-        let fresh = std::mem::take(self.fresh.parts_mut().0);
-        put(&mut self.slots, &layout, &fresh);
         let trace = &mut self.history.trace;
+        let fresh = self.fresh.slots();
+        put(&mut self.slots, &layout, fresh);
         put(&mut trace.starts, &layout, &self.fresh_trace.starts);
         put(&mut trace.sites, &layout, &self.fresh_trace.sites);
-        *self.fresh.parts_mut().0 = self.slots;
-        self.history.record = Some(Arc::new(self.fresh));
         let before = std::mem::replace(&mut self.history.text, text);
-        Ok((self.history, changes, before))
+        let mut record = self.history.record.take();
+        let mut fill = |record: &mut Record| {
+            let (slots, heap) = record.parts_mut();
+            std::mem::swap(slots, &mut self.slots);
+            std::mem::swap(heap, self.fresh.parts_mut().1);
+        };
+        match record.as_mut().and_then(Arc::get_mut) {
+            Some(own) => fill(own),
+            None => {
+                let mut new = Record::new(decoder.plan().clone(), self.history.root.0);
+                fill(&mut new);
+                record = Some(Arc::new(new));
+            }
+        }
+        self.history.record = record;
+        self.splices = splices;
+        Ok((std::mem::take(&mut self.history), changes, before))
     }
 
     fn changes(&mut self, layout: &Layout<'_>) -> Changes {
@@ -92,11 +107,11 @@ impl Pass {
 
     /// Checkpoints of the old text that still hold, and those taken, by their place in the new text.
     fn move_checkpoints(&mut self, plan: &Plan, layout: &Layout<'_>, length: usize) {
-        let plain = layout.splices.is_empty() && self.held.len() == self.history.checkpoints.len();
-        if plain && self.shift() == 0 && self.held.iter().all(|held| self.is_in_place(held)) {
+        if layout.splices.is_empty() && self.in_place == self.history.checkpoints.len() {
             return;
         }
-        let mut moved: Vec<Checkpoint> = Vec::with_capacity(self.held.len() + self.taken.len());
+        let in_place = self.history.checkpoints.iter().take(self.in_place).cloned();
+        let mut moved: Vec<Checkpoint> = in_place.collect();
         for held in &self.held {
             let old = &self.history.checkpoints[held.index];
             let mut it = self.carried(old, plan, held.joins);
@@ -127,10 +142,6 @@ impl Pass {
             });
         }
         self.history.checkpoints = moved;
-    }
-
-    fn is_in_place(&self, held: &super::pass::Held) -> bool {
-        self.history.checkpoints[held.index].offset() == held.offset as u64
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Instant;
 
 use bsoap_codec::decode::{Checkpoint, DecodeOptions, Decoder, Error, Piece, Trace};
 use bsoap_codec::plan::ElementId;
@@ -11,7 +12,8 @@ use bytes::Bytes;
 
 use super::aside::{Aside, Turn};
 use super::change::Changes;
-use super::history::{History, Text, cut, opening};
+use super::history::{History, Root, Text, cut, opening};
+use super::pace::Pace;
 use super::pass::{Flow, Pass};
 use super::policy::Policy;
 
@@ -25,6 +27,9 @@ pub struct Exact {
     policy: Policy,
     history: Option<History>,
     aside: Aside,
+    pace: Pace,
+    /// Between messages, to be used again.
+    pass: Option<Box<Pass>>,
     arriving: Option<Arriving>,
     /// Memory of strings that are no more, and that of the last message's reading.
     spare: Option<String>,
@@ -116,6 +121,8 @@ impl Exact {
             policy,
             history: None,
             aside: Aside::default(),
+            pace: Pace::default(),
+            pass: None,
             arriving: None,
             spare: None,
             totals: Totals::default(),
@@ -149,6 +156,8 @@ impl Exact {
         self.decoder.forget();
         self.history = None;
         self.aside = Aside::default();
+        self.pace = Pace::default();
+        self.pass = None;
         self.arriving = None;
         self.spare = None;
     }
@@ -165,7 +174,7 @@ impl Exact {
             Turn::Keep => return self.regular(root, &message),
             Turn::Pass => return self.pass_by(root, &message),
         }
-        if self.history.as_ref().is_none_or(|it| it.root != root) {
+        if self.history.as_ref().is_none_or(|it| it.root != Root(root)) {
             return self.regular(root, &message);
         }
         let limits = &self.decoder.options().limits;
@@ -176,12 +185,13 @@ impl Exact {
         if length > limits.total_size || length >= u64::from(u32::MAX) {
             return self.regular(root, &message);
         }
+        let since = self.pace.start(message.len());
         let Some(mut pass) = self.begin_pass() else {
             return self.regular(root, &message);
         };
         let flow = pass.advance(&mut self.decoder, text.bytes(), true);
         if flow.is_ok()
-            && let Ok(received) = self.end_pass(pass, text)
+            && let Ok(received) = self.end_pass(pass, text, since)
         {
             return Ok(received);
         }
@@ -202,18 +212,34 @@ impl Exact {
         }
     }
 
-    fn begin_pass(&mut self) -> Option<Pass> {
+    fn begin_pass(&mut self) -> Option<Box<Pass>> {
         let history = self.history.take()?;
-        let empty = Record::new(self.decoder.plan().clone(), history.root);
-        Some(Pass::new(self.policy, history, empty))
+        let mut pass = match self.pass.take() {
+            Some(pass) => pass,
+            None => Box::new(Pass::new(self.policy, self.decoder.plan())),
+        };
+        pass.start(history);
+        Some(pass)
     }
 
-    fn end_pass(&mut self, pass: Pass, text: Text) -> Result<Received, Text> {
+    /// `since`: when it began, if nobody was waited for.
+    fn end_pass(
+        &mut self,
+        mut pass: Box<Pass>,
+        text: Text,
+        since: Option<Instant>,
+    ) -> Result<Received, Text> {
         self.totals.touched += pass.touched as u64;
         self.totals.restructured += pass.splices.len() as u64;
         let (work, slots) = pass.effort();
-        let alike = !pass.gave_up && work <= slots - slots / 8;
+        let length = text.bytes().len();
         let (history, changes, rest) = pass.finish(&self.decoder, text)?;
+        let alike = !pass.gave_up
+            && since
+                .and_then(|since| self.pace.is_beaten(length, since))
+                .unwrap_or(work <= slots - slots / 8);
+        pass.give_back();
+        self.pass = Some(pass);
         if let Text::Made(memory) = rest {
             self.spare = Some(memory);
         }
@@ -254,8 +280,10 @@ impl Exact {
             _ => return self.pass_by(root, message),
         };
         let mut regular = Regular::new(self.policy, self.decoder.plan(), root, true);
+        let since = self.pace.start(text.len());
         self.decoder.start(root);
         let read = regular.read(&mut self.decoder, text, true);
+        self.pace.learn(text.len(), since);
         if read.is_err() {
             // Said of all of it.
             return self.pass_by(root, message);
@@ -279,7 +307,7 @@ impl Exact {
             Some(mut trace) => {
                 trace.fit(slots, text.bytes().len() as u32);
                 self.history = Some(History {
-                    root,
+                    root: Root(root),
                     opened: opening(text.bytes()),
                     text,
                     trace,
@@ -309,13 +337,16 @@ impl Exact {
             input.use_memory(spare);
         }
         let turn = self.aside.turn();
-        let is_like = self.history.as_ref().is_some_and(|it| it.root == root);
+        let is_like = self
+            .history
+            .as_ref()
+            .is_some_and(|it| it.root == Root(root));
         let pass = match turn {
             Turn::Compare if is_like => self.begin_pass(),
             _ => None,
         };
         let reading = match pass {
-            Some(pass) => Reading::Compare(Box::new(pass)),
+            Some(pass) => Reading::Compare(pass),
             None => {
                 self.history = None;
                 self.decoder.start(root);
@@ -362,7 +393,7 @@ impl Exact {
         let (root, text) = (arriving.root, arriving.input.into_text());
         match arriving.reading {
             Reading::Read(regular) => Ok(self.end_regular(root, *regular, Text::Made(text))),
-            Reading::Compare(pass) => self.end_pass(*pass, Text::Made(text)).or_else(|text| {
+            Reading::Compare(pass) => self.end_pass(pass, Text::Made(text), None).or_else(|text| {
                 self.totals.failed += 1;
                 self.decoder.start(root);
                 let mut regular = Regular::new(self.policy, self.decoder.plan(), root, true);

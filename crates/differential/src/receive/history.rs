@@ -42,9 +42,9 @@ impl Text {
 }
 
 /// A message that was read, with all that is needed to read another like it.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct History {
-    pub(super) root: ElementId,
+    pub(super) root: Root,
     pub(super) text: Text,
     /// Where the values stand in the text.
     pub(super) trace: Trace,
@@ -56,6 +56,16 @@ pub(super) struct History {
     pub(super) opened: usize,
     /// Strings of the Record when all of it was read.
     pub(super) heap: usize,
+}
+
+/// The root element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Root(pub(super) ElementId);
+
+impl Default for Root {
+    fn default() -> Self {
+        Self(ElementId(0))
+    }
 }
 
 impl History {

@@ -14,9 +14,14 @@ pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
     if last <= at {
         return Some(from + end);
     }
-    for near in 0..NEAR.min(end) {
-        if rest[near + 1] > at {
-            return Some(from + near);
+    if let Some(near) = rest[1..].first_chunk::<NEAR>() {
+        // No branch for each: where changes are scattered, none could be foretold.
+        let behind = near
+            .iter()
+            .map(|&start| u32::from(start <= at))
+            .sum::<u32>() as usize;
+        if behind < NEAR {
+            return Some(from + behind);
         }
     }
     // Here first <= at < last.
@@ -38,23 +43,23 @@ pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
     Some(from + low + within.partition_point(|&start| start <= at).max(1) - 1)
 }
 
-/// So many values are looked at one by one.
-const NEAR: usize = 4;
+/// So many values are looked at together.
+const NEAR: usize = 16;
 
 /// Bytes between two values, to be recognised with one compare.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gap<'t> {
+pub(super) struct Gap {
     words: [u128; 2],
     masks: [u128; 2],
-    bytes: &'t [u8],
+    length: usize,
 }
 
 /// How many bytes two words hold.
 const SHORT: usize = 32;
 
-impl<'t> Gap<'t> {
+impl Gap {
     /// These bytes, unless they are too many.
-    pub(super) fn new(bytes: &'t [u8]) -> Option<Self> {
+    pub(super) fn new(bytes: &[u8]) -> Option<Self> {
         if bytes.is_empty() || bytes.len() > SHORT {
             return None;
         }
@@ -64,13 +69,13 @@ impl<'t> Gap<'t> {
         Some(Self {
             words: halves(&front),
             masks: halves(&mask),
-            bytes,
+            length: bytes.len(),
         })
     }
 
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+        self.length
     }
 
     /// Whether they stand at `at` of a text.
@@ -79,14 +84,16 @@ impl<'t> Gap<'t> {
         let Some(rest) = text.get(at..) else {
             return false;
         };
-        match rest.first_chunk::<SHORT>() {
-            Some(front) => {
-                let [low, high] = halves(front);
-                ((low ^ self.words[0]) & self.masks[0]) | ((high ^ self.words[1]) & self.masks[1])
-                    == 0
+        let [low, high] = match rest.first_chunk::<SHORT>() {
+            Some(front) => halves(front),
+            None if rest.len() < self.length => return false,
+            None => {
+                let mut front = [0; SHORT];
+                front[..rest.len()].copy_from_slice(rest);
+                halves(&front)
             }
-            None => rest.starts_with(self.bytes),
-        }
+        };
+        ((low ^ self.words[0]) & self.masks[0]) | ((high ^ self.words[1]) & self.masks[1]) == 0
     }
 }
 

@@ -12,16 +12,18 @@
 //! [restructuring](super::restructure): the decoder itself reads on, from a checkpoint before the difference.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Site, Trace, parse_number};
 use bsoap_codec::plan::LeafKind;
-use bsoap_codec::{Record, plan::ElementId};
+use bsoap_codec::{Plan, Record, plan::ElementId};
 use bsoap_xml::scan;
 use memchr::memchr;
 
 use super::history::History;
 use super::locate::{Gap, locate};
 use super::policy::Policy;
+use super::stretch::Stretch;
 
 /// The message cannot be read this way: all of it has to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +88,8 @@ pub(super) struct Pass {
     pub(super) cursor: usize,
     /// The checkpoint of the old text that comes next.
     pub(super) next: usize,
+    /// So many checkpoints hold where they are; then come those held elsewhere.
+    pub(super) in_place: usize,
     pub(super) held: Vec<Held>,
     pub(super) joins: Vec<Join>,
     pub(super) splices: Vec<Splice>,
@@ -95,6 +99,8 @@ pub(super) struct Pass {
     pub(super) changed: Vec<Range<usize>>,
     /// Counts among them, in no order.
     pub(super) counts: Vec<usize>,
+    /// The array at hand.
+    pub(super) stretch: Stretch,
     /// How many values were read again alone, and in how many stretches.
     pub(super) touched: usize,
     pub(super) runs: usize,
@@ -111,29 +117,34 @@ enum Step {
     Read,
     /// More text is needed to tell.
     More,
+    /// Values have been inserted or left out.
+    Shifted,
     /// It is not in a value, or that is not plain.
     Other,
 }
 
 impl Pass {
-    pub(super) fn new(policy: Policy, history: History, empty: Record) -> Self {
+    /// For the messages of a Plan, one after the other.
+    pub(super) fn new(policy: Policy, plan: &Arc<Plan>) -> Self {
         Self {
             policy,
-            history,
+            history: History::default(),
             o: 0,
             n: 0,
             begun: false,
             slots: Vec::new(),
-            fresh: empty,
+            fresh: Record::new(plan.clone(), ElementId(0)),
             fresh_trace: Trace::default(),
             cursor: 0,
             next: 0,
+            in_place: 0,
             held: Vec::new(),
             joins: Vec::new(),
             splices: Vec::new(),
             taken: Vec::new(),
             changed: Vec::new(),
             counts: Vec::new(),
+            stretch: Stretch::default(),
             touched: 0,
             runs: 0,
             gave_up: false,
@@ -142,8 +153,35 @@ impl Pass {
         }
     }
 
+    /// Begins a message that is to be compared; keeps the memory.
+    pub(super) fn start(&mut self, history: History) {
+        self.fresh.clear(history.root.0);
+        self.history = history;
+        (self.o, self.n, self.cursor, self.next) = (0, 0, 0, 0);
+        (self.touched, self.runs, self.wanted) = (0, 0, 0);
+        (self.begun, self.gave_up, self.ended) = (false, false, false);
+        self.in_place = 0;
+        self.slots.clear();
+        self.fresh_trace.clear();
+        self.held.clear();
+        self.joins.clear();
+        self.splices.clear();
+        self.taken.clear();
+        self.changed.clear();
+        self.counts.clear();
+        self.stretch.restart();
+    }
+
     pub(super) fn root(&self) -> ElementId {
-        self.history.root
+        self.history.root.0
+    }
+
+    /// Memory that a large message took is not kept for ever.
+    pub(super) fn give_back(&mut self) {
+        self.history = History::default();
+        if self.slots.capacity() > LARGE || self.fresh.memory() > LARGE {
+            *self = Self::new(self.policy, &self.fresh.plan().clone());
+        }
     }
 
     /// Goes on as far as the new text is there. `last`: all of it is.
@@ -190,6 +228,8 @@ impl Pass {
             match self.leaf(decoder, old, new, last) {
                 Step::Read if self.is_worth_it() => continue,
                 Step::Read => self.gave_up = true,
+                Step::Shifted if !last => continue,
+                Step::Shifted => self.hold(self.o),
                 Step::More => {
                     // Twice as much text, so that it is not looked at again for every byte.
                     self.wanted = new.len() + (new.len() - self.n).max(64);
@@ -213,9 +253,20 @@ impl Pass {
         if self.o < self.history.opened {
             return Err(Fail);
         }
-        let record = self.history.record.take().ok_or(Fail)?;
-        self.fresh = std::sync::Arc::try_unwrap(record).unwrap_or_else(|held| (*held).clone());
-        self.slots = std::mem::take(self.fresh.parts_mut().0);
+        let record = self.history.record.as_mut().ok_or(Fail)?;
+        let (slots, heap) = self.fresh.parts_mut();
+        match Arc::get_mut(record) {
+            Some(record) => {
+                let (own_slots, own_heap) = record.parts_mut();
+                std::mem::swap(&mut self.slots, own_slots);
+                std::mem::swap(heap, own_heap);
+            }
+            None => {
+                self.slots.extend_from_slice(record.slots());
+                heap.extend_from_slice(record.heap());
+            }
+        }
+        slots.clear();
         self.begun = true;
         Ok(())
     }
@@ -233,20 +284,25 @@ impl Pass {
         while let Some(checkpoint) = self.history.checkpoints.get(self.next)
             && checkpoint.offset() <= place as u64
         {
-            self.held.push(Held {
-                index: self.next,
-                offset: (checkpoint.offset() as usize).wrapping_add(shift),
-                joins: self.joins.len(),
-            });
+            // The first ones stay where they are, most often all of them: that need not be noted.
+            if shift != 0 || !self.joins.is_empty() || !self.held.is_empty() {
+                self.held.push(Held {
+                    index: self.next,
+                    offset: (checkpoint.offset() as usize).wrapping_add(shift),
+                    joins: self.joins.len(),
+                });
+            } else {
+                self.in_place = self.next + 1;
+            }
             self.next += 1;
         }
     }
 
-    /// Whether comparing has been cheaper so far than reading all would have been. A stretch costs about as much as one
-    /// value and a third.
+    /// Whether comparing has been cheaper so far than reading all would have been. A stretch costs about as much as two
+    /// values.
     #[inline]
     fn is_worth_it(&self) -> bool {
-        self.runs < FEW || self.runs + self.runs / 3 + self.touched <= self.cursor
+        self.runs < FEW || 2 * self.runs + self.touched <= self.cursor
     }
 
     /// The texts differ at `o` and `n`: if that is in a value, or where it ends, it is read again.
@@ -259,6 +315,11 @@ impl Pass {
         let Some(leaf) = site.leaf() else {
             return Step::Other;
         };
+        if self.stretch.site == site
+            && let Some(step) = self.item(slot, start, old, new)
+        {
+            return step;
+        }
         let end = if site.is_attribute() {
             old[start - 1]
         } else {
@@ -286,8 +347,8 @@ impl Pass {
         self.move_starts(slot + 1);
         (self.o, self.n) = (self.o + rest, at + length);
         (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
-        if !site.is_attribute() && !kind.is_in_heap() {
-            self.follow(kind, site, old, new);
+        if !site.is_attribute() && !kind.is_in_heap() && self.begin_stretch(kind, site, old, new) {
+            return self.follow(old, new);
         }
         Step::Read
     }
@@ -341,45 +402,87 @@ impl Pass {
         }
     }
 
-    /// A number of an array was read again, and `o` and `n` are behind it: so are those that follow it, as long as each is
-    /// another, and what stands between them is the same in both texts.
+    /// A number was read again, and `o` and `n` are behind it: whether it is an item of an array, which goes on.
+    fn begin_stretch(&mut self, kind: LeafKind, site: Site, old: &[u8], new: &[u8]) -> bool {
+        let trace = &self.history.trace;
+        let Some(&next) = trace.starts.get(self.cursor) else {
+            return false;
+        };
+        let Some(gap) = old.get(self.o..next as usize).and_then(Gap::new) else {
+            return false;
+        };
+        if !gap.stands_at(new, self.n) || trace.sites[self.cursor] != site {
+            return false;
+        }
+        self.stretch.begin(site, kind, gap);
+        true
+    }
+
+    /// The same as [`leaf`](Self::leaf) for an item of the array at hand, in one go; nothing if it is not such an item.
+    #[inline]
+    fn item(&mut self, slot: usize, start: usize, old: &[u8], new: &[u8]) -> Option<Step> {
+        let trace = &self.history.trace;
+        let (kind, gap) = (self.stretch.kind, self.stretch.gap?);
+        let next = *trace.starts.get(slot + 1)? as usize;
+        let end = next.checked_sub(gap.len())?;
+        if *trace.sites.get(slot + 1)? != self.stretch.site
+            || self.o > end
+            || !gap.stands_at(old, end)
+        {
+            return None;
+        }
+        let at = start.wrapping_add(self.shift());
+        let (value, length) = parse_number(kind, new.get(at..)?)?;
+        if !gap.stands_at(new, at + length) {
+            return None;
+        }
+        if self.slots[slot] != value {
+            self.slots[slot] = value;
+            self.mark(slot);
+        }
+        self.move_starts(slot + 1);
+        (self.o, self.n) = (end, at + length);
+        (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
+        self.stretch.again();
+        Some(self.follow(old, new))
+    }
+
+    /// An item was read again, and `o` and `n` are behind it: so are those that follow it, as long as each is another, and
+    /// what stands between them is the same in both texts.
     ///
     /// What stands between leads from inside an item to inside the next, in either text; so as long as it does, both are in
     /// step. It begins with an end tag, so nothing but the item can have come before it since the item began.
-    fn follow(&mut self, kind: LeafKind, site: Site, old: &[u8], new: &[u8]) {
-        let trace = &mut self.history.trace;
-        let Some(&next) = trace.starts.get(self.cursor) else {
-            return;
+    fn follow(&mut self, old: &[u8], new: &[u8]) -> Step {
+        let (site, kind) = (self.stretch.site, self.stretch.kind);
+        let Some(gap) = self.stretch.gap else {
+            return Step::Read;
         };
-        let Some(gap) = old.get(self.o..next as usize).and_then(Gap::new) else {
-            return;
-        };
-        if !gap.stands_at(new, self.n) || trace.sites[self.cursor] != site {
-            return;
-        }
         loop {
             // The beginning of the value at the cursor.
             (self.o, self.n) = (self.o + gap.len(), self.n + gap.len());
-            let trace = &mut self.history.trace;
-            if is_same_word(old, self.o, new, self.n) {
-                return;
+            if word(old, self.o) == word(new, self.n) {
+                return Step::Read;
             }
+            if self.stretch.is_due() && self.is_shifted(old, new) {
+                return Step::Shifted;
+            }
+            let trace = &mut self.history.trace;
             let (Some(&after), Some(&after_site)) = (
                 trace.starts.get(self.cursor + 1),
                 trace.sites.get(self.cursor + 1),
             ) else {
-                return;
+                return Step::Read;
             };
             let end = (after as usize).wrapping_sub(gap.len());
             if after_site != site || end < self.o || !gap.stands_at(old, end) {
-                return;
+                return Step::Read;
             }
             let Some((value, length)) = new
                 .get(self.n..)
                 .and_then(|text| parse_number(kind, text))
                 .filter(|(_, length)| gap.stands_at(new, self.n + length))
             else {
-                return;
+                return Step::Read;
             };
             trace.starts[self.cursor] = self.n as u32;
             if self.next_checkpoint() <= self.o {
@@ -390,10 +493,32 @@ impl Pass {
                 self.slots[slot] = value;
                 self.mark(slot);
             }
+            self.stretch.pass(self.o);
             self.cursor += 1;
             self.touched += 1;
             (self.o, self.n) = (end, self.n + length);
         }
+    }
+
+    /// Whether the value at `n` is one that was a little before or behind, so that values have been inserted or left out.
+    #[cold]
+    fn is_shifted(&mut self, old: &[u8], new: &[u8]) -> bool {
+        let reach = self.stretch.probe();
+        let sought = word(new, self.n);
+        let starts = &self.history.trace.starts;
+        let ahead = starts.iter().skip(self.cursor + 1).take(reach);
+        let behind = self.stretch.passed.iter().rev().take(reach);
+        for &place in behind.chain(ahead) {
+            let place = place as usize;
+            if word(old, place) == sought {
+                let same = scan::find_difference(&old[place..], &new[self.n..]);
+                if same >= ALIKE {
+                    self.stretch.hint = Some(self.n.wrapping_sub(place));
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     #[inline]
@@ -429,8 +554,10 @@ impl Pass {
 
     /// How many values' worth of work it was, and how many there are.
     pub(super) fn effort(&self) -> (usize, usize) {
-        let work = self.runs + self.runs / 3 + self.touched + self.fresh.slots().len();
-        (work, self.slots.len())
+        (
+            2 * self.runs + self.touched + self.fresh.slots().len(),
+            self.slots.len(),
+        )
     }
 }
 
@@ -443,9 +570,15 @@ fn octets(slot: u64) -> (usize, usize) {
     ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)
 }
 
-/// Whether the eight bytes at two places are the same.
+/// So much text must be the same for values to be taken for others.
+const ALIKE: usize = 48;
+
+/// Buffers up to this many bytes are kept between messages.
+const LARGE: usize = 16 << 20;
+
+/// The eight bytes at a place.
 #[inline(always)]
-fn is_same_word(old: &[u8], o: usize, new: &[u8], n: usize) -> bool {
-    let word = |text: &[u8], at: usize| text.get(at..).and_then(<[u8]>::first_chunk::<8>).copied();
-    word(old, o) == word(new, n)
+fn word(text: &[u8], at: usize) -> Option<u64> {
+    let word = text.get(at..)?.first_chunk()?;
+    Some(u64::from_le_bytes(*word))
 }

@@ -34,15 +34,20 @@ impl Pass {
     ) -> Result<(), Fail> {
         let plan = decoder.plan().clone();
         let base = self.resume(decoder, &plan)?;
+        let (shift, hint) = (self.shift(), self.stretch.hint.take());
         let (mut index, mut step, mut tries) = (self.next, 1, 0);
         while !self.gave_up && index < self.history.checkpoints.len() {
             let place = self.history.checkpoints[index].offset() as usize;
-            if let Some(target) = self.find(old, new, place, decoder.offset() as usize, tries) {
+            if let Some(target) = self.find(old, new, place, decoder.offset() as usize, tries, hint)
+            {
                 self.run_to(decoder, new, target)?;
                 if decoder.offset() == target as u64
                     && decoder.is_between()
                     && self.join(decoder, &plan, base, index)
                 {
+                    if hint.is_some() && self.shift() == shift {
+                        self.stretch.false_alarm();
+                    }
                     return Ok(());
                 }
             }
@@ -56,7 +61,12 @@ impl Pass {
 
     /// Sets the decoder to the last checkpoint that holds. Returns where its fresh slots begin.
     fn resume(&mut self, decoder: &mut Decoder, plan: &Plan) -> Result<usize, Fail> {
-        let held = self.held.last().copied();
+        let in_place = self.in_place.checked_sub(1).map(|index| Held {
+            index,
+            offset: self.history.checkpoints[index].offset() as usize,
+            joins: 0,
+        });
+        let held = self.held.last().copied().or(in_place);
         let (from, mut at) = match held.filter(|held| held.joins == self.joins.len()) {
             Some(held) => {
                 let old = &self.history.checkpoints[held.index];
@@ -120,12 +130,20 @@ impl Pass {
     }
 
     /// Where in the new text, from `from` on, that stands which stands at `place` of the old one.
-    fn find(&self, old: &[u8], new: &[u8], place: usize, from: usize, tries: u32) -> Option<usize> {
+    fn find(
+        &self,
+        old: &[u8],
+        new: &[u8],
+        place: usize,
+        from: usize,
+        tries: u32,
+        hint: Option<usize>,
+    ) -> Option<usize> {
         let from = from.max(self.n);
         let rest = &old[place..];
         let anchor = &rest[..rest.len().min(ANCHOR)];
         let at_end = new.len().wrapping_sub(old.len());
-        for shift in [self.shift(), at_end] {
+        for shift in hint.into_iter().chain([self.shift(), at_end]) {
             let target = place.wrapping_add(shift);
             let follows = new.get(target..);
             if target >= from && follows.is_some_and(|text| text.starts_with(anchor)) {

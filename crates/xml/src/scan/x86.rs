@@ -220,7 +220,7 @@ fn same(one: &[u8; 16], other: &[u8; 16]) -> u32 {
 }
 
 /// Texts that are the same so far are compared by larger steps from here on.
-const NEAR: usize = 64;
+const NEAR: usize = 16;
 
 #[inline]
 pub(super) fn find_difference(one: &[u8], other: &[u8]) -> usize {
