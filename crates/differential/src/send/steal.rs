@@ -67,3 +67,90 @@ fn lender(segment: &Segment, index: usize, need: usize) -> Option<Place> {
         .place(index)
         .filter(|place| place.width >= place.length + need)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::leaves::{Entry, Kind, Leaves, Mixed};
+    use super::*;
+
+    fn number(length: u32, width: u32) -> Entry {
+        Entry {
+            length,
+            width,
+            kind: Kind::Signed,
+            pads: true,
+            widest: 11,
+            close: 0,
+        }
+    }
+
+    /// `<a>…</a><b>…</b><c>…</c>`, with values of these lengths in rooms of these widths.
+    fn row(rooms: [(u32, u32); 3]) -> (Vec<u8>, Segment) {
+        let (mut text, mut mixed) = (Vec::new(), Mixed::default());
+        for (name, (length, width)) in ["a", "b", "c"].iter().zip(rooms) {
+            text.extend_from_slice(format!("<{name}>").as_bytes());
+            mixed.push(text.len() as u32, number(length, width));
+            text.resize(text.len() + length as usize, b'1');
+            text.resize(text.len() + (width - length) as usize, b' ');
+            text.extend_from_slice(format!("</{name}>").as_bytes());
+        }
+        let leaves = Leaves::Mixed(mixed);
+        let segment = Segment {
+            first: 0,
+            start: 0,
+            leaves,
+        };
+        (text, segment)
+    }
+
+    fn policy(order: Order) -> Steal {
+        Steal {
+            order,
+            neighbours: 2,
+            bytes: 100,
+        }
+    }
+
+    #[test]
+    fn a_value_takes_the_pad_of_the_next_one_that_has_enough() {
+        let (mut text, mut segment) = row([(3, 3), (2, 3), (1, 5)]);
+        assert!(steal(
+            &mut text,
+            &mut segment,
+            0,
+            2,
+            policy(Order::BackAndForth)
+        ));
+        // What a has gained is still to be written.
+        assert_eq!(text[..6], *b"<a>111");
+        assert_eq!(text[8..], *b"</a><b>11 </b><c>1  </c>");
+        let widths = [0, 1, 2].map(|index| segment.place(index).map(|place| place.width));
+        assert_eq!(widths, [Some(5), Some(3), Some(3)]);
+    }
+
+    #[test]
+    fn or_of_the_one_before() {
+        let (mut text, mut segment) = row([(1, 4), (2, 2), (3, 3)]);
+        assert!(!steal(&mut text, &mut segment, 2, 2, policy(Order::Right)));
+        assert!(steal(&mut text, &mut segment, 2, 2, policy(Order::Left)));
+        assert_eq!(text, *b"<a>1 </a><b>11</b><c>111  </c>");
+        assert_eq!(segment.place(2).map(|place| place.offset), Some(21));
+    }
+
+    #[test]
+    fn nothing_is_moved_further_than_allowed() {
+        let (mut text, mut segment) = row([(3, 3), (2, 2), (1, 5)]);
+        let before = text.clone();
+        let near = Steal {
+            bytes: 10,
+            ..policy(Order::BackAndForth)
+        };
+        assert!(!steal(&mut text, &mut segment, 0, 2, near));
+        let few = Steal {
+            neighbours: 1,
+            ..policy(Order::BackAndForth)
+        };
+        assert!(!steal(&mut text, &mut segment, 0, 2, few));
+        assert_eq!(text, before);
+    }
+}
