@@ -266,6 +266,9 @@ impl Clean {
 impl<P: Watch> Machine<'_, '_, P> {
     /// Takes the steps from `pc` on for as long as it can. Returns the first instruction that is left to the machine, or
     /// before which the sink may want to stop.
+    ///
+    /// Never inlined: among the machine's own variables, its own do not stay in registers.
+    #[inline(never)]
     pub(super) fn straight(&mut self, pc: u32) -> u32 {
         let mut pen = Pen {
             pc,
