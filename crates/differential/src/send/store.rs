@@ -249,7 +249,7 @@ impl Store {
         if settled.was_useless {
             known.pause = (known.pause * 2).clamp(1, LONGEST_ASIDE);
             known.aside = known.pause;
-        } else if settled.lent.is_some() {
+        } else if settled.lent.is_some() && !settled.was_first {
             known.pause = 0;
         }
         let before = self.evicted;
@@ -259,6 +259,9 @@ impl Store {
             let kept = folds.try_lock().map_or(0, |folds| folds.size());
             let memory = template.memory() + kept;
             if memory > self.policy.bytes {
+                // It would be made again and again, and given up each time.
+                known.pause = LONGEST_ASIDE;
+                known.aside = LONGEST_ASIDE;
                 self.evicted += 1;
                 return 1;
             }
@@ -276,7 +279,16 @@ impl Store {
             });
         }
         self.shrink(self.policy.bytes);
-        self.evicted - before
+        let evicted = self.evicted - before;
+        if evicted > 0
+            && settled.was_first
+            && let Some(known) = self.streams.get_mut(&settled.stream)
+        {
+            // Templates that push one another out are worth little: not with each message.
+            known.pause = (known.pause * 2).clamp(1, LONGEST_ASIDE);
+            known.aside = known.pause;
+        }
+        evicted
     }
 
     /// Gives templates up, those used longest ago first, until no more than so many bytes are held.
@@ -391,6 +403,7 @@ pub struct Settled {
     stream: Stream,
     cost: f64,
     was_useless: bool,
+    was_first: bool,
     lent: Option<(Box<Template>, Arc<Mutex<Folds>>)>,
 }
 
@@ -402,6 +415,7 @@ impl Lease {
             stream: self.stream,
             cost: 0.0,
             was_useless: false,
+            was_first: false,
             lent: None,
         };
         let (mut template, folds) = match self.with {
@@ -426,6 +440,7 @@ impl Lease {
                 Match::FirstTime => Duration::ZERO,
                 _ => Duration::from_nanos((self.cost * length as f64) as u64).saturating_sub(taken),
             };
+            settled.was_first = matched == Match::FirstTime;
             settled.was_useless = is_useless(&template, matched, &counted);
             Sent {
                 outgoing: template.outgoing(),
@@ -447,10 +462,9 @@ fn is_useless(template: &Template, matched: Match, counted: &SendStats) -> bool 
     let slots = template.record().map_or(0, |record| record.slots().len()) as u64;
     let chunks = template.chunks().len() as u64;
     match matched {
-        Match::Content => false,
-        Match::FirstTime => false,
+        Match::Content | Match::FirstTime => false,
         Match::PerfectStructural | Match::PartialStructural => {
-            counted.values * 8 > slots * 7 || counted.encoded_chunks * 8 > chunks * 7 && chunks > 1
+            counted.values * 8 > slots * 7 || counted.encoded_chunks * 8 > chunks * 7
         }
     }
 }
