@@ -79,7 +79,7 @@ async fn serve(service: ServiceBuilder) -> (String, bsoap::Meter) {
 
 /// Changes a few values, or all, or how many there are.
 fn change(values: &mut Vec<f64>, random: &mut Random) {
-    match random.next(10) {
+    match random.next(20) {
         0 => {}
         1 => values.push(random.double()),
         2 => {
@@ -87,7 +87,7 @@ fn change(values: &mut Vec<f64>, random: &mut Random) {
             values.insert(at, random.double());
         }
         3 if values.len() > 1 => drop(values.remove(random.next(values.len() as u64) as usize)),
-        4 => values.truncate(values.len() / 2),
+        4 => values.truncate(values.len() / 8 * 7),
         5 => values.extend((0..random.next(300)).map(|number| number as f64 / 3.0)),
         6 => values.iter_mut().for_each(|value| *value = random.double()),
         _ => {
@@ -117,7 +117,7 @@ async fn two_hundred_messages_with_random_changes_are_what_they_would_be_without
         let client = client().sending(policy).endpoint(&url);
         let client = client.build().expect("a client");
         let mut random = Random(0x1234_5678_9abc_def1);
-        let mut values: Vec<f64> = (0..2000).map(f64::from).collect();
+        let mut values: Vec<f64> = (0..10_000).map(f64::from).collect();
         for round in 0..200 {
             change(&mut values, &mut random);
             let arguments = field(&values);
