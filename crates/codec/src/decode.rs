@@ -317,6 +317,7 @@ impl Decoder {
 
     fn restart(&mut self, root: ElementId) {
         self.learned.tidy();
+        self.openings.off = false;
         self.reader.restart();
         self.machine.restart(root);
     }

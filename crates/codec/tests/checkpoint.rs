@@ -261,3 +261,31 @@ fn checkpoints_agree_where_only_counts_differ() {
     decoder.forget();
     assert!(!decoder.resume(&bound));
 }
+
+#[test]
+fn an_opening_resumed_behind_other_slots_is_not_taken_for_that_of_a_message() {
+    let mut schema = common::schema::Schema::new();
+    let items = schema.field(0, UNBOUNDED, "i", Datatype::String);
+    let (plan, root) = schema.rooted("v", vec![items]);
+    let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+    let text = "<v><i>one</i><i>two</i></v>";
+    let expected = decoder.decode(root, text.as_bytes()).expect("valid");
+    decoder.start(root);
+    let start = decoder.checkpoint(&Record::new(plan.clone(), root));
+    assert!(decoder.resume(&start));
+    let mut record = expected.clone();
+    let piece = Piece {
+        text,
+        base: 0,
+        last: true,
+        beyond: 0,
+    };
+    decoder
+        .read(piece, &mut record, None)
+        .expect("valid, behind other slots");
+    assert_eq!(record.slots()[3], 2);
+    assert_eq!(record.text(record.slots()[5]), "two");
+    let again = decoder.decode(root, text.as_bytes()).expect("valid");
+    assert_eq!(again.heap(), expected.heap());
+    assert_eq!(again, expected);
+}

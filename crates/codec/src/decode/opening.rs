@@ -27,6 +27,8 @@ pub(super) struct Openings {
     last: Option<Box<Opening>>,
     /// How many messages in a row began otherwise.
     misses: u32,
+    /// Whether the message at hand was resumed, with a Record that may have had something in it before its beginning.
+    pub(super) off: bool,
 }
 
 /// A stream whose messages begin differently each time is not worth the copies.
@@ -43,6 +45,9 @@ impl Openings {
         machine: &mut Machine,
         record: &mut Record,
     ) -> bool {
+        if self.off {
+            return false;
+        }
         scopes.renew_if_full();
         let known = self.last.as_deref().filter(|known| {
             known.machine.root == machine.root
@@ -85,7 +90,12 @@ impl Openings {
             return;
         };
         let is_plain = machine.fragment.is_none() && !machine.text.begun && machine.skipping == 0;
-        if !is_plain || self.misses > MOST_MISSES || bytes.len() > LONGEST || !reader.in_content() {
+        if !is_plain
+            || self.off
+            || self.misses > MOST_MISSES
+            || bytes.len() > LONGEST
+            || !reader.in_content()
+        {
             return;
         }
         let has_values = match machine.frames.first() {

@@ -85,6 +85,7 @@ impl Decoder {
     pub fn resume(&mut self, checkpoint: &Checkpoint) -> bool {
         let is_known = checkpoint.reader.is_known(&self.scopes);
         if is_known {
+            self.openings.off = true;
             self.reader.restore(&checkpoint.reader);
             self.machine.clone_from(&checkpoint.machine);
         }
