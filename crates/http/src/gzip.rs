@@ -134,9 +134,11 @@ pub(crate) async fn decompress(
     limit: u64,
     room: Option<&Arc<Room>>,
 ) -> Result<Bytes, Refusal> {
+    let is_short = bytes.len() <= LONG;
     let mut unfolding = Unfolding::new(bytes, limit, Share::of(room));
-    // How long it takes is known when it is done: what is long is gone on with where blocking does no harm.
-    if unfolding.go_on(LONG)? {
+    // How long it takes is known when it is done: what is long is gone on with where blocking does no harm. (Input may be
+    // long and unfold to nothing: millions of empty members.)
+    if is_short && unfolding.go_on(LONG)? {
         return unfolding.finish();
     }
     let rest = tokio::task::spawn_blocking(move || {
@@ -170,7 +172,7 @@ impl Unfolding {
             let length = self.unfolded.len() as u64;
             // One byte more than allowed tells "exactly the limit" from "longer".
             let step = STEP.min(self.limit.saturating_add(1) - length);
-            self.share.resize(length + step)?;
+            self.share.resize((length + step).min(self.limit))?;
             let mut some = self.decoder.by_ref().take(step);
             let read = some
                 .read_to_end(&mut self.unfolded)
@@ -278,6 +280,17 @@ mod tests {
             Err(Refusal::Malformed)
         );
         assert_eq!(room.used.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_room_no_larger_than_the_limit_is_used_to_its_last_byte() {
+        for room in [10, 100_000, STEP, STEP + 1] {
+            for (length, expected) in [(room, None), (room + 1, Some(Refusal::TooLarge))] {
+                let folded = fold(&Body::from(vec![b' '; length as usize])).into_bytes();
+                let found = unfold(&folded, room, Some(&Room::new(room)));
+                assert_eq!(found.err(), expected, "{length} in {room}");
+            }
+        }
     }
 
     #[test]
