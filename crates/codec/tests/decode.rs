@@ -444,6 +444,13 @@ fn an_empty_value_is_absent_or_nil_where_that_is_asked_for_and_may_be() {
         Ok(vec![0, 0, 0, 0, nil, 0, 1, 7, 1, 0, 0, 0, 0, 1, 1])
     );
     assert!(error(&root, text).contains("\"\" is not an xs:int at /r/a"));
+    // What is absent stands nowhere, though something was looked at there.
+    let (mut record, mut index) = (Record::new(root.0.clone(), root.1), Index::new());
+    Decoder::new(root.0.clone(), options)
+        .decode_into(root.1, text.as_bytes(), &mut record, Some(&mut index))
+        .expect("valid");
+    let places: Vec<_> = index.iter().map(|(slot, _)| slot).collect();
+    assert_eq!(places, [14]);
     let wrong = lenient(&root, "<r><c/><n>1</n><n/></r>").unwrap_err();
     assert!(wrong.contains("/r/n[2]"), "{wrong}");
 

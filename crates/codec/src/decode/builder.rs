@@ -491,10 +491,7 @@ impl<S: Sink> Builder<'_, S> {
         if self.record.push_octets(lexical.text.as_bytes()).is_err() {
             return Err(self.heap_full(at));
         }
-        if S::LISTENS && lexical.stands != Stands::Nowhere {
-            let length = (lexical.to - lexical.from) as usize;
-            self.sink.found(slot, lexical.from, length, Site::NONE);
-        }
+        self.tell(slot, &lexical, Site::NONE);
         Ok(())
     }
 

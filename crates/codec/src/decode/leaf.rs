@@ -43,28 +43,40 @@ impl<S: Sink> Builder<'_, S> {
     ) -> Result<(), Wrong> {
         let leaf = self.plan.leaf(id);
         let slot = self.record.slots.len();
-        if S::LISTENS && lexical.stands != Stands::Nowhere {
-            let is_checked = self.options.validation == Validation::Full && leaf.has_facets;
+        let is_checked = self.options.validation == Validation::Full && leaf.has_facets;
+        if let LeafKind::List(item) = leaf.kind {
+            // Before its items: slots are told in order.
+            self.tell(slot, &lexical, Site::NONE);
+            if is_checked {
+                self.check_facets(leaf, lexical.text, bindings)?;
+            }
+            return self.push_list(item, lexical, bindings);
+        }
+        if is_checked {
+            self.check_facets(leaf, lexical.text, bindings)?;
+        }
+        let pushed = self.push_atom(leaf, lexical.text, bindings);
+        if pushed.is_ok() {
             let site = match (lexical.stands, leaf.kind) {
-                (_, LeafKind::List(_) | LeafKind::Name) => Site::NONE,
+                (_, LeafKind::Name) => Site::NONE,
                 (Stands::Content, _) if !is_checked => Site::content(id),
                 (Stands::Attribute, _) if !is_checked => Site::attribute(id),
                 _ => Site::NONE,
             };
-            let length = (lexical.to - lexical.from) as usize;
-            self.sink.found(slot, lexical.from, length, site);
-        }
-        if self.options.validation == Validation::Full && leaf.has_facets {
-            self.check_facets(leaf, lexical.text, bindings)?;
-        }
-        let pushed = match leaf.kind {
-            LeafKind::List(item) => return self.push_list(item, lexical, bindings),
-            _ => self.push_atom(leaf, lexical.text, bindings),
-        };
-        if pushed.is_err() && self.record.slots.len() == slot {
+            self.tell(slot, &lexical, site);
+        } else if self.record.slots.len() == slot {
             self.record.push(0);
         }
         pushed
+    }
+
+    /// Tells where a value stands, once there is one: what is wrong may be taken back, and then stands nowhere.
+    #[inline(always)]
+    pub(super) fn tell(&mut self, slot: usize, lexical: &Lexical<'_>, site: Site) {
+        if S::LISTENS && lexical.stands != Stands::Nowhere {
+            let length = (lexical.to - lexical.from) as usize;
+            self.sink.found(slot, lexical.from, length, site);
+        }
     }
 
     #[cold]
