@@ -52,16 +52,35 @@ struct Off {
 impl Stream {
     /// For messages that are read by this Plan.
     pub fn new(way: Way, plan: Arc<Plan>, options: DecodeOptions) -> Self {
+        Self::with_decoder(way, Decoder::new(plan, options))
+    }
+
+    /// The same with a decoder that may know the spelling of such messages already.
+    pub fn with_decoder(way: Way, decoder: Decoder) -> Self {
         let receiver = match way {
-            Way::Exact(policy) => {
-                Receiver::Exact(Box::new(Exact::with_policy(plan, options, policy)))
-            }
+            Way::Exact(policy) => Receiver::Exact(Box::new(Exact::with_decoder(decoder, policy))),
             Way::Off => Receiver::Off(Box::new(Off {
-                decoder: Decoder::new(plan, options),
+                decoder,
                 totals: Totals::default(),
             })),
         };
         Self { way, receiver }
+    }
+
+    /// Its decoder, which knows the spelling of the messages read.
+    pub fn into_decoder(self) -> Decoder {
+        match self.receiver {
+            Receiver::Exact(exact) => exact.into_decoder(),
+            Receiver::Off(off) => off.decoder,
+        }
+    }
+
+    /// Whether the next message will be read without comparing, since the last ones were not alike.
+    pub fn stands_aside(&self) -> bool {
+        match &self.receiver {
+            Receiver::Exact(exact) => exact.stands_aside(),
+            Receiver::Off(_) => true,
+        }
     }
 
     /// The way chosen.
