@@ -10,7 +10,8 @@ use bsoap_codec::{Pack, Record, Unpack, Value};
 use bsoap_differential::send::{Stream, Template};
 use bsoap_http::{Address, Body, HeaderMap, header};
 use bsoap_protocol::{
-    AwaitingReply, Contents, IncomingReply, OutgoingRequest, Reply, Request, SoapVersion, Target,
+    Answer, AwaitingReply, Contents, IncomingReply, OutgoingRequest, Reply, Request, SoapVersion,
+    Target,
 };
 use bsoap_schema::{Definitions, Operation, Port};
 
@@ -315,8 +316,7 @@ impl Client {
         )
     }
 
-    /// Sends the Record of a request Envelope; gives the Record of the response Envelope, which never changes and may be
-    /// kept.
+    /// Sends the Record of a request Envelope; gives the Record of the response Envelope.
     ///
     /// # Errors
     /// As for [`call`](Self::call).
@@ -324,10 +324,10 @@ impl Client {
         &self,
         operation: &str,
         envelope: Record,
-    ) -> Result<Option<Arc<Record>>, Error> {
+    ) -> Result<Option<Record>, Error> {
         let request = self.target(operation)?.request_of(envelope);
         match self.exchange(request).await? {
-            Reply::Answer(answer) => Ok(Some(Arc::clone(answer.shared_record()))),
+            Reply::Answer(answer) => Ok(Some(Answer::into_record(answer))),
             Reply::Accepted => Ok(None),
             Reply::Fault(fault) => Err(Error::Fault(fault)),
         }

@@ -1,7 +1,6 @@
 //! The datatypes of XML Schema 1.0: lexical form ↔ value.
 
 #![doc = include_str!("../../../docs/guide/datatypes.md")]
-#![forbid(unsafe_code)]
 
 pub mod binary;
 pub mod boolean;
@@ -14,6 +13,7 @@ mod error;
 mod facet;
 pub mod float;
 pub mod integer;
+pub mod kernel;
 mod lexical;
 mod moment;
 pub mod name;

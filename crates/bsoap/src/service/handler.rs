@@ -70,11 +70,6 @@ impl Message {
         self.received.record()
     }
 
-    /// The same, to be kept: it never changes.
-    pub fn shared_record(&self) -> &Arc<Record> {
-        self.received.shared_record()
-    }
-
     /// The HTTP headers.
     pub fn http_headers(&self) -> &HeaderMap {
         &self.headers

@@ -1,0 +1,383 @@
+//! How fast the numbers of a message are read and written, tags included, against the best crates in the same loop: a tool
+//! for whoever changes the kernels.
+//!
+//! `cargo run --release -p bsoap-datatypes --example number_speed [read|write] [rounds] [shape]`
+
+#![allow(clippy::print_stdout)] // its output is what it is for
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use bsoap_datatypes::kernel::{Column, Kernel, Number, Separator};
+
+const COUNT: usize = 10_000;
+const BETWEEN: &str = "</item><item>";
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn double(&mut self) -> f64 {
+        loop {
+            let value = f64::from_bits(self.next());
+            if value.is_finite() {
+                return value;
+            }
+        }
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+}
+
+/// As it is written by us.
+fn shortest(value: f64) -> String {
+    let mut out = Vec::new();
+    bsoap_datatypes::double::write(value, &mut out);
+    String::from_utf8(out).expect("ASCII")
+}
+
+type Shape = (&'static str, fn(&mut Random) -> String);
+
+const DOUBLES: [Shape; 14] = [
+    ("dhard", |random| shortest(random.double())),
+    ("dhard %.16e", |random| format!("{:.16e}", random.double())),
+    ("dunit", |random| shortest(random.unit())),
+    ("dunit %.17f", |random| format!("{:.17}", random.unit())),
+    ("dsmall", |random| {
+        shortest((1000 + random.below(99_000)) as f64 / 100.0)
+    }),
+    ("mixed", |random| match random.below(5) {
+        0 => shortest(random.double()),
+        1 => shortest(random.unit()),
+        2 => shortest(random.below(100_000) as f64 / 100.0),
+        3 => random.below(1_000_000).to_string(),
+        _ => shortest(random.unit() * 1e6),
+    }),
+    ("1", |_| "1".to_owned()),
+    ("0-9", |random| random.below(10).to_string()),
+    ("0-999", |random| random.below(1000).to_string()),
+    ("%.3f", |random| format!("{:.3}", random.unit() * 10.0)),
+    ("%.6f", |random| format!("{:.6}", random.unit() * 100.0)),
+    ("%.6e", |random| format!("{:.6e}", random.double())),
+    ("below 0.001", |random| shortest(random.unit() / 1000.0)),
+    ("integers < 1e12", |random| {
+        random.below(1_000_000_000_000).to_string()
+    }),
+];
+
+const INTEGERS: [Shape; 5] = [
+    ("int", |random| (random.next() as i32).to_string()),
+    ("all lengths", |random| {
+        let bits = random.below(32);
+        ((random.next() as i32) >> bits).to_string()
+    }),
+    ("0-999", |random| random.below(1000).to_string()),
+    ("1", |_| "1".to_owned()),
+    ("i64", |random| (random.next() as i64).to_string()),
+];
+
+/// The text, and where its first value begins.
+fn text_of(shape: Shape) -> (Vec<u8>, usize) {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let items: String = (0..COUNT + 40)
+        .map(|_| format!("<item>{}</item>", shape.1(&mut random)))
+        .collect();
+    let text = format!("<values xmlns='urn:a'>{items}</values>").into_bytes();
+    let at = text.windows(6).position(|window| window == b"<item>");
+    (text, at.expect("an item") + 6)
+}
+
+/// Some bytes, up to 32, compared in one go: what the loops of the crates have, too.
+struct Words([u128; 2], [u128; 2], usize);
+
+impl Words {
+    fn new(bytes: &[u8]) -> Self {
+        let (mut head, mut mask) = ([0; 32], [0; 32]);
+        head[..bytes.len()].copy_from_slice(bytes);
+        mask[..bytes.len()].fill(0xff);
+        Self(halves(&head), halves(&mask), bytes.len())
+    }
+
+    #[inline(always)]
+    fn stands_at(&self, text: &[u8], at: usize) -> bool {
+        let Some(head) = text.get(at..).and_then(<[u8]>::first_chunk::<32>) else {
+            return false;
+        };
+        let [low, high] = halves(head);
+        ((low ^ self.0[0]) & self.1[0]) | ((high ^ self.0[1]) & self.1[1]) == 0
+    }
+}
+
+#[inline(always)]
+fn halves(bytes: &[u8; 32]) -> [u128; 2] {
+    let word = |at: usize| u128::from_le_bytes(bytes[at..at + 16].try_into().expect("16 bytes"));
+    [word(0), word(16)]
+}
+
+#[inline(always)]
+fn read_with(
+    text: &[u8],
+    mut at: usize,
+    slots: &mut Vec<u64>,
+    parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
+) -> usize {
+    let words = Words::new(BETWEEN.as_bytes());
+    while slots.len() < slots.capacity() {
+        let Some((slot, length)) = parse(&text[at..]) else {
+            break;
+        };
+        if !words.stands_at(text, at + length) {
+            break;
+        }
+        slots.push(slot);
+        at += length + words.2;
+    }
+    at
+}
+
+#[inline(always)]
+fn by_hand(text: &[u8]) -> Option<(u64, usize)> {
+    let negative = text[0] == b'-';
+    let mut at = usize::from(negative);
+    let mut value = 0_i64;
+    while text[at].is_ascii_digit() {
+        value = value
+            .wrapping_mul(10)
+            .wrapping_add(i64::from(text[at] - b'0'));
+        at += 1;
+    }
+    Some(((if negative { -value } else { value }) as u64, at))
+}
+
+/// The least time of some rounds, in ns per value.
+struct Race<'a> {
+    names: Vec<String>,
+    runners: Vec<Box<dyn FnMut() -> usize + 'a>>,
+}
+
+impl<'a> Race<'a> {
+    fn new() -> Self {
+        Self {
+            names: Vec::new(),
+            runners: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, name: impl Into<String>, runner: impl FnMut() -> usize + 'a) {
+        self.names.push(name.into());
+        self.runners.push(Box::new(runner));
+    }
+
+    fn run(mut self, shape: &str, rounds: usize) {
+        let mut times = vec![Vec::new(); self.runners.len()];
+        for _ in 0..rounds {
+            for (runner, times) in self.runners.iter_mut().zip(&mut times) {
+                let start = Instant::now();
+                black_box(runner());
+                times.push(start.elapsed().as_secs_f64() * 1e9 / COUNT as f64);
+            }
+        }
+        print!("{shape:<18}");
+        let mut floor = f64::INFINITY;
+        for (name, times) in self.names.iter().zip(&mut times) {
+            times.sort_by(f64::total_cmp);
+            // The machine may be busy otherwise: what it does in the better rounds.
+            let time = times[times.len() / 5];
+            if name.starts_with('*') {
+                print!("  {name} {time:5.2} ns {:4.2}x", floor / time);
+            } else {
+                floor = floor.min(time);
+                print!("  {name} {time:5.2} ns");
+            }
+        }
+        println!();
+    }
+}
+
+fn kernels() -> Vec<(&'static str, Kernel)> {
+    [
+        ("*portable", Some(Kernel::PORTABLE)),
+        ("*avx2", Kernel::avx2()),
+        ("*avx512", Kernel::avx512()),
+    ]
+    .into_iter()
+    .filter_map(|(name, kernel)| Some((name, kernel?)))
+    .collect()
+}
+
+fn read_doubles(shape: Shape, rounds: usize) {
+    let (text, at) = text_of(shape);
+    let (text, separator) = (&text, &Separator::new(BETWEEN.as_bytes()));
+    let mut race = Race::new();
+    let mut expected = Vec::with_capacity(COUNT);
+    read_with(text, at, &mut expected, fast_float);
+    let mut slots = Vec::with_capacity(COUNT);
+    race.add("fast-float2", move || {
+        slots.clear();
+        read_with(text, at, &mut slots, fast_float)
+    });
+    for (name, kernel) in kernels() {
+        let mut slots = Vec::with_capacity(COUNT);
+        kernel.read_array(text, at, Number::Double, separator, &mut slots, |_, _| {});
+        assert!(slots == expected, "{name} {}", shape.0);
+        race.add(name, move || {
+            slots.clear();
+            kernel.read_array(text, at, Number::Double, separator, &mut slots, |_, _| {})
+        });
+    }
+    race.run(shape.0, rounds);
+}
+
+fn fast_float(text: &[u8]) -> Option<(u64, usize)> {
+    let (value, length) = fast_float2::parse_partial::<f64, _>(text).ok()?;
+    Some((value.to_bits(), length))
+}
+
+fn read_integers(shape: Shape, rounds: usize) {
+    let (text, at) = text_of(shape);
+    let (text, separator) = (&text, &Separator::new(BETWEEN.as_bytes()));
+    let mut race = Race::new();
+    let mut expected = Vec::with_capacity(COUNT);
+    read_with(text, at, &mut expected, by_hand);
+    let mut slots = Vec::with_capacity(COUNT);
+    race.add("hand", move || {
+        slots.clear();
+        read_with(text, at, &mut slots, by_hand)
+    });
+    let mut slots = Vec::with_capacity(COUNT);
+    race.add("lexical", move || {
+        slots.clear();
+        read_with(text, at, &mut slots, |text| {
+            let (value, length) = lexical_core::parse_partial::<i64>(text).ok()?;
+            Some((value as u64, length))
+        })
+    });
+    let number = if shape.0 == "i64" {
+        Number::Signed {
+            min: i64::MIN,
+            max: i64::MAX,
+        }
+    } else {
+        Number::Signed {
+            min: i32::MIN.into(),
+            max: i32::MAX.into(),
+        }
+    };
+    for (name, kernel) in kernels() {
+        let mut slots = Vec::with_capacity(COUNT);
+        kernel.read_array(text, at, number, separator, &mut slots, |_, _| {});
+        assert!(slots == expected, "{name} {}", shape.0);
+        race.add(name, move || {
+            slots.clear();
+            kernel.read_array(text, at, number, separator, &mut slots, |_, _| {})
+        });
+    }
+    race.run(shape.0, rounds);
+}
+
+const MESH: [&str; 3] = ["</x><y>", "</y><value>", "</value></item><item><x>"];
+
+fn read_rows(rounds: usize) {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let items: String = (0..COUNT + 40)
+        .map(|_| {
+            let (x, y) = (random.below(1_000_000), random.below(1_000_000));
+            let value = shortest(random.double());
+            format!("<item><x>{x}</x><y>{y}</y><value>{value}</value></item>")
+        })
+        .collect();
+    let text = &format!("<values>{items}</values>").into_bytes();
+    let at = "<values><item><x>".len();
+    let int = Number::Signed {
+        min: i32::MIN.into(),
+        max: i32::MAX.into(),
+    };
+    let columns: Vec<Column> = [int, int, Number::Double]
+        .into_iter()
+        .zip(MESH)
+        .map(|(number, between)| Column {
+            number,
+            marker: None,
+            separator: Separator::new(between.as_bytes()),
+        })
+        .collect();
+    let columns = &columns;
+    let words = &MESH.map(|between| Words::new(between.as_bytes()));
+    let bare = move |slots: &mut Vec<u64>| {
+        let mut at = at;
+        for _ in 0..COUNT {
+            for (n, words) in words.iter().enumerate() {
+                let parsed = if n < 2 {
+                    by_hand(&text[at..])
+                } else {
+                    fast_float(&text[at..])
+                };
+                let Some((slot, length)) = parsed else {
+                    return at;
+                };
+                if !words.stands_at(text, at + length) {
+                    return at;
+                }
+                slots.push(slot);
+                at += length + words.2;
+            }
+        }
+        at
+    };
+    let mut race = Race::new();
+    let mut expected = Vec::with_capacity(3 * COUNT + 8);
+    bare(&mut expected);
+    let mut slots = Vec::with_capacity(3 * COUNT + 8);
+    race.add("hand, fast-float2", move || {
+        slots.clear();
+        bare(&mut slots)
+    });
+    for (name, kernel) in kernels() {
+        let mut slots = Vec::with_capacity(3 * COUNT + 8);
+        kernel.read_rows(text, at, columns, COUNT, &mut slots, |_, _, _| {});
+        assert!(slots[..3 * COUNT] == expected, "{name} mio");
+        race.add(name, move || {
+            slots.clear();
+            kernel
+                .read_rows(text, at, columns, COUNT, &mut slots, |_, _, _| {})
+                .at
+        });
+    }
+    race.run("mio (a row)", rounds);
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let what = arguments.next().unwrap_or_default();
+    let rounds = arguments
+        .next()
+        .and_then(|rounds| rounds.parse().ok())
+        .unwrap_or(101);
+    let only = arguments.next();
+    let wanted = |shape: &Shape| only.as_deref().is_none_or(|only| only == shape.0);
+    if what != "write" {
+        println!("text to double, {COUNT} values with tags");
+        DOUBLES
+            .into_iter()
+            .filter(wanted)
+            .for_each(|shape| read_doubles(shape, rounds));
+        println!("text to integer, {COUNT} values with tags");
+        INTEGERS
+            .into_iter()
+            .filter(wanted)
+            .for_each(|shape| read_integers(shape, rounds));
+        read_rows(rounds);
+    }
+}

@@ -1,0 +1,225 @@
+//! Kernels for the numbers of a whole array, or of rows of flat structs, as they stand in a message.
+//!
+//! What stands between two values is nearly always the same bytes, the [`Separator`]: it is learned from the first element,
+//! and then one compare. So the loop is all that a message costs:
+//!
+//! ```text
+//! …<item>12.5</item><item>-7e3</item><item>1</item></values>
+//!        value  separator value separator  …        └ not the separator: the loop ends before the 1
+//! ```
+//!
+//! A [`Kernel`] is a set of instructions that this machine has. Whatever the set, the results are the same: all take what
+//! [`double::parse_prefix`](crate::double::parse_prefix) and its like take, and nothing else. The kernels only hurry on
+//! where a text is plain, and hand every value that is in any doubt (many digits, a leading `+`, a number out of range) to
+//! those.
+
+mod nearest;
+mod portable;
+mod powers;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+mod x86;
+
+/// A set of instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Rust that runs anywhere.
+    Portable,
+    /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Avx2,
+    /// The same and AVX-512 F, BW, VL, VBMI, VBMI2, IFMA, CD, DQ.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Avx512,
+}
+
+/// Instructions that this machine has: whoever has a `Kernel` may use it.
+///
+/// ```
+/// use bsoap_datatypes::kernel::{Kernel, Number, Separator};
+///
+/// let text = b"<a>1.5</a><a>-2e3</a><a>7</a></all>";
+/// let mut slots = Vec::with_capacity(8);
+/// let at = Kernel::best().read_array(text, 3, Number::Double, &Separator::new(b"</a><a>"), &mut slots, |_, _| {});
+/// assert_eq!(slots, [1.5_f64.to_bits(), (-2e3_f64).to_bits()]);
+/// assert_eq!(&text[at..], b"7</a></all>");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kernel(Level);
+
+/// What a number in a text is, and what its slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// `xs:double`: the bits of an `f64`.
+    Double,
+    /// `xs:float`: the bits of an `f32`.
+    Float,
+    /// An integer within bounds: an `i64`.
+    Signed {
+        /// The least value.
+        min: i64,
+        /// The greatest value.
+        max: i64,
+    },
+    /// An integer that is not negative, within a bound: a `u64`.
+    Unsigned {
+        /// The greatest value.
+        max: u64,
+    },
+}
+
+/// Bytes that stand between two values, laid out to be compared with those at a place of a text: up to 32 in one go.
+#[derive(Clone, Debug)]
+pub struct Separator {
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    head: [u8; 32],
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    mask: [u8; 32],
+    bytes: Box<[u8]>,
+}
+
+impl Separator {
+    /// These bytes.
+    pub fn new(bytes: &[u8]) -> Self {
+        let (mut head, mut mask) = ([0; 32], [0; 32]);
+        for (at, &byte) in bytes.iter().take(32).enumerate() {
+            (head[at], mask[at]) = (byte, 0xff);
+        }
+        Self {
+            head,
+            mask,
+            bytes: bytes.into(),
+        }
+    }
+
+    /// The byte that ends a value, if it can be no part of one.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    fn end(&self) -> Option<u8> {
+        let end = *self.bytes.first()?;
+        (!end.is_ascii_alphanumeric() && !b"+-.".contains(&end)).then_some(end)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// A value of a row.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// What it is.
+    pub number: Number,
+    /// What its slot is preceded by.
+    pub marker: Option<u64>,
+    /// What stands behind it: up to the next value, be it of the next row.
+    pub separator: Separator,
+}
+
+/// The byte that ends the values of all columns.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn same_end(columns: &[Column]) -> Option<u8> {
+    let end = columns.first()?.separator.end();
+    let is_same = |column: &Column| column.separator.end() == end;
+    columns.iter().all(is_same).then_some(end?)
+}
+
+/// Where rows ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// How many rows are whole.
+    pub rows: usize,
+    /// The column whose value was not read.
+    pub column: usize,
+    /// Where that value begins.
+    pub at: usize,
+}
+
+impl Kernel {
+    /// The best that this machine has.
+    #[inline]
+    pub fn best() -> Self {
+        Self::avx512().or_else(Self::avx2).unwrap_or(Self::PORTABLE)
+    }
+
+    /// What every machine has.
+    pub const PORTABLE: Self = Self(Level::Portable);
+
+    /// AVX2, if this machine has it.
+    #[inline]
+    pub fn avx2() -> Option<Self> {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if x86::has_avx2() {
+            return Some(Self(Level::Avx2));
+        }
+        None
+    }
+
+    /// AVX-512 with byte permutes and 52-bit products (Ice Lake, Zen 4 and later), if this machine has it.
+    #[inline]
+    pub fn avx512() -> Option<Self> {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if x86::has_avx512() {
+            return Some(Self(Level::Avx512));
+        }
+        None
+    }
+
+    /// Reads numbers from `text[at..]` for as long as each is followed by the separator, and appends their slots to `slots`
+    /// while it has capacity. Tells where each value stands and how long it is. Returns where the first value stands that
+    /// was not read.
+    #[inline]
+    pub fn read_array(
+        self,
+        text: &[u8],
+        at: usize,
+        number: Number,
+        separator: &Separator,
+        slots: &mut Vec<u64>,
+        found: impl FnMut(usize, usize),
+    ) -> usize {
+        let mut found = found;
+        let at = match self.0 {
+            Level::Portable => at,
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx2 | Level::Avx512 => {
+                let is_wide = self.0 == Level::Avx512;
+                x86::read_array(is_wide, text, at, number, separator, slots, &mut found)
+            }
+        };
+        // The last values of the text, behind which there is no room for wide loads.
+        portable::read_array(text, at, number, separator, slots, &mut found)
+    }
+
+    /// Reads rows from `text[at..]`, where the first value of the first row stands, for as long as each value is followed by
+    /// its separator, and appends their slots to `slots`. Tells of each value its column, where it stands and how long it
+    /// is. At most `most` rows are read whole: behind the last value of the next, no other row may follow, so it stops
+    /// there. The slots of the columns before that at which it stops are there, and that column's marker.
+    #[inline]
+    pub fn read_rows(
+        self,
+        text: &[u8],
+        at: usize,
+        columns: &[Column],
+        most: usize,
+        slots: &mut Vec<u64>,
+        found: impl FnMut(usize, usize, usize),
+    ) -> Stop {
+        let mut found = found;
+        // A row is a number at least.
+        if columns.is_empty() {
+            return Stop {
+                rows: 0,
+                column: 0,
+                at,
+            };
+        }
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.0 != Level::Portable
+            && let Some(end) = same_end(columns)
+        {
+            let is_wide = self.0 == Level::Avx512;
+            return x86::read_rows(is_wide, text, (columns, end), at, most, slots, &mut found);
+        }
+        portable::read_rows(text, at, columns, most, slots, &mut found)
+    }
+}

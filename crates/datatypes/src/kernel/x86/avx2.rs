@@ -1,0 +1,130 @@
+//! AVX2.
+
+use std::arch::x86_64::{
+    __m256i, _mm256_and_si256, _mm256_andnot_si256, _mm256_blendv_epi8, _mm256_cmpeq_epi8,
+    _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+    _mm256_sub_epi8,
+};
+
+use super::super::{Stop, nearest};
+use super::read::{Array, Classes, Isa, Rows, Significand};
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn doubles(
+    array: Array<'_>,
+    at: usize,
+    slots: &mut Vec<u64>,
+    found: &mut impl FnMut(usize, usize),
+) -> usize {
+    // SAFETY: the features are enabled.
+    unsafe { array.reals::<Avx2, nearest::Double>(at, slots, found) }
+}
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn floats(
+    array: Array<'_>,
+    at: usize,
+    slots: &mut Vec<u64>,
+    found: &mut impl FnMut(usize, usize),
+) -> usize {
+    // SAFETY: the features are enabled.
+    unsafe { array.reals::<Avx2, nearest::Float>(at, slots, found) }
+}
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn integers(
+    array: Array<'_>,
+    (min, max): (i64, i64),
+    at: usize,
+    slots: &mut Vec<u64>,
+    found: &mut impl FnMut(usize, usize),
+) -> usize {
+    // SAFETY: the features are enabled.
+    unsafe { array.integers::<Avx2>(min, max, at, slots, found) }
+}
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn rows(
+    rows: Rows<'_>,
+    at: usize,
+    most: usize,
+    slots: &mut Vec<u64>,
+    found: &mut impl FnMut(usize, usize, usize),
+) -> Stop {
+    // SAFETY: the features are enabled.
+    unsafe { rows.read::<Avx2>(at, most, slots, found) }
+}
+
+/// Read from `32 - n` on: 32 bytes of which all but the first `n` are set.
+static FROM: [u8; 64] = {
+    let mut mask = [0; 64];
+    let mut at = 32;
+    while at < 64 {
+        mask[at] = 0xff;
+        at += 1;
+    }
+    mask
+};
+
+struct Avx2;
+
+impl Isa for Avx2 {
+    #[inline(always)]
+    unsafe fn classes(text: *const u8, end: u8) -> Classes {
+        // SAFETY: 32 bytes can be read.
+        unsafe {
+            let bytes = _mm256_loadu_si256(text.cast());
+            let is = |bytes, byte: u8| -> __m256i {
+                _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8))
+            };
+            let mask = |bytes| _mm256_movemask_epi8(bytes) as u32;
+            let digits = _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8));
+            let digits = _mm256_cmpeq_epi8(digits, _mm256_min_epu8(digits, _mm256_set1_epi8(9)));
+            let lower = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
+            Classes {
+                bytes,
+                ends: mask(is(bytes, end)),
+                others: !mask(digits),
+                dots: mask(is(bytes, b'.')),
+                exponents: mask(is(lower, b'e')),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn ends(text: *const u8, end: u8) -> u64 {
+        // SAFETY: 64 bytes can be read.
+        unsafe {
+            let end = _mm256_set1_epi8(end as i8);
+            let low = _mm256_cmpeq_epi8(_mm256_loadu_si256(text.cast()), end);
+            let high = _mm256_cmpeq_epi8(_mm256_loadu_si256(text.add(32).cast()), end);
+            let mask = |bytes| u64::from(_mm256_movemask_epi8(bytes) as u32);
+            mask(low) | mask(high) << 32
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn digits(text: *const u8, _: &Classes, place: Significand) -> __m256i {
+        // SAFETY: 34 bytes can be read; at most 31 digits stand before the dot, and there are at most 19.
+        unsafe {
+            let text = text.add(place.start as usize);
+            let from = |digits: u32| {
+                _mm256_loadu_si256(FROM.as_ptr().add(32 - (digits & 31) as usize).cast())
+            };
+            // What stands behind the dot is moved over it.
+            let before = _mm256_loadu_si256(text.cast());
+            let behind = _mm256_loadu_si256(text.add(1).cast());
+            let digits = _mm256_blendv_epi8(before, behind, from(place.whole));
+            let digits = _mm256_and_si256(digits, _mm256_set1_epi8(0x0f));
+            _mm256_andnot_si256(from(place.digits), digits)
+        }
+    }
+}

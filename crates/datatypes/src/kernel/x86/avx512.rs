@@ -1,0 +1,92 @@
+//! AVX-512 with its byte instructions.
+
+use std::arch::x86_64::{
+    __m256i, _bzhi_u32, _mm256_cmpeq_epi8_mask, _mm256_cmpgt_epu8_mask, _mm256_loadu_si256,
+    _mm256_maskz_compress_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_sub_epi8,
+};
+
+use super::super::{Stop, nearest};
+use super::read::{Array, Classes, Isa, Rows, Significand};
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
+pub(super) unsafe fn doubles(
+    array: Array<'_>,
+    at: usize,
+    slots: &mut Vec<u64>,
+    found: &mut impl FnMut(usize, usize),
+) -> usize {
+    // SAFETY: the features are enabled.
+    unsafe { array.reals::<Avx512, nearest::Double>(at, slots, found) }
+}
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
+pub(super) unsafe fn floats(
+    array: Array<'_>,
+    at: usize,
+    slots: &mut Vec<u64>,
+    found: &mut impl FnMut(usize, usize),
+) -> usize {
+    // SAFETY: the features are enabled.
+    unsafe { array.reals::<Avx512, nearest::Float>(at, slots, found) }
+}
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
+pub(super) unsafe fn rows(
+    rows: Rows<'_>,
+    at: usize,
+    most: usize,
+    slots: &mut Vec<u64>,
+    found: &mut impl FnMut(usize, usize, usize),
+) -> Stop {
+    // SAFETY: the features are enabled.
+    unsafe { rows.read::<Avx512>(at, most, slots, found) }
+}
+
+struct Avx512;
+
+impl Isa for Avx512 {
+    #[inline(always)]
+    unsafe fn classes(text: *const u8, end: u8) -> Classes {
+        // SAFETY: 32 bytes can be read.
+        unsafe {
+            let bytes = _mm256_loadu_si256(text.cast());
+            let is = |bytes, byte: u8| _mm256_cmpeq_epi8_mask(bytes, _mm256_set1_epi8(byte as i8));
+            let digits = _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8));
+            let lower = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
+            Classes {
+                bytes: digits,
+                ends: is(bytes, end),
+                others: _mm256_cmpgt_epu8_mask(digits, _mm256_set1_epi8(9)),
+                dots: is(bytes, b'.'),
+                exponents: is(lower, b'e'),
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn ends(text: *const u8, end: u8) -> u64 {
+        // SAFETY: 64 bytes can be read.
+        unsafe {
+            // Not one load of 64 bytes: that would hardly ever lie in one line of the cache.
+            let end = _mm256_set1_epi8(end as i8);
+            let low = _mm256_cmpeq_epi8_mask(_mm256_loadu_si256(text.cast()), end);
+            let high = _mm256_cmpeq_epi8_mask(_mm256_loadu_si256(text.add(32).cast()), end);
+            u64::from(low) | u64::from(high) << 32
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn digits(_: *const u8, classes: &Classes, place: Significand) -> __m256i {
+        // SAFETY: only registers are used.
+        unsafe {
+            let digits = _bzhi_u32(!classes.others, place.end) & (u32::MAX << place.start);
+            _mm256_maskz_compress_epi8(digits, classes.bytes)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Wide registers of x86-64. Earned by `examples/number_speed.rs` and `bench numbers`.
+//!
+//! How a double is read, in 32 bytes and without a branch that depends on its digits:
+//!
+//! ```text
+//!   -12.75e-3</item><item>…       one load
+//!   ·dd·dd··d·                    digits; all others must be a sign in front, a dot, an e, the sign behind it
+//!            ^                    the end: the first byte of the separator
+//!   1275000000000000000           the digits of the significand, moved together, zeros behind: always 19
+//!   12.75e-3 = 1275000000000000000 · 10^(2 - 19 - 3)
+//! ```
+//!
+//! The zeros make the power of ten depend on the number of digits before the dot only. One count of the bytes that are no
+//! digits tells whether all of them stand where they may.
+#![allow(unsafe_code)]
+
+mod avx2;
+mod avx512;
+mod read;
+
+use read::{Array, Rows};
+
+use super::{Column, Number, Separator, Stop};
+
+#[inline]
+pub(super) fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("bmi1")
+        && is_x86_feature_detected!("bmi2")
+        && is_x86_feature_detected!("lzcnt")
+        && is_x86_feature_detected!("popcnt")
+}
+
+#[inline]
+pub(super) fn has_avx512() -> bool {
+    has_avx2()
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512cd")
+        && is_x86_feature_detected!("avx512ifma")
+        && is_x86_feature_detected!("avx512vbmi")
+        && is_x86_feature_detected!("avx512vbmi2")
+}
+
+/// [`super::Kernel::read_array`], all but the last values. `is_wide` is whether AVX-512 is there; AVX2 is.
+#[inline]
+pub(super) fn read_array(
+    is_wide: bool,
+    text: &[u8],
+    at: usize,
+    number: Number,
+    separator: &Separator,
+    slots: &mut Vec<u64>,
+    found: &mut impl FnMut(usize, usize),
+) -> usize {
+    debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
+    let array = Array {
+        text,
+        separator,
+        number,
+    };
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    unsafe {
+        match (number, is_wide) {
+            (Number::Double, true) => avx512::doubles(array, at, slots, found),
+            (Number::Double, false) => avx2::doubles(array, at, slots, found),
+            (Number::Float, true) => avx512::floats(array, at, slots, found),
+            (Number::Float, false) => avx2::floats(array, at, slots, found),
+            // Masks in registers of their own take longer to get at than they save.
+            (Number::Signed { .. } | Number::Unsigned { .. }, _) => {
+                avx2::integers(array, bounds(number), at, slots, found)
+            }
+        }
+    }
+}
+
+/// [`super::Kernel::read_rows`]. `end` ends every value; `is_wide` is whether AVX-512 is there; AVX2 is.
+#[inline]
+pub(super) fn read_rows(
+    is_wide: bool,
+    text: &[u8],
+    (columns, end): (&[Column], u8),
+    at: usize,
+    most: usize,
+    slots: &mut Vec<u64>,
+    found: &mut impl FnMut(usize, usize, usize),
+) -> Stop {
+    debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
+    let rows = Rows { text, columns, end };
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    unsafe {
+        match is_wide {
+            true => avx512::rows(rows, at, most, slots, found),
+            false => avx2::rows(rows, at, most, slots, found),
+        }
+    }
+}
+
+/// What of an integer's bounds fits. (What does not is in doubt.)
+fn bounds(number: Number) -> (i64, i64) {
+    match number {
+        Number::Signed { min, max } => (min, max),
+        Number::Unsigned { max } => (0, i64::try_from(max).unwrap_or(i64::MAX)),
+        Number::Double | Number::Float => (0, 0),
+    }
+}

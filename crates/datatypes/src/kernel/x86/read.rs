@@ -1,0 +1,725 @@
+//! The loops, written once for all instruction sets.
+//!
+//! All of it is `inline(always)` into one function for each instruction set, which has its `target_feature`: as functions
+//! with features of their own, the steps were called and not inlined, and took a third more time.
+
+use std::arch::x86_64::{
+    __m128i, __m256i, _bzhi_u32, _mm_and_si128, _mm_cvtsi128_si32, _mm_cvtsi128_si64,
+    _mm_loadu_si128, _mm_madd_epi16, _mm_maddubs_epi16, _mm_or_si128, _mm_packus_epi32,
+    _mm_set1_epi8, _mm_set1_epi16, _mm_set1_epi32, _mm_sub_epi8, _mm_subs_epu8, _mm_testz_si128,
+    _mm256_and_si256, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_loadu_si256,
+    _mm256_madd_epi16, _mm256_maddubs_epi16, _mm256_or_si256, _mm256_setr_epi8, _mm256_setr_epi16,
+    _mm256_setzero_si256, _mm256_testz_si256, _mm256_xor_si256, _mm256_zextsi128_si256,
+};
+
+use super::super::nearest::{self, Format, nearest};
+use super::super::portable;
+use super::super::{Column, Number, Separator, Stop};
+
+/// 32 bytes of text, by what they are.
+#[derive(Clone, Copy)]
+pub(super) struct Classes {
+    pub(super) bytes: __m256i,
+    /// The bytes that end a value.
+    pub(super) ends: u32,
+    /// The bytes that are no digits.
+    pub(super) others: u32,
+    pub(super) dots: u32,
+    /// `e` and `E`.
+    pub(super) exponents: u32,
+}
+
+/// Where the significand stands.
+#[derive(Clone, Copy)]
+pub(super) struct Significand {
+    /// 1 behind a sign.
+    pub(super) start: u32,
+    /// Digits before the dot.
+    pub(super) whole: u32,
+    pub(super) digits: u32,
+    pub(super) end: u32,
+}
+
+/// What differs between instruction sets. All of it needs AVX2 and BMI at least.
+pub(super) trait Isa {
+    /// # Safety
+    /// 32 bytes can be read.
+    unsafe fn classes(text: *const u8, end: u8) -> Classes;
+
+    /// The bytes of 64 that are `end`.
+    ///
+    /// # Safety
+    /// 64 bytes can be read.
+    unsafe fn ends(text: *const u8, end: u8) -> u64;
+
+    /// The digits of a significand as numbers, the first in front, zeros behind them.
+    ///
+    /// # Safety
+    /// 34 bytes can be read.
+    unsafe fn digits(text: *const u8, classes: &Classes, place: Significand) -> __m256i;
+}
+
+/// Bytes behind a value that can be read while it is: the value's, its separator's, and what wide loads read too much.
+const BEYOND: usize = 160;
+/// Bytes before the end of a value that can be read.
+const BEFORE: usize = 32;
+
+/// An array being read.
+#[derive(Clone, Copy)]
+pub(super) struct Array<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) separator: &'a Separator,
+    pub(super) number: Number,
+}
+
+/// How many values of an array are read from 64 bytes.
+const MANY: usize = 3;
+/// How many tiny integers are read one by one before more are tried again.
+const TINY: usize = 61;
+/// The longest separator with which so many short integers fit in them.
+const CLOSE: usize = 14;
+
+impl Array<'_> {
+    /// A value that is in doubt: the general way. Its slot, its length, and where the next begins.
+    #[cold]
+    #[inline(never)]
+    fn general(&self, at: usize) -> Option<(u64, usize, usize)> {
+        let (slot, length) = portable::value(self.text, at, self.number, self.separator)?;
+        Some((slot, length, at + length + self.separator.bytes.len()))
+    }
+
+    /// What of a separator is beyond its first 32 bytes.
+    #[cold]
+    #[inline(never)]
+    fn is_whole(&self, at: usize) -> bool {
+        self.text[at..].starts_with(&self.separator.bytes)
+    }
+
+    /// Reads what can be read with wide loads. Returns where the next value begins.
+    ///
+    /// # Safety
+    /// AVX2, BMI1, BMI2, LZCNT, POPCNT, and what `I` needs.
+    #[inline(always)]
+    pub(super) unsafe fn reals<I: Isa, N: Format>(
+        self,
+        mut at: usize,
+        slots: &mut Vec<u64>,
+        found: &mut impl FnMut(usize, usize),
+    ) -> usize {
+        let (Some(last), Some(end)) = (self.text.len().checked_sub(BEYOND), self.separator.end())
+        else {
+            return at;
+        };
+        let skip = self.separator.bytes.len();
+        let base = self.text.as_ptr();
+        let (mut count, capacity) = (slots.len(), slots.capacity());
+        let out = slots.as_mut_ptr();
+        // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text; `slots` has capacity for one more.
+        unsafe {
+            let separator = Pattern::new(self.separator);
+            while at <= last && count < capacity {
+                if at < BEFORE {
+                    let Some((slot, length, next)) = self.general(at) else {
+                        break;
+                    };
+                    found(at, length);
+                    out.add(count).write(slot);
+                    at = next;
+                    count += 1;
+                    continue;
+                }
+                let text = base.add(at);
+                let classes = I::classes(text, end);
+                let length = classes.ends.trailing_zeros();
+                if length < 32
+                    && let Some(slot) = real::<I, N>(text, &classes, length)
+                    && separator.stands_at(text.add(length as usize))
+                    && (skip <= 32 || self.is_whole(at + length as usize))
+                {
+                    let length = length as usize;
+                    found(at, length);
+                    out.add(count).write(slot);
+                    at += length + skip;
+                } else if let Some((slot, length, next)) = self.general(at) {
+                    found(at, length);
+                    out.add(count).write(slot);
+                    at = next;
+                } else {
+                    break;
+                }
+                count += 1;
+            }
+            slots.set_len(count);
+        }
+        at
+    }
+
+    /// The same for integers.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    pub(super) unsafe fn integers<I: Isa>(
+        self,
+        min: i64,
+        max: i64,
+        at: usize,
+        slots: &mut Vec<u64>,
+        found: &mut impl FnMut(usize, usize),
+    ) -> usize {
+        // SAFETY: as above.
+        unsafe {
+            let is_long = max.checked_sub(min).is_none_or(|span| span > 1 << 40);
+            match self.separator.bytes.len() <= CLOSE && !is_long {
+                true => self.integers_in::<I, MANY>(min, max, at, slots, found),
+                false => self.integers_in::<I, 1>(min, max, at, slots, found),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn integers_in<I: Isa, const N: usize>(
+        self,
+        min: i64,
+        max: i64,
+        mut at: usize,
+        slots: &mut Vec<u64>,
+        found: &mut impl FnMut(usize, usize),
+    ) -> usize {
+        let (Some(last), Some(end)) = (self.text.len().checked_sub(BEYOND), self.separator.end())
+        else {
+            return at;
+        };
+        let skip = self.separator.bytes.len();
+        let base = self.text.as_ptr();
+        let (mut count, capacity) = (slots.len(), slots.capacity());
+        let out = slots.as_mut_ptr();
+        let span = max.wrapping_sub(min) as u64;
+        // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text; a value begins before 64 and ends
+        // at 127 at most; there, 32 bytes can be read. `slots` has capacity for `N` more.
+        unsafe {
+            let separator = Pattern::new(self.separator);
+            while at <= last && count + N <= capacity {
+                if at < BEFORE {
+                    let Some((slot, length, next)) = self.general(at) else {
+                        break;
+                    };
+                    found(at, length);
+                    out.add(count).write(slot);
+                    at = next;
+                    count += 1;
+                    continue;
+                }
+                let text = base.add(at);
+                let ends = I::ends(text, end);
+                let mut bad = _mm256_setzero_si256();
+                let (mut begin, mut wrong) = (0_u32, false);
+                let mut places = [(0, 0); N];
+                for (n, place) in places.iter_mut().enumerate() {
+                    let length = (ends >> begin).trailing_zeros();
+                    let negative = *text.add(begin as usize) == b'-';
+                    let digits = length.wrapping_sub(u32::from(negative));
+                    // This branch keeps the loads inside the text: a value and its separator are not longer than 32 bytes.
+                    let most = if N == 1 { 19 } else { 16 };
+                    if digits.wrapping_sub(1) >= most {
+                        wrong = true;
+                        break;
+                    }
+                    let behind = begin + length;
+                    let (magnitude, others) = magnitude(text.add(behind as usize), digits, N == 1);
+                    bad = _mm256_or_si256(bad, _mm256_zextsi128_si256(others));
+                    wrong |= N == 1 && magnitude > i64::MAX as u64;
+                    let flip = -i64::from(negative);
+                    let value = (magnitude as i64 ^ flip).wrapping_sub(flip);
+                    wrong |= value.wrapping_sub(min) as u64 > span;
+                    out.add(count + n).write(value as u64);
+                    *place = (begin as usize, length as usize);
+                    bad = _mm256_or_si256(bad, separator.difference(text.add(behind as usize)));
+                    begin = behind + skip as u32;
+                }
+                let start = begin;
+                if !wrong
+                    && _mm256_testz_si256(bad, bad) == 1
+                    && (skip <= 32 || self.is_whole(at + start as usize - skip))
+                {
+                    for (begin, length) in places {
+                        found(at + begin, length);
+                    }
+                    at += start as usize;
+                    count += N;
+                    if N > 1 && (start as usize) <= N * (skip + 3) {
+                        // Numbers this short: as long as they are, or a few times.
+                        for _ in 0..TINY {
+                            if at > last || count == capacity {
+                                break;
+                            }
+                            let (value, length) = tiny(base.add(at));
+                            if length == 0
+                                || (value as i64).wrapping_sub(min) as u64 > span
+                                || !separator.stands_at(base.add(at + length))
+                            {
+                                break;
+                            }
+                            found(at, length);
+                            out.add(count).write(value);
+                            count += 1;
+                            at += length + skip;
+                        }
+                    }
+                } else if let Some((slot, length, next)) = self.general(at) {
+                    found(at, length);
+                    out.add(count).write(slot);
+                    at = next;
+                    count += 1;
+                } else {
+                    break;
+                }
+            }
+            slots.set_len(count);
+        }
+        at
+    }
+}
+
+/// Rows being read.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) columns: &'a [Column],
+    /// The byte that ends each value.
+    pub(super) end: u8,
+}
+
+impl Rows<'_> {
+    /// Reads rows up to a value that does not belong to them.
+    ///
+    /// # Safety
+    /// AVX2, BMI1, BMI2, LZCNT, POPCNT, and what `I` needs.
+    #[inline(always)]
+    pub(super) unsafe fn read<I: Isa>(
+        self,
+        mut at: usize,
+        most: usize,
+        slots: &mut Vec<u64>,
+        found: &mut impl FnMut(usize, usize, usize),
+    ) -> Stop {
+        let markers = self.columns.iter().filter(|column| column.marker.is_some());
+        let stride = self.columns.len() + markers.count();
+        let count = self.columns.len();
+        let mut rows = 0;
+        // The ends among 64 bytes, and where those begin.
+        let (mut ends, mut window) = (0, at);
+        loop {
+            slots.reserve(stride);
+            let mut length = slots.len();
+            let out = slots.as_mut_ptr();
+            let mut stop = None;
+            for (index, column) in self.columns.iter().enumerate() {
+                if let Some(marker) = column.marker {
+                    // SAFETY: there is room for a row.
+                    unsafe { out.add(length).write(marker) };
+                    length += 1;
+                }
+                if index + 1 == count && rows == most {
+                    stop = Some(index);
+                    break;
+                }
+                // SAFETY: as above.
+                let value = unsafe { self.value::<I>(column, at, &mut ends, &mut window) };
+                let Some((slot, long)) = value else {
+                    stop = Some(index);
+                    break;
+                };
+                found(index, at, long);
+                // SAFETY: there is room for a row.
+                unsafe { out.add(length).write(slot) };
+                length += 1;
+                at += long + column.separator.bytes.len();
+            }
+            // SAFETY: so many have been written.
+            unsafe { slots.set_len(length) };
+            if let Some(column) = stop {
+                return Stop { rows, column, at };
+            }
+            rows += 1;
+        }
+    }
+
+    /// The slot of a value and its length, if its separator follows.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn value<I: Isa>(
+        self,
+        column: &Column,
+        at: usize,
+        ends: &mut u64,
+        window: &mut usize,
+    ) -> Option<(u64, usize)> {
+        if at < BEFORE || at + BEYOND > self.text.len() {
+            return self.general(column, at);
+        }
+        // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text.
+        unsafe {
+            let text = self.text.as_ptr().add(at);
+            let offset = at - *window;
+            if offset > 63 || *ends >> offset == 0 {
+                *window = at;
+                *ends = I::ends(text, self.end);
+            }
+            let length = (*ends >> (at - *window)).trailing_zeros();
+            if length > 31 {
+                return self.general(column, at);
+            }
+            let slot = match column.number {
+                Number::Double => {
+                    let classes = I::classes(text, self.end);
+                    real::<I, nearest::Double>(text, &classes, length)
+                }
+                Number::Float => {
+                    let classes = I::classes(text, self.end);
+                    real::<I, nearest::Float>(text, &classes, length)
+                }
+                Number::Signed { min, max } => integer(text, length, min, max),
+                Number::Unsigned { max } => {
+                    integer(text, length, 0, i64::try_from(max).unwrap_or(i64::MAX))
+                }
+            };
+            let length = length as usize;
+            match slot {
+                Some(slot)
+                    if Pattern::new(&column.separator).stands_at(text.add(length))
+                        && (column.separator.bytes.len() <= 32
+                            || self.text[at + length..].starts_with(&column.separator.bytes)) =>
+                {
+                    Some((slot, length))
+                }
+                _ => self.general(column, at),
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn general(self, column: &Column, at: usize) -> Option<(u64, usize)> {
+        portable::value(self.text, at, column.number, &column.separator)
+    }
+}
+
+/// The slot of an integer, if it is one and beyond doubt.
+///
+/// # Safety
+/// AVX2; `length` is below 32; 32 bytes before the text's end can be read.
+#[inline(always)]
+unsafe fn integer(text: *const u8, length: u32, min: i64, max: i64) -> Option<u64> {
+    // SAFETY: as above.
+    unsafe {
+        let negative = *text == b'-';
+        let digits = length.wrapping_sub(u32::from(negative));
+        if digits.wrapping_sub(1) >= 19 {
+            return None;
+        }
+        let (magnitude, others) = magnitude(text.add(length as usize), digits, true);
+        let flip = -i64::from(negative);
+        let value = (magnitude as i64 ^ flip).wrapping_sub(flip);
+        let is_whole = _mm_testz_si128(others, others) == 1 && magnitude <= i64::MAX as u64;
+        (is_whole && min <= value && value <= max).then_some(value as u64)
+    }
+}
+
+/// A separator in registers.
+#[derive(Clone, Copy)]
+struct Pattern {
+    head: __m256i,
+    mask: __m256i,
+}
+
+impl Pattern {
+    /// # Safety
+    /// AVX2.
+    #[inline(always)]
+    unsafe fn new(separator: &Separator) -> Self {
+        // SAFETY: both are 32 bytes.
+        unsafe {
+            Self {
+                head: _mm256_loadu_si256(separator.head.as_ptr().cast()),
+                mask: _mm256_loadu_si256(separator.mask.as_ptr().cast()),
+            }
+        }
+    }
+
+    /// Bits that differ.
+    ///
+    /// # Safety
+    /// AVX2; 32 bytes can be read.
+    #[inline(always)]
+    unsafe fn difference(&self, text: *const u8) -> __m256i {
+        // SAFETY: as above.
+        unsafe {
+            let text = _mm256_loadu_si256(text.cast());
+            _mm256_and_si256(_mm256_xor_si256(text, self.head), self.mask)
+        }
+    }
+
+    /// # Safety
+    /// AVX2; 32 bytes can be read.
+    #[inline(always)]
+    unsafe fn stands_at(&self, text: *const u8) -> bool {
+        // SAFETY: as above.
+        unsafe {
+            let text = _mm256_loadu_si256(text.cast());
+            _mm256_testz_si256(_mm256_xor_si256(text, self.head), self.mask) == 1
+        }
+    }
+}
+
+/// The bits of the number in `text[..length]`, if it is one and beyond doubt.
+///
+/// # Safety
+/// What `I` needs; `length` is below 32; from 8 bytes before the text's end on, and 34 from its start, all can be read.
+#[inline(always)]
+unsafe fn real<I: Isa, N: Format>(text: *const u8, classes: &Classes, length: u32) -> Option<u64> {
+    // SAFETY: as above.
+    unsafe {
+        let negative = u32::from(*text == b'-');
+        let others = _bzhi_u32(classes.others, length).count_ones();
+        let dots = classes.dots;
+        let exponents = _bzhi_u32(classes.exponents, length);
+        let (mut end, mut exponent, mut marks) = (length, 0, negative);
+        if exponents != 0 {
+            end = exponents.trailing_zeros();
+            let signed;
+            (exponent, signed) = exponent_of(text, end, length)?;
+            marks += 1 + signed;
+        }
+        let dot = (dots | 1 << end).trailing_zeros();
+        let has_dot = u32::from(dot < end);
+        let mut place = Significand {
+            start: negative,
+            whole: dot.wrapping_sub(negative),
+            digits: end.wrapping_sub(negative + has_dot),
+            end,
+        };
+        // All that is no digit is what has been found.
+        if others != marks + has_dot {
+            return None;
+        }
+        let mut whole = place.whole as i32;
+        if place.digits.wrapping_sub(1) >= 19 {
+            (whole, place) = without_zeros(text, place)?;
+        }
+        let sign = u64::from(negative) << N::SIGN;
+        let digits = I::digits(text, classes, place);
+        if N::DIVIDES && exponents == 0 && place.digits <= 8 {
+            // Both are exact, so their quotient is rounded once.
+            let number = f64::from(first_eight(digits) as i32);
+            let power = TENS.get_unchecked((8 - place.whole) as usize);
+            return Some((number / power).to_bits() | sign);
+        }
+        let power = whole - 19 + exponent;
+        Some(nearest::<N>(nineteen(digits), power)? | sign)
+    }
+}
+
+/// `0.000123…` with more digits than nineteen: without the zeros in front. The digits before the dot, less than none now,
+/// and the place of the rest.
+///
+/// # Safety
+/// 16 bytes behind the dot can be read.
+#[inline(always)]
+unsafe fn without_zeros(text: *const u8, place: Significand) -> Option<(i32, Significand)> {
+    // SAFETY: as above.
+    unsafe {
+        if place.whole != 1 || *text.add(place.start as usize) != b'0' {
+            return None;
+        }
+        let dot = place.start + 1;
+        let word = text.add(dot as usize + 1).cast::<u64>().read_unaligned();
+        let zeros = (word ^ 0x3030_3030_3030_3030).trailing_zeros() / 8;
+        let digits = place.digits.wrapping_sub(1 + zeros);
+        let place = Significand {
+            start: dot + 1 + zeros,
+            whole: digits,
+            digits,
+            end: place.end,
+        };
+        (digits.wrapping_sub(1) < 19).then_some((-(zeros as i32), place))
+    }
+}
+
+static TENS: [f64; 9] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
+
+/// The exponent behind an `e` at `at`, up to `length`: its value, and 1 if it has a sign. Whether there are digits only is
+/// not looked at.
+///
+/// # Safety
+/// From 8 bytes before `length` on, all can be read; `at` is below `length`.
+#[inline(always)]
+unsafe fn exponent_of(text: *const u8, at: u32, length: u32) -> Option<(i32, u32)> {
+    // SAFETY: as above; the byte at `at + 1` may be that behind the number.
+    unsafe {
+        let sign = *text.add(at as usize + 1);
+        let negative = u32::from(sign == b'-');
+        let signed = negative | u32::from(sign == b'+');
+        let digits = length.wrapping_sub(at + 1 + signed);
+        if digits.wrapping_sub(1) >= 3 {
+            return None;
+        }
+        // The last three bytes, the first of them lowest, those before the digits as zeros.
+        let word = text
+            .add(length as usize)
+            .sub(4)
+            .cast::<u32>()
+            .read_unaligned()
+            >> 8;
+        let word = word & (0x0f_0f_0f << (8 * (3 - digits)));
+        let value = (word & 0xff) * 100 + ((word >> 8) & 0xff) * 10 + (word >> 16);
+        let value = (value as i32 ^ -(negative as i32)) + negative as i32;
+        Some((value, signed))
+    }
+}
+
+/// The number that the first eight digits make.
+///
+/// # Safety
+/// AVX2.
+#[inline(always)]
+unsafe fn first_eight(digits: __m256i) -> u32 {
+    // SAFETY: as above.
+    unsafe { _mm_cvtsi128_si32(sixteen(_mm256_castsi256_si128(digits))) as u32 }
+}
+
+/// Two numbers of eight digits each, in the lower two words.
+///
+/// # Safety
+/// SSE4.1.
+#[inline(always)]
+unsafe fn sixteen(digits: __m128i) -> __m128i {
+    // SAFETY: as above.
+    unsafe {
+        let pairs = _mm_maddubs_epi16(digits, _mm_set1_epi16(0x01_0a));
+        let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064));
+        let fours = _mm_packus_epi32(fours, fours);
+        _mm_madd_epi16(fours, _mm_set1_epi32(0x0001_2710))
+    }
+}
+
+/// The number that the first nineteen digits make.
+///
+/// # Safety
+/// AVX2.
+#[inline(always)]
+unsafe fn nineteen(digits: __m256i) -> u64 {
+    // SAFETY: as above.
+    unsafe {
+        let pairs = _mm256_maddubs_epi16(
+            digits,
+            _mm256_setr_epi8(
+                10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, 10, 1, // sixteen
+                100, 10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, // and three
+            ),
+        );
+        let fours = _mm256_madd_epi16(
+            pairs,
+            _mm256_setr_epi16(100, 1, 100, 1, 100, 1, 100, 1, 1, 1, 0, 0, 0, 0, 0, 0),
+        );
+        let three = _mm_cvtsi128_si32(_mm256_extracti128_si256::<1>(fours)) as u32;
+        let fours = _mm256_castsi256_si128(fours);
+        let fours = _mm_packus_epi32(fours, fours);
+        let eights = _mm_madd_epi16(fours, _mm_set1_epi32(0x0001_2710));
+        let eights = _mm_cvtsi128_si64(eights) as u64;
+        (eights & 0xffff_ffff) * 100_000_000_000 + (eights >> 32) * 1000 + u64::from(three)
+    }
+}
+
+/// The number that the `count` digits before `end` make, up to nineteen if it may be long, else sixteen; and not zero where
+/// there is something else.
+///
+/// # Safety
+/// SSE4.1; 32 bytes before `end` can be read.
+#[inline(always)]
+unsafe fn magnitude(end: *const u8, count: u32, may_be_long: bool) -> (u64, __m128i) {
+    // SAFETY: as above.
+    unsafe {
+        let (bytes, others) = last_digits(end, count);
+        let low = whole(bytes);
+        if !may_be_long || count <= 16 {
+            return (low, others);
+        }
+        let (bytes, more) = last_digits(end.sub(16), count - 16);
+        (
+            low.wrapping_add(whole(bytes).wrapping_mul(10_000_000_000_000_000)),
+            _mm_or_si128(others, more),
+        )
+    }
+}
+
+/// The `count` bytes before `end` as digits, right-aligned in 16 bytes, and not zero where there is something else.
+///
+/// # Safety
+/// SSE4.1; 16 bytes before `end` can be read; `count` is below 64.
+#[inline(always)]
+unsafe fn last_digits(end: *const u8, count: u32) -> (__m128i, __m128i) {
+    // SAFETY: as above; the mask has 16 bytes from each of its first 64 on.
+    unsafe {
+        let bytes = _mm_loadu_si128(end.sub(16).cast());
+        let mask = _mm_loadu_si128(MASK.as_ptr().add(count as usize).cast());
+        let bytes = _mm_and_si128(_mm_sub_epi8(bytes, _mm_set1_epi8(b'0' as i8)), mask);
+        (bytes, _mm_subs_epu8(bytes, _mm_set1_epi8(9)))
+    }
+}
+
+/// The number that sixteen digits make.
+///
+/// # Safety
+/// SSE4.1.
+#[inline(always)]
+unsafe fn whole(digits: __m128i) -> u64 {
+    // SAFETY: as above.
+    unsafe {
+        let eights = _mm_cvtsi128_si64(sixteen(digits)) as u64;
+        // (What is no digit is found out later.)
+        (eights & 0xffff_ffff)
+            .wrapping_mul(100_000_000)
+            .wrapping_add(eights >> 32)
+    }
+}
+
+/// An integer of one to three digits and its length; 0 if it is something else. The length hangs on branches: where it is
+/// the same as before, nothing waits for it.
+///
+/// # Safety
+/// 4 bytes can be read.
+#[inline(always)]
+unsafe fn tiny(text: *const u8) -> (u64, usize) {
+    // SAFETY: as above.
+    let word = unsafe { text.cast::<u32>().read_unaligned() } ^ 0x3030_3030;
+    let byte = |at: u32| u64::from(word >> (8 * at) & 0xff);
+    if byte(0) > 9 {
+        return (0, 0);
+    }
+    if byte(1) > 9 {
+        return (byte(0), 1);
+    }
+    if byte(2) > 9 {
+        return (byte(0) * 10 + byte(1), 2);
+    }
+    if byte(3) > 9 {
+        return (byte(0) * 100 + byte(1) * 10 + byte(2), 3);
+    }
+    (0, 0)
+}
+
+/// Read from `n` on: 16 bytes of which the last `n` are set, for `n` up to 16.
+static MASK: [u8; 80] = {
+    let mut mask = [0xff; 80];
+    let mut at = 0;
+    while at < 16 {
+        mask[at] = 0;
+        at += 1;
+    }
+    mask
+};

@@ -1,0 +1,592 @@
+//! The kernels of whole arrays against the standard library and against one another: the wide ones, which hurry, against
+//! the plain one, and all of them against `str::parse`.
+//!
+//! `cargo test --release -p bsoap-datatypes --test kernel -- --ignored` tries many more values, and all `f32`.
+
+use bsoap_datatypes::kernel::{Column, Kernel, Number, Separator, Stop};
+use proptest::prelude::*;
+
+const BETWEEN: &str = "</item><item>";
+const INT: Number = Number::Signed {
+    min: i32::MIN as i64,
+    max: i32::MAX as i64,
+};
+const LONG: Number = Number::Signed {
+    min: i64::MIN,
+    max: i64::MAX,
+};
+
+/// All kernels that this machine has.
+fn kernels() -> Vec<Kernel> {
+    [Some(Kernel::PORTABLE), Kernel::avx2(), Kernel::avx512()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// What a kernel found: slots, places, and where it stopped.
+type Found = (Vec<u64>, Vec<(usize, usize)>, usize);
+
+fn read(kernel: Kernel, text: &[u8], at: usize, number: Number, between: &str) -> Found {
+    let mut slots = Vec::with_capacity(text.len());
+    let mut places = Vec::new();
+    let separator = Separator::new(between.as_bytes());
+    let end = kernel.read_array(text, at, number, &separator, &mut slots, |at, length| {
+        places.push((at, length));
+    });
+    (slots, places, end)
+}
+
+/// An array of these lexical forms with much behind it, so that the wide loops read all of them.
+fn array(forms: &[String], between: &str) -> (Vec<u8>, usize) {
+    let head = "<Envelope><Body><item>";
+    let text = format!("{head}{}{between}{}", forms.join(between), "x".repeat(200));
+    (text.into_bytes(), head.len())
+}
+
+/// Whether each kernel reads these forms as these slots.
+fn all_read(forms: &[String], number: Number, expected: &[u64], between: &str) {
+    let (text, at) = array(forms, between);
+    for kernel in kernels() {
+        let (slots, places, _) = read(kernel, &text, at, number, between);
+        for ((slot, expected), form) in slots.iter().zip(expected).zip(forms) {
+            assert_eq!(slot, expected, "{form} ({kernel:?})");
+        }
+        assert_eq!(
+            slots.len(),
+            forms.len(),
+            "{kernel:?}: {:?}",
+            forms.get(slots.len())
+        );
+        for ((at, length), form) in places.into_iter().zip(forms) {
+            assert_eq!(&text[at..at + length], form.as_bytes());
+        }
+    }
+}
+
+fn doubles_are_read(forms: &[String]) {
+    let expected: Vec<u64> = forms
+        .iter()
+        .map(|form| form.parse::<f64>().unwrap().to_bits())
+        .collect();
+    all_read(forms, Number::Double, &expected, BETWEEN);
+    let expected: Vec<u64> = forms
+        .iter()
+        .map(|form| u64::from(form.parse::<f32>().unwrap().to_bits()))
+        .collect();
+    all_read(forms, Number::Float, &expected, BETWEEN);
+}
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    fn finite(&mut self) -> f64 {
+        loop {
+            let value = f64::from_bits(self.next());
+            if value.is_finite() {
+                return value;
+            }
+        }
+    }
+
+    fn digits(&mut self, most: u64) -> String {
+        let count = 1 + self.below(most);
+        (0..count)
+            .map(|_| char::from(b'0' + self.below(10) as u8))
+            .collect()
+    }
+
+    /// A number of some kind.
+    fn form(&mut self) -> String {
+        let sign = ["", "", "-", "+"][self.below(4) as usize];
+        let fixed = |value: f64| value.clamp(-1e300, 1e300);
+        match self.below(18) {
+            0 => format!("{:?}", self.finite()),
+            1 => format!("{:e}", self.finite()),
+            2 => format!("{:.16e}", self.finite()),
+            3 => format!("{:.6E}", self.finite()),
+            4 => format!("{}", self.next() as f64 / u64::MAX as f64),
+            5 => format!("{:.17}", self.next() as f64 / u64::MAX as f64),
+            6 => format!("{}", self.below(100_000) as f64 / 100.0),
+            7 => format!("{sign}{}", self.digits(22)),
+            8 => format!("{sign}{}.{}", self.digits(12), self.digits(12)),
+            9 => format!("{sign}.{}", self.digits(20)),
+            10 => format!("{sign}{}.", self.digits(20)),
+            11 => format!("{sign}{}e{}", self.digits(20), self.below(350) as i64 - 330),
+            12 => format!("{sign}0.000{}", self.digits(20)),
+            13 => format!(
+                "{sign}{}.{}E+{}",
+                self.digits(3),
+                self.digits(14),
+                self.below(30)
+            ),
+            14 => format!("{:e}", f64::from_bits(self.next() >> 12)),
+            15 => format!("{}", self.next() as i32),
+            16 => format!(
+                "{}",
+                fixed(f64::from_bits(
+                    self.next() & !(0x7ff << 52) | (1000 + self.below(60)) << 52
+                ))
+            ),
+            _ => format!("{sign}000{}.{}00", self.digits(4), self.digits(4)),
+        }
+    }
+}
+
+fn many_doubles(seed: u64, count: usize) {
+    let mut random = Random(seed);
+    let mut left = count;
+    while left > 0 {
+        let forms: Vec<String> = (0..left.min(1000)).map(|_| random.form()).collect();
+        doubles_are_read(&forms);
+        left -= forms.len();
+    }
+}
+
+#[test]
+fn doubles_and_floats_of_many_kinds_are_what_the_standard_library_reads() {
+    many_doubles(0x9e37_79b9_7f4a_7c15, 20_000);
+}
+
+#[test]
+#[ignore = "a minute"]
+fn millions_of_doubles_and_floats_are_what_the_standard_library_reads() {
+    many_doubles(0x1234_5678_9abc_def1, 20_000_000);
+}
+
+/// The digits of a number halfway between a value and the next, exactly.
+fn halfway(value: f64) -> String {
+    let bits = value.to_bits();
+    let exponent = ((bits >> 52) & 0x7ff) as i32;
+    let fraction = bits & ((1 << 52) - 1);
+    let (significand, exponent) = match exponent {
+        0 => (fraction, -1074),
+        _ => (fraction | 1 << 52, exponent - 1075),
+    };
+    // (2m + 1) · 2^(e - 1)
+    let odd = num_bigint::BigUint::from(2 * significand + 1);
+    let exponent = exponent - 1;
+    if exponent >= 0 {
+        return (odd << exponent as u32).to_string();
+    }
+    let places = exponent.unsigned_abs();
+    let digits = (odd * num_bigint::BigUint::from(5_u8).pow(places)).to_string();
+    format!("{digits}e-{places}")
+}
+
+#[test]
+fn what_lies_halfway_between_two_doubles_goes_to_the_even_one() {
+    let mut random = Random(77);
+    let mut forms = Vec::new();
+    for exponent in (1..2046).step_by(7).chain(1023..1100) {
+        let value = f64::from_bits((exponent << 52) | (random.next() >> 12));
+        forms.push(halfway(value));
+    }
+    // Short ones, with at most 19 digits: integers above 2^53, quarters and eighths below.
+    for _ in 0..2000 {
+        let integer = (1_u64 << 53) + 2 * random.below(1 << 52) + 1;
+        forms.push(integer.to_string());
+        forms.push(format!("{integer}e0"));
+        forms.push(format!("{integer}.0"));
+        let value = (1_u64 << 52) + random.below(1 << 50);
+        forms.push(format!("{value}.5"));
+        let integer = (1_u64 << 54) + 4 * random.below(1 << 52) + 2;
+        forms.push(integer.to_string());
+        let quarter = (1_u64 << 51) + random.below(1 << 50);
+        forms.push(format!("{quarter}.25"));
+        forms.push(format!("{quarter}.75"));
+        // Halfway between two floats.
+        let float = f32::from_bits(random.below(0xff << 23) as u32);
+        let next = f32::from_bits(float.to_bits() + 1);
+        forms.push(format!("{:e}", (f64::from(float) + f64::from(next)) / 2.0));
+        forms.push(((1_u64 << 24) + 2 * random.below(1 << 23) + 1).to_string());
+    }
+    let forms: Vec<String> = forms
+        .into_iter()
+        .filter(|form| form.parse::<f32>().unwrap().is_finite() || !form.contains("inf"))
+        .collect();
+    doubles_are_read(&forms);
+}
+
+#[test]
+fn the_bounds_of_doubles_and_what_is_beyond_them_are_read() {
+    let forms = [
+        "0",
+        "-0",
+        "0.0",
+        "-0.0",
+        "0e0",
+        "0e999",
+        "00000000000",
+        "0.00000000000000000000",
+        "-0.000000000000",
+        "5e-324",
+        "4.9406564584124654e-324",
+        "2.4703282292062327e-324",
+        "2.4703282292062328e-324",
+        "2e-324",
+        "2.2250738585072014e-308",
+        "2.2250738585072011e-308",
+        "2.2250738585072009e-308",
+        "1.7976931348623157e308",
+        "1.7976931348623158e308",
+        "1.7976931348623159e308",
+        "1e308",
+        "1e309",
+        "-1e309",
+        "1e999",
+        "1e-400",
+        "1e-999",
+        "9007199254740993",
+        "9007199254740992",
+        "9007199254740991",
+        "9999999999999999999",
+        "18446744073709551615",
+        "99999999",
+        "999999999",
+        "0.00000001",
+        "0.1",
+        "100000000",
+        "12345678",
+        "1234567.8",
+        ".12345678",
+        "1.2345678",
+        "123456789012345678901234567890",
+        "0.000000000000000000000000000001",
+        "1e0",
+        "1e+0",
+        "1e-0",
+        "1E5",
+        "1e005",
+        "1e22",
+        "1e23",
+        "8.5e22",
+        "1e-5",
+        "1.",
+        ".5",
+        "-.5",
+        "-5.",
+        "+7",
+        "+7.5e3",
+        "3.4028235e38",
+        "3.4028236e38",
+        "1.1754944e-38",
+        "1e-45",
+        "7e-46",
+        "7.0064923216240853e-46",
+        "1.4e-45",
+        "16777217",
+        "16777216",
+        "1.00000005960464477539",
+        "1.000000059604644775",
+        "9.5e-7",
+        "1e-342",
+        "1e-343",
+        "1e-361",
+        "1000e-345",
+    ];
+    let forms: Vec<String> = forms.into_iter().map(str::to_owned).collect();
+    doubles_are_read(&forms);
+}
+
+#[test]
+fn what_is_no_number_ends_the_array() {
+    let bad = [
+        "",
+        " ",
+        "-",
+        "+",
+        ".",
+        "-.",
+        "+.",
+        "e",
+        "e5",
+        "1e",
+        "1e+",
+        "1e-",
+        "1 ",
+        " 1",
+        "1.2.3",
+        "1..2",
+        "1-2",
+        "--1",
+        "+-1",
+        "-+1",
+        "1e5e5",
+        "1e5.5",
+        "1ee5",
+        "1e--5",
+        "1e+-5",
+        "1,5",
+        "0x10",
+        "1f",
+        "1d",
+        "inf",
+        "-inf",
+        "infinity",
+        "nan",
+        "NAN",
+        "INF",
+        "-INF",
+        "+INF",
+        "NaN",
+        "1\u{660}",
+        "1_000",
+        "\u{ff11}",
+        "1\n",
+        "\t1",
+        "12345678.-9",
+        "1.-5",
+        "-1.e",
+        "1e.5",
+        ".e5",
+        "-.e5",
+        "1:",
+        "1/",
+        "1;2",
+        "&#49;",
+        "1&#49;",
+        "١",
+    ];
+    for bad in bad {
+        for number in [Number::Double, Number::Float, INT, LONG] {
+            let good = ["7".to_owned(), "12".to_owned(), "-345".to_owned()];
+            for count in 0..=3 {
+                let mut forms = good[..count].to_vec();
+                forms.push(bad.to_owned());
+                forms.extend_from_slice(&good);
+                let (text, at) = array(&forms, BETWEEN);
+                for kernel in kernels() {
+                    let (slots, _, end) = read(kernel, &text, at, number, BETWEEN);
+                    assert_eq!(slots.len(), count, "{bad:?} ({kernel:?}, {number:?})");
+                    assert!(text[end..].starts_with(format!("{bad}{BETWEEN}").as_bytes()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn integers_of_all_lengths_are_read_within_their_bounds() {
+    let mut random = Random(5);
+    let mut forms = Vec::new();
+    for _ in 0..20_000 {
+        let value = random.next() as i64 >> random.below(64);
+        forms.push(value.to_string());
+    }
+    let expected: Vec<u64> = forms
+        .iter()
+        .map(|form| form.parse::<i64>().unwrap() as u64)
+        .collect();
+    for between in [
+        BETWEEN,
+        "<",
+        "</a>\r\n      <a xsi:type=\"xsd:long\">",
+        "</a><b/><a>",
+    ] {
+        all_read(&forms, LONG, &expected, between);
+    }
+    let ints: Vec<String> = forms
+        .into_iter()
+        .filter(|form| form.parse::<i32>().is_ok())
+        .collect();
+    let expected: Vec<u64> = ints
+        .iter()
+        .map(|form| form.parse::<i64>().unwrap() as u64)
+        .collect();
+    for between in [
+        BETWEEN,
+        "<",
+        "</a>\r\n      <a xsi:type=\"xsd:int\">",
+        "</a><b/><a>",
+    ] {
+        all_read(&ints, INT, &expected, between);
+    }
+    let edges = [
+        "-9223372036854775808",
+        "9223372036854775807",
+        "-9223372036854775807",
+        "999999999999999999",
+        "0000000000000000007",
+        "+5",
+        "-0",
+        "00",
+        "1000000000000000000",
+        "9999999999999999",
+        "99999999999999999",
+    ];
+    let edges: Vec<String> = edges.into_iter().map(str::to_owned).collect();
+    let expected: Vec<u64> = edges
+        .iter()
+        .map(|form| form.parse::<i64>().unwrap() as u64)
+        .collect();
+    all_read(&edges, LONG, &expected, BETWEEN);
+}
+
+#[test]
+fn an_integer_out_of_its_bounds_ends_the_array() {
+    let unsigned = |max| Number::Unsigned { max };
+    for (number, form) in [
+        (INT, "2147483648"),
+        (INT, "-2147483649"),
+        (INT, "99999999999999999999"),
+        (LONG, "9223372036854775808"),
+        (LONG, "-9223372036854775809"),
+        (LONG, "9999999999999999999"),
+        (unsigned(255), "256"),
+        (unsigned(255), "-1"),
+        (unsigned(u64::MAX), "18446744073709551616"),
+        (unsigned(u64::MAX), "-1"),
+        (
+            Number::Signed {
+                min: -128,
+                max: 127,
+            },
+            "128",
+        ),
+        (
+            Number::Signed {
+                min: -128,
+                max: 127,
+            },
+            "-129",
+        ),
+    ] {
+        for count in 0..4 {
+            let mut forms = vec!["1".to_owned(); count];
+            forms.push(form.to_owned());
+            forms.extend(["2".to_owned(), "3".to_owned(), "4".to_owned()]);
+            let (text, at) = array(&forms, BETWEEN);
+            for kernel in kernels() {
+                assert_eq!(
+                    read(kernel, &text, at, number, BETWEEN).0.len(),
+                    count,
+                    "{form} ({kernel:?})"
+                );
+            }
+        }
+    }
+    let most = [
+        "18446744073709551615".to_owned(),
+        "9223372036854775808".to_owned(),
+        "-0".to_owned(),
+    ];
+    all_read(&most, unsigned(u64::MAX), &[u64::MAX, 1 << 63, 0], BETWEEN);
+}
+
+/// Lexical forms, most of them of numbers.
+fn form() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => "-?[0-9]{1,3}",
+        6 => "-?[0-9]{1,20}",
+        6 => "[+-]?[0-9]{0,12}\\.[0-9]{0,12}",
+        6 => "[+-]?[0-9]{1,2}\\.[0-9]{1,17}[eE][+-]?[0-9]{1,3}",
+        1 => "[+-]?[0-9.eE+-]{0,12}",
+        1 => "[ -~]{0,8}",
+    ]
+}
+
+fn number() -> impl Strategy<Value = Number> {
+    prop_oneof![
+        Just(Number::Double),
+        Just(Number::Float),
+        Just(INT),
+        Just(LONG),
+        Just(Number::Unsigned { max: 65535 }),
+        Just(Number::Unsigned { max: u64::MAX }),
+    ]
+}
+
+fn between() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just(BETWEEN.to_owned()),
+        Just("<".to_owned()),
+        Just("\n".to_owned()),
+        Just(" ".to_owned()),
+        Just(String::new()),
+        Just("e".to_owned()),
+        Just("</ns1:item>\r\n\t\t<ns1:item xsi:type=\"xsd:double\">".to_owned()),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn all_kernels_stop_at_the_same_place_with_the_same_slots(
+        forms in prop::collection::vec(form(), 0..12), number in number(), between in between(),
+        tail in "[ -~]{0,300}", head in 0_usize..70, room in 0_usize..14
+    ) {
+        let mut text = "x".repeat(head);
+        for form in &forms {
+            text.push_str(form);
+            text.push_str(&between);
+        }
+        text.push_str(&tail);
+        // A buffer of exactly this length: reading beyond it would be reading beyond the allocation.
+        let text = text.into_bytes().into_boxed_slice();
+        let separator = Separator::new(between.as_bytes());
+        let read = |kernel: Kernel| {
+            let mut slots = Vec::with_capacity(room);
+            let mut places = Vec::new();
+            let end = kernel.read_array(&text, head, number, &separator, &mut slots, |at, length| places.push((at, length)));
+            // (A vector of this capacity may have more; none takes it.)
+            (slots, places, end)
+        };
+        let expected = read(Kernel::PORTABLE);
+        for kernel in kernels() {
+            prop_assert_eq!(&read(kernel), &expected, "{:?}", kernel);
+        }
+    }
+
+    #[test]
+    fn all_kernels_read_the_same_rows(
+        rows in prop::collection::vec((any::<i32>(), -999_i64..999, form()), 0..12), bad in 0_usize..40,
+        columns in prop::collection::vec((number(), prop::option::of(any::<u64>()), between()), 1..4),
+        most in 0_usize..14, head in 0_usize..70, tail in 0_usize..300
+    ) {
+        let columns: Vec<Column> = columns
+            .into_iter()
+            .map(|(number, marker, between)| Column { number, marker, separator: Separator::new(between.as_bytes()) })
+            .collect();
+        let mut text = "x".repeat(head);
+        for (n, (int, small, form)) in rows.iter().enumerate() {
+            for (index, column) in columns.iter().enumerate() {
+                let is_real = matches!(column.number, Number::Double | Number::Float);
+                if is_real || n == bad {
+                    text.push_str(form);
+                } else if index == 0 {
+                    text.push_str(&int.to_string());
+                } else {
+                    text.push_str(&small.to_string());
+                }
+                text.push_str(std::str::from_utf8(column.separator.as_bytes()).unwrap());
+            }
+        }
+        text.push_str(&"y".repeat(tail));
+        let text = text.into_bytes().into_boxed_slice();
+        let read = |kernel: Kernel| -> (Stop, Vec<u64>, Vec<(usize, usize, usize)>) {
+            let (mut slots, mut places) = (Vec::new(), Vec::new());
+            let stop = kernel.read_rows(&text, head, &columns, most, &mut slots, |column, at, length| {
+                places.push((column, at, length));
+            });
+            (stop, slots, places)
+        };
+        let expected = read(Kernel::PORTABLE);
+        prop_assert!(expected.0.rows <= most);
+        for kernel in kernels() {
+            prop_assert_eq!(&read(kernel), &expected, "{:?}", kernel);
+        }
+    }
+}
