@@ -80,14 +80,19 @@ pub fn format(value: f64, out: &mut [u8; 32]) -> usize {
     if !value.is_finite() {
         return format_special(value, out);
     }
-    let mut buffer = zmij::Buffer::new();
-    let text = buffer.format_finite(value).as_bytes();
+    let mut buffer = Line(zmij::Buffer::new());
+    let text = buffer.0.format_finite(value).as_bytes();
     copy_short(text, out);
     if text.ends_with(b".0") {
         return without_fraction(text);
     }
     text.len()
 }
+
+/// A buffer within one line of the cache. The digits of a fixed form are moved by a byte right after they
+/// are written: where they lie in two lines, that waits for both (`dunit` of the benchmarks: 47 ns and 25).
+#[repr(align(64))]
+pub(crate) struct Line(pub(crate) zmij::Buffer);
 
 /// Apart, so that the length does not wait for the text: what is written next needs to know where.
 #[cold]
@@ -105,8 +110,8 @@ pub fn write(value: f64, out: &mut Vec<u8>) {
         let length = format_special(value, &mut text);
         return out.extend_from_slice(&text[..length]);
     }
-    let mut buffer = zmij::Buffer::new();
-    let text = buffer.format_finite(value).as_bytes();
+    let mut buffer = Line(zmij::Buffer::new());
+    let text = buffer.0.format_finite(value).as_bytes();
     out.extend_from_slice(text.strip_suffix(b".0").unwrap_or(text));
 }
 

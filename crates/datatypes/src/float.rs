@@ -3,7 +3,7 @@
 //! The twin of [`crate::double`] for 32 bits. A text is read as the nearest `f32` directly, never
 //! through `f64`: rounding twice can miss the nearest one.
 
-use crate::double::{canonical_form, copy_short, digits_and_exponent, special, text_of};
+use crate::double::{Line, canonical_form, copy_short, digits_and_exponent, special, text_of};
 use crate::{Datatype, LexicalError};
 
 /// The longest text [`format()`] writes: `-1.17549435e-38`, that is sign, 9 digits, dot, `e-38`.
@@ -64,8 +64,8 @@ pub fn format(value: f32, out: &mut [u8; 32]) -> usize {
     if !value.is_finite() {
         return format_special(value, out);
     }
-    let mut buffer = zmij::Buffer::new();
-    let text = buffer.format_finite(value).as_bytes();
+    let mut buffer = Line(zmij::Buffer::new());
+    let text = buffer.0.format_finite(value).as_bytes();
     copy_short(text, out);
     let length = text.len() - 2 * usize::from(text.ends_with(b".0"));
     if length > WIDTH {
