@@ -7,6 +7,7 @@ mod compare;
 mod deflate;
 mod leaves;
 mod lexical;
+mod numbers;
 mod overlay;
 mod patch;
 mod policy;

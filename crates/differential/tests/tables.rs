@@ -156,7 +156,7 @@ fn word(random: &mut Random) -> String {
 #[test]
 fn a_patched_array_means_what_a_fresh_one_means() {
     let (plan, root) = plan();
-    for seed in 0..60 {
+    for seed in 0..200 {
         let random = &mut Random(seed);
         let size = [20, 100, 700][random.below(3)];
         let chunk = [64, 500, 8 << 10, 32 << 10, 1 << 20][random.below(5)];

@@ -4,13 +4,17 @@
 //! A send in flight holds the text of each chunk. Who would patch it then gets a copy, and the send
 //! never sees it: copy on write. Templates for several peers share chunks in the same way.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
 /// The text of a chunk.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Text(Arc<Vec<u8>>);
+pub(crate) struct Text {
+    own: Arc<Vec<u8>>,
+    /// As sends hold it: made once, for as long as it is not changed.
+    sent: OnceLock<Bytes>,
+}
 
 /// What a send holds of a chunk.
 struct Held(Arc<Vec<u8>>);
@@ -26,38 +30,50 @@ impl Text {
     pub(crate) fn new(bytes: &[u8], reserve: usize) -> Self {
         let mut own = Vec::with_capacity(bytes.len() + reserve);
         own.extend_from_slice(bytes);
-        Self(Arc::new(own))
+        Self {
+            own: Arc::new(own),
+            sent: OnceLock::new(),
+        }
     }
 
     /// The bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.own
     }
 
     /// The bytes as a send holds them: not copied, and never changed.
     pub(crate) fn share(&self) -> Bytes {
-        Bytes::from_owner(Held(Arc::clone(&self.0)))
+        let sent = || Bytes::from_owner(Held(Arc::clone(&self.own)));
+        self.sent.get_or_init(sent).clone()
     }
 
     /// The bytes to be changed: a copy of them if somebody else holds them.
     #[inline]
     pub(crate) fn patch(&mut self, reserve: usize) -> &mut Vec<u8> {
-        // Only here are more holders made, so what one counts stays true.
-        if Arc::strong_count(&self.0) > 1 {
-            *self = Self::new(&self.0, reserve);
+        if !self.is_free() {
+            *self = Self::new(&self.own, reserve);
         }
-        Arc::get_mut(&mut self.0).expect("nobody else holds it, now or weakly")
+        Arc::get_mut(&mut self.own).expect("nobody else holds it, now or weakly")
+    }
+
+    /// Whether nobody else holds the bytes.
+    #[inline]
+    pub(crate) fn is_free(&mut self) -> bool {
+        // If no send holds it, this lets go of the bytes too. More holders are made only through this Text, so what one counts
+        // stays true.
+        self.sent.take();
+        Arc::strong_count(&self.own) == 1
     }
 
     /// Bytes held, capacity included.
     pub(crate) fn memory(&self) -> usize {
-        self.0.capacity()
+        self.own.capacity()
     }
 
     /// Whether both are one: the same bytes in the same place.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.own, &other.own)
     }
 }
 

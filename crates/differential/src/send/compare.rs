@@ -264,7 +264,15 @@ impl Scan<'_> {
     }
 }
 
-/// How many slots at the front are the same, in whole blocks.
+/// How many slots at the front of a message are the same, in whole blocks.
+pub(crate) fn same_front(old: &[u64], new: &[u64]) -> usize {
+    const BLOCK: usize = 2048;
+    let mut blocks = old.chunks(BLOCK).zip(new.chunks(BLOCK));
+    let same = blocks.position(|(old, new)| old != new);
+    same.map_or(old.len(), |same| same * BLOCK)
+}
+
+/// The same of a run of slots.
 #[inline]
 fn same_blocks(old: &[u64], new: &[u64]) -> usize {
     const BLOCK: usize = 32;
@@ -299,6 +307,25 @@ pub(crate) fn table(old: &[u64], new: &[u64], mut see: impl FnMut(usize, u64) ->
             return;
         }
     }
+}
+
+/// Where most of some slots differ: whether values of the middle are found in another place. Otherwise nothing is known.
+pub(crate) fn slides(old: &[u64], new: &[u64]) -> Option<bool> {
+    const SAMPLE: usize = 32;
+    const NEEDLE: usize = 6;
+    let step = old.len().div_ceil(SAMPLE).max(1);
+    let mut samples = old.iter().zip(new).step_by(step);
+    let seen = samples.len();
+    let alike = samples.by_ref().filter(|(old, new)| old == new).count();
+    if alike * 2 >= seen {
+        return None;
+    }
+    let needle = old.get(old.len() / 2..)?.first_chunk::<NEEDLE>()?;
+    if needle.iter().all(|value| *value == needle[0]) {
+        return None; // found anywhere
+    }
+    let mut windows = new.windows(NEEDLE);
+    Some(windows.any(|window| window[0] == needle[0] && window == needle))
 }
 
 /// Whether the heap slots of some slots are in the order of the heap.

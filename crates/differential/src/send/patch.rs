@@ -9,8 +9,9 @@ use std::sync::Arc;
 use super::compare::{self, Dirty, Values};
 use super::leaves::{Cell, Columns, Kind, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
+use super::numbers::Fresh;
 use super::policy::Policy;
-use super::rewrite::rewrite;
+use super::rewrite::{rewrite, rewrite_table};
 use super::shift::shift;
 use super::steal::steal;
 use super::stuff;
@@ -19,8 +20,6 @@ use super::stuff;
 const GUESS: usize = 16;
 /// Rooms from this width on are written with what follows them.
 const WIDE: usize = 16;
-/// From this percentage of misfits on, encoding a chunk anew costs less than patching it.
-const MANY: usize = 35;
 
 /// A value that does not fit its room.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +50,8 @@ pub(crate) struct Tools {
     pub(crate) dirty: Dirty,
     misfits: Vec<Misfit>,
     numbers: Vec<Number>,
+    /// The numbers of a table that have changed.
+    fresh: Fresh,
     /// The text of a string with references.
     escaped: Vec<u8>,
     /// The buffer that chunks are rewritten into.
@@ -65,6 +66,7 @@ impl Tools {
             + self.escaped.capacity()
             + self.spare.capacity()
             + self.dirty.memory()
+            + self.fresh.memory()
     }
 }
 
@@ -102,7 +104,12 @@ pub(crate) fn patch(
     };
     let mut leaves = std::mem::take(&mut tools.dirty.leaves);
     let mut rest = &*leaves;
+    let mut moved = 0;
     for (number, segment) in segments.iter_mut().enumerate() {
+        segment.start = segment.start.wrapping_add_signed(moved);
+        if patcher.patched.too_large {
+            continue;
+        }
         patcher.segment = number as u32;
         let (first, slots) = (segment.first, segment.slots());
         let (Some(old), Some(new)) = (old.part(first, slots), new.part(first, slots)) else {
@@ -110,10 +117,7 @@ pub(crate) fn patch(
         };
         match &mut segment.leaves {
             Leaves::Table(table) => {
-                patcher.table(segment.start, table, old.slots, new.slots, tools);
-                if patcher.patched.too_large {
-                    return Ok(patcher.patched);
-                }
+                moved += patcher.table(segment.start, table, old.slots, new.slots, tools);
             }
             Leaves::Mixed(mixed) => {
                 let own = rest.partition_point(|&(segment, _)| segment as usize <= number);
@@ -257,7 +261,7 @@ impl Patcher<'_> {
         self.narrow(start, table, index, new.slots[index], tools);
     }
 
-    /// The dirty numbers of a table.
+    /// The dirty numbers of a table. Returns by how much what follows it has moved.
     fn table(
         &mut self,
         start: usize,
@@ -265,31 +269,98 @@ impl Patcher<'_> {
         old: &[u64],
         new: &[u64],
         tools: &mut Tools,
-    ) {
+    ) -> isize {
+        if !self.policy.stuffing.keeps_room() {
+            let mut fresh = std::mem::take(&mut tools.fresh);
+            let moved = self.exact(start, table, (old, new), &mut fresh, tools);
+            tools.fresh = fresh;
+            return moved;
+        }
         match &*Arc::clone(&table.cells) {
             [
                 Cell {
                     kind: Kind::Double, ..
                 },
-            ] => self.numbers(start, table, old, new, tools, |_, slot, out| {
+            ] => self.roomy(start, table, old, new, tools, |_, slot, out| {
                 lexical::number(Kind::Double, slot, out)
             }),
             [
                 Cell {
                     kind: Kind::Signed, ..
                 },
-            ] => self.numbers(start, table, old, new, tools, |_, slot, out| {
+            ] => self.roomy(start, table, old, new, tools, |_, slot, out| {
                 lexical::number(Kind::Signed, slot, out)
             }),
-            _ => self.numbers(start, table, old, new, tools, |kind, slot, out| {
+            _ => self.roomy(start, table, old, new, tools, |kind, slot, out| {
                 lexical::number(kind, slot, out)
             }),
         }
+        0
     }
 
-    /// The same with what formats them.
+    /// Those of a table in which every number has as much room as it takes.
+    fn exact(
+        &mut self,
+        start: usize,
+        table: &mut Table,
+        (old, new): (&[u64], &[u64]),
+        fresh: &mut Fresh,
+        tools: &mut Tools,
+    ) -> isize {
+        fresh.find(old, new);
+        let count = fresh.len();
+        let Columns::Dense {
+            offsets, lengths, ..
+        } = &mut table.columns
+        else {
+            return 0;
+        };
+        if count == 0 {
+            return 0;
+        }
+        self.patched.values += count;
+        let length = self.text.len() as isize;
+        let most = length.max(self.policy.chunks.split as isize);
+        let fits = |seen: usize, grown: isize| {
+            let whole = grown.saturating_mul(count as isize) / seen as isize;
+            length + whole <= most
+        };
+        let formatted = fresh.format(&table.cells, lengths, new, fits);
+        let furthest = offsets.last().map_or(0, |&last| last as isize) + formatted.grown;
+        if !fits(count, formatted.grown) || furthest > u16::MAX as isize {
+            self.patched.too_large = true;
+            return 0;
+        }
+        if formatted.misfits == 0 {
+            fresh.put(&mut self.text[start..], offsets);
+            return 0;
+        }
+        if formatted.misfits > self.policy.shifts {
+            self.patched.rewritten += formatted.misfits;
+            let places = (offsets.as_mut_slice(), lengths.as_mut_slice());
+            let spare = &mut tools.spare;
+            rewrite_table(self.text, start, places, fresh, formatted.grown, spare);
+            return formatted.grown;
+        }
+        self.put_fitting(start, table, fresh, tools);
+        0
+    }
+
+    /// Puts those numbers that fit into their places; the few that do not are remembered.
+    fn put_fitting(&mut self, start: usize, table: &Table, fresh: &Fresh, tools: &mut Tools) {
+        for (index, number, length) in fresh.iter() {
+            let place = table.place(index);
+            if place.width == length {
+                stuff::put(&mut self.text[start + place.offset..], number, length);
+            } else {
+                self.no_room(table, index, number, length, tools);
+            }
+        }
+    }
+
+    /// Those of a table in which numbers may have more room than they take.
     #[inline(always)]
-    fn numbers(
+    fn roomy(
         &mut self,
         start: usize,
         table: &mut Table,
@@ -298,7 +369,7 @@ impl Patcher<'_> {
         tools: &mut Tools,
         format: impl Fn(Kind, u64, &mut Number) -> usize,
     ) {
-        let (slots, keeps_room) = (old.len(), self.policy.stuffing.keeps_room());
+        let slots = old.len();
         let before = tools.misfits.len();
         let end = self.text.len().saturating_sub(start + 2 * stuff::WINDOW);
         compare::table(old, new, |first, mut bits| {
@@ -306,25 +377,14 @@ impl Patcher<'_> {
             while bits != 0 {
                 let index = first + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                let room = match &table.columns {
-                    Columns::Dense {
-                        offsets, lengths, ..
-                    } if !keeps_room => (offsets[index].into(), lengths[index].into()),
-                    columns => {
-                        let place = columns.place(&table.cells, index);
-                        (place.offset, if place.close == 0 { place.width } else { 0 })
-                    }
-                };
-                let (offset, width): (usize, usize) = room;
+                let place = table.place(index);
                 // Where rooms are narrow, what is put back behind one would be read again for the next.
-                if width >= WIDE && offset <= end {
+                if place.width >= WIDE && place.close == 0 && place.offset <= end {
                     let kind = table.cell(index).kind;
-                    let text = &mut self.text[start + offset..];
-                    let written = stuff::write_number(text, width, keeps_room, |out| {
-                        format(kind, new[index], out)
-                    });
+                    let text = &mut self.text[start + place.offset..];
+                    let written =
+                        stuff::write_number(text, place.width, |out| format(kind, new[index], out));
                     match written {
-                        Ok(length) if length == width && !keeps_room => {}
                         Ok(length) => table.columns.set_length(index, length as u8),
                         Err((number, length)) => {
                             self.no_room(table, index, &number, length, tools);
@@ -337,7 +397,7 @@ impl Patcher<'_> {
             let own = &tools.misfits[before..];
             if own.len() >= GUESS {
                 self.patched.too_large |=
-                    self.is_better_encoded(own, (first + 64).min(slots), slots);
+                    self.will_be_too_large(own, (first + 64).min(slots), slots);
             }
             !self.patched.too_large
         });
@@ -385,13 +445,11 @@ impl Patcher<'_> {
         tools.numbers.push(*number);
     }
 
-    /// A guess from the misfits of the first `seen` of `slots` values: whether the chunk will be too
-    /// large, or most of it is to be written again anyway. (Rooms that are kept grow, and fit next time.)
-    fn is_better_encoded(&self, misfits: &[Misfit], seen: usize, slots: usize) -> bool {
+    /// A guess from the misfits of the first `seen` of `slots` values: whether the chunk will be too large.
+    fn will_be_too_large(&self, misfits: &[Misfit], seen: usize, slots: usize) -> bool {
         let grown: isize = misfits.iter().map(Misfit::grows).sum();
         let whole = grown as f64 * slots as f64 / seen as f64;
         self.text.len() as f64 + whole > self.policy.chunks.split as f64
-            || !self.policy.stuffing.keeps_room() && misfits.len() * 100 > seen * MANY
     }
 }
 

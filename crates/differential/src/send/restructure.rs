@@ -40,7 +40,7 @@ pub(crate) struct Patience {
 impl Patience {
     const LONGEST: u32 = 1024;
 
-    fn is_out(&mut self) -> bool {
+    pub(crate) fn is_out(&mut self) -> bool {
         if self.wait == 0 {
             return true;
         }
@@ -48,7 +48,7 @@ impl Patience {
         false
     }
 
-    fn note(&mut self, found: bool) {
+    pub(crate) fn note(&mut self, found: bool) {
         if found {
             *self = Self::default();
         } else {

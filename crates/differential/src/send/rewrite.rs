@@ -4,12 +4,15 @@
 //! Shifting for each of them would move the rest of the chunk each time.
 
 use super::leaves::{Kind, Leaves, Segment};
+use super::numbers::Fresh;
 use super::patch::Misfit;
 
 /// Bytes behind the end of the output that copies of fixed size may write.
-const SLACK: usize = 64;
-/// The size of such copies.
+const SLACK: usize = 192;
+/// The size of such copies, where little stands between two values that are written again, and where more
+/// does.
 const FIXED: usize = 32;
+const FAR: usize = 128;
 
 /// Writes `text` with the misfits in it replaced to the front of `out`, and returns the length.
 /// `write` is called with each misfit, its kind and slot, and a place for its text, of the length that
@@ -40,9 +43,53 @@ pub(crate) fn rewrite(
         misfits = rest;
         pass.segment(segment, own, slots, write);
     }
-    pass.copy(text.len());
+    pass.copy::<FIXED>(text.len());
     debug_assert_eq!(pass.written, length);
     length
+}
+
+/// The same for the numbers of one table in which every number has as much room as it takes. `text` becomes
+/// the new text, `grown` bytes longer; places are those of all its numbers.
+pub(crate) fn rewrite_table(
+    text: &mut Vec<u8>,
+    start: usize,
+    (offsets, lengths): (&mut [u16], &mut [u8]),
+    fresh: &mut Fresh,
+    grown: isize,
+    out: &mut Vec<u8>,
+) {
+    let length = text.len().wrapping_add_signed(grown);
+    if out.len() < length + SLACK {
+        out.resize(length + SLACK, 0);
+    }
+    let mut pass = Pass {
+        text,
+        out,
+        read: 0,
+        written: 0,
+    };
+    if fresh.are_dense() {
+        pass.numbers::<FIXED>(start, offsets, lengths, fresh);
+    } else {
+        pass.numbers::<FAR>(start, offsets, lengths, fresh);
+    }
+    debug_assert_eq!(pass.written, length);
+    out.truncate(length);
+    std::mem::swap(text, out);
+    // In a pass of its own, which has no branches.
+    let mut all = std::mem::take(&mut fresh.all);
+    all.clear();
+    all.extend_from_slice(lengths);
+    for (index, _, length) in fresh.iter() {
+        all[index] = length as u8;
+    }
+    let mut moved = 0_u16;
+    for ((offset, length), &now) in offsets.iter_mut().zip(lengths).zip(&all) {
+        *offset = offset.wrapping_add(moved);
+        moved = moved.wrapping_add(u16::from(now).wrapping_sub((*length).into()));
+        *length = now;
+    }
+    fresh.all = all;
 }
 
 struct Pass<'t> {
@@ -71,7 +118,7 @@ impl Pass<'_> {
             };
             let (length, width) = (misfit.length as usize, misfit.width as usize);
             let from = start + place.offset;
-            self.copy(from);
+            self.copy::<FIXED>(from);
             segment.move_values(next..index + 1, self.delta() - moved);
             next = index + 1;
             let at = self.written;
@@ -104,13 +151,36 @@ impl Pass<'_> {
         self.written as isize - self.read as isize
     }
 
-    /// Copies the old text up to `to`.
-    #[inline]
-    fn copy(&mut self, to: usize) {
+    /// Writes the text with the numbers of a table replaced.
+    #[inline(always)]
+    fn numbers<const STEP: usize>(
+        &mut self,
+        start: usize,
+        offsets: &[u16],
+        lengths: &[u8],
+        fresh: &Fresh,
+    ) {
+        for (index, number, length) in fresh.iter() {
+            let from = start + usize::from(offsets[index]);
+            self.copy::<STEP>(from);
+            self.out[self.written..self.written + number.len()].copy_from_slice(number);
+            self.written += length;
+            self.read = from + usize::from(lengths[index]);
+        }
+        self.copy::<STEP>(self.text.len());
+    }
+
+    /// Copies the old text up to `to`, by copies of fixed size where it is not far.
+    #[inline(always)]
+    fn copy<const STEP: usize>(&mut self, to: usize) {
         let length = to - self.read;
-        if length <= FIXED && self.read + FIXED <= self.text.len() {
-            self.out[self.written..self.written + FIXED]
-                .copy_from_slice(&self.text[self.read..self.read + FIXED]);
+        if length <= 4 * STEP && to + STEP <= self.text.len() {
+            let mut done = 0;
+            while done < length {
+                let (read, written) = (self.read + done, self.written + done);
+                self.out[written..written + STEP].copy_from_slice(&self.text[read..read + STEP]);
+                done += STEP;
+            }
         } else {
             self.out[self.written..self.written + length]
                 .copy_from_slice(&self.text[self.read..to]);

@@ -25,15 +25,14 @@ pub(crate) fn place(text: &mut [u8], place: Place, lexical: &[u8]) {
 pub(crate) const WINDOW: usize = 32;
 
 /// Formats a number into its room at the start of `text`, which goes on for two windows at least, and
-/// blanks the rest of the room. If it has not the length of the room (or less, where that is
-/// allowed), the number is returned, and what follows the room is as it was.
+/// blanks the rest of the room. If it is longer, the number is returned, and what follows the room is as
+/// it was.
 ///
 /// The formatter writes more than the number takes: what follows is put back, by copies of fixed size.
 #[inline(always)]
 pub(crate) fn write_number(
     text: &mut [u8],
     width: usize,
-    shorter: bool,
     format: impl FnOnce(&mut Number) -> usize,
 ) -> Result<usize, (Number, usize)> {
     let mut rest = [0; WINDOW];
@@ -44,7 +43,7 @@ pub(crate) fn write_number(
     let length = format(room);
     let mut result = Ok(length);
     if length != width {
-        if shorter && length < width {
+        if length < width {
             text[length..length + WINDOW].copy_from_slice(&[b' '; WINDOW]);
         } else {
             result = Err((*room, length));

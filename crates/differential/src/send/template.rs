@@ -91,6 +91,8 @@ pub(crate) struct Work {
     /// The buffer pieces are encoded into.
     pub(crate) piece: Vec<u8>,
     pub(crate) patience: Patience,
+    /// The same for messages of as many values as the one before.
+    slides: Patience,
 }
 
 impl Work {
@@ -506,13 +508,23 @@ impl Change<'_> {
         only: Option<&[Range<usize>]>,
     ) -> Result<usize, Failure> {
         let (old, new) = (values(self.old), values(self.new));
+        // Of a message that is as it was, nothing but the values is looked at.
+        let same = match only {
+            None => compare::same_front(old.slots, new.slots),
+            Some(_) => 0,
+        };
+        if same == old.slots.len() && old.heap == new.heap {
+            self.done.unchanged += *length;
+            return Ok(chunks.len());
+        }
         let mut delta = 0;
         let mut first = 0;
         for (number, chunk) in chunks.iter_mut().enumerate() {
             let slots = first..first + chunk.slots;
             first = slots.end;
             let before = chunk.text.bytes().len() as u64;
-            if only.is_some_and(|only| !touches(only, &slots)) {
+            let is_same = slots.end <= same && !chunk.has_heap;
+            if is_same || only.is_some_and(|only| !touches(only, &slots)) {
                 self.done.unchanged += before;
                 continue;
             }
@@ -530,12 +542,32 @@ impl Change<'_> {
             if !self.work.tools.dirty.markers.is_empty() {
                 return Ok(number);
             }
+            if self.slides(old, new) {
+                return Ok(number);
+            }
             if let Kept::TooLarge = self.patch(chunk, old, new)? {
                 return Ok(number);
             }
             *length = (*length + chunk.text.bytes().len() as u64).wrapping_sub(before);
         }
         Ok(chunks.len())
+    }
+
+    /// Whether numbers are not other ones, but other places' (a window that slides over a series): then it costs less to
+    /// move chunks.
+    fn slides(&mut self, old: Values<'_>, new: Values<'_>) -> bool {
+        let work = &mut *self.work;
+        if !work.tools.dirty.tables || !work.slides.is_out() {
+            return false;
+        }
+        let found = compare::slides(old.slots, new.slots);
+        if let Some(found) = found {
+            work.slides.note(found);
+        }
+        if found == Some(true) {
+            work.patience = Patience::default();
+        }
+        found == Some(true)
     }
 
     /// Finds what is dirty in a chunk.

@@ -1,0 +1,298 @@
+//! The dirty numbers of a table in which every number has as much room as it takes.
+//!
+//! ```text
+//! old, new   . x . . x x .        which differ, found without a branch for each
+//! list       1 4 5
+//! texts      12.5 | -7 | 3        formatted side by side: none waits for the length of another
+//! text       all fit:  each is put into its place
+//!            else:     the table is put together of old text and new in one pass
+//! ```
+//!
+//! Value by value, with a branch for each, the processor guesses wrong as often as values have changed or not in no
+//! order; that alone would cost as much as formatting a short number.
+
+use super::leaves::{Cell, Kind};
+use super::lexical::{self, Number};
+use super::stuff;
+
+/// After so many numbers it is seen how the text grows.
+const BLOCK: usize = 64;
+/// Slots that are compared at once where most are the same.
+const SAME: usize = 32;
+/// Slots that are listed together.
+const STEP: usize = 8;
+
+/// The numbers of a table that have changed. Kept from one table to the next for its room.
+#[derive(Debug, Default)]
+pub(crate) struct Fresh {
+    /// Their slots, counted from the table's first, in order; as many as `count` says.
+    list: Vec<u32>,
+    count: usize,
+    texts: Vec<Number>,
+    lengths: Vec<u8>,
+    /// Where in a block the doubles are, and where the others.
+    doubles: [Vec<u32>; 2],
+    /// The lengths of all numbers of a table that is written again.
+    pub(crate) all: Vec<u8>,
+}
+
+/// What came of formatting them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Formatted {
+    /// How many have another length than before.
+    pub(crate) misfits: usize,
+    /// By how much all of them are longer.
+    pub(crate) grown: isize,
+}
+
+impl Fresh {
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        let lists = self.list.capacity() + self.doubles.iter().map(Vec::capacity).sum::<usize>();
+        lists * size_of::<u32>()
+            + self.texts.capacity() * size_of::<Number>()
+            + self.lengths.capacity()
+            + self.all.capacity()
+    }
+
+    /// How many have changed.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Slot, text and length of each.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Number, usize)> {
+        let texts = self.texts.iter().zip(&self.lengths);
+        let all = self.list[..self.count].iter().zip(texts);
+        all.map(|(&index, (text, &length))| (index as usize, text, usize::from(length)))
+    }
+
+    /// Whether most numbers from the first changed to the last are.
+    pub(crate) fn are_dense(&self) -> bool {
+        match &self.list[..self.count] {
+            [first, .., last] => ((last - first) as usize) < 2 * self.count,
+            _ => false,
+        }
+    }
+
+    /// Finds which numbers differ. `old` and `new` are of equal length.
+    pub(crate) fn find(&mut self, old: &[u64], new: &[u64]) {
+        if self.list.len() < new.len() + SAME {
+            self.list.resize(new.len() + SAME, 0);
+        }
+        let (old_blocks, old_rest) = old.as_chunks::<SAME>();
+        let (new_blocks, new_rest) = new.as_chunks::<SAME>();
+        let (mut count, mut first) = (0, 0);
+        let mut is_quiet = true;
+        for (old, new) in old_blocks.iter().zip(new_blocks) {
+            // Where much has changed, it is not worth asking.
+            if !is_quiet || old != new {
+                let before = count;
+                for (old, new) in old.as_chunks().0.iter().zip(new.as_chunks().0) {
+                    count += differing(old, new, first, &mut self.list[count..]);
+                    first += STEP as u32;
+                }
+                is_quiet = count == before;
+            } else {
+                first += SAME as u32;
+            }
+        }
+        for ((number, old), new) in (first..).zip(old_rest).zip(new_rest) {
+            self.list[count] = number;
+            count += usize::from(old != new);
+        }
+        self.count = count;
+    }
+
+    /// Formats them. `lengths` are what all numbers of the table have now; `goes_on` is asked after each block, with how
+    /// many are formatted and by how much those have grown. Where it does not, there are only some of them.
+    pub(crate) fn format(
+        &mut self,
+        cells: &[Cell],
+        lengths: &[u8],
+        new: &[u64],
+        goes_on: impl Fn(usize, isize) -> bool,
+    ) -> Formatted {
+        if self.texts.len() < self.count {
+            self.texts.resize(self.count, [0; 32]);
+            self.lengths.resize(self.count, 0);
+        }
+        let mut formatted = Formatted::default();
+        let list = &self.list[..self.count];
+        let texts = self.texts.chunks_mut(BLOCK);
+        let fresh = self.lengths.chunks_mut(BLOCK);
+        let mut seen = 0;
+        for ((list, texts), fresh) in list.chunks(BLOCK).zip(texts).zip(fresh) {
+            let (texts, fresh) = (&mut texts[..list.len()], &mut fresh[..list.len()]);
+            format(cells, new, list, texts, fresh, &mut self.doubles);
+            let (mut misfits, mut grown) = (0_u32, 0_i32);
+            for (&index, &length) in list.iter().zip(&*fresh) {
+                let before = lengths[index as usize];
+                misfits += u32::from(before != length);
+                grown += i32::from(length) - i32::from(before);
+            }
+            formatted.misfits += misfits as usize;
+            formatted.grown += grown as isize;
+            seen += list.len();
+            if !goes_on(seen, formatted.grown) {
+                break;
+            }
+        }
+        formatted
+    }
+
+    /// Puts them where they stand in `text`, the table's: all have the lengths that they had.
+    pub(crate) fn put(&self, text: &mut [u8], offsets: &[u16]) {
+        for (index, number, length) in self.iter() {
+            let from = usize::from(offsets[index]);
+            stuff::put(&mut text[from..], number, length);
+        }
+    }
+}
+
+/// Lists the slots that differ, `first` being the number of the first. Returns how many. A branch for each would be guessed
+/// wrong too often.
+#[inline(always)]
+fn differing(old: &[u64; STEP], new: &[u64; STEP], first: u32, list: &mut [u32]) -> usize {
+    let Some(list) = list.first_chunk_mut::<STEP>() else {
+        return 0;
+    };
+    let mut count = 0;
+    for at in 0..STEP {
+        // Written in any case, and kept if it counts.
+        list[count % STEP] = first + at as u32;
+        count += usize::from(old[at] != new[at]);
+    }
+    count
+}
+
+/// Formats the numbers listed.
+fn format(
+    cells: &[Cell],
+    new: &[u64],
+    list: &[u32],
+    texts: &mut [Number],
+    lengths: &mut [u8],
+    doubles: &mut [Vec<u32>; 2],
+) {
+    let one_kind = match cells {
+        [cell] => Some(cell.kind),
+        _ => None,
+    };
+    match one_kind {
+        Some(Kind::Double) => each(new, list, texts, lengths, |slot, out| {
+            lexical::number(Kind::Double, slot, out)
+        }),
+        Some(Kind::Signed) => each(new, list, texts, lengths, |slot, out| {
+            lexical::number(Kind::Signed, slot, out)
+        }),
+        Some(kind) => each(new, list, texts, lengths, |slot, out| {
+            lexical::number(kind, slot, out)
+        }),
+        None => by_kind(cells, new, list, texts, lengths, doubles),
+    }
+}
+
+#[inline(always)]
+fn each(
+    new: &[u64],
+    list: &[u32],
+    texts: &mut [Number],
+    lengths: &mut [u8],
+    format: impl Fn(u64, &mut Number) -> usize,
+) {
+    for ((&index, text), length) in list.iter().zip(texts).zip(lengths) {
+        *length = format(new[index as usize], text) as u8;
+    }
+}
+
+/// Numbers of several kinds: the doubles first, then the others, as which one is which follows no order.
+fn by_kind(
+    cells: &[Cell],
+    new: &[u64],
+    list: &[u32],
+    texts: &mut [Number],
+    lengths: &mut [u8],
+    doubles: &mut [Vec<u32>; 2],
+) {
+    let column = Column::of(cells.len());
+    let kind = |index: u32| cells[column.of_slot(index)].kind;
+    for list in doubles.iter_mut() {
+        list.resize(BLOCK, 0);
+    }
+    let [doubles, others] = doubles;
+    let (mut count, mut other_count) = (0, 0);
+    for (at, &index) in (0..).zip(list) {
+        let is_double = kind(index) == Kind::Double;
+        doubles[count] = at;
+        count += usize::from(is_double);
+        others[other_count] = at;
+        other_count += usize::from(!is_double);
+    }
+    for &at in &doubles[..count] {
+        let at = at as usize;
+        let slot = new[list[at] as usize];
+        lengths[at] = lexical::number(Kind::Double, slot, &mut texts[at]) as u8;
+    }
+    for &at in &others[..other_count] {
+        let at = at as usize;
+        let (slot, kind) = (new[list[at] as usize], kind(list[at]));
+        lengths[at] = lexical::number(kind, slot, &mut texts[at]) as u8;
+    }
+}
+
+/// Which column a slot of a table is in, without a division.
+#[derive(Clone, Copy)]
+struct Column {
+    columns: u32,
+    /// 2³² by the number of columns, rounded up: right for slots below 2³² by that number.
+    inverse: u64,
+}
+
+impl Column {
+    fn of(columns: usize) -> Self {
+        Self {
+            columns: columns as u32,
+            inverse: (1 << 32_u64) / columns as u64 + 1,
+        }
+    }
+
+    #[inline(always)]
+    fn of_slot(self, slot: u32) -> usize {
+        let row = (u64::from(slot) * self.inverse) >> 32;
+        (slot - row as u32 * self.columns) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_listed() {
+        for length in [0, 1, 31, 32, 33, 200] {
+            let old = vec![7; length];
+            let mut new = old.clone();
+            let places = [0, 3, 31, 32, 130, 199].map(|place| place % length.max(1));
+            if length > 0 {
+                places.iter().for_each(|&place| new[place] = 8);
+            }
+            let mut fresh = Fresh::default();
+            fresh.find(&old, &new);
+            let differs = |&index: &u32| old[index as usize] != new[index as usize];
+            let expected: Vec<u32> = (0..length as u32).filter(differs).collect();
+            assert_eq!(&fresh.list[..fresh.len()], expected);
+        }
+    }
+
+    #[test]
+    fn the_column_of_a_slot_is_the_rest_of_a_division() {
+        for columns in 1..300 {
+            let column = Column::of(columns);
+            for slot in (0..1 << 16).step_by(7).chain([(1 << 16) - 1]) {
+                assert_eq!(column.of_slot(slot), slot as usize % columns);
+            }
+        }
+    }
+}
