@@ -17,6 +17,7 @@ mod machine;
 mod measure;
 mod order;
 mod random;
+mod recorded;
 mod report;
 mod scenario;
 mod shape;
@@ -179,6 +180,12 @@ fn run_case(
     output: &mut Output,
     bar: &indicatif::ProgressBar,
 ) -> Result<(), Failure> {
+    if case.shape == shape::Shape::Polling
+        && let Err(reason) = recorded::folder()
+    {
+        engines.missing.insert(case.name(), reason);
+        return Ok(());
+    }
     let work = Workload::new(definition.does, case).map_err(Failure::input)?;
     let work = Arc::new(work);
     let mut contestants = Vec::new();
@@ -196,7 +203,8 @@ fn run_case(
             }
         }
     }
-    let figures = contest(&mut contestants, effort).map_err(Failure::violation)?;
+    let share = work.stream.as_ref().and_then(|stream| stream.share);
+    let figures = contest(&mut contestants, effort, share).map_err(Failure::violation)?;
     bar.suspend(|| {
         if output.is_json() {
             return figures
@@ -208,7 +216,7 @@ fn run_case(
 }
 
 /// Whether a name matches a glob, in which `*` stands for anything and `?` for one character.
-fn matches(glob: &str, name: &str) -> bool {
+pub(crate) fn matches(glob: &str, name: &str) -> bool {
     let (glob, name): (Vec<char>, Vec<char>) = (glob.chars().collect(), name.chars().collect());
     let (mut g, mut n) = (0, 0);
     // Where to go on after the last star, should what follows it not match here.

@@ -7,5 +7,6 @@ pub(crate) mod demo;
 pub(crate) mod describe;
 pub(crate) mod encode;
 pub(crate) mod generate;
+pub(crate) mod replay;
 pub(crate) mod serve;
 pub(crate) mod validate;

@@ -16,7 +16,9 @@ mod progress;
 mod sending;
 mod style;
 
-use commands::{call, completions, decode, demo, describe, encode, generate, serve, validate};
+use commands::{
+    call, completions, decode, demo, describe, encode, generate, replay, serve, validate,
+};
 use error::{EXIT_CODES, Failure};
 use output::Output;
 
@@ -39,6 +41,7 @@ enum Command {
     Encode(encode::Arguments),
     Decode(decode::Arguments),
     Validate(validate::Arguments),
+    Replay(replay::Arguments),
     Generate(generate::Arguments),
     Bench(bench::Arguments),
     Demo(demo::Arguments),
@@ -67,6 +70,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Encode(arguments) => encode::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),
         Command::Validate(arguments) => validate::run(arguments),
+        Command::Replay(arguments) => replay::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bsoap_codec::DecodeOptions;
+use bsoap_codec::decode::{Empty, Unknown};
 use bsoap_codec::plan::ElementId;
 use bsoap_protocol::{Name, Peek, Target, peek, peek_body};
 use bsoap_schema::{Binding, Definitions, Message, Operation, SoapVersion};
@@ -35,6 +37,16 @@ impl Direction {
             Self::Element => "element",
         }
     }
+}
+
+/// How messages are read: strictly, or with much passed over that the WSDL does not have.
+pub(crate) fn options(lenient: bool) -> DecodeOptions {
+    let mut options = DecodeOptions::default();
+    if lenient {
+        options.unknown_elements = Unknown::Skip;
+        options.empty_values = Empty::Absent;
+    }
+    options
 }
 
 /// Finds the operation from the first element in the body. Where an element is both a request and a response, it is taken as

@@ -45,6 +45,18 @@ impl std::ops::AddAssign for Taken {
     }
 }
 
+impl std::ops::Div<u64> for Taken {
+    type Output = Self;
+
+    fn div(self, parts: u64) -> Self {
+        let share = |time: Duration| time.div_f64(parts.max(1) as f64);
+        Self {
+            wall: share(self.wall),
+            cpu: share(self.cpu),
+        }
+    }
+}
+
 /// Both clocks, started together. The one on the wall is looked at last and first, so that looking at the other, a system
 /// call, does not count.
 pub(crate) struct Watch {

@@ -13,7 +13,7 @@ macro_rules! sources {
 
 /// The definitions, as they stand in the repository.
 const SOURCES: &[(&str, &str)] = sources!(
-    "decode" "encode" "numbers" "memory" "send" "ready"
+    "decode" "encode" "numbers" "memory" "send" "ready" "receive"
     "ds-fig01" "ds-fig02" "ds-fig03" "ds-fig04" "ds-fig05" "ds-fig06"
     "ds-fig07" "ds-fig08" "ds-fig09" "ds-fig10" "ds-fig11" "ds-fig12"
 );
@@ -51,6 +51,8 @@ pub(crate) enum Task {
     Send,
     /// The same, until a message is ready to be written.
     Ready,
+    /// A stream of messages as text, each read into values.
+    Receive,
 }
 
 impl Task {
@@ -62,6 +64,7 @@ impl Task {
             Self::Numbers => "numbers",
             Self::Send => "send",
             Self::Ready => "ready",
+            Self::Receive => "receive",
         }
     }
 }

@@ -1,8 +1,12 @@
 //! The engines that benchmarks compare: ours, bare loops over the best crates, and peers.
 
+use std::sync::Arc;
+
 use bsoap_differential::send::{Chunks, Layout, Policy};
 
-use super::job::Engine;
+use super::definition::Task;
+use super::job::{Engine, Job};
+use super::workload::Workload;
 
 mod bare;
 mod bsoap;
@@ -11,6 +15,7 @@ mod libc;
 mod memory;
 mod numbers;
 mod quick_xml;
+mod receive;
 mod send;
 
 pub(crate) use bsoap::plan;
@@ -28,6 +33,30 @@ fn chunks(size: usize) -> Policy {
 /// # Errors
 /// Why it cannot take part here, as a sentence.
 pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
+    let receives = receive::Receiving::named(name);
+    match (receives, other_engine(name)) {
+        (Some(receives), Ok(other)) => Ok(Box::new(Both { receives, other })),
+        (Some(receives), Err(_)) => Ok(Box::new(receives)),
+        (None, other) => other,
+    }
+}
+
+/// What is done under one name where messages are received, and otherwise.
+struct Both {
+    receives: receive::Receiving,
+    other: Box<dyn Engine>,
+}
+
+impl Engine for Both {
+    fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
+        match work.task {
+            Task::Receive => self.receives.job(work),
+            _ => self.other.job(work),
+        }
+    }
+}
+
+fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
     Ok(match name {
         "bsoap" => Box::new(bsoap::Bsoap::new()?),
         "floor" => Box::new(bare::Bare::<bare::Floor>::default()),

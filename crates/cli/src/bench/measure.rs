@@ -129,13 +129,15 @@ impl Contestant {
     }
 }
 
-/// Runs the contestants against one another.
+/// Runs the contestants against one another. Of a stream of which each message has another `share` of its values, `vs` also tells
+/// the [bound].
 ///
 /// # Errors
 /// An engine that fails, by name.
 pub(crate) fn contest(
     contestants: &mut [Contestant],
     effort: Effort,
+    share: Option<f64>,
 ) -> Result<Vec<Figures>, String> {
     let named = |name: &str| {
         let name = name.to_owned();
@@ -189,10 +191,27 @@ pub(crate) fn contest(
             resident: one.resident,
             vs: others
                 .map(|other| (other.name.clone(), ratio(other)))
+                .chain(bound(one, contestants, share).map(|ratio| ("bound".to_owned(), ratio)))
                 .collect(),
         }
     };
     Ok(contestants.iter().zip(memory).map(figures).collect())
+}
+
+/// An engine's time by what it should cost to read a message of which a share is new: so much of a full reading (`bsoap:off`), and
+/// one compare of the text (`memcmp`). The median of the rounds.
+fn bound(one: &Contestant, all: &[Contestant], share: Option<f64>) -> Option<f64> {
+    let samples = |name: &str| Some(&all.iter().find(|one| one.name == name)?.samples);
+    let (share, full, compare) = (share?, samples("bsoap:off")?, samples("memcmp")?);
+    let bounds = full
+        .iter()
+        .zip(compare)
+        .map(|(full, compare)| share * full + compare);
+    let ratios = one.samples.iter().zip(bounds);
+    Some(quantile(
+        ratios.map(|(own, bound)| own / bound.max(0.1)).collect(),
+        0.5,
+    ))
 }
 
 /// (p90 − p10) / median

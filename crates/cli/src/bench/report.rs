@@ -104,6 +104,10 @@ pub(crate) fn table(work: &Workload, all: &[Figures]) -> String {
                 paint(colour, &format!("{} is {factor:.2}× {word}", first.engine))
             );
         }
+        if let Some(&bound) = figures.vs.get("bound") {
+            let colour = if bound <= 1.2 { DIM } else { BAD };
+            let _ = write!(text, "  {}", paint(colour, &format!("{bound:.2}× bound")));
+        }
         if let Some(memory) = figures.memory {
             let _ = write!(
                 text,

@@ -15,6 +15,13 @@
 //! | `optional` | an optional element comes and goes |
 //! | `unlike` | nothing is in common |
 //! | `overlay` | an array is sent that need not be in memory as text |
+//! | `P25/T100` | 25 % of the values, around the centre of each of 100 partitions, are others of the same lengths |
+//! | `P25/scattered` | the same share, single values at random places |
+//! | `P100` | all values are others of the same lengths |
+//! | `P25/T100/shifted` … | the same three with lengths as they come |
+//! | `leaf`, `leaves10` | one leaf of a document changes, or 10 % of its leaves; a leaf is an element without children |
+//! | `insert-front1`, `delete-front1` | an element comes before the first one, or the first one goes; any number up to 100 |
+//! | `answers`, `requests`, `polls` | recorded messages: all answers of a session, all requests, a run of answers to one command |
 //!
 //! `/8k`, `/32k` and the like at the end set the size of a template's chunks.
 
@@ -50,6 +57,48 @@ pub(crate) enum Change {
     Optional,
     Unlike,
     Overlay,
+    /// Wholly other values, a share of them.
+    Other {
+        percent: usize,
+        place: Place,
+        lengths: Lengths,
+    },
+    /// One leaf of a document.
+    Leaf,
+    /// A share of a document's leaves.
+    Leaves {
+        percent: usize,
+    },
+    /// So many elements come before the first.
+    Arrive(usize),
+    /// The first elements go.
+    Leave(usize),
+    Recorded(Recorded),
+}
+
+/// Where values change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Around the centre of each of so many equal partitions.
+    Partitions(usize),
+    /// Single values, anywhere.
+    Scattered,
+}
+
+/// How long the lexical forms of other values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lengths {
+    Kept,
+    AsTheyCome,
+}
+
+/// Which messages of a recorded session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Recorded {
+    Answers,
+    Requests,
+    /// The longest run of answers to one command.
+    Polls,
 }
 
 /// How other values are chosen.
@@ -96,6 +145,9 @@ impl Scenario {
 impl Change {
     fn parse(name: &str) -> Option<Self> {
         let (word, kind) = name.split_once('/').unwrap_or((name, ""));
+        if let Some(percent) = word.strip_prefix('P') {
+            return Self::other(percent, kind);
+        }
         let letters = word.trim_end_matches(|c: char| c.is_ascii_digit());
         let percent = match &word[letters.len()..] {
             "" => None,
@@ -115,9 +167,36 @@ impl Change {
             ("append", None, "") => Self::Insert { percent: 100 },
             ("strings", Some(percent), "") => Self::Strings { percent },
             ("optional", None, "") => Self::Optional,
-            ("unlike", None, "") => Self::Unlike,
+            ("unlike" | "none-alike", None, "") => Self::Unlike,
             ("overlay", None, "") => Self::Overlay,
+            ("leaf", None, "") => Self::Leaf,
+            ("leaves", Some(percent), "") => Self::Leaves { percent },
+            ("insert-front", Some(count), "") => Self::Arrive(count),
+            ("delete-front", Some(count), "") => Self::Leave(count),
+            ("answers", None, "") => Self::Recorded(Recorded::Answers),
+            ("requests", None, "") => Self::Recorded(Recorded::Requests),
+            ("polls", None, "") => Self::Recorded(Recorded::Polls),
             _ => return None,
+        })
+    }
+
+    /// What follows the share: `T100`, `scattered` or nothing, and whether lengths are kept.
+    fn other(percent: &str, rest: &str) -> Option<Self> {
+        let percent = percent.parse().ok().filter(|percent| *percent <= 100)?;
+        let (place, lengths) = match rest.strip_suffix("shifted") {
+            Some(place) => (place.trim_end_matches('/'), Lengths::AsTheyCome),
+            None => (rest, Lengths::Kept),
+        };
+        let place = match place.strip_prefix('T') {
+            Some(count) => Place::Partitions(count.parse().ok().filter(|count| *count > 0)?),
+            None if place == "scattered" => Place::Scattered,
+            None if place.is_empty() && percent == 100 => Place::Partitions(1),
+            None => return None,
+        };
+        Some(Self::Other {
+            percent,
+            place,
+            lengths,
         })
     }
 
@@ -158,6 +237,30 @@ mod tests {
             }
         );
         assert_eq!(read("strings1").change, Change::Strings { percent: 1 });
+        let other = |percent, place, lengths| Change::Other {
+            percent,
+            place,
+            lengths,
+        };
+        for (name, change) in [
+            ("P25/T100", other(25, Place::Partitions(100), Lengths::Kept)),
+            (
+                "P75/T1/shifted",
+                other(75, Place::Partitions(1), Lengths::AsTheyCome),
+            ),
+            ("P25/scattered", other(25, Place::Scattered, Lengths::Kept)),
+            (
+                "P100/shifted",
+                other(100, Place::Partitions(1), Lengths::AsTheyCome),
+            ),
+            ("insert-front10", Change::Arrive(10)),
+            ("insert-front", Change::Insert { percent: 0 }),
+            ("delete-front1", Change::Leave(1)),
+            ("leaves10", Change::Leaves { percent: 10 }),
+            ("polls", Change::Recorded(Recorded::Polls)),
+        ] {
+            assert_eq!(read(name).change, change, "{name}");
+        }
         for unknown in [
             "dirty",
             "dirty101",
@@ -165,6 +268,11 @@ mod tests {
             "grow/k",
             "content5",
             "",
+            "P25",
+            "P101/T1",
+            "P25/T0",
+            "P25/T1/moved",
+            "leaf5",
         ] {
             assert!(Scenario::parse(unknown).is_err(), "{unknown}");
         }

@@ -28,6 +28,8 @@ pub(crate) enum Shape {
     Small,
     /// An order: about 40 nested fields of all common types, optional parts present and absent, 10 lines.
     Order,
+    /// What a real client and a real server said, as somebody recorded it: small messages of one rpc/encoded operation.
+    Polling,
 }
 
 impl Shape {
@@ -42,6 +44,7 @@ impl Shape {
             Self::String => "string",
             Self::Small => "small",
             Self::Order => "order",
+            Self::Polling => "polling",
         }
     }
 
@@ -66,6 +69,7 @@ impl Shape {
             Self::Order => {
                 Values::Orders((0..count).map(|_| Order::generate(&mut random)).collect())
             }
+            Self::Polling => Values::Recorded,
         }
     }
 }
@@ -79,6 +83,8 @@ pub(crate) enum Values {
     Strings(Vec<String>),
     Readings(Vec<Reading>),
     Orders(Vec<Order>),
+    /// Messages of a recorded session, of which there is only the text.
+    Recorded,
 }
 
 /// A mesh interface object.

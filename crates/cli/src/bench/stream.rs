@@ -8,10 +8,12 @@
 //! Between bars stands what is done before the clock starts.
 
 use super::random::Random;
+use super::recorded;
 use super::scenario::{Change, Kind, Scenario, Size};
 use super::shape::{Shape, Values};
 
 mod change;
+mod mutation;
 mod text;
 
 pub(crate) use text::array as text_of;
@@ -24,6 +26,8 @@ const SEED: u64 = 2004;
 const INSERTED: usize = 10;
 /// Documents in a stream with nothing in common.
 const UNLIKE: usize = 8;
+/// Documents whose leaves are what those of another become.
+const OTHERS: usize = 20;
 
 /// The messages of a stream and their order.
 #[derive(Clone, Debug)]
@@ -37,6 +41,8 @@ pub(crate) struct Stream {
     pub(crate) steady: Vec<Step>,
     /// Bytes of a message.
     pub(crate) bytes: usize,
+    /// The share of the values that a message does not have in common with the one before, where it is always the same.
+    pub(crate) share: Option<f64>,
 }
 
 /// One send.
@@ -49,7 +55,8 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    fn in_turn(count: usize) -> Vec<Self> {
+    /// So many messages, one after the other.
+    pub(crate) fn in_turn(count: usize) -> Vec<Self> {
         (0..count).map(|send| Self { after: None, send }).collect()
     }
 }
@@ -61,13 +68,19 @@ impl Stream {
     /// A scenario that this shape does not have.
     pub(crate) fn new(shape: Shape, values: &Values, scenario: &str) -> Result<Self, String> {
         let scenario = Scenario::parse(scenario)?;
-        let (texts, steps, steady) = match values {
-            Values::Readings(_) | Values::Orders(_) => documents(values, &scenario)?,
+        let (texts, steps, steady) = match (values, scenario.change) {
+            (Values::Readings(_) | Values::Orders(_), _) => documents(values, &scenario)?,
+            (Values::Recorded, Change::Recorded(which)) => {
+                let texts = recorded::messages(which)?;
+                let steps = Step::in_turn(texts.len());
+                (texts, steps.clone(), steps)
+            }
             _ => arrays(shape, values, &scenario)?,
         };
         let first = steps.first().and_then(|step| texts.get(step.send));
         Ok(Self {
             bytes: first.map_or(0, Vec::len),
+            share: share(values, &scenario, &texts),
             scenario,
             texts,
             steps,
@@ -75,9 +88,31 @@ impl Stream {
         })
     }
 
+    /// Whether messages have so little in common that receivers stand aside, so that only the mean of many is of interest.
+    pub(crate) fn is_unlike(&self) -> bool {
+        matches!(
+            self.scenario.change,
+            Change::Unlike | Change::Other { percent: 100, .. } | Change::Leaves { percent: 100 }
+        )
+    }
+
     /// Whether memory is of interest.
     pub(crate) fn is_overlay(&self) -> bool {
         self.scenario.change == Change::Overlay
+    }
+}
+
+/// The share of the values that a message does not have in common with the one before.
+fn share(values: &Values, scenario: &Scenario, texts: &[Vec<u8>]) -> Option<f64> {
+    let of = |count: usize, all: usize| Some(count as f64 / all.max(1) as f64);
+    let leaves = texts.first().map_or(1, |text| mutation::leaf_count(text));
+    match scenario.change {
+        Change::None => Some(0.0),
+        Change::Other { percent, .. } | Change::Leaves { percent } => of(percent, 100),
+        Change::Leaf => of(1, leaves),
+        Change::Arrive(count) => of(count, values.len()),
+        Change::Leave(_) => Some(0.0),
+        _ => None,
     }
 }
 
@@ -140,7 +175,29 @@ fn arrays(shape: Shape, values: &Values, scenario: &Scenario) -> Result<Parts, S
                 values.inserted(values.len() * percent / 100, &added),
             ])
         }
-        Change::Strings { .. } | Change::Optional => {
+        Change::Other {
+            percent,
+            place,
+            lengths,
+        } => {
+            let other = mutation::others(values, shape, lengths, &mut random);
+            let set = mutation::places(values.len(), percent, place, &mut random);
+            in_turn(&[values.clone(), values.with(&other, &set)])
+        }
+        Change::Arrive(count) | Change::Leave(count) => {
+            let more = shape.generate(values.len() + count);
+            let longer = values.inserted(0, &more.slice(values.len()..more.len()));
+            let arrives = matches!(scenario.change, Change::Arrive(_));
+            let (before, after) = if arrives { (0, 1) } else { (1, 0) };
+            let step = Step {
+                after: Some(before),
+                send: after,
+            };
+            let texts = [values, &longer].map(write);
+            (texts.into(), vec![step], Vec::new())
+        }
+        Change::Recorded(_) => return Err("only recorded messages have that".into()),
+        Change::Strings { .. } | Change::Optional | Change::Leaf | Change::Leaves { .. } => {
             return Err("that happens to documents only".into());
         }
     })
@@ -198,10 +255,22 @@ fn documents(values: &Values, scenario: &Scenario) -> Result<Parts, String> {
             text::strings_changed(&text::documents(values)[0], percent, &mut Random::new(SEED))
         }
         Change::Optional => text::note_taken(&text::documents(values)[0])?,
+        Change::Leaf => leaves_changed(values, 0),
+        Change::Leaves { percent } => leaves_changed(values, percent),
         _ => return Err("that happens to arrays only".into()),
     };
     let steps = Step::in_turn(texts.len());
     Ok((texts, steps.clone(), steps))
+}
+
+/// The first document, leaves of which become those of others.
+fn leaves_changed(values: &Values, percent: usize) -> Vec<Vec<u8>> {
+    let mut random = Random::new(SEED);
+    let others: Vec<_> = (0..OTHERS)
+        .map(|_| text::document(values, &mut random))
+        .collect();
+    let first = &text::documents(values)[0];
+    mutation::leaves_changed(first, &others, percent, &mut random)
 }
 
 impl Values {
@@ -214,6 +283,7 @@ impl Values {
             Self::Strings(all) => all.len(),
             Self::Readings(all) => all.len(),
             Self::Orders(all) => all.len(),
+            Self::Recorded => 0,
         }
     }
 
@@ -226,6 +296,7 @@ impl Values {
             Self::Strings(all) => Self::Strings(all[range].to_vec()),
             Self::Readings(all) => Self::Readings(all[range].to_vec()),
             Self::Orders(all) => Self::Orders(all[range].to_vec()),
+            Self::Recorded => Self::Recorded,
         }
     }
 

@@ -2,17 +2,41 @@
 
 use std::sync::Arc;
 
-use bsoap_codec::{DecodeOptions, Decoder, Record};
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{DecodeOptions, Decoder, Plan, Record};
 
 use super::definition::{Case, Task};
 use super::engines::plan;
 use super::leaves::{self, Leaf};
 use super::order::{HEAD, Peers, TAIL};
+use super::recorded;
+use super::scenario::Change;
 use super::shape::{Mesh, Shape, Values, seventeen_digits};
-use super::stream::{Stream, text_of};
+use super::stream::{Step, Stream, text_of};
 
 /// Messages below this many bytes are read by two readers when an answer is checked.
 const SHORT: usize = 100_000;
+
+/// By what messages are read.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) root: ElementId,
+    pub(crate) options: DecodeOptions,
+}
+
+impl Terms {
+    /// Those of the messages that this program makes.
+    fn own() -> Result<Self, String> {
+        let (plan, root) = plan()?;
+        let options = DecodeOptions::default();
+        Ok(Self {
+            plan,
+            root,
+            options,
+        })
+    }
+}
 
 /// What every engine is given.
 #[derive(Debug)]
@@ -26,6 +50,8 @@ pub(crate) struct Workload {
     pub(crate) stream: Option<Stream>,
     /// What the stream's messages mean.
     pub(crate) records: Arc<Vec<Record>>,
+    /// By what messages are read.
+    pub(crate) terms: Terms,
     /// In an array's message: where the first value starts, its tags read.
     pub(crate) first: usize,
 }
@@ -57,7 +83,7 @@ impl Workload {
     /// A scenario that the shape does not have.
     pub(crate) fn new(task: Task, case: Case) -> Result<Self, String> {
         let values = case.shape.generate(case.values);
-        if matches!(task, Task::Send | Task::Ready) {
+        if matches!(task, Task::Send | Task::Ready | Task::Receive) {
             return Self::of_stream(task, case, values);
         }
         if task == Task::Numbers {
@@ -65,10 +91,10 @@ impl Workload {
                 .iter()
                 .flat_map(|form| [form.as_bytes(), b"\n"].concat())
                 .collect();
-            return Ok(Self::of_text(task, case, values, (vec![text], 0)));
+            return Self::of_text(task, case, values, (vec![text], 0));
         }
         let text = messages(case.shape, &values);
-        Ok(Self::of_text(task, case, values, text))
+        Self::of_text(task, case, values, text)
     }
 
     fn of_text(
@@ -76,8 +102,9 @@ impl Workload {
         case: Case,
         values: Values,
         (messages, first): (Vec<Vec<u8>>, usize),
-    ) -> Self {
-        Self {
+    ) -> Result<Self, String> {
+        Ok(Self {
+            terms: Terms::own()?,
             task,
             case,
             values,
@@ -85,24 +112,34 @@ impl Workload {
             stream: None,
             records: Arc::default(),
             first,
-        }
+        })
     }
 
     fn of_stream(task: Task, case: Case, values: Values) -> Result<Self, String> {
         let scenario = case.scenario.as_deref().unwrap_or("content");
         let mut stream = Stream::new(case.shape, &values, scenario)?;
+        if task == Task::Receive && stream.texts.len() == 1 {
+            // No message lies in memory where the one before lay.
+            stream.texts.push(stream.texts[0].clone());
+            stream.steps = Step::in_turn(2);
+        }
+        let terms = match stream.scenario.change {
+            Change::Recorded(which) => recorded::terms(which)?,
+            _ => Terms::own()?,
+        };
         let records = if stream.texts.is_empty() {
             let text = text_of(case.shape, &values);
             stream.bytes = text.len();
-            records_of(&[text])?
+            records_of(&terms, &[text])?
         } else {
-            records_of(&stream.texts)?
+            records_of(&terms, &stream.texts)?
         };
         Ok(Self {
             messages: stream.texts.clone(),
             stream: Some(stream),
             records: Arc::new(records),
-            ..Self::of_text(task, case, values, Default::default())
+            terms,
+            ..Self::of_text(task, case, values, Default::default())?
         })
     }
 
@@ -163,7 +200,7 @@ impl Workload {
         }
         for ((place, &message), body) in sent.iter().enumerate().zip(bodies) {
             let at = |error: String| format!("message {place} of the stream: {error}");
-            if records_of(std::slice::from_ref(body)).map_err(at)?
+            if records_of(&self.terms, std::slice::from_ref(body)).map_err(at)?
                 != self.records[message..=message]
             {
                 return Err(at("it means something else".into()));
@@ -196,7 +233,9 @@ impl Workload {
                     ]
                 })
                 .collect(),
-            Values::Strings(_) | Values::Readings(_) | Values::Orders(_) => Vec::new(),
+            Values::Strings(_) | Values::Readings(_) | Values::Orders(_) | Values::Recorded => {
+                Vec::new()
+            }
         }
     }
 
@@ -206,12 +245,11 @@ impl Workload {
 }
 
 /// What messages mean.
-fn records_of(texts: &[Vec<u8>]) -> Result<Vec<Record>, String> {
-    let (plan, root) = plan()?;
-    let mut decoder = Decoder::new(plan, DecodeOptions::default());
+fn records_of(terms: &Terms, texts: &[Vec<u8>]) -> Result<Vec<Record>, String> {
+    let mut decoder = Decoder::new(terms.plan.clone(), terms.options);
     let decode = |text: &Vec<u8>| {
         decoder
-            .decode(root, text)
+            .decode(terms.root, text)
             .map_err(|error| error.to_string())
     };
     texts.iter().map(decode).collect()
@@ -259,6 +297,7 @@ pub(super) fn body_element(shape: Shape) -> &'static str {
         Shape::String => "strings",
         Shape::Small => "reading",
         Shape::Order => "order",
+        Shape::Polling => "",
     }
 }
 
@@ -320,7 +359,7 @@ fn lexical_forms(values: &Values) -> Vec<String> {
             .iter()
             .map(|value| value.replace('&', "&amp;").replace('<', "&lt;"))
             .collect(),
-        Values::Readings(_) | Values::Orders(_) => Vec::new(),
+        Values::Readings(_) | Values::Orders(_) | Values::Recorded => Vec::new(),
     }
 }
 

@@ -1,7 +1,6 @@
 //! `bsoap decode`: a message to JSON.
 
-use bsoap_codec::decode::{Empty, Unknown};
-use bsoap_codec::{DecodeOptions, Decoder, View};
+use bsoap_codec::{Decoder, View};
 use serde_json::json;
 
 use crate::error::Failure;
@@ -42,11 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let prefer = arguments.response.then_some(Direction::Response);
     let found = message::find(&definitions, &text, prefer)
         .map_err(|problem| Failure::input(format!("{name}: {problem}")))?;
-    let mut options = DecodeOptions::default();
-    if arguments.lenient {
-        options.unknown_elements = Unknown::Skip;
-        options.empty_values = Empty::Absent;
-    }
+    let options = message::options(arguments.lenient);
     let record = Decoder::new(definitions.plan().clone(), options)
         .decode(found.root, &text)
         .map_err(|error| {

@@ -83,7 +83,7 @@ impl<N: Numbers> Engine for Bare<N> {
         let is_floor = std::any::TypeId::of::<N>() == std::any::TypeId::of::<Floor>();
         match work.task {
             Task::Ready if is_floor => return Ok(super::send::formatting(work)),
-            Task::Send | Task::Ready => return Ok(None),
+            Task::Send | Task::Ready | Task::Receive => return Ok(None),
             Task::Decode | Task::Encode | Task::Numbers => {}
         }
         let Does {
@@ -100,6 +100,7 @@ impl<N: Numbers> Engine for Bare<N> {
                 [format_double && format_int, parse_double && parse_int][usize::from(parse)]
             }
             Values::Strings(_) => is_floor,
+            Values::Recorded => false,
             Values::Readings(_) | Values::Orders(_) => is_floor && work.task == Task::Encode,
         };
         if !able {
@@ -165,7 +166,7 @@ fn decode<N: Numbers>(work: &Arc<Workload>, skip: usize) -> Option<Box<dyn Job>>
         .boxed(),
         Values::Mesh(values) => decode_mesh::<N>(&work, values.len()),
         Values::Strings(values) => decode_strings(&work, values.len()),
-        Values::Readings(_) | Values::Orders(_) => None,
+        Values::Readings(_) | Values::Orders(_) | Values::Recorded => None,
     }
 }
 
@@ -308,7 +309,7 @@ fn encode<N: Numbers>(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
                 out.extend_from_slice(between);
             }
         }),
-        Values::Readings(_) | Values::Orders(_) => documents(work),
+        Values::Readings(_) | Values::Orders(_) | Values::Recorded => documents(work),
     }
 }
 

@@ -67,6 +67,7 @@ impl Engine for Bsoap {
             Task::Decode => Ok(self.decode(work)),
             Task::Encode => self.encode(work),
             Task::Send | Task::Ready => Sending::Template(Policy::default()).job(work),
+            Task::Receive => Ok(None),
         }
     }
 }
@@ -196,7 +197,7 @@ fn read(work: &Workload, records: &[Record]) -> Result<Answer, String> {
                 body.all("item")
                     .map(|item| item.text().unwrap_or_default().into_owned()),
             ),
-            Values::Readings(_) | Values::Orders(_) => {
+            Values::Readings(_) | Values::Orders(_) | Values::Recorded => {
                 let value = body.to_value().map_err(|error| error.to_string())?;
                 let json = serde_json::to_value(value).map_err(|error| error.to_string())?;
                 flatten(work.body_element(), &json, &mut leaves);
@@ -205,7 +206,7 @@ fn read(work: &Workload, records: &[Record]) -> Result<Answer, String> {
     }
     Ok(match &work.values {
         Values::Strings(_) => Answer::Strings(strings),
-        Values::Readings(_) | Values::Orders(_) => Answer::Leaves(leaves),
+        Values::Readings(_) | Values::Orders(_) | Values::Recorded => Answer::Leaves(leaves),
         _ => Answer::Slots(slots),
     })
 }

@@ -1,0 +1,123 @@
+//! Which files are meant: themselves, all messages in a folder, or all that match a pattern.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::bench::matches;
+use crate::error::Failure;
+
+/// The files, in order.
+pub(super) fn expand(named: &[String]) -> Result<Vec<PathBuf>, Failure> {
+    let mut all = Vec::new();
+    for name in named {
+        let path = Path::new(name);
+        let found = if path.is_dir() {
+            messages_in(path)?
+        } else if !path.exists() && name.contains(['*', '?']) {
+            matching(path)?
+        } else {
+            vec![path.to_owned()]
+        };
+        if found.is_empty() {
+            return Err(Failure::input(format!("there are no messages in {name}")));
+        }
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+/// The files `*.xml` of a folder and of those in it, by name.
+fn messages_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder)? {
+            // A link to a folder may lead back to it.
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "xml") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The files whose path matches, part by part, by name.
+fn matching(pattern: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = vec![PathBuf::new()];
+    for part in pattern.components() {
+        let name = part.as_os_str().to_string_lossy();
+        let is_pattern = matches!(part, Component::Normal(_)) && name.contains(['*', '?']);
+        let mut next = Vec::new();
+        for folder in found {
+            if !is_pattern {
+                next.push(folder.join(part));
+                continue;
+            }
+            let here = Path::new(".");
+            let listed = match folder.as_os_str().is_empty() {
+                true => here,
+                false => &folder,
+            };
+            if !listed.is_dir() {
+                continue;
+            }
+            let names = entries(listed)?.into_iter().filter_map(|path| {
+                let name = path.file_name()?.to_owned();
+                Some(name).filter(|it| {
+                    matches(&part.as_os_str().to_string_lossy(), &it.to_string_lossy())
+                })
+            });
+            next.extend(names.map(|name| folder.join(name)));
+        }
+        found = next;
+    }
+    found.retain(|path| path.is_file());
+    found.sort();
+    Ok(found)
+}
+
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::input(format!("{} cannot be read", folder.display())).because(error)
+    };
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    entries
+        .map(|entry| entry.map(|entry| entry.path()).map_err(failed))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_and_patterns_give_messages_in_the_order_of_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir(root.join("b")).unwrap();
+        for name in ["b/2-request.xml", "b/1-response.xml", "a.xml", "notes.txt"] {
+            std::fs::write(root.join(name), "").unwrap();
+        }
+        let found = |pattern: &str| {
+            let all = expand(&[format!("{}{pattern}", root.display())])?;
+            Ok::<_, Failure>(
+                all.iter()
+                    .map(|path| path.strip_prefix(root).unwrap().display().to_string())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        assert_eq!(
+            found("").unwrap(),
+            ["a.xml", "b/1-response.xml", "b/2-request.xml"]
+        );
+        assert_eq!(
+            found("/*/*-re*.xml").unwrap(),
+            ["b/1-response.xml", "b/2-request.xml"]
+        );
+        assert_eq!(found("/?.xml").unwrap(), ["a.xml"]);
+        // Whether it is there, who reads it will see.
+        assert_eq!(found("/none.xml").unwrap(), ["none.xml"]);
+        assert!(found("/*.json").is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! What both directions tell in the same words, and how much two messages have in common.
+
+use serde_json::json;
+
+use super::Invalid;
+use crate::bench::quantile;
+use crate::error::Failure;
+use crate::output::Output;
+use crate::style::{BAD, DIM, STRONG, paint};
+
+/// So many tags ahead the end of a difference is sought.
+const AHEAD: usize = 32;
+
+/// The middle one.
+pub(super) fn median(times: &[f64]) -> f64 {
+    quantile(times.to_vec(), 0.5)
+}
+
+/// A time, in few digits.
+pub(super) fn microseconds(ns: f64) -> String {
+    match ns / 1e3 {
+        short if short < 10.0 => format!("{short:.2} µs"),
+        some if some < 10_000.0 => format!("{some:.0} µs"),
+        long => format!("{:.1} ms", long / 1e3),
+    }
+}
+
+/// A number of bytes, in few digits.
+pub(super) fn size(bytes: usize) -> String {
+    match bytes as f64 / 1024.0 {
+        few if few < 1.0 => format!("{bytes} B"),
+        some if some < 1024.0 => format!("{some:.1} KiB"),
+        many => format!("{:.1} MiB", many / 1024.0),
+    }
+}
+
+/// A message that is not valid, with its place.
+pub(super) fn invalid(file: &str, invalid: &Invalid, output: &mut Output) -> Result<(), Failure> {
+    let Invalid {
+        line,
+        column,
+        offset,
+        path,
+        message,
+        ..
+    } = invalid;
+    if output.is_json() {
+        return output.json(&json!({
+            "message": file, "valid": false, "line": line, "column": column, "byte": offset, "path": path, "problem": message,
+        }));
+    }
+    let at = match path.is_empty() {
+        true => String::new(),
+        false => format!(" at {path}"),
+    };
+    output.line(&format!(
+        "{}: {} {}",
+        paint(STRONG, &format!("{file}:{line}:{column}")),
+        paint(BAD, message),
+        paint(DIM, &format!("{at} (byte {offset})"))
+    ))
+}
+
+/// How many bytes of a message stand in the one before too, in the same order; what lies between two tags counts if all of it
+/// is the same. Found by looking ahead a little where they differ, so it may be more.
+pub(super) fn in_common(before: &[u8], now: &[u8]) -> usize {
+    let same = std::iter::zip(before, now).take_while(|(old, new)| old == new);
+    let prefix = same.count();
+    if prefix == before.len().min(now.len()) {
+        return prefix;
+    }
+    // From the tag or text in which they differ first.
+    let start = memchr::memrchr(b'<', &now[..prefix]).unwrap_or(0);
+    let (old, new) = (parts(&before[start..]), parts(&now[start..]));
+    let (mut a, mut b, mut equal) = (0, 0, start);
+    while a < old.len() && b < new.len() {
+        if old[a] == new[b] {
+            equal += new[b].len();
+            (a, b) = (a + 1, b + 1);
+            continue;
+        }
+        let (skipped, added) = next_equal(&old[a..], &new[b..]);
+        (a, b) = (a + skipped, b + added);
+    }
+    equal
+}
+
+/// Tags with the text behind them.
+fn parts(text: &[u8]) -> Vec<&[u8]> {
+    let mut starts: Vec<usize> = memchr::memchr_iter(b'<', text).collect();
+    starts.push(text.len());
+    starts
+        .windows(2)
+        .map(|ends| &text[ends[0]..ends[1]])
+        .collect()
+}
+
+/// How many parts to pass over in both, the fewest, until two in a row are the same.
+fn next_equal(old: &[&[u8]], new: &[&[u8]]) -> (usize, usize) {
+    for distance in 1..=AHEAD {
+        for skipped in 0..=distance {
+            let added = distance - skipped;
+            let pair = |all: &[&[u8]], at: usize| -> bool { at + 1 < all.len() };
+            if pair(old, skipped)
+                && pair(new, added)
+                && old[skipped..skipped + 2] == new[added..added + 2]
+            {
+                return (skipped, added);
+            }
+        }
+    }
+    (1, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_two_messages_have_in_common_is_counted_through_changes_of_length() {
+        let common = |old: &str, new: &str| in_common(old.as_bytes(), new.as_bytes());
+        assert_eq!(common("<a><b>1</b></a>", "<a><b>1</b></a>"), 15);
+        // `<b>22` is new.
+        assert_eq!(common("<a><b>1</b></a>", "<a><b>22</b></a>"), 11);
+        assert_eq!(common("<a><b/><c/></a>", "<a><n/><m/><b/><c/></a>"), 15);
+        assert_eq!(common("<a/>", "<b/>"), 0);
+        assert_eq!(common("", "<b/>"), 0);
+    }
+
+    #[test]
+    fn times_and_sizes_are_told_in_few_digits() {
+        assert_eq!(microseconds(1234.0), "1.23 µs");
+        assert_eq!(microseconds(123_400.0), "123 µs");
+        assert_eq!(microseconds(12_340_000.0), "12.3 ms");
+        assert_eq!(size(100), "100 B");
+        assert_eq!(size(1536), "1.5 KiB");
+        assert_eq!(size(3 << 20), "3.0 MiB");
+    }
+}

@@ -1,0 +1,220 @@
+//! Sending what recorded messages say, as what differs from those before.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bsoap_codec::{DecodeOptions, Decoder, Plan};
+use bsoap_differential::send::{SendCounts, Sent, Store, StorePolicy, Stream};
+use indicatif::ProgressBar;
+use serde_json::json;
+
+use super::report::{self, median, microseconds};
+use super::sum::Sum;
+use super::{Kind, Recorded, Valid};
+use crate::error::Failure;
+use crate::output::Output;
+use crate::style::{DIM, GOOD, STRONG, paint};
+
+/// What sending one message came to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written {
+    /// What was there already, in the words of the HPDC-13 paper.
+    matched: &'static str,
+    /// Its length as it is sent.
+    bytes: u64,
+    /// Of those, bytes of chunks that were sent as they were.
+    unchanged: u64,
+    /// Values written into the text of a message before.
+    values: u64,
+    /// Nanoseconds, of each round.
+    times: Vec<f64>,
+    /// The same, for writing all of it.
+    full: Vec<f64>,
+    /// What all templates hold after it.
+    memory: usize,
+}
+
+/// Sends all messages, several times. A place for each; none for those that are not valid.
+///
+/// # Errors
+/// A message that is sent means something else, or cannot be written.
+pub(super) fn replay(
+    recorded: &[Recorded],
+    rounds: u32,
+    plan: &Arc<Plan>,
+    options: DecodeOptions,
+    bar: &ProgressBar,
+) -> Result<Vec<Option<Written>>, Failure> {
+    let mut all: Vec<Option<Written>> = recorded.iter().map(|_| None).collect();
+    for _ in 0..rounds {
+        let mut sender = Sender {
+            store: Store::new(StorePolicy::default()),
+            kinds: HashMap::new(),
+        };
+        for (message, written) in recorded.iter().zip(&mut all) {
+            bar.set_message(message.file.clone());
+            if let Ok(valid) = &message.outcome {
+                let written = written.get_or_insert_default();
+                let sent = sender.send(message, valid, written)?;
+                check(message, valid, &sent, plan, options)?;
+            }
+            bar.inc(1);
+        }
+    }
+    Ok(all)
+}
+
+/// All that is sent to one peer.
+struct Sender {
+    store: Store,
+    /// Their numbers.
+    kinds: HashMap<Kind, u32>,
+}
+
+impl Sender {
+    fn send(
+        &mut self,
+        message: &Recorded,
+        valid: &Valid,
+        written: &mut Written,
+    ) -> Result<Vec<u8>, Failure> {
+        let cannot = |error: bsoap_codec::encode::Error| {
+            Failure::input(format!("{} cannot be written again", message.file)).because(error)
+        };
+        let known = self.kinds.len() as u32;
+        let stream = Stream {
+            endpoint: 0,
+            root: valid.found.root,
+            operation: *self.kinds.entry(valid.kind()).or_insert(known),
+        };
+        // As a program would have made it.
+        let record = valid.record.clone();
+        let start = Instant::now();
+        let (sent, settled) = self.store.lend(stream, &record).send(record);
+        self.store.settle(settled);
+        written.times.push(start.elapsed().as_nanos() as f64);
+        let sent = sent.map_err(cannot)?;
+        written.note(&sent);
+        written.memory = self.store.memory();
+        let start = Instant::now();
+        let plain = Sent::plain(&valid.record).map_err(cannot)?;
+        written.full.push(start.elapsed().as_nanos() as f64);
+        let text = |sent: &Sent| sent.outgoing.chunks.concat();
+        if text(&sent) != text(&plain) {
+            return Err(differs(message, "its text is another"));
+        }
+        Ok(text(&sent))
+    }
+}
+
+/// Whether a text means what was meant.
+fn check(
+    message: &Recorded,
+    valid: &Valid,
+    sent: &[u8],
+    plan: &Arc<Plan>,
+    options: DecodeOptions,
+) -> Result<(), Failure> {
+    match Decoder::new(plan.clone(), options).decode(valid.found.root, sent) {
+        Ok(record) if record == valid.record => Ok(()),
+        Ok(_) => Err(differs(message, "it means something else")),
+        Err(error) => Err(differs(message, &error.to_string())),
+    }
+}
+
+/// What must never be.
+fn differs(message: &Recorded, how: &str) -> Failure {
+    Failure::violation(format!(
+        "{} is not sent as it is without templates: {how}. This is a bug of bsoap",
+        message.file
+    ))
+}
+
+impl Written {
+    fn note(&mut self, sent: &Sent) {
+        let SendCounts { matches, aside, .. } = &sent.counts;
+        self.matched = if matches.content > 0 {
+            "content"
+        } else if matches.perfect_structural > 0 {
+            "perfect structural"
+        } else if matches.partial_structural > 0 {
+            "partial structural"
+        } else if matches.first_time > 0 {
+            "first time"
+        } else if *aside > 0 {
+            "aside"
+        } else {
+            "plain"
+        };
+        self.bytes = sent.outgoing.length;
+        self.unchanged = matches.unchanged_bytes;
+        self.values = matches.values;
+    }
+
+    fn is_patched(&self) -> bool {
+        !matches!(self.matched, "first time" | "aside" | "plain")
+    }
+}
+
+/// Tells a line for each message, and what it comes to.
+pub(super) fn report(
+    recorded: &[Recorded],
+    all: &[Option<Written>],
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let mut sum = Sum::default();
+    if !output.is_json() {
+        output.line(&paint(
+            DIM,
+            &format!(
+                "{:>10} {:>10} {:>8}  {:<18} {:>9} {:>9}  {:>7}  message",
+                "bytes", "written", "values", "match", "templates", "in full", ""
+            ),
+        ))?;
+    }
+    for (message, written) in recorded.iter().zip(all) {
+        let (valid, written) = match (&message.outcome, written) {
+            (Ok(valid), Some(written)) => (valid, written),
+            (Err(invalid), _) => {
+                report::invalid(&message.file, invalid, output)?;
+                continue;
+            }
+            _ => continue,
+        };
+        let (own, full) = (median(&written.times), median(&written.full));
+        sum.add(
+            written.bytes as usize,
+            written.unchanged as usize,
+            [own, full],
+            written.is_patched(),
+        );
+        sum.count(written.matched);
+        sum.memory = written.memory;
+        let rewritten = written.bytes - written.unchanged.min(written.bytes);
+        if output.is_json() {
+            output.json(&json!({
+                "message": message.file, "valid": true, "operation": valid.operation(), "direction": valid.found.direction.name(),
+                "match": written.matched, "bytes": written.bytes, "bytes_rewritten": rewritten, "values_written": written.values,
+                "ns": own.round(), "full_ns": full.round(), "memory": written.memory, "same_as_fresh": true,
+            }))?;
+            continue;
+        }
+        let colour = if written.is_patched() { GOOD } else { DIM };
+        output.line(&format!(
+            "{:>10} {rewritten:>10} {:>8}  {} {:>9} {:>9}  {}  {}",
+            written.bytes,
+            written.values,
+            paint(colour, &format!("{:<18}", written.matched)),
+            microseconds(own),
+            microseconds(full),
+            paint(STRONG, &format!("{:>6.1}×", full / own.max(1.0))),
+            message.file,
+        ))?;
+    }
+    sum.invalid = recorded.iter().filter(|one| one.outcome.is_err()).count();
+    if output.is_json() {
+        return output.json(&json!({"summary": sum.json("templates")}));
+    }
+    output.text(&sum.text("writing", "templates"))
+}
