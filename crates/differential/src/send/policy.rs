@@ -51,10 +51,16 @@ pub enum Pad {
 }
 
 /// How the text is cut into chunks, in bytes.
+///
+/// Small chunks make changes of length and structure cheap, large ones the sending: each is a piece that the
+/// transport is handed. So chunks may grow with the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunks {
     /// The size of a new chunk.
     pub initial: usize,
+    /// The size of a new chunk of a large message, where that is more: a thirty-second of the message, but not more
+    /// than this. The other sizes grow with it.
+    pub largest: usize,
     /// A chunk that grows past this is split.
     pub split: usize,
     /// Room kept free at the end of a chunk, so that it can grow where it lies.
@@ -62,16 +68,47 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Chunks of `initial` bytes that split at twice that, with a thirty-second in reserve.
+    /// Chunks of `initial` bytes, however long the message is, that split at twice that, with a thirty-second in
+    /// reserve.
     pub const fn of(initial: usize) -> Self {
         let initial = if initial == 0 { 1 } else { initial };
         Self {
             initial,
+            largest: initial,
             split: initial.saturating_mul(2),
             reserve: initial / 32,
         }
     }
+
+    /// The same, but up to `largest` bytes in large messages.
+    pub const fn growing(initial: usize, largest: usize) -> Self {
+        Self {
+            largest,
+            ..Self::of(initial)
+        }
+    }
+
+    /// Those of a message of about so many bytes.
+    pub(crate) fn for_message(self, bytes: usize) -> Self {
+        let initial = (bytes / PIECES).min(self.largest);
+        if initial <= self.initial {
+            return self;
+        }
+        let grown = |size: usize| {
+            let size = size as u128 * initial as u128 / self.initial.max(1) as u128;
+            usize::try_from(size).unwrap_or(usize::MAX)
+        };
+        Self {
+            initial,
+            split: grown(self.split),
+            reserve: grown(self.reserve),
+            ..self
+        }
+    }
 }
+
+/// A large message has about so many chunks: few enough for the transport, and one of them is little of the message.
+const PIECES: usize = 32;
 
 /// Whether and where a value that grows takes the pad of its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +141,7 @@ impl Policy {
     pub const IDENTICAL: Self = Self {
         stuffing: Stuffing::None,
         pad: Pad::Inside,
-        chunks: Chunks::of(32 << 10),
+        chunks: Chunks::growing(32 << 10, 256 << 10),
         steal: Steal {
             order: Order::BackAndForth,
             neighbours: 8,
@@ -177,5 +214,27 @@ impl Stuffing {
             Self::Intermediate => length.max((widest * 3).div_ceil(4)),
             Self::Maximum => length.max(widest),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_grow_with_the_message_up_to_the_largest() {
+        let chunks = Chunks::growing(32 << 10, 256 << 10);
+        assert_eq!(chunks.for_message(0), chunks);
+        assert_eq!(chunks.for_message(1 << 20), chunks);
+        let large = chunks.for_message(4 << 20);
+        assert_eq!(
+            (large.initial, large.split, large.reserve),
+            (128 << 10, 256 << 10, 4 << 10)
+        );
+        assert_eq!(chunks.for_message(usize::MAX).initial, 256 << 10);
+        let fixed = Chunks::of(8 << 10);
+        assert_eq!(fixed.for_message(usize::MAX), fixed);
+        let huge = Chunks::growing(usize::MAX / 2, usize::MAX).for_message(usize::MAX);
+        assert_eq!(huge.split, usize::MAX - 1);
     }
 }

@@ -25,9 +25,12 @@ use super::compare::{self, Delta, Values};
 use super::leaves::Segment;
 use super::lexical::Unwritable;
 use super::patch::{self, Patched, Tools};
-use super::policy::{Policy, Stuffing};
+use super::policy::{Chunks, Policy, Stuffing};
 use super::restructure::{self, Patience};
 use crate::stats::SendStats;
+
+/// About so many bytes of text a slot stands for.
+const SLOT: usize = 32;
 
 /// How much of a message was there already. (HPDC-13 §3)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +60,10 @@ pub struct Outgoing {
 /// original until one of them changes it.
 #[derive(Clone, Debug)]
 pub struct Template {
+    /// With chunks of the size that this message has.
     pub(super) policy: Policy,
+    /// What was asked for.
+    chunks_wanted: Chunks,
     options: EncodeOptions,
     /// The values of the message sent last; none before the first.
     pub(super) shadow: Option<Record>,
@@ -165,6 +171,7 @@ impl Template {
     pub fn new(policy: Policy, options: EncodeOptions) -> Self {
         Self {
             policy,
+            chunks_wanted: policy.chunks,
             options,
             shadow: None,
             chunks: Vec::new(),
@@ -254,7 +261,7 @@ impl Template {
         self.shadow.as_ref()
     }
 
-    /// How it is kept.
+    /// How it is kept: chunks that grow with the message are as large as this message has them.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
@@ -364,6 +371,7 @@ impl Template {
     /// Encodes a message from first to last. After an error there is none.
     pub(super) fn encode(&mut self, record: &Record) -> Result<(), Error> {
         self.clear();
+        self.policy.chunks = self.chunks_wanted.for_message(estimate(record));
         let result = self.encode_chunks(record);
         // Many templates never need it again.
         self.work.piece = Vec::new();
@@ -412,6 +420,15 @@ impl Template {
         stats.bytes += self.length;
         stats.unchanged_bytes += done.unchanged;
     }
+}
+
+/// About how long the text of a message will be.
+fn estimate(record: &Record) -> usize {
+    record
+        .slots()
+        .len()
+        .saturating_mul(SLOT)
+        .saturating_add(record.heap().len())
 }
 
 /// Whether a message of one can be made of a message of the other.
