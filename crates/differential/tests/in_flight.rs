@@ -1,0 +1,247 @@
+//! A send that is under way keeps the message that it began with, on every road to the wire; and a relay writes what it
+//! was told has changed, and nothing else.
+
+#[path = "../../codec/tests/common/mod.rs"]
+mod common;
+
+use std::io::Read;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bsoap_codec::plan::{ElementId, UNBOUNDED};
+use bsoap_codec::{DecodeOptions, EncodeOptions, Encoder, Plan, Record, Value, build};
+use bsoap_datatypes::Datatype;
+use bsoap_differential::receive::Exact;
+use bsoap_differential::send::{Chunks, Folds, Outgoing, Pad, Policy, Template};
+use bytes::Bytes;
+use common::random::Random;
+use flate2::read::GzDecoder;
+
+const COUNT: usize = 5000;
+
+/// A title and many numbers.
+fn plan() -> (Arc<Plan>, ElementId) {
+    let mut schema = common::schema::Schema::new();
+    let children = vec![
+        schema.field(0, 1, "title", Datatype::String),
+        schema.field(0, UNBOUNDED, "v", Datatype::Double),
+    ];
+    schema.rooted("values", children)
+}
+
+struct Stream {
+    plan: Arc<Plan>,
+    root: ElementId,
+    random: Random,
+    title: String,
+    values: Vec<f64>,
+}
+
+impl Stream {
+    fn new(seed: u64) -> Self {
+        let (plan, root) = plan();
+        Self {
+            plan,
+            root,
+            random: Random::new(seed),
+            title: "first".to_owned(),
+            values: (0..COUNT).map(|number| number as f64).collect(),
+        }
+    }
+
+    /// The next message, in which some numbers, and sometimes the title, are others.
+    fn next(&mut self) -> Record {
+        for _ in 0..self.random.below(30) {
+            let at = self.random.below(self.values.len());
+            self.values[at] = match self.random.below(3) {
+                0 => self.random.below(10) as f64,
+                1 => self.random.below(1_000_000_000) as f64 / 1024.0,
+                _ => -1.0 / (1.0 + self.random.below(1_000_000) as f64),
+            };
+        }
+        if self.random.chance(20) {
+            self.title = "t".repeat(self.random.below(40));
+        }
+        let value = Value::object([
+            ("title", Value::from(self.title.as_str())),
+            ("v", Value::from(self.values.clone())),
+        ]);
+        build(&self.plan, self.root, &value).expect("numbers")
+    }
+}
+
+fn fresh(record: &Record) -> Vec<u8> {
+    let mut text = Vec::new();
+    let encoded = Encoder::default().encode(record, &mut text);
+    encoded.expect("it can be encoded");
+    text
+}
+
+fn policies() -> Vec<Policy> {
+    let sizes = [500, 8 << 10, 64 << 10];
+    let of = |policy: Policy| sizes.map(|size| policy.with_chunks(Chunks::of(size)));
+    let mut all = vec![Policy::IDENTICAL];
+    all.extend(of(Policy::IDENTICAL));
+    all.extend(of(Policy::EXACT));
+    all.extend(of(Policy::INTERMEDIATE));
+    all.extend(of(Policy::MAXIMUM));
+    all.extend(of(Policy::MAXIMUM.with_pad(Pad::AfterTag)));
+    all
+}
+
+/// What a message was when its sending began.
+struct Sent {
+    outgoing: Outgoing,
+    folded: Vec<Bytes>,
+    text: Vec<u8>,
+}
+
+impl Sent {
+    fn is_as_it_was(&self) -> bool {
+        let mut unfolded = Vec::new();
+        let stream = self.folded.concat();
+        let read = GzDecoder::new(&stream[..]).read_to_end(&mut unfolded);
+        read.expect("a gzip stream");
+        self.outgoing.chunks.concat() == self.text && unfolded == self.text
+    }
+}
+
+#[test]
+fn sends_in_flight_plain_or_gzip_never_see_a_later_patch() {
+    for (seed, policy) in (1..).zip(policies()) {
+        let mut stream = Stream::new(seed);
+        let first = stream.next();
+        let mut template = Template::first(policy, EncodeOptions::default(), first);
+        let template = template.as_mut().expect("it can be encoded");
+        let mut folds = Folds::default();
+        let mut in_flight: Vec<Sent> = Vec::new();
+        for round in 0..20 {
+            let outgoing = template.outgoing();
+            let folded = folds.fold(&outgoing.chunks).chunks;
+            let text = template.text();
+            in_flight.push(Sent {
+                outgoing,
+                folded,
+                text,
+            });
+            if round % 2 == 0 {
+                template.update(&mut stream.next()).expect("a message");
+            } else {
+                let slot = template.record().map_or(0, |record| record.slots().len());
+                for _ in 0..10 {
+                    let slot = slot - 1 - stream.random.below(COUNT);
+                    template.set(slot, 0.125).expect("a number");
+                }
+                template.commit().expect("a message");
+            }
+            template.assert_consistent();
+            assert!(in_flight.iter().all(Sent::is_as_it_was), "{policy:?}");
+            if in_flight.len() > 4 {
+                // It has left.
+                in_flight.remove(stream.random.below(4));
+            }
+        }
+    }
+}
+
+/// The slots that differ, and some others.
+fn changed(before: &Record, now: &Record, random: &mut Random) -> Vec<Range<usize>> {
+    let slots = before.slots().iter().zip(now.slots()).enumerate();
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for (slot, (&old, &new)) in slots {
+        // A text may have changed where it lies.
+        let is_other = old != new || before.heap() != now.heap() && slot < 4;
+        if is_other || random.chance(1) {
+            match ranges.last_mut() {
+                Some(last) if last.end == slot => last.end += 1,
+                _ => ranges.push(slot..slot + 1),
+            }
+        }
+    }
+    ranges
+}
+
+#[test]
+fn a_template_told_what_has_changed_is_what_it_would_have_found_out() {
+    for (seed, policy) in (100..).zip(policies()) {
+        let mut stream = Stream::new(seed);
+        let mut told = Template::new(policy, EncodeOptions::default());
+        let mut finds = Template::new(policy, EncodeOptions::default());
+        for round in 0..30 {
+            if round % 10 == 9 {
+                // Where their number changes, what is told is of no use.
+                stream.values.pop();
+            }
+            let record = stream.next();
+            let ranges = match told.record() {
+                Some(before) if before.slots().len() == record.slots().len() => {
+                    changed(before, &record, &mut stream.random)
+                }
+                _ => Vec::new(),
+            };
+            let found = finds.update(&mut record.clone()).expect("a message");
+            let mut given = record.clone();
+            let matched = told.update_slots(&mut given, &ranges).expect("a message");
+            assert_eq!(matched, found, "{policy:?} {round}");
+            assert_eq!(told.record(), Some(&record));
+            told.assert_consistent();
+            assert!(told.text() == finds.text(), "{policy:?} {round}");
+        }
+    }
+}
+
+#[test]
+fn what_is_told_to_be_as_it_was_is_not_looked_at() {
+    let policy = Policy::IDENTICAL.with_chunks(Chunks::of(1000));
+    let mut stream = Stream::new(7);
+    let first = stream.next();
+    let mut template = Template::new(policy, EncodeOptions::default());
+    template.update(&mut first.clone()).expect("a message");
+    let before = template.text();
+    // Every number is another one, which nobody is told of but of the last.
+    stream.values.iter_mut().for_each(|value| *value += 0.5);
+    let record = stream.next();
+    let last = record.slots().len() - 1;
+    let told: Vec<Range<usize>> = std::iter::once(last..last + 1).collect();
+    let updated = template.update_slots(&mut record.clone(), &told);
+    updated.expect("a message");
+    let (after, fresh) = (template.text(), fresh(&record));
+    assert_eq!(after[..2000], before[..2000]);
+    assert_eq!(after[after.len() - 200..], fresh[fresh.len() - 200..]);
+    assert!(template.stats().kept_chunks + template.stats().unchanged_bytes > 0);
+}
+
+#[test]
+fn a_relay_writes_what_it_received_as_changed() {
+    for (seed, policy) in (200..).zip(policies()) {
+        let mut stream = Stream::new(seed);
+        let mut receiver = Exact::new(Arc::clone(&stream.plan), DecodeOptions::default());
+        let mut template = Template::new(policy, EncodeOptions::default());
+        let mut by_changes = 0;
+        for round in 0..30 {
+            if round % 10 == 9 {
+                stream.values.insert(17, 0.5);
+            }
+            let message = Bytes::from(fresh(&stream.next()));
+            let received = receiver.receive(stream.root, message.clone());
+            let received = received.expect("a message");
+            let mut record = (*received.record).clone();
+            let changes = received.changes;
+            if changes.keeps_places() && !template.is_empty() {
+                let spans = changes.spans().iter();
+                let now: Vec<Range<usize>> = spans.map(|span| span.now.clone()).collect();
+                template.update_slots(&mut record, &now).expect("written");
+                by_changes += 1;
+            } else {
+                template.update(&mut record).expect("written");
+            }
+            template.assert_consistent();
+            if policy.stuffing == Policy::IDENTICAL.stuffing {
+                assert!(template.text() == message, "{policy:?} {round}");
+            }
+            let again = template.record().map(fresh);
+            assert!(again.as_deref() == Some(&*message), "{policy:?} {round}");
+        }
+        assert!(by_changes > 10, "{by_changes}");
+    }
+}
