@@ -287,6 +287,73 @@ fn read_integers(shape: Shape, rounds: usize) {
     race.run(shape.0, rounds);
 }
 
+fn write_doubles(shape: Shape, rounds: usize) {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let parse = |_| shape.1(&mut random).parse::<f64>().expect("a double");
+    let values: &Vec<f64> = &(0..COUNT).map(parse).collect();
+    let slots: &Vec<u64> = &values.iter().map(|value| value.to_bits()).collect();
+    let separator = &Separator::new(BETWEEN.as_bytes());
+    let mut race = Race::new();
+    let mut out = Vec::with_capacity(COUNT * 64);
+    race.add("zmij", move || {
+        out.clear();
+        for &value in values {
+            out.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
+            out.extend_from_slice(BETWEEN.as_bytes());
+        }
+        out.len()
+    });
+    write_with_kernels(&mut race, slots, Number::Double, separator);
+    race.run(shape.0, rounds);
+}
+
+fn write_with_kernels<'a>(
+    race: &mut Race<'a>,
+    slots: &'a [u64],
+    number: Number,
+    separator: &'a Separator,
+) {
+    for (name, kernel) in kernels() {
+        let mut out = Vec::with_capacity(COUNT * 64);
+        race.add(name, move || {
+            out.clear();
+            kernel.write_array(slots, number, separator, &mut out, |_, _| {});
+            out.len()
+        });
+    }
+}
+
+fn write_integers(shape: Shape, rounds: usize) {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let parse = |_| shape.1(&mut random).parse::<i64>().expect("an integer");
+    let values: &Vec<i64> = &(0..COUNT).map(parse).collect();
+    let slots: &Vec<u64> = &values.iter().map(|&value| value as u64).collect();
+    let separator = &Separator::new(BETWEEN.as_bytes());
+    let mut race = Race::new();
+    let mut out = Vec::with_capacity(COUNT * 64);
+    let is_short = shape.0 != "i64";
+    race.add("itoa", move || {
+        out.clear();
+        for &value in values {
+            let mut buffer = itoa::Buffer::new();
+            let text = if is_short {
+                buffer.format(value as i32)
+            } else {
+                buffer.format(value)
+            };
+            out.extend_from_slice(text.as_bytes());
+            out.extend_from_slice(BETWEEN.as_bytes());
+        }
+        out.len()
+    });
+    let number = Number::Signed {
+        min: i64::MIN,
+        max: i64::MAX,
+    };
+    write_with_kernels(&mut race, slots, number, separator);
+    race.run(shape.0, rounds);
+}
+
 const MESH: [&str; 3] = ["</x><y>", "</y><value>", "</value></item><item><x>"];
 
 fn read_rows(rounds: usize) {
@@ -379,5 +446,17 @@ fn main() {
             .filter(wanted)
             .for_each(|shape| read_integers(shape, rounds));
         read_rows(rounds);
+    }
+    if what != "read" {
+        println!("double to text, {COUNT} values with tags");
+        DOUBLES
+            .into_iter()
+            .filter(wanted)
+            .for_each(|shape| write_doubles(shape, rounds));
+        println!("integer to text, {COUNT} values with tags");
+        INTEGERS
+            .into_iter()
+            .filter(wanted)
+            .for_each(|shape| write_integers(shape, rounds));
     }
 }

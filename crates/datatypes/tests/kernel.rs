@@ -1,8 +1,9 @@
 //! The kernels of whole arrays against the standard library and against one another: the wide ones, which hurry, against
-//! the plain one, and all of them against `str::parse`.
+//! the plain one, and all of them against `str::parse` and the formatters of single values.
 //!
 //! `cargo test --release -p bsoap-datatypes --test kernel -- --ignored` tries many more values, and all `f32`.
 
+use bsoap_datatypes::double;
 use bsoap_datatypes::kernel::{Column, Kernel, Number, Separator, Stop};
 use proptest::prelude::*;
 
@@ -485,6 +486,214 @@ fn an_integer_out_of_its_bounds_ends_the_array() {
     all_read(&most, unsigned(u64::MAX), &[u64::MAX, 1 << 63, 0], BETWEEN);
 }
 
+/// What a kernel writes, and where it says that the values stand.
+fn written(
+    kernel: Kernel,
+    slots: &[u64],
+    number: Number,
+    between: &str,
+) -> (Vec<u8>, Vec<(usize, usize)>) {
+    let mut out = b"<item>".to_vec();
+    let mut places = Vec::new();
+    let separator = Separator::new(between.as_bytes());
+    kernel.write_array(slots, number, &separator, &mut out, |at, length| {
+        places.push((at, length))
+    });
+    (out, places)
+}
+
+/// Whether all kernels write these slots alike, and what `text` says.
+fn all_write(slots: &[u64], number: Number, text: impl Fn(u64) -> Vec<u8>) {
+    for kernel in kernels() {
+        let (out, places) = written(kernel, slots, number, BETWEEN);
+        assert_eq!(places.len(), slots.len());
+        let mut end = 6;
+        for (&(at, length), &slot) in places.iter().zip(slots) {
+            let expected = text(slot);
+            let found = &out[at..at + length];
+            assert!(
+                found == expected,
+                "{slot:#x} ({kernel:?}): {} and not {}",
+                found.escape_ascii(),
+                expected.escape_ascii()
+            );
+            assert_eq!(at, end);
+            end = at + length + BETWEEN.len();
+        }
+        assert_eq!(
+            out.len() + BETWEEN.len(),
+            end.max(6 + BETWEEN.len()),
+            "{kernel:?}"
+        );
+    }
+}
+
+fn double_text(slot: u64) -> Vec<u8> {
+    let mut text = Vec::new();
+    double::write(f64::from_bits(slot), &mut text);
+    text
+}
+
+fn integer_text(slot: u64) -> Vec<u8> {
+    (slot as i64).to_string().into_bytes()
+}
+
+fn many_are_written(seed: u64, count: usize) {
+    let mut random = Random(seed);
+    let mut left = count;
+    while left > 0 {
+        let slots: Vec<u64> = (0..left.min(1000))
+            .map(|_| match random.below(4) {
+                0 => random.next(),
+                _ => random.form().parse::<f64>().unwrap().to_bits(),
+            })
+            .collect();
+        all_write(&slots, Number::Double, double_text);
+        let slots: Vec<u64> = slots
+            .into_iter()
+            .map(|slot| (slot as i64 >> random.below(64)) as u64)
+            .collect();
+        all_write(&slots, LONG, integer_text);
+        left -= slots.len();
+    }
+}
+
+#[test]
+fn doubles_and_integers_of_many_kinds_are_written_as_one_by_one() {
+    many_are_written(3, 20_000);
+}
+
+#[test]
+#[ignore = "a minute"]
+fn millions_of_doubles_and_integers_are_written_as_one_by_one() {
+    many_are_written(0x0fed_cba9_8765_4321, 20_000_000);
+}
+
+#[test]
+fn all_powers_of_two_and_their_neighbours_are_written_as_one_by_one() {
+    for sign in [0, 1 << 63] {
+        let slots: Vec<u64> = (0..=0x7ff_u64)
+            .flat_map(|exponent| {
+                [-2, -1, 0, 1, 2].map(|step| (exponent << 52).wrapping_add_signed(step))
+            })
+            .map(|bits| bits & !(1 << 63) | sign)
+            .collect();
+        all_write(&slots, Number::Double, double_text);
+    }
+}
+
+#[test]
+fn all_powers_of_ten_and_short_numbers_are_written_as_one_by_one() {
+    let mut slots = Vec::new();
+    for exponent in -324..=308 {
+        for digits in [
+            "1",
+            "9",
+            "15",
+            "99",
+            "123456789",
+            "1234567890123456",
+            "9999999999999998",
+            "12345678901234567",
+        ] {
+            let value: f64 = format!("{digits}e{exponent}").parse().unwrap();
+            slots.extend((-1..=1).map(|step| value.to_bits().wrapping_add_signed(step)));
+        }
+    }
+    slots.extend((0..100_000).map(|n| (f64::from(n) / 100.0).to_bits()));
+    slots.extend((0..100_000).map(|n| (f64::from(n) * 1e10).to_bits()));
+    all_write(&slots, Number::Double, double_text);
+}
+
+#[test]
+fn what_is_written_has_no_more_digits_than_the_standard_library_writes() {
+    let mut random = Random(99);
+    let slots: Vec<u64> = (0..20_000).map(|_| random.finite().to_bits()).collect();
+    let digits = |text: &str| -> String {
+        let mantissa = text.split('e').next().unwrap_or_default();
+        let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+        digits.trim_matches('0').to_owned()
+    };
+    for kernel in kernels() {
+        let (out, places) = written(kernel, &slots, Number::Double, BETWEEN);
+        for ((at, length), slot) in places.into_iter().zip(&slots) {
+            let text = std::str::from_utf8(&out[at..at + length]).unwrap();
+            let value = f64::from_bits(*slot);
+            assert_eq!(text.parse::<f64>().unwrap().to_bits(), *slot);
+            // (Of two that are equally near, it may write the other.)
+            assert_eq!(
+                digits(text).len(),
+                digits(&format!("{value:e}")).len(),
+                "{value:e}"
+            );
+        }
+    }
+}
+
+#[test]
+fn integers_are_written_up_to_their_bounds() {
+    let mut slots = vec![
+        0,
+        1,
+        u64::MAX,
+        i64::MIN as u64,
+        i64::MAX as u64,
+        i32::MIN as i64 as u64,
+    ];
+    let mut power = 1_i64;
+    for _ in 0..19 {
+        slots.extend((-1..=1).flat_map(|step| [(power + step) as u64, (-power - step) as u64]));
+        power = power.wrapping_mul(10);
+    }
+    all_write(&slots, LONG, integer_text);
+    all_write(
+        &[u64::MAX, 0, 1 << 63],
+        Number::Unsigned { max: u64::MAX },
+        |slot| slot.to_string().into_bytes(),
+    );
+    all_write(
+        &[0, 1 << 32],
+        Number::Unsigned {
+            max: u32::MAX.into(),
+        },
+        integer_text,
+    );
+}
+
+fn float_is_read_and_written(bits: impl Iterator<Item = u32>) {
+    let mut slots: Vec<u64> = Vec::with_capacity(1000);
+    let mut bits = bits
+        .filter(|bits| f32::from_bits(*bits).is_finite())
+        .peekable();
+    let separator = Separator::new(b"<");
+    let mut text = Vec::new();
+    let mut again = Vec::with_capacity(2000);
+    while bits.peek().is_some() {
+        slots.clear();
+        slots.extend(bits.by_ref().take(1000).map(u64::from));
+        for kernel in kernels() {
+            text.clear();
+            again.clear();
+            text.extend_from_slice(&[b' '; 32]);
+            kernel.write_array(&slots, Number::Float, &separator, &mut text, |_, _| {});
+            text.extend_from_slice(&[b'<'; 200]);
+            kernel.read_array(&text, 32, Number::Float, &separator, &mut again, |_, _| {});
+            assert!(again == slots, "{kernel:?} {:#x}", slots[0]);
+        }
+    }
+}
+
+#[test]
+fn some_floats_read_back_bit_for_bit() {
+    float_is_read_and_written((0..=u32::MAX).step_by(99_991));
+}
+
+#[test]
+#[ignore = "an hour"]
+fn all_floats_read_back_bit_for_bit() {
+    float_is_read_and_written(0..=u32::MAX);
+}
+
 /// Lexical forms, most of them of numbers.
 fn form() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -547,6 +756,17 @@ proptest! {
         let expected = read(Kernel::PORTABLE);
         for kernel in kernels() {
             prop_assert_eq!(&read(kernel), &expected, "{:?}", kernel);
+        }
+    }
+
+    #[test]
+    fn all_kernels_write_the_same(
+        slots in prop::collection::vec(prop_oneof![any::<u64>(), any::<f64>().prop_map(f64::to_bits), 0_u64..999], 0..200),
+        number in number(), between in "[<>/ a-z]{0,70}"
+    ) {
+        let expected = written(Kernel::PORTABLE, &slots, number, &between);
+        for kernel in kernels() {
+            prop_assert_eq!(&written(kernel, &slots, number, &between), &expected, "{:?}", kernel);
         }
     }
 

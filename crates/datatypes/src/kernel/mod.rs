@@ -190,6 +190,29 @@ impl Kernel {
         portable::read_array(text, at, number, separator, slots, &mut found)
     }
 
+    /// Appends the lexical forms of the numbers in these slots, with the separator between them: as
+    /// [`double::format`](crate::double::format()) and its like write them. Tells where each stands and how long it is.
+    #[inline]
+    pub fn write_array(
+        self,
+        slots: &[u64],
+        number: Number,
+        separator: &Separator,
+        out: &mut Vec<u8>,
+        placed: impl FnMut(usize, usize),
+    ) {
+        let mut placed = placed;
+        let left = match self.0 {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx512 => x86::write_array(slots, number, separator, out, &mut placed),
+            _ => slots,
+        };
+        portable::write_array(left, number, separator, out, &mut placed);
+        if !slots.is_empty() {
+            out.truncate(out.len() - separator.bytes.len());
+        }
+    }
+
     /// Reads rows from `text[at..]`, where the first value of the first row stands, for as long as each value is followed by
     /// its separator, and appends their slots to `slots`. Tells of each value its column, where it stands and how long it
     /// is. At most `most` rows are read whole: behind the last value of the next, no other row may follow, so it stops

@@ -50,6 +50,28 @@ fn array(
     at
 }
 
+/// [`super::Kernel::write_array`], with a separator behind the last, too.
+pub(super) fn write_array(
+    slots: &[u64],
+    number: Number,
+    separator: &Separator,
+    out: &mut Vec<u8>,
+    placed: &mut impl FnMut(usize, usize),
+) {
+    let mut room = [0; 32];
+    for &slot in slots {
+        let length = match number {
+            Number::Double => double::format(f64::from_bits(slot), &mut room),
+            Number::Float => float::format(f32::from_bits(slot as u32), &mut room),
+            Number::Signed { .. } => integer::format_i64(slot as i64, &mut room),
+            Number::Unsigned { .. } => integer::format_u64(slot, &mut room),
+        };
+        placed(out.len(), length);
+        out.extend_from_slice(&room[..length]);
+        out.extend_from_slice(&separator.bytes);
+    }
+}
+
 /// [`super::Kernel::read_rows`].
 pub(super) fn read_rows(
     text: &[u8],

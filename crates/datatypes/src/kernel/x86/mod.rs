@@ -17,6 +17,7 @@
 mod avx2;
 mod avx512;
 mod read;
+mod write;
 
 use read::{Array, Rows};
 
@@ -74,6 +75,28 @@ pub(super) fn read_array(
             }
         }
     }
+}
+
+/// [`super::Kernel::write_array`], with AVX-512 and a separator behind the last, too. What it does not do is left to do.
+#[inline]
+pub(super) fn write_array<'s>(
+    slots: &'s [u64],
+    number: Number,
+    separator: &Separator,
+    out: &mut Vec<u8>,
+    placed: &mut impl FnMut(usize, usize),
+) -> &'s [u64] {
+    debug_assert!(has_avx512());
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    unsafe {
+        match number {
+            Number::Double => write::doubles(slots, separator, out, placed),
+            Number::Signed { .. } => write::integers::<true>(slots, separator, out, placed),
+            Number::Unsigned { .. } => write::integers::<false>(slots, separator, out, placed),
+            Number::Float => return slots,
+        }
+    }
+    &[]
 }
 
 /// [`super::Kernel::read_rows`]. `end` ends every value; `is_wide` is whether AVX-512 is there; AVX2 is.
