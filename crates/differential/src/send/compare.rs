@@ -309,8 +309,8 @@ pub(crate) fn table(old: &[u64], new: &[u64], mut see: impl FnMut(usize, u64) ->
     }
 }
 
-/// Where most of some slots differ: whether values of the middle are found in another place. Otherwise nothing is known.
-pub(crate) fn slides(old: &[u64], new: &[u64]) -> Option<bool> {
+/// Whether most of some slots differ, and values of the middle are found in another place.
+pub(crate) fn slides(old: &[u64], new: &[u64]) -> bool {
     const SAMPLE: usize = 32;
     const NEEDLE: usize = 6;
     let step = old.len().div_ceil(SAMPLE).max(1);
@@ -318,14 +318,17 @@ pub(crate) fn slides(old: &[u64], new: &[u64]) -> Option<bool> {
     let seen = samples.len();
     let alike = samples.by_ref().filter(|(old, new)| old == new).count();
     if alike * 2 >= seen {
-        return None;
+        return false;
     }
-    let needle = old.get(old.len() / 2..)?.first_chunk::<NEEDLE>()?;
+    let middle = &old[old.len() / 2..];
+    let Some(needle) = middle.first_chunk::<NEEDLE>() else {
+        return false;
+    };
     if needle.iter().all(|value| *value == needle[0]) {
-        return None; // found anywhere
+        return false; // it would be found anywhere
     }
     let mut windows = new.windows(NEEDLE);
-    Some(windows.any(|window| window[0] == needle[0] && window == needle))
+    windows.any(|window| window[0] == needle[0] && window == needle)
 }
 
 /// Whether the heap slots of some slots are in the order of the heap.

@@ -15,8 +15,9 @@ use super::leaves::{Cell, Kind};
 use super::lexical::{self, Number};
 use super::stuff;
 
-/// After so many numbers it is seen how the text grows.
-const BLOCK: usize = 64;
+/// So many numbers are formatted, then put into their places: the processor is still about that, waiting for memory, while
+/// it formats the next.
+const BLOCK: usize = 32;
 /// Slots that are compared at once where most are the same.
 const SAME: usize = 32;
 /// Slots that are listed together.
@@ -28,15 +29,26 @@ pub(crate) struct Fresh {
     /// Their slots, counted from the table's first, in order; as many as `count` says.
     list: Vec<u32>,
     count: usize,
+    /// Those before are done; of so many from there on the text is known.
+    done: usize,
+    held: usize,
     texts: Vec<Number>,
     lengths: Vec<u8>,
-    /// Where in a block the doubles are, and where the others.
-    doubles: [Vec<u32>; 2],
     /// The lengths of all numbers of a table that is written again.
     pub(crate) all: Vec<u8>,
 }
 
-/// What came of formatting them.
+/// What numbers are formatted from.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'s> {
+    pub(crate) cells: &'s [Cell],
+    /// What is written now.
+    pub(crate) lengths: &'s [u8],
+    /// What is to be.
+    pub(crate) slots: &'s [u64],
+}
+
+/// What came of formatting some.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Formatted {
     /// How many have another length than before.
@@ -48,8 +60,7 @@ pub(crate) struct Formatted {
 impl Fresh {
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        let lists = self.list.capacity() + self.doubles.iter().map(Vec::capacity).sum::<usize>();
-        lists * size_of::<u32>()
+        self.list.capacity() * size_of::<u32>()
             + self.texts.capacity() * size_of::<Number>()
             + self.lengths.capacity()
             + self.all.capacity()
@@ -60,23 +71,36 @@ impl Fresh {
         self.count
     }
 
-    /// Slot, text and length of each.
+    /// How many of them are not done.
+    pub(crate) fn left(&self) -> usize {
+        self.count - self.done
+    }
+
+    /// Of how many of those the text is known.
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Slot, text and length of those whose text is known.
     #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Number, usize)> {
         let texts = self.texts.iter().zip(&self.lengths);
-        let all = self.list[..self.count].iter().zip(texts);
+        let all = self.list[self.done..self.done + self.held]
+            .iter()
+            .zip(texts);
         all.map(|(&index, (text, &length))| (index as usize, text, usize::from(length)))
     }
 
-    /// Whether most numbers from the first changed to the last are.
+    /// Whether of the numbers from the first to the last of those most have changed.
     pub(crate) fn are_dense(&self) -> bool {
-        match &self.list[..self.count] {
-            [first, .., last] => ((last - first) as usize) < 2 * self.count,
+        match &self.list[self.done..self.done + self.held] {
+            [first, .., last] => ((last - first) as usize) < 2 * self.held,
             _ => false,
         }
     }
 
     /// Finds which numbers differ. `old` and `new` are of equal length.
+    #[inline(never)]
     pub(crate) fn find(&mut self, old: &[u64], new: &[u64]) {
         if self.list.len() < new.len() + SAME {
             self.list.resize(new.len() + SAME, 0);
@@ -102,47 +126,42 @@ impl Fresh {
             self.list[count] = number;
             count += usize::from(old != new);
         }
-        self.count = count;
+        (self.count, self.done, self.held) = (count, 0, 0);
     }
 
-    /// Formats them. `lengths` are what all numbers of the table have now; `goes_on` is asked after each block, with how
-    /// many are formatted and by how much those have grown. Where it does not, there are only some of them.
-    pub(crate) fn format(
-        &mut self,
-        cells: &[Cell],
-        lengths: &[u8],
-        new: &[u64],
-        goes_on: impl Fn(usize, isize) -> bool,
-    ) -> Formatted {
-        if self.texts.len() < self.count {
-            self.texts.resize(self.count, [0; 32]);
-            self.lengths.resize(self.count, 0);
-        }
-        let mut formatted = Formatted::default();
-        let list = &self.list[..self.count];
-        let texts = self.texts.chunks_mut(BLOCK);
-        let fresh = self.lengths.chunks_mut(BLOCK);
-        let mut seen = 0;
-        for ((list, texts), fresh) in list.chunks(BLOCK).zip(texts).zip(fresh) {
-            let (texts, fresh) = (&mut texts[..list.len()], &mut fresh[..list.len()]);
-            format(cells, new, list, texts, fresh, &mut self.doubles);
-            let (mut misfits, mut grown) = (0_u32, 0_i32);
-            for (&index, &length) in list.iter().zip(&*fresh) {
-                let before = lengths[index as usize];
-                misfits += u32::from(before != length);
-                grown += i32::from(length) - i32::from(before);
-            }
-            formatted.misfits += misfits as usize;
-            formatted.grown += grown as isize;
-            seen += list.len();
-            if !goes_on(seen, formatted.grown) {
-                break;
-            }
-        }
-        formatted
+    /// Those whose text is known are done; formats the next ones.
+    pub(crate) fn next(&mut self, source: Source<'_>) -> Formatted {
+        self.done += self.held;
+        self.held = 0;
+        self.more(source)
     }
 
-    /// Puts them where they stand in `text`, the table's: all have the lengths that they had.
+    /// Formats more, and keeps those whose text is known.
+    pub(crate) fn more(&mut self, source: Source<'_>) -> Formatted {
+        let begin = self.held;
+        self.held = self.left().min(begin + BLOCK);
+        if self.texts.len() < self.held {
+            self.texts.resize(self.held.max(BLOCK), [0; 32]);
+            self.lengths.resize(self.held.max(BLOCK), 0);
+        }
+        let list = &self.list[self.done + begin..self.done + self.held];
+        let texts = &mut self.texts[begin..self.held];
+        let lengths = &mut self.lengths[begin..self.held];
+        format(source, list, texts, lengths);
+        let (mut misfits, mut grown) = (0_u32, 0_i32);
+        for (&index, &length) in list.iter().zip(&*lengths) {
+            let before = source.lengths[index as usize];
+            misfits += u32::from(before != length);
+            grown += i32::from(length) - i32::from(before);
+        }
+        Formatted {
+            misfits: misfits as usize,
+            grown: grown as isize,
+        }
+    }
+
+    /// Puts those whose text is known where they stand in `text`, the table's: they have the lengths that they had.
+    #[inline]
     pub(crate) fn put(&self, text: &mut [u8], offsets: &[u16]) {
         for (index, number, length) in self.iter() {
             let from = usize::from(offsets[index]);
@@ -168,76 +187,58 @@ fn differing(old: &[u64; STEP], new: &[u64; STEP], first: u32, list: &mut [u32])
 }
 
 /// Formats the numbers listed.
-fn format(
-    cells: &[Cell],
-    new: &[u64],
-    list: &[u32],
-    texts: &mut [Number],
-    lengths: &mut [u8],
-    doubles: &mut [Vec<u32>; 2],
-) {
-    let one_kind = match cells {
-        [cell] => Some(cell.kind),
-        _ => None,
-    };
-    match one_kind {
-        Some(Kind::Double) => each(new, list, texts, lengths, |slot, out| {
-            lexical::number(Kind::Double, slot, out)
-        }),
-        Some(Kind::Signed) => each(new, list, texts, lengths, |slot, out| {
-            lexical::number(Kind::Signed, slot, out)
-        }),
-        Some(kind) => each(new, list, texts, lengths, |slot, out| {
-            lexical::number(kind, slot, out)
-        }),
-        None => by_kind(cells, new, list, texts, lengths, doubles),
+fn format(source: Source<'_>, list: &[u32], texts: &mut [Number], lengths: &mut [u8]) {
+    let slots = source.slots;
+    match source.cells {
+        [cell] => match cell.kind {
+            Kind::Double => each(slots, list, texts, lengths, |slot, out| {
+                lexical::number(Kind::Double, slot, out)
+            }),
+            Kind::Signed => each(slots, list, texts, lengths, |slot, out| {
+                lexical::number(Kind::Signed, slot, out)
+            }),
+            kind => each(slots, list, texts, lengths, |slot, out| {
+                lexical::number(kind, slot, out)
+            }),
+        },
+        cells => by_kind(cells, slots, list, texts, lengths),
     }
 }
 
 #[inline(always)]
 fn each(
-    new: &[u64],
+    slots: &[u64],
     list: &[u32],
     texts: &mut [Number],
     lengths: &mut [u8],
     format: impl Fn(u64, &mut Number) -> usize,
 ) {
     for ((&index, text), length) in list.iter().zip(texts).zip(lengths) {
-        *length = format(new[index as usize], text) as u8;
+        *length = format(slots[index as usize], text) as u8;
     }
 }
 
 /// Numbers of several kinds: the doubles first, then the others, as which one is which follows no order.
-fn by_kind(
-    cells: &[Cell],
-    new: &[u64],
-    list: &[u32],
-    texts: &mut [Number],
-    lengths: &mut [u8],
-    doubles: &mut [Vec<u32>; 2],
-) {
+fn by_kind(cells: &[Cell], slots: &[u64], list: &[u32], texts: &mut [Number], lengths: &mut [u8]) {
     let column = Column::of(cells.len());
     let kind = |index: u32| cells[column.of_slot(index)].kind;
-    for list in doubles.iter_mut() {
-        list.resize(BLOCK, 0);
-    }
-    let [doubles, others] = doubles;
+    let (mut doubles, mut others) = ([0_u8; BLOCK], [0_u8; BLOCK]);
     let (mut count, mut other_count) = (0, 0);
-    for (at, &index) in (0..).zip(list) {
+    for (at, &index) in list.iter().take(BLOCK).enumerate() {
         let is_double = kind(index) == Kind::Double;
-        doubles[count] = at;
+        doubles[count % BLOCK] = at as u8;
         count += usize::from(is_double);
-        others[other_count] = at;
+        others[other_count % BLOCK] = at as u8;
         other_count += usize::from(!is_double);
     }
     for &at in &doubles[..count] {
-        let at = at as usize;
-        let slot = new[list[at] as usize];
+        let at = usize::from(at);
+        let slot = slots[list[at] as usize];
         lengths[at] = lexical::number(Kind::Double, slot, &mut texts[at]) as u8;
     }
     for &at in &others[..other_count] {
-        let at = at as usize;
-        let (slot, kind) = (new[list[at] as usize], kind(list[at]));
+        let at = usize::from(at);
+        let (slot, kind) = (slots[list[at] as usize], kind(list[at]));
         lengths[at] = lexical::number(kind, slot, &mut texts[at]) as u8;
     }
 }

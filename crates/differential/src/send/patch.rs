@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::compare::{self, Dirty, Values};
 use super::leaves::{Cell, Columns, Kind, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
-use super::numbers::Fresh;
+use super::numbers::{Formatted, Fresh, Source};
 use super::policy::Policy;
 use super::rewrite::{rewrite, rewrite_table};
 use super::shift::shift;
@@ -308,42 +308,79 @@ impl Patcher<'_> {
         tools: &mut Tools,
     ) -> isize {
         fresh.find(old, new);
-        let count = fresh.len();
+        self.patched.values += fresh.len();
+        let mut known = 0;
+        while fresh.left() > 0 {
+            let Columns::Dense {
+                offsets, lengths, ..
+            } = &table.columns
+            else {
+                return 0;
+            };
+            let source = Source {
+                cells: &table.cells,
+                lengths,
+                slots: new,
+            };
+            let formatted = fresh.next(source);
+            known += formatted.misfits;
+            if formatted.misfits == 0 {
+                fresh.put(&mut self.text[start..], offsets);
+            } else if known <= self.policy.shifts {
+                self.put_fitting(start, table, fresh, tools);
+            } else {
+                return self.rewrite_table(start, table, new, formatted, fresh, tools);
+            }
+        }
+        0
+    }
+
+    /// Writes the table again from the first number on that is not done. `formatted` are those whose text is known.
+    fn rewrite_table(
+        &mut self,
+        start: usize,
+        table: &mut Table,
+        new: &[u64],
+        formatted: Formatted,
+        fresh: &mut Fresh,
+        tools: &mut Tools,
+    ) -> isize {
         let Columns::Dense {
             offsets, lengths, ..
         } = &mut table.columns
         else {
             return 0;
         };
-        if count == 0 {
-            return 0;
-        }
-        self.patched.values += count;
+        let source = Source {
+            cells: &table.cells,
+            lengths,
+            slots: new,
+        };
+        let left = fresh.left();
         let length = self.text.len() as isize;
         let most = length.max(self.policy.chunks.split as isize);
-        let fits = |seen: usize, grown: isize| {
-            let whole = grown.saturating_mul(count as isize) / seen as isize;
-            length + whole <= most
+        let is_too_large = |seen: usize, grown: isize| {
+            let whole = grown.saturating_mul(left as isize) / seen as isize;
+            length + whole > most
         };
-        let formatted = fresh.format(&table.cells, lengths, new, fits);
-        let furthest = offsets.last().map_or(0, |&last| last as isize) + formatted.grown;
-        if !fits(count, formatted.grown) || furthest > u16::MAX as isize {
+        let Formatted {
+            mut misfits,
+            mut grown,
+        } = formatted;
+        while fresh.held() < left && !is_too_large(fresh.held(), grown) {
+            let more = fresh.more(source);
+            misfits += more.misfits;
+            grown += more.grown;
+        }
+        let furthest = offsets.last().map_or(0, |&last| last as isize) + grown;
+        if is_too_large(fresh.held(), grown) || furthest > u16::MAX as isize {
             self.patched.too_large = true;
             return 0;
         }
-        if formatted.misfits == 0 {
-            fresh.put(&mut self.text[start..], offsets);
-            return 0;
-        }
-        if formatted.misfits > self.policy.shifts {
-            self.patched.rewritten += formatted.misfits;
-            let places = (offsets.as_mut_slice(), lengths.as_mut_slice());
-            let spare = &mut tools.spare;
-            rewrite_table(self.text, start, places, fresh, formatted.grown, spare);
-            return formatted.grown;
-        }
-        self.put_fitting(start, table, fresh, tools);
-        0
+        self.patched.rewritten += misfits;
+        let places = (offsets.as_mut_slice(), lengths.as_mut_slice());
+        rewrite_table(self.text, start, places, fresh, grown, &mut tools.spare);
+        grown
     }
 
     /// Puts those numbers that fit into their places; the few that do not are remembered.

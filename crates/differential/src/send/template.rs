@@ -578,13 +578,11 @@ impl Change<'_> {
             return false;
         }
         let found = compare::slides(old.slots, new.slots);
-        if let Some(found) = found {
-            work.slides.note(found);
-        }
-        if found == Some(true) {
+        work.slides.note(found);
+        if found {
             work.patience = Patience::default();
         }
-        found == Some(true)
+        found
     }
 
     /// Finds what is dirty in a chunk.
