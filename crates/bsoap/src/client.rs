@@ -10,8 +10,7 @@ use bsoap_codec::{Pack, Record, Unpack, Value};
 use bsoap_differential::send::{Stream, Template};
 use bsoap_http::{Address, Body, HeaderMap, header};
 use bsoap_protocol::{
-    Answer, AwaitingReply, Contents, IncomingReply, OutgoingRequest, Reply, Request, SoapVersion,
-    Target,
+    AwaitingReply, Contents, IncomingReply, OutgoingRequest, Reply, Request, SoapVersion, Target,
 };
 use bsoap_schema::{Definitions, Operation, Port};
 
@@ -316,7 +315,8 @@ impl Client {
         )
     }
 
-    /// Sends the Record of a request Envelope; gives the Record of the response Envelope.
+    /// Sends the Record of a request Envelope; gives the Record of the response Envelope, which never changes and may be
+    /// kept.
     ///
     /// # Errors
     /// As for [`call`](Self::call).
@@ -324,10 +324,10 @@ impl Client {
         &self,
         operation: &str,
         envelope: Record,
-    ) -> Result<Option<Record>, Error> {
+    ) -> Result<Option<Arc<Record>>, Error> {
         let request = self.target(operation)?.request_of(envelope);
         match self.exchange(request).await? {
-            Reply::Answer(answer) => Ok(Some(Answer::into_record(answer))),
+            Reply::Answer(answer) => Ok(Some(Arc::clone(answer.shared_record()))),
             Reply::Accepted => Ok(None),
             Reply::Fault(fault) => Err(Error::Fault(fault)),
         }

@@ -6,7 +6,7 @@
 //!                              ─ same ── read  ──── same ──────        compared; only what differs is read again
 //! ```
 //!
-//! [`Exact`] is the way it is done by default; see `docs/design/receiving.md`.
+//! A [`Stream`] does it in one of several [ways](Way); [`Exact`] is the default. See `docs/design/receiving.md`.
 
 mod apply;
 mod aside;
@@ -18,8 +18,10 @@ mod pace;
 mod pass;
 mod policy;
 mod restructure;
+mod stream;
 mod stretch;
 
 pub use change::{Changes, Span};
 pub use exact::{Exact, Mode, Received, Totals};
 pub use policy::Policy;
+pub use stream::{Stream, Way};

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan};
-use bsoap_codec::{Object, PackError, Record, Unpack, Value, View, encode};
+use bsoap_codec::{Decoder, Object, PackError, Record, Unpack, Value, View, decode, encode};
 use bsoap_schema::{Binding, Message, Operation, SoapVersion};
 
 use crate::arguments::{Contents, Sections};
@@ -24,6 +24,13 @@ fn written(record: Record) -> Result<Vec<u8>, encode::Error> {
     let mut text = Vec::new();
     encode(&record, &mut text)?;
     Ok(text)
+}
+
+/// Reads messages from first to last.
+fn read(
+    decoder: &mut Decoder,
+) -> impl FnMut(ElementId, &[u8]) -> Result<Arc<Record>, decode::Error> + '_ {
+    |root, text| decoder.decode(root, text).map(Arc::new)
 }
 
 /// An operation of a binding, with the Plan of its messages.

@@ -70,6 +70,11 @@ impl Message {
         self.received.record()
     }
 
+    /// The same, to be kept: it never changes.
+    pub fn shared_record(&self) -> &Arc<Record> {
+        self.received.shared_record()
+    }
+
     /// The HTTP headers.
     pub fn http_headers(&self) -> &HeaderMap {
         &self.headers

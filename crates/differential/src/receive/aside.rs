@@ -34,6 +34,11 @@ impl Aside {
         }
     }
 
+    /// Whether the next message is not to be compared.
+    pub(super) fn is_on(&self) -> bool {
+        self.left > 0
+    }
+
     /// A message was compared with the one before. Returns whether to stand aside now.
     pub(super) fn learn(&mut self, alike: bool) -> bool {
         if alike {

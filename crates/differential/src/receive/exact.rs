@@ -116,8 +116,13 @@ impl Exact {
 
     /// The same with other choices than the usual.
     pub fn with_policy(plan: Arc<Plan>, options: DecodeOptions, policy: Policy) -> Self {
+        Self::with_decoder(Decoder::new(plan, options), policy)
+    }
+
+    /// The same with a decoder that may know the spelling of such messages already.
+    pub fn with_decoder(decoder: Decoder, policy: Policy) -> Self {
         Self {
-            decoder: Decoder::new(plan, options),
+            decoder,
             policy,
             history: None,
             aside: Aside::default(),
@@ -134,9 +139,19 @@ impl Exact {
         self.decoder.plan()
     }
 
+    /// The decoder, which knows the spelling of the messages read.
+    pub fn into_decoder(self) -> Decoder {
+        self.decoder
+    }
+
     /// What has been done so far.
     pub fn totals(&self) -> Totals {
         self.totals
+    }
+
+    /// Whether the next message will be read without comparing, since the last ones were not alike.
+    pub fn stands_aside(&self) -> bool {
+        self.aside.is_on()
     }
 
     /// About how many bytes it holds between messages.

@@ -1,5 +1,9 @@
 //! The client's side: [`Request`] → [`AwaitingReply`] → [`Reply`].
 
+use std::sync::Arc;
+
+use bsoap_codec::decode;
+use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Decoder, Object, Record, Unpack, Value, View, encode};
 use bsoap_schema::SoapVersion;
 
@@ -58,7 +62,7 @@ pub enum Reply {
 #[derive(Clone, Debug)]
 pub struct Answer {
     target: Target,
-    record: Record,
+    record: Arc<Record>,
 }
 
 impl Target {
@@ -146,6 +150,19 @@ impl AwaitingReply {
     /// # Errors
     /// If it is neither the answer, nor a fault, nor the empty reply to a one-way message.
     pub fn read(self, decoder: &mut Decoder, reply: IncomingReply<'_>) -> Result<Reply, Error> {
+        self.read_by(super::read(decoder), reply)
+    }
+
+    /// Lets somebody else read what came back, who may know most of it already: `read` is given the root element and the
+    /// text, which lies in the reply's body unless it had to be recoded.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_by(
+        self,
+        read: impl FnOnce(ElementId, &[u8]) -> Result<Arc<Record>, decode::Error>,
+        reply: IncomingReply<'_>,
+    ) -> Result<Reply, Error> {
         let operation = self.target.operation();
         let is_success = (200..300).contains(&reply.status);
         if reply.body.iter().all(u8::is_ascii_whitespace) {
@@ -162,14 +179,14 @@ impl AwaitingReply {
             return Err(not_soap(reply));
         }
         let text = media::recoded(media.as_ref(), reply.body);
-        match decoder.decode(self.target.binding.response, &text) {
+        match read(self.target.binding.response, &text) {
             Ok(record) => self.reply(record),
             Err(error) => self.other_reply(&text, reply, error),
         }
     }
 
     /// The reply in a message that is one of this binding's.
-    fn reply(self, record: Record) -> Result<Reply, Error> {
+    fn reply(self, record: Arc<Record>) -> Result<Reply, Error> {
         let output = self.target.operation().output.as_ref();
         let child = body_child(&record);
         match child.map(|child| child.element_id()) {
@@ -204,7 +221,7 @@ impl AwaitingReply {
         self,
         text: &[u8],
         reply: IncomingReply<'_>,
-        error: bsoap_codec::decode::Error,
+        error: decode::Error,
     ) -> Result<Reply, Error> {
         if let Some(fault) = fault::read_leniently(text) {
             return Ok(Reply::Fault(fault));
@@ -244,9 +261,14 @@ impl Answer {
         &self.record
     }
 
-    /// The whole message.
+    /// The whole message; a copy, if somebody else holds it too.
     pub fn into_record(self) -> Record {
-        self.record
+        Arc::unwrap_or_clone(self.record)
+    }
+
+    /// The whole message, to be kept: it never changes.
+    pub fn shared_record(&self) -> &Arc<Record> {
+        &self.record
     }
 
     /// The result: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.

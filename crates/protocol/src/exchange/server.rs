@@ -39,7 +39,7 @@ pub struct IncomingRequest<'a> {
 #[derive(Clone, Debug)]
 pub struct Received {
     target: Target,
-    record: Record,
+    record: Arc<Record>,
     blocks: Vec<Block>,
 }
 
@@ -95,12 +95,25 @@ impl Endpoint {
         decoder: &mut Decoder,
         request: IncomingRequest<'_>,
     ) -> Result<(Received, AwaitingAnswer), Box<OutgoingReply>> {
+        self.receive_by(super::read(decoder), request)
+    }
+
+    /// Lets somebody else read the request, who may know most of it already: `read` is given the root element and the
+    /// text, which lies in the request's body unless it had to be recoded.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_by(
+        &self,
+        read: impl FnMut(ElementId, &[u8]) -> Result<Arc<Record>, decode::Error>,
+        request: IncomingRequest<'_>,
+    ) -> Result<(Received, AwaitingAnswer), Box<OutgoingReply>> {
         let media = request.content_type.and_then(MediaType::parse);
         if media.as_ref().is_some_and(|media| !media.is_xml()) {
             return Err(Box::new(unsupported()));
         }
         let text = media::recoded(media.as_ref(), request.body);
-        let (binding, record) = self.decode(decoder, media.as_ref(), &text)?;
+        let (binding, record) = self.decode(read, media.as_ref(), &text)?;
         let action = match binding.version {
             SoapVersion::Soap11 => request.soap_action.map(media::unquoted),
             SoapVersion::Soap12 => media.as_ref().and_then(|media| media.action.as_deref()),
@@ -111,15 +124,15 @@ impl Endpoint {
     /// The binding that can read the message, and what it reads.
     fn decode(
         &self,
-        decoder: &mut Decoder,
+        mut read: impl FnMut(ElementId, &[u8]) -> Result<Arc<Record>, decode::Error>,
         media: Option<&MediaType>,
         text: &[u8],
-    ) -> Result<(&Arc<Binding>, Record), Box<OutgoingReply>> {
+    ) -> Result<(&Arc<Binding>, Arc<Record>), Box<OutgoingReply>> {
         let likely = media.and_then(MediaType::version);
         let Some(first) = self.binding_for(likely, text) else {
             return Err(Box::new(unsupported()));
         };
-        let error = match decoder.decode(first.request, text) {
+        let error = match read(first.request, text) {
             Ok(record) => return Ok((first, record)),
             Err(error) => error,
         };
@@ -130,12 +143,10 @@ impl Endpoint {
                 refuse(&unreadable(first, &error), version)
             }
             Peek::Envelope(version) => match self.binding_for(Some(version), text) {
-                Some(second) if second.version == version => {
-                    match decoder.decode(second.request, text) {
-                        Ok(record) => Ok((second, record)),
-                        Err(error) => refuse(&unreadable(second, &error), version),
-                    }
-                }
+                Some(second) if second.version == version => match read(second.request, text) {
+                    Ok(record) => Ok((second, record)),
+                    Err(error) => refuse(&unreadable(second, &error), version),
+                },
                 _ => Err(Box::new(
                     self.version_mismatch(version, version.envelope_namespace()),
                 )),
@@ -214,7 +225,7 @@ impl Endpoint {
     fn dispatch(
         &self,
         binding: &Arc<Binding>,
-        record: Record,
+        record: Arc<Record>,
         action: Option<&str>,
     ) -> Result<(Received, AwaitingAnswer), Box<OutgoingReply>> {
         let element = body_element(&record);
@@ -375,6 +386,11 @@ impl Received {
 
     /// The whole message: a Record of the request Envelope.
     pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The same, to be kept: it never changes.
+    pub fn shared_record(&self) -> &Arc<Record> {
         &self.record
     }
 

@@ -1,0 +1,75 @@
+//! A stream of messages gives the same values and errors, whichever way it is received.
+
+#[path = "../../codec/tests/common/mod.rs"]
+mod common;
+
+use std::sync::Arc;
+
+use bsoap_codec::decode::{DecodeOptions, Error};
+use bsoap_codec::plan::{ElementId, UNBOUNDED};
+use bsoap_codec::{Plan, Record};
+use bsoap_datatypes::Datatype;
+use bsoap_differential::receive::{Mode, Policy, Stream, Way};
+use bytes::Bytes;
+
+fn plan() -> (Arc<Plan>, ElementId) {
+    let mut schema = common::schema::Schema::new();
+    let children = vec![schema.field(0, UNBOUNDED, "v", Datatype::Double)];
+    schema.rooted("values", children)
+}
+
+const MESSAGES: [&str; 6] = [
+    "<values><v>1</v><v>2</v></values>",
+    "<values><v>1</v><v>2.5</v></values>",
+    "<values><v>1</v><v>not a number</v></values>",
+    "<values><v>1</v><v>2.5</v></values>",
+    "<values><v>1</v><v>2.5</v><v>3</v></values>",
+    "<values><v>1</v><v>2.5</v>",
+];
+
+fn whole(stream: &mut Stream, root: ElementId) -> Vec<Result<Record, Error>> {
+    let read = |text: &&str| {
+        let received = stream.receive(root, Bytes::copy_from_slice(text.as_bytes()));
+        received.map(|it| (*it.record).clone())
+    };
+    MESSAGES.iter().map(read).collect()
+}
+
+fn fed(stream: &mut Stream, root: ElementId) -> Vec<Option<Record>> {
+    let read = |text: &&str| {
+        stream.begin(root);
+        let mut pieces = text.as_bytes().chunks(5);
+        pieces.try_for_each(|piece| stream.feed(piece)).ok()?;
+        Some((*stream.finish().ok()?.record).clone())
+    };
+    MESSAGES.iter().map(read).collect()
+}
+
+#[test]
+fn every_way_gives_the_same() {
+    let (plan, root) = plan();
+    let stream = |way| Stream::new(way, plan.clone(), DecodeOptions::default());
+    let expected = whole(&mut stream(Way::Off), root);
+    assert_eq!(expected.iter().filter(|it| it.is_ok()).count(), 4);
+    for way in [Way::default(), Way::Exact(Policy::default()), Way::Off] {
+        let mut stream = stream(way);
+        assert_eq!(whole(&mut stream, root), expected);
+        assert_eq!(stream.totals().messages, 6);
+        stream.forget();
+        let valid: Vec<_> = expected.iter().map(|it| it.clone().ok()).collect();
+        assert_eq!(fed(&mut stream, root), valid);
+    }
+}
+
+#[test]
+fn off_compares_nothing_and_keeps_nothing() {
+    let (plan, root) = plan();
+    let mut stream = Stream::new(Way::Off, plan, DecodeOptions::default());
+    let message = Bytes::from_static(MESSAGES[0].as_bytes());
+    for _ in 0..3 {
+        let received = stream.receive(root, message.clone()).expect("a message");
+        assert_eq!(received.mode, Mode::Aside);
+        assert!(received.changes.is_all());
+    }
+    assert_eq!((stream.totals().fast, stream.totals().aside), (0, 3));
+}
