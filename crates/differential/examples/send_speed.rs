@@ -299,46 +299,68 @@ fn grow(chunk: usize) {
     );
 }
 
-/// One-character values over 24-character ones in the widest room, against values that fit exactly.
-fn tag_shift(pad: Pad) {
-    let mut random = Random(4);
-    let large: Vec<f64> = (0..N).map(|_| random.of_length(24)).collect();
-    let ones: Vec<f64> = (0..N).map(|n| (n % 9 + 1) as f64).collect();
-    let twos: Vec<f64> = (0..N).map(|n| ((n + 3) % 9 + 1) as f64).collect();
-    let (large, ones, twos) = (doubles(&large), doubles(&ones), doubles(&twos));
-    let mut stuffed = template(Policy::MAXIMUM.with_pad(pad), &large);
-    let mut plain = template(Policy::default(), &ones);
-    let (mut shift, mut bare, mut format) = (Least::new(), Least::new(), Least::new());
+fn ints(values: &[i64]) -> Record {
+    thread_local!(static PLAN: (std::sync::Arc<bsoap_codec::Plan>, bsoap_codec::plan::ElementId) = {
+        let mut schema = Schema::new();
+        let item = schema.field("item", Datatype::Int, MANY);
+        let root = schema.record(vec![item]);
+        let root = schema.element("urn:mesh", "array", root);
+        schema.builder.prefix("urn:mesh", "m");
+        (schema.finish(), root)
+    });
+    PLAN.with(|(plan, root)| {
+        let items = values.iter().map(|&value| Value::from(value)).collect();
+        build(plan, *root, &Value::object([("item", Value::Array(items))])).expect("they fit")
+    })
+}
+
+/// One-character values over the longest in the widest room, against a template where they fit exactly, and against
+/// writing the message in full.
+fn tag_shift(name: &str, pad: Pad, large: &Record, [ones, twos]: [&Record; 2]) {
+    let mut stuffed = template(Policy::MAXIMUM.with_pad(pad), large);
+    let mut again = template(Policy::MAXIMUM.with_pad(pad), ones);
+    let mut plain = template(Policy::default(), ones);
+    let (mut shift, mut next, mut bare, mut full) =
+        (Least::new(), Least::new(), Least::new(), Least::new());
+    let mut out = Vec::with_capacity(8 << 20);
     for round in 0..ROUNDS {
-        let mut next = ones.clone();
-        shift.time(|| stuffed.update(&mut next).unwrap());
+        let other = if round % 2 == 0 { twos } else { ones };
+        let mut record = ones.clone();
+        shift.time(|| stuffed.update(&mut record).unwrap());
         stuffed.update(&mut large.clone()).unwrap();
-        let mut next = if round % 2 == 0 {
-            twos.clone()
-        } else {
-            ones.clone()
-        };
-        bare.time(|| plain.update(&mut next).unwrap());
-        let mut buffer = vec![0u8; N * 24 + 64];
-        format.time(|| {
-            let mut end = 0;
-            for n in 0..N {
-                let Some(room) = buffer[end..].first_chunk_mut() else {
-                    break;
-                };
-                end += double::format((n % 9 + 1) as f64, room);
-            }
-            buffer[end / 2]
-        });
+        let mut record = other.clone();
+        next.time(|| again.update(&mut record).unwrap());
+        let mut record = other.clone();
+        bare.time(|| plain.update(&mut record).unwrap());
+        out.clear();
+        full.time(|| Encoder::default().encode(ones, &mut out).unwrap());
     }
     println!(
-        "tag shift {pad:?}  {:6.2} ns/value = {:.2} x unstuffed ({:.2}); formatting {:.2}; memory {:.1} bytes/value",
+        "tag shift {name:7} {pad:?}  {:6.2} ns/value = {:.2} x in full ({:.2}); ones over ones {:.2} = {:.2} x unstuffed ({:.2}); memory {:.1} bytes/value",
         shift.per(N),
-        shift.per(N) / bare.per(N),
+        shift.per(N) / full.per(N),
+        full.per(N),
+        next.per(N),
+        next.per(N) / bare.per(N),
         bare.per(N),
-        format.per(N),
         stuffed.memory() as f64 / N as f64,
     );
+}
+
+fn tag_shifts() {
+    let mut random = Random(4);
+    let large: Vec<f64> = (0..N).map(|_| random.of_length(24)).collect();
+    let digit = |n: usize| (n % 9 + 1) as i64;
+    let digits = |by| (0..N).map(move |n| digit(n + by));
+    let [ones, twos] = [0, 3].map(|by| doubles(&digits(by).map(|n| n as f64).collect::<Vec<_>>()));
+    for pad in [Pad::Inside, Pad::AfterTag] {
+        tag_shift("doubles", pad, &doubles(&large), [&ones, &twos]);
+    }
+    let large: Vec<i64> = (0..N).map(|n| -2_000_000_000 - n as i64).collect();
+    let [ones, twos] = [0, 3].map(|by| ints(&digits(by).collect::<Vec<_>>()));
+    for pad in [Pad::Inside, Pad::AfterTag] {
+        tag_shift("ints", pad, &ints(&large), [&ones, &twos]);
+    }
 }
 
 fn strings() {
@@ -472,8 +494,7 @@ fn main() {
         grow(32 << 10);
     }
     if wanted("tag") {
-        tag_shift(Pad::Inside);
-        tag_shift(Pad::AfterTag);
+        tag_shifts();
     }
     if wanted("order") {
         strings();

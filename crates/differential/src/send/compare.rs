@@ -284,31 +284,6 @@ fn same_blocks(old: &[u64], new: &[u64]) -> usize {
     same.map_or(old.len(), |same| same * BLOCK)
 }
 
-/// Which numbers of a table differ, 64 at a time: `see` is given the first slot of a block and a bit
-/// for each that differs, and says whether to go on.
-#[inline(always)]
-pub(crate) fn table(old: &[u64], new: &[u64], mut see: impl FnMut(usize, u64) -> bool) {
-    for (block, (old, new)) in old.chunks(64).zip(new.chunks(64)).enumerate() {
-        let mut bits = 0;
-        let (old_groups, old_rest) = old.as_chunks::<8>();
-        let (new_groups, new_rest) = new.as_chunks::<8>();
-        for (group, (old, new)) in old_groups.iter().zip(new_groups).enumerate() {
-            // Most groups of a message much like the one before are the same.
-            let any = (0..8).fold(0, |any, at| any | (old[at] ^ new[at]));
-            if any != 0 {
-                let differ = (0..8).fold(0, |bits, at| bits | u64::from(old[at] != new[at]) << at);
-                bits |= differ << (group * 8);
-            }
-        }
-        for (at, (old, new)) in old_rest.iter().zip(new_rest).enumerate() {
-            bits |= u64::from(old != new) << (old_groups.len() * 8 + at);
-        }
-        if bits != 0 && !see(block * 64, bits) {
-            return;
-        }
-    }
-}
-
 /// Whether most of some slots differ, and values of the middle are found in another place.
 pub(crate) fn slides(old: &[u64], new: &[u64]) -> bool {
     const SAMPLE: usize = 32;
@@ -442,20 +417,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_table_tells_blocks_that_differ() {
-        let old = vec![7; 200];
-        let mut new = old.clone();
-        for index in [0, 63, 130, 199] {
-            new[index] = 8;
-        }
-        let mut found = Vec::new();
-        table(&old, &new, |first, bits| {
-            found.push((first, bits));
-            true
-        });
-        assert_eq!(found, [(0, 1 | 1 << 63), (128, 1 << 2), (192, 1 << 7)]);
     }
 }

@@ -160,6 +160,27 @@ impl Fresh {
         }
     }
 
+    /// Formats them block by block. Each block is handed on, slots, texts and lengths, and is the last one if the answer
+    /// is no.
+    pub(crate) fn in_blocks(
+        &mut self,
+        source: Source<'_>,
+        mut block: impl FnMut(&[u32], &[Number], &[u8]) -> bool,
+    ) {
+        if self.texts.len() < BLOCK {
+            self.texts.resize(BLOCK, [0; 32]);
+            self.lengths.resize(BLOCK, 0);
+        }
+        for list in self.list[..self.count].chunks(BLOCK) {
+            let texts = &mut self.texts[..list.len()];
+            let lengths = &mut self.lengths[..list.len()];
+            format(source, list, texts, lengths);
+            if !block(list, texts, lengths) {
+                return;
+            }
+        }
+    }
+
     /// Puts those whose text is known where they stand in `text`, the table's: they have the lengths that they had.
     #[inline]
     pub(crate) fn put(&self, text: &mut [u8], offsets: &[u16]) {
@@ -244,15 +265,15 @@ fn by_kind(cells: &[Cell], slots: &[u64], list: &[u32], texts: &mut [Number], le
 }
 
 /// Which column a slot of a table is in, without a division.
-#[derive(Clone, Copy)]
-struct Column {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Column {
     columns: u32,
     /// 2³² by the number of columns, rounded up: right for slots below 2³² by that number.
     inverse: u64,
 }
 
 impl Column {
-    fn of(columns: usize) -> Self {
+    pub(crate) fn of(columns: usize) -> Self {
         Self {
             columns: columns as u32,
             inverse: (1 << 32_u64) / columns as u64 + 1,
@@ -261,8 +282,14 @@ impl Column {
 
     #[inline(always)]
     fn of_slot(self, slot: u32) -> usize {
+        self.row_and_column(slot).1
+    }
+
+    /// The row a slot is in, and its column.
+    #[inline(always)]
+    pub(crate) fn row_and_column(self, slot: u32) -> (usize, usize) {
         let row = (u64::from(slot) * self.inverse) >> 32;
-        (slot - row as u32 * self.columns) as usize
+        (row as usize, (slot - row as u32 * self.columns) as usize)
     }
 }
 

@@ -1,16 +1,16 @@
 //! Arrays larger than memory wants: rows are laid over one another in the same chunk.
 //!
 //! ```text
-//! chunk    </item><item>1.5                     </item><item>2.25 …      written, sent, and when it has left:
-//!          </item><item>3                       </item><item>-7.5 …      the same chunk, tags in place, new values
+//! chunk    </item><item>1.5</item><item>2.25</item><item>…      written, sent, and when it has left:
+//!          </item><item>-3.75</item><item>4</item><item>…       the same chunk again
 //! ```
 //!
 //! The text around the array is a [`Frame`]. Rows come from an iterator, or from anything that can say *not yet*; at no
 //! time is there more of them than fills a chunk. A chunk that is still being sent is left alone and another one taken, so
 //! there are as many as the transport holds at a time.
 //!
-//! Stuffed rows ([`Layout::Stuffed`]) all have the same length: only their numbers are written, and the length of the
-//! message is known from the number of rows. Plain ones are shorter; for them an upper bound is known, and white space
+//! Stuffed rows ([`Layout::Stuffed`]) all have the same length, so the length of the message is known from the number of
+//! rows. Their tags are written again all the same: a copy of fixed size over them costs less than to spare them. Plain ones are shorter; for them an upper bound is known, and white space
 //! behind the message may fill it up. (Chiu, Govindaraju, Bramley: Investigating the limits of SOAP performance)
 
 use std::collections::VecDeque;
@@ -147,14 +147,8 @@ impl Overlay {
         let mut between = frame.last().to_vec();
         between.extend_from_slice(frame.first());
         let between = row::Literal::new(&between);
-        let mut offset = between.length;
-        let cells = frame.cells().iter().map(|cell| {
-            let spec = row::Spec::new(cell, offset);
-            offset = spec.offset + spec.width;
-            spec
-        });
         Self {
-            cells: cells.collect(),
+            cells: frame.cells().iter().map(row::Spec::new).collect(),
             between,
             last: frame.last().len(),
             layout,
@@ -293,8 +287,8 @@ impl Overlay {
         let mut chunk = self.free_chunk();
         let text = Arc::get_mut(&mut chunk).expect("a free chunk is nobody else's");
         let written = match self.layout {
-            Layout::Plain => self.lay(text, row, &mut source),
-            Layout::Stuffed => self.overlay(text, row, &mut source),
+            Layout::Plain => self.lay(text, false, row, &mut source),
+            Layout::Stuffed => self.lay(text, true, row, &mut source),
         };
         let (written, end) = match written {
             Ok(filled) => filled,
@@ -318,16 +312,18 @@ impl Overlay {
     }
 
     /// Writes rows one after the other; answers how many, and where they end. The error is the number of a bad row.
+    #[inline(always)]
     fn lay<R: Row>(
         &self,
         text: &mut [u8],
+        stuffed: bool,
         mut row: R,
         source: &mut impl FnMut() -> Offer<R>,
     ) -> Result<(u64, usize), u64> {
         let last_begin = text.len() - 2 * PAD - self.frame.row_width();
         let (mut written, mut end) = (0, 0);
         loop {
-            let mut cells = Cells::plain(&self.cells, &self.between, text, end);
+            let mut cells = Cells::new(&self.cells, &self.between, text, end, stuffed);
             row.write(&mut cells);
             end = cells.finish().ok_or(self.rows + written)?;
             written += 1;
@@ -341,31 +337,6 @@ impl Overlay {
         }
     }
 
-    /// Writes the numbers of rows whose markup is there.
-    fn overlay<R: Row>(
-        &self,
-        text: &mut [u8],
-        mut row: R,
-        source: &mut impl FnMut() -> Offer<R>,
-    ) -> Result<(u64, usize), u64> {
-        let stride = self.frame.row_width();
-        let rows = (text.len() - 2 * PAD) / stride;
-        for (index, room) in text.chunks_exact_mut(stride).take(rows).enumerate() {
-            let mut cells = Cells::stuffed(&self.cells, room);
-            row.write(&mut cells);
-            cells.finish().ok_or(self.rows + index as u64)?;
-            if index + 1 < rows {
-                match source() {
-                    Offer::Row(next) => row = next,
-                    Offer::Later | Offer::End => {
-                        return Ok((index as u64 + 1, (index + 1) * stride));
-                    }
-                }
-            }
-        }
-        Ok((rows as u64, rows * stride))
-    }
-
     /// A chunk that is not being sent: the oldest, or a new one.
     fn free_chunk(&mut self) -> Arc<Vec<u8>> {
         if let Some(mut chunk) = self.chunks.pop_front() {
@@ -374,13 +345,7 @@ impl Overlay {
             }
             self.chunks.push_front(chunk);
         }
-        let mut chunk = vec![b' '; self.chunk_length()];
-        if self.layout == Layout::Stuffed {
-            for row in chunk.chunks_exact_mut(self.frame.row_width()) {
-                row::stamp(&self.cells, &self.between, row);
-            }
-        }
-        Arc::new(chunk)
+        Arc::new(vec![b' '; self.chunk_length()])
     }
 
     /// The end of the last row and the text after the array.

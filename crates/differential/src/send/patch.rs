@@ -6,20 +6,18 @@
 
 use std::sync::Arc;
 
-use super::compare::{self, Dirty, Values};
-use super::leaves::{Cell, Columns, Kind, Leaves, Mixed, Place, Segment, Table};
+use super::compare::{Dirty, Values};
+use super::leaves::{Columns, Kind, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
 use super::numbers::{Formatted, Fresh, Source};
 use super::policy::Policy;
 use super::rewrite::{rewrite, rewrite_table};
 use super::shift::shift;
 use super::steal::steal;
-use super::stuff;
+use super::stuff::{self, Rows};
 
 /// After so many misfits the size of the chunk to come is guessed.
 const GUESS: usize = 16;
-/// Rooms from this width on are written with what follows them.
-const WIDE: usize = 16;
 
 /// A value that does not fit its room.
 #[derive(Clone, Copy, Debug)]
@@ -270,32 +268,15 @@ impl Patcher<'_> {
         new: &[u64],
         tools: &mut Tools,
     ) -> isize {
-        if !self.policy.stuffing.keeps_room() {
-            let mut fresh = std::mem::take(&mut tools.fresh);
-            let moved = self.exact(start, table, (old, new), &mut fresh, tools);
-            tools.fresh = fresh;
-            return moved;
-        }
-        match &*Arc::clone(&table.cells) {
-            [
-                Cell {
-                    kind: Kind::Double, ..
-                },
-            ] => self.roomy(start, table, old, new, tools, |_, slot, out| {
-                lexical::number(Kind::Double, slot, out)
-            }),
-            [
-                Cell {
-                    kind: Kind::Signed, ..
-                },
-            ] => self.roomy(start, table, old, new, tools, |_, slot, out| {
-                lexical::number(Kind::Signed, slot, out)
-            }),
-            _ => self.roomy(start, table, old, new, tools, |kind, slot, out| {
-                lexical::number(kind, slot, out)
-            }),
-        }
-        0
+        let mut fresh = std::mem::take(&mut tools.fresh);
+        let moved = if self.policy.stuffing.keeps_room() {
+            self.roomy(start, table, (old, new), &mut fresh, tools);
+            0
+        } else {
+            self.exact(start, table, (old, new), &mut fresh, tools)
+        };
+        tools.fresh = fresh;
+        moved
     }
 
     /// Those of a table in which every number has as much room as it takes.
@@ -396,45 +377,41 @@ impl Patcher<'_> {
     }
 
     /// Those of a table in which numbers may have more room than they take.
-    #[inline(always)]
     fn roomy(
         &mut self,
         start: usize,
         table: &mut Table,
-        old: &[u64],
-        new: &[u64],
+        (old, new): (&[u64], &[u64]),
+        fresh: &mut Fresh,
         tools: &mut Tools,
-        format: impl Fn(Kind, u64, &mut Number) -> usize,
     ) {
-        let slots = old.len();
+        fresh.find(old, new);
+        self.patched.values += fresh.len();
+        let cells = Arc::clone(&table.cells);
+        let source = Source {
+            cells: &cells,
+            lengths: &[],
+            slots: new,
+        };
+        if let Columns::Strided { stride, .. } = table.columns {
+            let rows = Rows::of(&cells, stride);
+            fresh.in_blocks(source, |list, texts, lengths| {
+                let fits = rows.lay(&mut self.text[start..], list, texts, lengths);
+                // In a fixed stride there is no room for what is not a value of its type.
+                self.patched.too_large |= !fits;
+                fits
+            });
+            return;
+        }
         let before = tools.misfits.len();
-        let end = self.text.len().saturating_sub(start + 2 * stuff::WINDOW);
-        compare::table(old, new, |first, mut bits| {
-            self.patched.values += bits.count_ones() as usize;
-            while bits != 0 {
-                let index = first + bits.trailing_zeros() as usize;
-                bits &= bits - 1;
-                let place = table.place(index);
-                // Where rooms are narrow, what is put back behind one would be read again for the next.
-                if place.width >= WIDE && place.close == 0 && place.offset <= end {
-                    let kind = table.cell(index).kind;
-                    let text = &mut self.text[start + place.offset..];
-                    let written =
-                        stuff::write_number(text, place.width, |out| format(kind, new[index], out));
-                    match written {
-                        Ok(length) => table.columns.set_length(index, length as u8),
-                        Err((number, length)) => {
-                            self.no_room(table, index, &number, length, tools);
-                        }
-                    }
-                } else {
-                    self.narrow(start, table, index, new[index], tools);
-                }
+        fresh.in_blocks(source, |list, texts, lengths| {
+            for ((&index, number), &length) in list.iter().zip(texts).zip(lengths) {
+                self.in_room(start, table, index as usize, (number, length.into()), tools);
             }
             let own = &tools.misfits[before..];
             if own.len() >= GUESS {
-                self.patched.too_large |=
-                    self.will_be_too_large(own, (first + 64).min(slots), slots);
+                let seen = list.last().map_or(0, |&last| last as usize + 1);
+                self.patched.too_large |= self.will_be_too_large(own, seen, old.len());
             }
             !self.patched.too_large
         });
@@ -449,18 +426,36 @@ impl Patcher<'_> {
         slot: u64,
         tools: &mut Tools,
     ) {
-        let (place, cell) = (table.place(index), table.cell(index));
         let mut number = [0; 32];
-        let length = lexical::number(cell.kind, slot, &mut number);
+        let length = lexical::number(table.cell(index).kind, slot, &mut number);
+        self.in_room(start, table, index, (&number, length), tools);
+    }
+
+    /// Writes a number of a table into its room, if it fits.
+    #[inline]
+    fn in_room(
+        &mut self,
+        start: usize,
+        table: &mut Table,
+        index: usize,
+        (number, length): (&Number, usize),
+        tools: &mut Tools,
+    ) {
+        let place = table.place(index);
         if !fits(self.policy, place, length) {
-            return self.no_room(table, index, &number, length, tools);
+            return self.no_room(table, index, number, length, tools);
         }
         let text = &mut self.text[start + place.offset..];
         if length == place.width && place.close == 0 {
-            stuff::put(text, &number, length);
+            stuff::put(text, number, length);
+        } else if place.close == 0 {
+            stuff::lay(text, place.width, number, length);
         } else {
-            let tag = table.is_strided().then_some(&*cell.close);
-            stuff::place_number(text, place, tag, &number, length);
+            let tag = match &table.columns {
+                Columns::Strided { .. } => Some(&*table.cell(index).close),
+                Columns::Dense { .. } => None,
+            };
+            stuff::place_number(text, place, tag, number, length);
         }
         table.columns.set_length(index, length as u8);
     }

@@ -5,8 +5,9 @@
 //! width 8   <x>1234567</x> <y>      ->  2.5   <x>2.5</x>     <y>     pad behind the end tag, which moves
 //! ```
 
-use super::leaves::Place;
+use super::leaves::{Cell, Place};
 use super::lexical::Number;
+use super::numbers::Column;
 
 /// The longest end tag that moves by copies of fixed size.
 const TAG: usize = 32;
@@ -22,35 +23,138 @@ pub(crate) fn place(text: &mut [u8], place: Place, lexical: &[u8]) {
 }
 
 /// The size of copies of numbers, whatever their length.
-pub(crate) const WINDOW: usize = 32;
+const WINDOW: usize = 32;
 
-/// Formats a number into its room at the start of `text`, which goes on for two windows at least, and
-/// blanks the rest of the room. If it is longer, the number is returned, and what follows the room is as
-/// it was.
-///
-/// The formatter writes more than the number takes: what follows is put back, by copies of fixed size.
+/// For each length of a number, which of the bytes are behind it.
+static BEHIND: [Number; WINDOW + 1] = {
+    let mut masks = [[0; WINDOW]; WINDOW + 1];
+    let mut length = 0;
+    while length <= WINDOW {
+        let mut at = length;
+        while at < WINDOW {
+            masks[length][at] = 0xff;
+            at += 1;
+        }
+        length += 1;
+    }
+    masks
+};
+
+/// Writes a number of at most `width` bytes at the start of `text`, and blanks behind it up to `width`.
 #[inline(always)]
-pub(crate) fn write_number(
-    text: &mut [u8],
-    width: usize,
-    format: impl FnOnce(&mut Number) -> usize,
-) -> Result<usize, (Number, usize)> {
-    let mut rest = [0; WINDOW];
-    rest.copy_from_slice(&text[width..width + WINDOW]);
-    let Some(room) = text.first_chunk_mut::<WINDOW>() else {
-        unreachable!("there are two windows")
-    };
-    let length = format(room);
-    let mut result = Ok(length);
-    if length != width {
-        if length < width {
-            text[length..length + WINDOW].copy_from_slice(&[b' '; WINDOW]);
-        } else {
-            result = Err((*room, length));
+pub(crate) fn lay(text: &mut [u8], width: usize, number: &Number, length: usize) {
+    if width <= 16
+        && let Some(room) = text.first_chunk_mut::<16>()
+    {
+        blend(room, width, number, length);
+    } else if width <= WINDOW
+        && let Some(room) = text.first_chunk_mut::<WINDOW>()
+    {
+        blend(room, width, number, length);
+    } else {
+        let (value, pad) = text[..width].split_at_mut(length);
+        value.copy_from_slice(&number[..length]);
+        pad.fill(b' ');
+    }
+}
+
+/// One store of fixed size: number, blanks, and from `width` on what was there.
+#[inline(always)]
+fn blend<const N: usize>(room: &mut [u8; N], width: usize, number: &Number, length: usize) {
+    let (blank, kept) = (&BEHIND[length], &BEHIND[width]);
+    for at in 0..N {
+        let value = number[at] & !blank[at] | b' ' & blank[at];
+        room[at] = value & !kept[at] | room[at] & kept[at];
+    }
+}
+
+/// The rooms of a table of fixed stride.
+#[derive(Debug)]
+pub(crate) struct Rows<'c> {
+    cells: &'c [Cell],
+    /// The cells' end tags, where they stand before the pad, with blanks behind them.
+    tags: Vec<[u8; TAG]>,
+    stride: usize,
+    column: Column,
+}
+
+impl<'c> Rows<'c> {
+    /// Of these cells.
+    pub(crate) fn of(cells: &'c [Cell], stride: usize) -> Self {
+        let tag = |cell: &Cell| {
+            let mut tag = [b' '; TAG];
+            if let Some(front) = tag.get_mut(..cell.close.len()) {
+                front.copy_from_slice(&cell.close);
+            }
+            tag
+        };
+        let has_tags = cells.iter().any(|cell| !cell.close.is_empty());
+        Self {
+            cells,
+            tags: if has_tags {
+                cells.iter().map(tag).collect()
+            } else {
+                Vec::new()
+            },
+            stride,
+            column: Column::of(cells.len()),
         }
     }
-    text[width..width + WINDOW].copy_from_slice(&rest);
-    result
+
+    /// Writes numbers into their rooms. `text` is the table's; the slots count from its first. Says whether all fit; if
+    /// not, the text is good for nothing.
+    pub(crate) fn lay(
+        &self,
+        text: &mut [u8],
+        slots: &[u32],
+        numbers: &[Number],
+        lengths: &[u8],
+    ) -> bool {
+        let mut fits = true;
+        for ((&slot, number), &length) in slots.iter().zip(numbers).zip(lengths) {
+            let (row, column) = match self.cells {
+                [_] => (slot as usize, 0),
+                _ => self.column.row_and_column(slot),
+            };
+            let cell = &self.cells[column];
+            let width = usize::from(cell.widest);
+            if length > cell.widest {
+                fits = false;
+                break;
+            }
+            let text = &mut text[row * self.stride + usize::from(cell.offset)..];
+            match self.tags.get(column) {
+                Some(tag) if !cell.close.is_empty() => {
+                    lay_tagged(text, cell, tag, number, length.into());
+                }
+                _ => lay(text, width, number, length.into()),
+            }
+        }
+        fits
+    }
+}
+
+/// The same with an end tag between number and pad. Copies of fixed size write too much, which is put back.
+#[inline(always)]
+fn lay_tagged(text: &mut [u8], cell: &Cell, tag: &[u8; TAG], number: &Number, length: usize) {
+    let extent = usize::from(cell.widest) + cell.close.len();
+    let window = text.get_mut(..extent + WINDOW);
+    let (Some(window), true) = (window, cell.close.len() <= TAG) else {
+        let room = &mut text[..extent];
+        let end = length + cell.close.len();
+        room[..length].copy_from_slice(&number[..length]);
+        room[length..end].copy_from_slice(&cell.close);
+        room[end..].fill(b' ');
+        return;
+    };
+    let mut rest = [0; WINDOW];
+    rest.copy_from_slice(&window[extent..]);
+    window[..WINDOW].copy_from_slice(number);
+    window[length..length + TAG].copy_from_slice(tag);
+    if extent > length + TAG {
+        window[length + TAG..length + TAG + WINDOW].fill(b' ');
+    }
+    window[extent..].copy_from_slice(&rest);
 }
 
 /// Copies the first `length` of at most 32 bytes by copies of fixed size.
@@ -121,4 +225,66 @@ fn move_tag(text: &mut [u8], from: usize, to: usize, close: usize) {
     let mut tag = [0; TAG];
     tag.copy_from_slice(&text[from..from + TAG]);
     text[to..to + close].copy_from_slice(&tag[..close]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::send::leaves::Kind;
+
+    const NUMBER: &Number = b"-123456789.0123456789E+10garbage";
+
+    #[test]
+    fn a_number_fills_its_room_and_touches_nothing_else() {
+        for size in [40, 24, 16, 11] {
+            for width in 1..=size.min(24) {
+                for length in 1..=width {
+                    let mut text = vec![b'x'; size];
+                    lay(&mut text, width, NUMBER, length);
+                    let mut expected = NUMBER[..length].to_vec();
+                    expected.resize(width, b' ');
+                    expected.resize(size, b'x');
+                    assert_eq!(text, expected, "{size} {width} {length}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rows_are_laid_with_tags_before_or_behind_the_pad() {
+        for close in [
+            "",
+            "</i>",
+            "</a-long-name-that-still-moves>",
+            "</a-name-that-is-longer-than-copies-are>",
+        ] {
+            let cell = |offset, widest| Cell {
+                kind: Kind::Signed,
+                pads: true,
+                widest,
+                close: close.as_bytes().into(),
+                offset,
+            };
+            let extents = [11 + close.len(), 24 + close.len()];
+            let cells = [cell(1, 11), cell(2 + extents[0] as u16, 24)];
+            let stride = extents[0] + extents[1] + 2;
+            let rows = Rows::of(&cells, stride);
+            let mut text = vec![b'|'; 3 * stride + 1];
+            let lengths = [1, 24, 11, 2, 5, 20];
+            assert!(rows.lay(&mut text, &[0, 1, 2, 3, 4, 5], &[*NUMBER; 6], &lengths));
+            let mut expected = vec![b'|'];
+            for (number, length) in lengths.into_iter().enumerate() {
+                let begin = expected.len();
+                expected.extend_from_slice(&NUMBER[..length as usize]);
+                expected.extend_from_slice(close.as_bytes());
+                expected.resize(begin + extents[number % 2], b' ');
+                expected.push(b'|');
+            }
+            assert_eq!(
+                String::from_utf8_lossy(&text),
+                String::from_utf8_lossy(&expected)
+            );
+            assert!(!rows.lay(&mut text, &[2], &[*NUMBER], &[12]));
+        }
+    }
 }

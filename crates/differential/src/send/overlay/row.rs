@@ -4,7 +4,7 @@ use bsoap_codec::frame::Cell;
 use bsoap_codec::plan::LeafKind;
 
 use super::PAD;
-use super::number::{self, Number, Room};
+use super::number::{self, Number};
 
 /// A row of numbers: a number, a tuple of up to eight, or an array of them. A struct becomes one with
 /// `rows.map(|point| (point.x, point.y, point.value))`.
@@ -58,39 +58,27 @@ impl Literal {
     }
 }
 
-/// Where a number of a row goes.
+/// A number of a row, and what stands before it.
 #[derive(Clone, Debug)]
 pub(super) struct Spec {
     /// Markup between the number before and this one.
     before: Literal,
-    /// Where it stands in a stuffed row.
-    pub(super) offset: usize,
-    /// Its room there.
-    pub(super) width: usize,
+    /// Its room in a stuffed row.
+    width: usize,
     min: i64,
     max: u64,
 }
 
 impl Spec {
-    /// The number that follows what ends at `end` of a stuffed row.
-    pub(super) fn new(cell: &Cell, end: usize) -> Self {
+    /// Of a cell of the frame.
+    pub(super) fn new(cell: &Cell) -> Self {
         let (min, max) = number::range(cell.kind);
         Self {
             before: Literal::new(&cell.before),
-            offset: end + cell.before.len(),
             width: cell.width(),
             min,
             max,
         }
-    }
-}
-
-/// Lays the markup of a stuffed row.
-pub(super) fn stamp(cells: &[Spec], between: &Literal, row: &mut [u8]) {
-    row[..between.length].copy_from_slice(between.text());
-    for cell in cells {
-        let begin = cell.offset - cell.before.length;
-        row[begin..cell.offset].copy_from_slice(cell.before.text());
     }
 }
 
@@ -99,39 +87,28 @@ pub(super) fn stamp(cells: &[Spec], between: &Literal, row: &mut [u8]) {
 pub struct Cells<'c> {
     cells: std::slice::Iter<'c, Spec>,
     text: &'c mut [u8],
-    /// Where in a row without padding the next number's markup goes.
+    /// Where the next number's markup goes.
     end: usize,
     stuffed: bool,
     bad: bool,
 }
 
 impl<'c> Cells<'c> {
-    /// A row that begins at `at`.
+    /// A row that begins at `at`, with what stands between it and the one before.
     #[inline(always)]
-    pub(super) fn plain(
+    pub(super) fn new(
         cells: &'c [Spec],
         between: &Literal,
         text: &'c mut [u8],
         at: usize,
+        stuffed: bool,
     ) -> Self {
         let end = between.lay(text, at);
         Self {
             cells: cells.iter(),
             text,
             end,
-            stuffed: false,
-            bad: false,
-        }
-    }
-
-    /// A row whose markup is there.
-    #[inline(always)]
-    pub(super) fn stuffed(cells: &'c [Spec], row: &'c mut [u8]) -> Self {
-        Self {
-            cells: cells.iter(),
-            end: row.len(),
-            text: row,
-            stuffed: true,
+            stuffed,
             bad: false,
         }
     }
@@ -150,49 +127,24 @@ impl<'c> Cells<'c> {
             return;
         };
         self.bad |= number.is_outside(cell.min, cell.max);
+        if cell.before.length > 0 {
+            self.end = cell.before.lay(self.text, self.end);
+        }
+        let Some(room) = self.text[self.end..].first_chunk_mut() else {
+            self.bad = true;
+            return;
+        };
+        let length = number.format(room);
         if self.stuffed {
-            let mut room: Room = [b' '; 32];
-            let length = number.format(&mut room);
-            blank(&mut room, length);
-            let text = &mut self.text[cell.offset..];
-            match text.first_chunk_mut::<WIDEST>() {
-                Some(text) if cell.width == WIDEST => text.copy_from_slice(&room[..WIDEST]),
-                _ => text[..cell.width].copy_from_slice(&room[..cell.width]),
+            // What goes past the room is written over by what follows.
+            match self.text[self.end + length..].first_chunk_mut::<PAD>() {
+                Some(pad) => *pad = [b' '; PAD],
+                None => self.bad = true,
             }
+            self.end += cell.width;
         } else {
-            if cell.before.length > 0 {
-                self.end = cell.before.lay(self.text, self.end);
-            }
-            if let Some(room) = self.text[self.end..].first_chunk_mut() {
-                self.end += number.format(room);
-            }
+            self.end += length;
         }
-    }
-}
-
-/// The width of a double, the widest number.
-const WIDEST: usize = bsoap_datatypes::double::WIDTH;
-
-/// For each length of a number, which of the bytes are behind it.
-static BEHIND: [Room; 33] = {
-    let mut masks = [[0; 32]; 33];
-    let mut length = 0;
-    while length <= 32 {
-        let mut at = length;
-        while at < 32 {
-            masks[length][at] = 0xff;
-            at += 1;
-        }
-        length += 1;
-    }
-    masks
-};
-
-/// Writes spaces behind a number: one mask instead of a loop of unknown length.
-#[inline(always)]
-fn blank(room: &mut Room, length: usize) {
-    for (byte, behind) in room.iter_mut().zip(&BEHIND[length]) {
-        *byte = *byte & !behind | b' ' & behind;
     }
 }
 
