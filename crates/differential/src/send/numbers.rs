@@ -11,31 +11,63 @@
 //! Value by value, with a branch for each, the processor guesses wrong as often as values have changed or not in no
 //! order; that alone would cost as much as formatting a short number.
 
+use bsoap_datatypes::kernel::{self, Kernel, Separator};
+
 use super::leaves::{Cell, Kind};
 use super::lexical::{self, Number};
 use super::stuff;
 
 /// So many numbers are formatted, then put into their places: the processor is still about that, waiting for memory, while
 /// it formats the next.
-const BLOCK: usize = 32;
+const BLOCK: usize = 64;
+/// So many are written at once where all are.
+const AT_ONCE: usize = 256;
+/// So many are looked at to guess how many have changed; from this percentage on, all are written.
+const SAMPLE: usize = 32;
+const MANY: usize = 60;
+/// Bytes that a text is copied by.
+const WINDOW: usize = size_of::<Number>();
 /// Slots that are compared at once where most are the same.
 const SAME: usize = 32;
 /// Slots that are listed together.
 const STEP: usize = 8;
 
 /// The numbers of a table that have changed. Kept from one table to the next for its room.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Fresh {
+    /// What formats many at once, if this machine has it.
+    kernel: Option<Kernel>,
     /// Their slots, counted from the table's first, in order; as many as `count` says.
     list: Vec<u32>,
     count: usize,
     /// Those before are done; of so many from there on the text is known.
     done: usize,
     held: usize,
-    texts: Vec<Number>,
+    /// Their texts, where each begins, and its length. Behind each is room for a window.
+    texts: Vec<u8>,
+    starts: Vec<u32>,
     lengths: Vec<u8>,
+    /// Values to be formatted at once.
+    values: Vec<u64>,
     /// The lengths of all numbers of a table that is written again.
     pub(crate) all: Vec<u8>,
+}
+
+impl Default for Fresh {
+    fn default() -> Self {
+        Self {
+            kernel: Kernel::avx512(),
+            list: Vec::new(),
+            count: 0,
+            done: 0,
+            held: 0,
+            texts: Vec::new(),
+            starts: Vec::new(),
+            lengths: Vec::new(),
+            values: Vec::new(),
+            all: Vec::new(),
+        }
+    }
 }
 
 /// What numbers are formatted from.
@@ -60,9 +92,10 @@ pub(crate) struct Formatted {
 impl Fresh {
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.list.capacity() * size_of::<u32>()
-            + self.texts.capacity() * size_of::<Number>()
+        (self.list.capacity() + self.starts.capacity()) * size_of::<u32>()
+            + self.texts.capacity()
             + self.lengths.capacity()
+            + self.values.capacity() * size_of::<u64>()
             + self.all.capacity()
     }
 
@@ -84,11 +117,17 @@ impl Fresh {
     /// Slot, text and length of those whose text is known.
     #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Number, usize)> {
-        let texts = self.texts.iter().zip(&self.lengths);
+        let places = self.starts.iter().zip(&self.lengths);
         let all = self.list[self.done..self.done + self.held]
             .iter()
-            .zip(texts);
-        all.map(|(&index, (text, &length))| (index as usize, text, usize::from(length)))
+            .zip(places);
+        all.map(|(&index, (&start, &length))| {
+            let window = self.texts[start as usize..].first_chunk();
+            let Some(text) = window else {
+                unreachable!("behind each there is room for a window")
+            };
+            (index as usize, text, usize::from(length))
+        })
     }
 
     /// Whether of the numbers from the first to the last of those most have changed.
@@ -133,6 +172,7 @@ impl Fresh {
     pub(crate) fn next(&mut self, source: Source<'_>) -> Formatted {
         self.done += self.held;
         self.held = 0;
+        self.texts.clear();
         self.more(source)
     }
 
@@ -140,16 +180,22 @@ impl Fresh {
     pub(crate) fn more(&mut self, source: Source<'_>) -> Formatted {
         let begin = self.held;
         self.held = self.left().min(begin + BLOCK);
-        if self.texts.len() < self.held {
-            self.texts.resize(self.held.max(BLOCK), [0; 32]);
-            self.lengths.resize(self.held.max(BLOCK), 0);
+        if self.starts.len() < self.held {
+            self.starts.resize(self.held, 0);
+            self.lengths.resize(self.held, 0);
         }
         let list = &self.list[self.done + begin..self.done + self.held];
-        let texts = &mut self.texts[begin..self.held];
         let lengths = &mut self.lengths[begin..self.held];
-        format(source, list, texts, lengths);
+        let out = Out {
+            kernel: self.kernel,
+            texts: &mut self.texts,
+            starts: &mut self.starts[begin..self.held],
+            lengths,
+            values: &mut self.values,
+        };
+        format(source, list, out);
         let (mut misfits, mut grown) = (0_u32, 0_i32);
-        for (&index, &length) in list.iter().zip(&*lengths) {
+        for (&index, &length) in list.iter().zip(&self.lengths[begin..self.held]) {
             let before = source.lengths[index as usize];
             misfits += u32::from(before != length);
             grown += i32::from(length) - i32::from(before);
@@ -207,60 +253,197 @@ fn differing(old: &[u64; STEP], new: &[u64; STEP], first: u32, list: &mut [u32])
     count
 }
 
-/// Formats the numbers listed.
-fn format(source: Source<'_>, list: &[u32], texts: &mut [Number], lengths: &mut [u8]) {
-    let slots = source.slots;
-    match source.cells {
-        [cell] => match cell.kind {
-            Kind::Double => each(slots, list, texts, lengths, |slot, out| {
-                lexical::number(Kind::Double, slot, out)
-            }),
-            Kind::Signed => each(slots, list, texts, lengths, |slot, out| {
-                lexical::number(Kind::Signed, slot, out)
-            }),
-            kind => each(slots, list, texts, lengths, |slot, out| {
-                lexical::number(kind, slot, out)
-            }),
-        },
-        cells => by_kind(cells, slots, list, texts, lengths),
+/// Where all numbers of a table are written.
+pub(crate) struct Whole<'w> {
+    pub(crate) kind: Kind,
+    pub(crate) between: &'w [u8],
+    /// Appended to; what there is of it stands before the first number.
+    pub(crate) out: &'w mut Vec<u8>,
+    /// The most bytes it may have.
+    pub(crate) most: usize,
+}
+
+impl Fresh {
+    /// Whether most numbers of a table have changed, and all are written sooner than those found and put into their places.
+    pub(crate) fn are_many(&self, kind: Kind, old: &[u64], new: &[u64]) -> bool {
+        if self.kernel.is_none() || number(kind).is_none() || new.len() < SAMPLE * 2 {
+            return false;
+        }
+        let step = new.len() / SAMPLE;
+        let samples = old.iter().zip(new).step_by(step);
+        let seen = samples.len();
+        let changed = samples.filter(|(old, new)| old != new).count();
+        changed * 100 > seen * MANY
+    }
+
+    /// Writes all numbers of a table. Returns where each begins in the text, and its length; `None` if there is no room.
+    pub(crate) fn write_all(&mut self, slots: &[u64], whole: Whole<'_>) -> Option<(&[u32], &[u8])> {
+        let (kernel, number) = (self.kernel?, number(whole.kind)?);
+        let Whole {
+            between, out, most, ..
+        } = whole;
+        let separator = Separator::new(between);
+        self.starts.resize(slots.len().max(self.starts.len()), 0);
+        self.lengths.resize(slots.len().max(self.lengths.len()), 0);
+        let begin = out.len();
+        let mut places = self.starts.iter_mut().zip(&mut self.lengths);
+        let mut seen = 0;
+        for block in slots.chunks(AT_ONCE) {
+            if seen > 0 {
+                out.extend_from_slice(between);
+            }
+            kernel.write_array(block, number, &separator, out, |start, length| {
+                if let Some((own_start, own_length)) = places.next() {
+                    *own_start = start as u32;
+                    *own_length = length as u8;
+                }
+            });
+            seen += block.len();
+            let guess = (out.len() - begin) * slots.len() / seen;
+            if begin + guess > most {
+                return None;
+            }
+        }
+        Some((&self.starts[..seen], &self.lengths[..seen]))
     }
 }
 
-#[inline(always)]
-fn each(
-    slots: &[u64],
-    list: &[u32],
-    texts: &mut [Number],
-    lengths: &mut [u8],
-    format: impl Fn(u64, &mut Number) -> usize,
-) {
-    for ((&index, text), length) in list.iter().zip(texts).zip(lengths) {
-        *length = format(slots[index as usize], text) as u8;
+/// Where formatted numbers go.
+struct Out<'o> {
+    kernel: Option<Kernel>,
+    texts: &'o mut Vec<u8>,
+    starts: &'o mut [u32],
+    lengths: &'o mut [u8],
+    values: &'o mut Vec<u64>,
+}
+
+/// Formats the numbers listed.
+fn format(source: Source<'_>, list: &[u32], mut out: Out<'_>) {
+    let slots = source.slots;
+    match source.cells {
+        [cell] => {
+            let slots = list.iter().map(|&index| slots[index as usize]);
+            out.some(cell.kind, slots, 0..list.len());
+        }
+        cells => by_kind(cells, slots, list, out),
     }
 }
 
 /// Numbers of several kinds: the doubles first, then the others, as which one is which follows no order.
-fn by_kind(cells: &[Cell], slots: &[u64], list: &[u32], texts: &mut [Number], lengths: &mut [u8]) {
+fn by_kind(cells: &[Cell], slots: &[u64], list: &[u32], mut out: Out<'_>) {
     let column = Column::of(cells.len());
     let kind = |index: u32| cells[column.of_slot(index)].kind;
     let (mut doubles, mut others) = ([0_u8; BLOCK], [0_u8; BLOCK]);
     let (mut count, mut other_count) = (0, 0);
+    let mut are_signed = true;
     for (at, &index) in list.iter().take(BLOCK).enumerate() {
-        let is_double = kind(index) == Kind::Double;
+        let kind = kind(index);
+        let is_double = kind == Kind::Double;
+        are_signed &= is_double | (kind == Kind::Signed);
         doubles[count % BLOCK] = at as u8;
         count += usize::from(is_double);
         others[other_count % BLOCK] = at as u8;
         other_count += usize::from(!is_double);
     }
-    for &at in &doubles[..count] {
-        let at = usize::from(at);
-        let slot = slots[list[at] as usize];
-        lengths[at] = lexical::number(Kind::Double, slot, &mut texts[at]) as u8;
+    let slot = |at: &u8| slots[list[usize::from(*at)] as usize];
+    let place = |at: &u8| usize::from(*at);
+    let (doubles, others) = (&doubles[..count], &others[..other_count]);
+    out.some(
+        Kind::Double,
+        doubles.iter().map(slot),
+        doubles.iter().map(place),
+    );
+    if are_signed {
+        out.some(
+            Kind::Signed,
+            others.iter().map(slot),
+            others.iter().map(place),
+        );
+    } else {
+        for at in others {
+            let kind = kind(list[place(at)]);
+            out.some(kind, std::iter::once(slot(at)), std::iter::once(place(at)));
+        }
     }
-    for &at in &others[..other_count] {
-        let at = usize::from(at);
-        let (slot, kind) = (slots[list[at] as usize], kind(list[at]));
-        lengths[at] = lexical::number(kind, slot, &mut texts[at]) as u8;
+}
+
+impl Out<'_> {
+    /// Formats numbers of one kind. `places` are theirs among the starts and lengths.
+    #[inline(always)]
+    fn some(
+        &mut self,
+        kind: Kind,
+        slots: impl ExactSizeIterator<Item = u64>,
+        places: impl Iterator<Item = usize>,
+    ) {
+        match (self.kernel, number(kind)) {
+            (Some(kernel), Some(number)) => self.at_once(kernel, number, slots, places),
+            _ => match kind {
+                Kind::Double => self.each(slots, places, |slot, out| {
+                    lexical::number(Kind::Double, slot, out)
+                }),
+                Kind::Signed => self.each(slots, places, |slot, out| {
+                    lexical::number(Kind::Signed, slot, out)
+                }),
+                kind => self.each(slots, places, |slot, out| lexical::number(kind, slot, out)),
+            },
+        }
+    }
+
+    fn at_once(
+        &mut self,
+        kernel: Kernel,
+        number: kernel::Number,
+        slots: impl Iterator<Item = u64>,
+        mut places: impl Iterator<Item = usize>,
+    ) {
+        self.values.clear();
+        self.values.extend(slots);
+        let (starts, lengths) = (&mut *self.starts, &mut *self.lengths);
+        let nothing = Separator::new(b"");
+        kernel.write_array(
+            self.values,
+            number,
+            &nothing,
+            self.texts,
+            |start, length| {
+                if let Some(place) = places.next() {
+                    starts[place] = start as u32;
+                    lengths[place] = length as u8;
+                }
+            },
+        );
+        self.texts.extend_from_slice(&[0; WINDOW]);
+    }
+
+    #[inline(always)]
+    fn each(
+        &mut self,
+        slots: impl ExactSizeIterator<Item = u64>,
+        places: impl Iterator<Item = usize>,
+        format: impl Fn(u64, &mut Number) -> usize,
+    ) {
+        let begin = self.texts.len();
+        self.texts.resize(begin + slots.len() * WINDOW, 0);
+        let (windows, _) = self.texts[begin..].as_chunks_mut::<WINDOW>();
+        let starts = (begin as u32..).step_by(WINDOW);
+        for (((slot, place), window), start) in slots.zip(places).zip(windows).zip(starts) {
+            self.lengths[place] = format(slot, window) as u8;
+            self.starts[place] = start;
+        }
+    }
+}
+
+/// What a kind of numbers is to a kernel that writes them.
+fn number(kind: Kind) -> Option<kernel::Number> {
+    match kind {
+        Kind::Double => Some(kernel::Number::Double),
+        Kind::Signed => Some(kernel::Number::Signed {
+            min: i64::MIN,
+            max: i64::MAX,
+        }),
+        Kind::Unsigned => Some(kernel::Number::Unsigned { max: u64::MAX }),
+        _ => None,
     }
 }
 
@@ -311,6 +494,72 @@ mod tests {
             let differs = |&index: &u32| old[index as usize] != new[index as usize];
             let expected: Vec<u32> = (0..length as u32).filter(differs).collect();
             assert_eq!(&fresh.list[..fresh.len()], expected);
+        }
+    }
+
+    fn cell(kind: Kind) -> Cell {
+        Cell {
+            kind,
+            pads: false,
+            widest: 24,
+            close: Box::default(),
+            offset: 0,
+        }
+    }
+
+    /// All texts of the numbers of a table of which every other has changed.
+    fn texts(kernel: Option<Kernel>, kinds: &[Kind], slots: &[u64]) -> Vec<(usize, Vec<u8>)> {
+        let cells: Vec<Cell> = kinds.iter().map(|&kind| cell(kind)).collect();
+        let changed = |(at, &slot): (usize, &u64)| slot ^ (at as u64 & 1);
+        let old: Vec<u64> = slots.iter().enumerate().map(changed).collect();
+        let mut fresh = Fresh {
+            kernel,
+            ..Fresh::default()
+        };
+        fresh.find(&old, slots);
+        let source = Source {
+            cells: &cells,
+            lengths: &vec![1; slots.len()],
+            slots,
+        };
+        let mut all = Vec::new();
+        let copy = |(index, text, length): (usize, &Number, usize)| (index, text[..length].into());
+        fresh.next(source);
+        all.extend(fresh.iter().map(copy));
+        fresh.next(source);
+        while fresh.held() < fresh.left() {
+            fresh.more(source);
+        }
+        all.extend(fresh.iter().map(copy));
+        all
+    }
+
+    #[test]
+    fn numbers_formatted_at_once_are_those_formatted_one_by_one() {
+        let mut random = 1_u64;
+        let mut next = || {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random ^ random >> 29) >> (random >> 58)
+        };
+        let slots: Vec<u64> = (0..500).map(|_| next()).collect();
+        let tables: [&[Kind]; 5] = [
+            &[Kind::Double],
+            &[Kind::Signed],
+            &[Kind::Unsigned],
+            &[Kind::Signed, Kind::Signed, Kind::Double],
+            &[Kind::Boolean, Kind::Double, Kind::Unsigned, Kind::Float],
+        ];
+        for kinds in tables {
+            let one_by_one = texts(None, kinds, &slots);
+            assert_eq!(one_by_one.len(), 250);
+            for (index, text) in &one_by_one {
+                let mut out = [0; 32];
+                let length = lexical::number(kinds[index % kinds.len()], slots[*index], &mut out);
+                assert_eq!(text, &out[..length]);
+            }
+            assert_eq!(texts(Kernel::avx512(), kinds, &slots), one_by_one);
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::compare::{Dirty, Values};
 use super::leaves::{Columns, Kind, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
-use super::numbers::{Formatted, Fresh, Source};
+use super::numbers::{Formatted, Fresh, Source, Whole};
 use super::policy::Policy;
 use super::rewrite::{rewrite, rewrite_table};
 use super::shift::shift;
@@ -288,6 +288,12 @@ impl Patcher<'_> {
         fresh: &mut Fresh,
         tools: &mut Tools,
     ) -> isize {
+        if let [cell] = &*table.cells
+            && fresh.are_many(cell.kind, old, new)
+        {
+            let kind = cell.kind;
+            return self.write_table(start, table, kind, new, fresh, &mut tools.spare);
+        }
         fresh.find(old, new);
         self.patched.values += fresh.len();
         let mut known = 0;
@@ -314,6 +320,52 @@ impl Patcher<'_> {
             }
         }
         0
+    }
+
+    /// Writes all numbers of a table of one column.
+    fn write_table(
+        &mut self,
+        start: usize,
+        table: &mut Table,
+        kind: Kind,
+        new: &[u64],
+        fresh: &mut Fresh,
+        spare: &mut Vec<u8>,
+    ) -> isize {
+        let Columns::Dense {
+            offsets, lengths, ..
+        } = &mut table.columns
+        else {
+            return 0;
+        };
+        let end = |index: usize| start + usize::from(offsets[index]) + usize::from(lengths[index]);
+        let begin = start + usize::from(offsets[0]);
+        let between = &self.text[end(0)..start + usize::from(offsets[1])];
+        let behind = &self.text[end(offsets.len() - 1)..];
+        let most = self.text.len().max(self.policy.chunks.split) - behind.len();
+        spare.clear();
+        spare.extend_from_slice(&self.text[..begin]);
+        let whole = Whole {
+            kind,
+            between,
+            out: spare,
+            most: most.min(start + usize::from(u16::MAX)),
+        };
+        let Some((starts, fresh)) = fresh.write_all(new, whole) else {
+            self.patched.too_large = true;
+            return 0;
+        };
+        spare.extend_from_slice(behind);
+        let pairs = lengths.iter().zip(fresh);
+        let misfits: u32 = pairs.map(|(old, new)| u32::from(old != new)).sum();
+        self.patched.values += new.len();
+        self.patched.rewritten += misfits as usize;
+        for (offset, &place) in offsets.iter_mut().zip(starts) {
+            *offset = (place - start as u32) as u16;
+        }
+        lengths.copy_from_slice(fresh);
+        std::mem::swap(self.text, spare);
+        self.text.len() as isize - spare.len() as isize
     }
 
     /// Writes the table again from the first number on that is not done. `formatted` are those whose text is known.
