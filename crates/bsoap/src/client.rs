@@ -24,7 +24,7 @@ mod builder;
 mod draft;
 
 pub use builder::ClientBuilder;
-pub use draft::Draft;
+pub use draft::{Draft, DraftPlace};
 
 /// A port of a service, ready to be called. Cloning shares connections.
 ///

@@ -57,7 +57,7 @@ pub use bsoap_protocol::{
 pub use bsoap_schema::{Definitions, Operation, Port};
 
 pub use budget::Budget;
-pub use client::{Client, ClientBuilder, Draft};
+pub use client::{Client, ClientBuilder, Draft, DraftPlace};
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};
 pub use meter::{Meter, Traffic};

@@ -45,6 +45,8 @@ struct Saved {
     store: Option<Store>,
     /// So many messages are written without templates: there was no room.
     starved: u32,
+    /// What the store held when it was charged last.
+    stored: usize,
     /// Bytes charged to the budget for all this.
     charged: usize,
 }
@@ -85,7 +87,7 @@ impl Scope {
         let result = read(&mut decoder);
         let mut saved = self.inner.saved();
         saved.decoders.push(decoder);
-        self.settle(saved);
+        self.settle(saved, Grown::Decoders);
         result
     }
 
@@ -97,29 +99,42 @@ impl Scope {
             saved.starved = saved.starved.saturating_sub(1);
             match &mut saved.store {
                 Some(store) if !is_starved => store.lend(stream, &record),
-                _ => {
+                None => {
                     drop(saved);
                     return Sent::plain(&record);
                 }
+                Some(_) => {
+                    drop(saved);
+                    return Sent::plain(&record).map(Sent::starved);
+                }
             }
         };
+        if lease.is_aside() {
+            return lease.send(record).0;
+        }
         let (mut sent, settled) = lease.send(record);
         let mut saved = self.inner.saved();
-        let evicted = match &mut saved.store {
-            Some(store) => store.settle(settled),
-            None => 0,
-        };
-        self.settle(saved);
+        let mut evicted = 0;
+        let mut stored = saved.stored;
+        if let Some(store) = &mut saved.store {
+            evicted = store.settle(settled);
+            stored = store.memory();
+        }
+        if stored == saved.stored {
+            self.inner.is_used();
+        } else {
+            self.settle(saved, Grown::Store);
+        }
         if let Ok(sent) = &mut sent {
-            sent.counts.evicted = evicted;
+            sent.counts.evicted += evicted;
         }
         sent
     }
 
-    /// Charges the budget for what is kept now, once it was used. Without room, nothing is.
-    fn settle(&self, mut saved: MutexGuard<'_, Saved>) {
+    /// Charges the budget for what is kept now, once it was used. Without room, what has grown is not.
+    fn settle(&self, mut saved: MutexGuard<'_, Saved>, grown: Grown) {
         let inner = &*self.inner;
-        inner.last_used.store(inner.budget.now(), Ordering::Relaxed);
+        inner.is_used();
         inner.number.get_or_init(|| {
             let keeper: Arc<dyn Keeper> = self.inner.clone();
             inner.budget.join(Arc::downgrade(&keeper))
@@ -131,16 +146,35 @@ impl Scope {
         drop(saved);
         inner.budget.make_room(missing);
         let mut saved = inner.saved();
+        if inner.charge(&mut saved).is_ok() {
+            return;
+        }
+        match grown {
+            Grown::Decoders => inner.clear_decoders(&mut saved),
+            Grown::Store => inner.starve(&mut saved),
+        }
         if inner.charge(&mut saved).is_err() {
+            inner.starve(&mut saved);
             inner.clear(&mut saved);
-            saved.starved = STARVED;
         }
     }
+}
+
+/// What may have grown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Grown {
+    Decoders,
+    Store,
 }
 
 impl Inner {
     fn saved(&self) -> MutexGuard<'_, Saved> {
         self.saved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// It was used now.
+    fn is_used(&self) {
+        self.last_used.store(self.budget.now(), Ordering::Relaxed);
     }
 
     /// Brings the charge up to date, or says how much room is missing.
@@ -155,16 +189,30 @@ impl Inner {
             self.budget.give(saved.charged - holds);
         }
         saved.charged = holds;
+        saved.stored = saved.store.as_ref().map_or(0, Store::memory);
         Ok(())
     }
 
-    fn clear(&self, saved: &mut Saved) {
+    /// Forgets the templates, for which there is no room, and makes none for a while.
+    fn starve(&self, saved: &mut Saved) {
+        if let Some(store) = &mut saved.store {
+            store.clear();
+            saved.starved = STARVED;
+        }
+    }
+
+    fn clear_decoders(&self, saved: &mut Saved) {
         for decoder in std::mem::take(&mut saved.decoders) {
             self.pool.give(decoder);
         }
+    }
+
+    fn clear(&self, saved: &mut Saved) {
+        self.clear_decoders(saved);
         if let Some(store) = &mut saved.store {
             store.clear();
         }
+        saved.stored = 0;
         self.budget.give(std::mem::take(&mut saved.charged));
     }
 }

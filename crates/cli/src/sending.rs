@@ -14,6 +14,7 @@ pub(crate) fn json(counts: &SendCounts) -> Value {
         "first_time": matches.first_time,
         "plain": counts.plain,
         "aside": counts.aside,
+        "starved": counts.starved,
         "values_rewritten": matches.values,
         "bytes": matches.bytes,
         "bytes_unchanged": matches.unchanged_bytes,
@@ -32,6 +33,7 @@ pub(crate) fn matches(counts: &SendCounts) -> String {
         (matches.first_time, "new templates"),
         (counts.plain, "without one"),
         (counts.aside, "nothing in common"),
+        (counts.starved, "no room for one"),
     ];
     let parts: Vec<String> = parts
         .iter()

@@ -1,5 +1,6 @@
 //! Sending: what of a message need not be converted to text again. (HPDC-13)
 
+mod aside;
 mod build;
 mod check;
 mod chunk;
@@ -7,9 +8,11 @@ mod compare;
 mod deflate;
 mod leaves;
 mod lexical;
+mod likeness;
 mod numbers;
 mod overlay;
 mod patch;
+mod plain;
 mod policy;
 mod restructure;
 mod rewrite;

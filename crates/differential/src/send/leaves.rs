@@ -171,6 +171,17 @@ impl Segment {
         }
     }
 
+    /// How many of them have a place.
+    pub(crate) fn values(&self) -> usize {
+        match &self.leaves {
+            Leaves::Mixed(mixed) => {
+                let kinds = mixed.entries.iter().map(|entry| entry.kind);
+                kinds.filter(|kind| kind.has_place()).count()
+            }
+            Leaves::Table(table) => table.slots(),
+        }
+    }
+
     /// Notes whether its heap slots are in the order of the heap. `slots` are those of the message from
     /// slot `first` of the chunk's on.
     pub(crate) fn see_order(&mut self, slots: &[u64], first: usize) {

@@ -146,8 +146,14 @@ impl Template {
             done.add(patched);
             done.unchanged = done.unchanged.saturating_sub(before);
             self.length = (self.length + chunk.text.bytes().len() as u64).wrapping_sub(before);
-            for segment in &mut chunk.segments {
-                segment.see_order(shadow.slots(), first);
+            // Numbers do not change the order of texts.
+            let mut kinds = listed
+                .iter()
+                .map(|&(at, index)| chunk.segments[at].kind(index));
+            if kinds.any(Kind::is_heap) {
+                for segment in &mut chunk.segments {
+                    segment.see_order(shadow.slots(), first);
+                }
             }
         }
         if is_anew {

@@ -22,7 +22,7 @@ use bytes::Bytes;
 use super::build::{Builder, Room, Specs};
 use super::chunk::Text;
 use super::compare::{self, Delta, Values};
-use super::leaves::Segment;
+use super::leaves::{Kind, Leaves, Segment};
 use super::lexical::Unwritable;
 use super::patch::{self, Patched, Tools};
 use super::policy::{Chunks, Policy, Stuffing};
@@ -84,6 +84,8 @@ pub(crate) struct Chunk {
     /// The encoder at its first byte.
     pub(crate) state: State,
     pub(crate) slots: usize,
+    /// How many of them have a place.
+    pub(crate) values: usize,
     pub(crate) segments: Vec<Segment>,
     /// Whether any of its slots points into the heap.
     pub(crate) has_heap: bool,
@@ -151,6 +153,8 @@ impl Done {
 pub(crate) enum Failure {
     /// It has to be encoded from first to last, which tells what is wrong, if anything is.
     Anew,
+    /// It has another structure, and nothing of the text would be kept. Nothing was changed.
+    Stranger,
     Encode(Error),
 }
 
@@ -201,6 +205,25 @@ impl Template {
     /// As [`bsoap_codec::encode()`]. The template is empty then, `record` is as it was.
     pub fn update(&mut self, record: &mut Record) -> Result<Match, Error> {
         let matched = self.change(record, None)?;
+        self.take(record);
+        Ok(matched)
+    }
+
+    /// The same, but for a message of another structure than the one before, if that has one chunk: nothing of it would be
+    /// kept, so nothing is changed, and `None` returned.
+    pub(super) fn update_alike(&mut self, record: &mut Record) -> Result<Option<Match>, Error> {
+        match self.try_change(record, None, self.chunks.len() == 1) {
+            Ok(matched) => {
+                self.take(record);
+                Ok(Some(matched))
+            }
+            Err(Failure::Encode(error)) => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The shadow becomes the values of the message that was made.
+    fn take(&mut self, record: &mut Record) {
         match &mut self.shadow {
             Some(shadow) => std::mem::swap(shadow, record),
             None => {
@@ -208,7 +231,6 @@ impl Template {
                 self.shadow = Some(std::mem::replace(record, empty));
             }
         }
-        Ok(matched)
     }
 
     /// The same, where it is known that only the values of these slots, and of none else, can differ
@@ -322,12 +344,51 @@ impl Template {
             .sum()
     }
 
+    /// The slots that say what there is in the message besides values.
+    pub(super) fn markers(&self) -> Vec<u32> {
+        let segments = self.chunks.iter().flat_map(|chunk| {
+            let first = chunk.state.slot();
+            chunk.segments.iter().map(move |segment| (first, segment))
+        });
+        let mut markers = Vec::new();
+        for (first, segment) in segments {
+            if let Leaves::Mixed(mixed) = &segment.leaves {
+                let slots = mixed.entries.iter().zip(first + segment.first..);
+                markers.extend(
+                    slots
+                        .filter(|(entry, _)| entry.kind == Kind::Marker)
+                        .map(|(_, slot)| slot as u32),
+                );
+            }
+        }
+        markers
+    }
+
+    /// How many of its slots are values that have a place in the text.
+    pub(crate) fn values(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.values).sum()
+    }
+
     pub(crate) fn chunks_for_check(&self) -> &[Chunk] {
         &self.chunks
     }
 
     /// Makes the text that of `record`; the shadow is still the old one. After an error there is none.
     fn change(&mut self, record: &Record, only: Option<&[Range<usize>]>) -> Result<Match, Error> {
+        match self.try_change(record, only, false) {
+            Ok(matched) => Ok(matched),
+            Err(Failure::Encode(error)) => Err(error),
+            Err(Failure::Anew | Failure::Stranger) => unreachable!("no structure is refused"),
+        }
+    }
+
+    /// The same; if `is_strict`, not where the structure has changed.
+    fn try_change(
+        &mut self,
+        record: &Record,
+        only: Option<&[Range<usize>]>,
+        is_strict: bool,
+    ) -> Result<Match, Failure> {
         if !self.pending.is_empty() {
             self.write_pending()?;
         }
@@ -342,6 +403,7 @@ impl Template {
                     new: record,
                     work: &mut self.work,
                     done: &mut done,
+                    is_strict,
                 };
                 change
                     .run(&mut self.chunks, &mut self.length, only)
@@ -361,9 +423,10 @@ impl Template {
                 self.shadow = before;
                 Ok(Match::FirstTime)
             }
+            Err(Failure::Stranger) => Err(Failure::Stranger),
             Err(Failure::Encode(error)) => {
                 self.clear();
-                Err(error)
+                Err(Failure::Encode(error))
             }
         }
     }
@@ -471,6 +534,7 @@ pub(crate) fn encode_piece(
         text: Text::new(piece, policy.chunks.reserve),
         state,
         slots: end - first,
+        values: segments.iter().map(Segment::values).sum(),
         segments,
         has_heap,
     };
@@ -485,6 +549,8 @@ pub(crate) struct Change<'c> {
     pub(crate) new: &'c Record,
     pub(crate) work: &'c mut Work,
     pub(crate) done: &'c mut Done,
+    /// Whether messages of another structure are left to others.
+    is_strict: bool,
 }
 
 /// What became of a chunk whose structure is as it was.
@@ -502,6 +568,9 @@ impl Change<'_> {
         only: Option<&[Range<usize>]>,
     ) -> Result<(), Failure> {
         let same_slots = self.old.slots().len() == self.new.slots().len();
+        if self.is_strict && !same_slots {
+            return Err(Failure::Stranger);
+        }
         let mut from = 0;
         if same_slots {
             from = self.values(chunks, length, only)?;
@@ -557,7 +626,11 @@ impl Change<'_> {
                 continue;
             }
             if !self.work.tools.dirty.markers.is_empty() {
-                return Ok(number);
+                return if self.is_strict {
+                    Err(Failure::Stranger)
+                } else {
+                    Ok(number)
+                };
             }
             if self.slides(old, new) {
                 return Ok(number);
