@@ -436,7 +436,7 @@ fn what_is_held_is_given_back_whatever_the_stream() {
         }
         let (endpoint, operation) = (random.next() % 2, random.next() % 4);
         sender.send_to(endpoint as u32, operation as u32, &message);
-        if random.next() % 200 == 0 {
+        if random.next().is_multiple_of(200) {
             sender.store.shrink(random.next() as usize % (50 << 10));
         }
     }

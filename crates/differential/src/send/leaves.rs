@@ -171,12 +171,12 @@ impl Segment {
         }
     }
 
-    /// How many of them have a place.
+    /// How many of them are values.
     pub(crate) fn values(&self) -> usize {
         match &self.leaves {
             Leaves::Mixed(mixed) => {
                 let kinds = mixed.entries.iter().map(|entry| entry.kind);
-                kinds.filter(|kind| kind.has_place()).count()
+                kinds.filter(|&kind| kind != Kind::Marker).count()
             }
             Leaves::Table(table) => table.slots(),
         }

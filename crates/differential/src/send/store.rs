@@ -104,9 +104,9 @@ struct Known {
 }
 
 /// A message that was looked at.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 enum Seen {
-    Small(Sample),
+    Small(Box<Sample>),
     Large { slots: usize },
 }
 
@@ -390,7 +390,7 @@ impl Store {
 
     /// Bytes held by templates at rest, and by what is known of streams.
     pub fn memory(&self) -> usize {
-        let looked_at = self.policy.templates * size_of::<Seen>();
+        let looked_at = self.policy.templates * (size_of::<Seen>() + size_of::<Sample>());
         let streams = self.streams.capacity() * size_of::<(Stream, Known)>();
         self.held + streams + self.streams.len() * looked_at
     }
@@ -576,7 +576,7 @@ impl Seen {
     fn of(record: &Record) -> Self {
         let slots = record.slots().len();
         if slots <= SMALL.0 && record.heap().len() <= SMALL.1 {
-            Self::Small(Sample::of(record, slots))
+            Self::Small(Box::new(Sample::of(record, slots)))
         } else {
             Self::Large { slots }
         }

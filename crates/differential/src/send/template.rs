@@ -84,7 +84,7 @@ pub(crate) struct Chunk {
     /// The encoder at its first byte.
     pub(crate) state: State,
     pub(crate) slots: usize,
-    /// How many of them have a place.
+    /// How many of them are values.
     pub(crate) values: usize,
     pub(crate) segments: Vec<Segment>,
     /// Whether any of its slots points into the heap.
@@ -364,7 +364,7 @@ impl Template {
         markers
     }
 
-    /// How many of its slots are values that have a place in the text.
+    /// How many of its slots are values.
     pub(crate) fn values(&self) -> usize {
         self.chunks.iter().map(|chunk| chunk.values).sum()
     }
