@@ -213,15 +213,25 @@ impl Fresh {
         source: Source<'_>,
         mut block: impl FnMut(&[u32], &[Number], &[u8]) -> bool,
     ) {
-        if self.texts.len() < BLOCK {
-            self.texts.resize(BLOCK, [0; 32]);
-            self.lengths.resize(BLOCK, 0);
-        }
+        self.starts.resize(self.starts.len().max(BLOCK), 0);
+        self.lengths.resize(self.lengths.len().max(BLOCK), 0);
+        let mut windows = [[0; WINDOW]; BLOCK];
         for list in self.list[..self.count].chunks(BLOCK) {
-            let texts = &mut self.texts[..list.len()];
-            let lengths = &mut self.lengths[..list.len()];
-            format(source, list, texts, lengths);
-            if !block(list, texts, lengths) {
+            self.texts.clear();
+            let out = Out {
+                kernel: self.kernel,
+                texts: &mut self.texts,
+                starts: &mut self.starts[..list.len()],
+                lengths: &mut self.lengths[..list.len()],
+                values: &mut self.values,
+            };
+            format(source, list, out);
+            for (window, &start) in windows.iter_mut().zip(&self.starts[..list.len()]) {
+                if let Some(text) = self.texts[start as usize..].first_chunk() {
+                    *window = *text;
+                }
+            }
+            if !block(list, &windows[..list.len()], &self.lengths[..list.len()]) {
                 return;
             }
         }
