@@ -20,6 +20,17 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The same, whatever the element itself is called: two elements that agree in it lie in a Record alike.
+    pub fn content_fingerprint(&self, element: ElementId) -> u64 {
+        let found = self.element(element);
+        let mut this = Fingerprint::new(self);
+        this.number(u64::from(found.nillable) | u64::from(found.has_state) << 1);
+        this.meet_type_of(element);
+        this.finish()
+    }
+}
+
 /// FNV-1a over a description, type after type in the order they are met.
 struct Fingerprint<'p> {
     plan: &'p Plan,
@@ -31,19 +42,27 @@ struct Fingerprint<'p> {
 
 impl<'p> Fingerprint<'p> {
     fn of(plan: &'p Plan, element: ElementId) -> u64 {
-        let mut this = Self {
+        let mut this = Self::new(plan);
+        this.element(element);
+        this.finish()
+    }
+
+    fn new(plan: &'p Plan) -> Self {
+        Self {
             plan,
             hash: 0xcbf2_9ce4_8422_2325,
             met: HashMap::new(),
             todo: Vec::new(),
-        };
-        this.element(element);
+        }
+    }
+
+    fn finish(mut self) -> u64 {
         let mut next = 0;
-        while let Some(&ty) = this.todo.get(next) {
-            this.ty(ty);
+        while let Some(&ty) = self.todo.get(next) {
+            self.ty(ty);
             next += 1;
         }
-        this.hash
+        self.hash
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
@@ -80,6 +99,11 @@ impl<'p> Fingerprint<'p> {
                 | u64::from(element.has_state) << 1
                 | u64::from(element.is_scalar) << 2,
         );
+        self.meet_type_of(id);
+    }
+
+    fn meet_type_of(&mut self, id: ElementId) {
+        let element = self.plan.element(id);
         self.meet(element.ty);
         if element.has_state {
             // State markers hold numbers of types: they have to be the same ones.

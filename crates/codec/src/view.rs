@@ -62,6 +62,17 @@ impl<'r> View<'r> {
         self.start.at
     }
 
+    /// The slots of its attributes and its content.
+    pub fn slots(&self) -> std::ops::Range<usize> {
+        let mut walk = self.walk();
+        while let Ok(Some(event)) = walk.next() {
+            if walk.skip(event).is_err() {
+                break;
+            }
+        }
+        self.start.at..walk.at()
+    }
+
     /// The element's declaration.
     pub fn element_id(&self) -> ElementId {
         self.start.element

@@ -130,6 +130,21 @@ impl<'r> Walk<'r> {
         Self::over(record, start.ty, start.at)
     }
 
+    /// Attributes and content of an item of an array, whose first slot is `at`; and their first slot.
+    pub(crate) fn row(record: &'r Record, element: ElementId, at: usize) -> Option<(Self, usize)> {
+        let mut walk = Self {
+            plan: &record.plan,
+            slots: &record.slots,
+            at,
+            stack: Vec::new(),
+            mark: 0,
+        };
+        match walk.element(element) {
+            Ok(Event::Start(start)) => Some((Self::inside(record, start), start.at)),
+            _ => None,
+        }
+    }
+
     /// Attributes and content of a type, from slot `at`.
     pub(crate) fn over(record: &'r Record, ty: TypeId, at: usize) -> Self {
         Self {

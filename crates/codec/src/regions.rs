@@ -1,0 +1,247 @@
+//! Where in a message slots stand, for people and programs that look at what changed.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+
+use crate::plan::{ElementId, Plan};
+use crate::record::Record;
+use crate::walk::{Event, Walk};
+
+/// A part of a message: an element, an attribute, or some items of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Region {
+    /// The path from the root, without a number behind the last name if [items](Self::items) tell it:
+    /// `/order/item[3]/note`, `/order/@number`, `/values/item`.
+    pub path: String,
+    /// Which items of an array of flat values, counted from 0.
+    pub items: Option<Range<usize>>,
+}
+
+/// As XPath counts, from 1: `/values/item[18]`, `/values/item[18 to 20]`.
+impl fmt::Display for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path)?;
+        match &self.items {
+            Some(items) if items.len() == 1 => write!(f, "[{}]", items.end),
+            Some(items) => write!(f, "[{} to {}]", items.start + 1, items.end),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Where some slots stand, which are in order. Markers stand where what they tell of does: a count that of the element
+/// it is in. Empty if the Record does not fit its Plan.
+pub fn regions(record: &Record, slots: &[Range<usize>]) -> Vec<Region> {
+    let Ok((walk, root)) = Walk::new(record) else {
+        return Vec::new();
+    };
+    let mut finder = Finder {
+        record,
+        slots,
+        path: String::new(),
+        found: Vec::new(),
+    };
+    finder.enter(record.plan(), root.element, 1);
+    if finder.covers(0, record.slots().len()) {
+        finder.tell(None);
+    } else {
+        finder.look(walk, 0);
+    }
+    finder.found
+}
+
+struct Finder<'r> {
+    record: &'r Record,
+    /// Those not passed yet.
+    slots: &'r [Range<usize>],
+    path: String,
+    found: Vec<Region>,
+}
+
+impl<'r> Finder<'r> {
+    /// Goes through what is in an element, from a slot on. (Goes down only into rows of a fixed width, which nest no
+    /// deeper than a schema.)
+    fn look(&mut self, mut walk: Walk<'r>, mut at: usize) {
+        let plan = self.record.plan().clone();
+        // By element on the path: how long the path was before, and how many children of each name it has had.
+        let mut open: Vec<usize> = Vec::new();
+        let mut seen: Vec<HashMap<ElementId, usize>> = vec![HashMap::new()];
+        while !self.slots.is_empty()
+            && let Ok(Some(event)) = walk.next()
+        {
+            match event {
+                Event::Start(start) => {
+                    let nth = match seen.last_mut() {
+                        Some(seen) => {
+                            let nth = seen.entry(start.element).or_default();
+                            *nth += 1;
+                            *nth
+                        }
+                        None => 1,
+                    };
+                    open.push(self.enter(&plan, start.element, nth));
+                    seen.push(HashMap::new());
+                    let mut after = walk.clone();
+                    if after.skip(event).is_err() {
+                        return;
+                    }
+                    let is_told = self.touches(at, start.at);
+                    at = start.at;
+                    let is_all = self.covers(start.at, after.at());
+                    if is_told || is_all {
+                        self.tell(None);
+                    }
+                    if is_all || !self.touches(start.at, after.at()) {
+                        at = after.at();
+                        walk = after;
+                        self.leave(&mut open, &mut seen);
+                    }
+                }
+                Event::End(_) => {
+                    at = self.pass(at, walk.at());
+                    self.leave(&mut open, &mut seen);
+                }
+                Event::Array {
+                    element,
+                    count,
+                    at: first,
+                } => {
+                    at = self.pass(at, first);
+                    if let Some(stride) = plan.element(element).stride {
+                        let before = match seen.last_mut() {
+                            Some(seen) => {
+                                let before = seen.entry(element).or_default();
+                                *before += count;
+                                *before - count
+                            }
+                            None => 0,
+                        };
+                        let rows = (element, stride as usize, count, before);
+                        at = self.rows(rows, first);
+                        if walk.skip(event).is_err() {
+                            return;
+                        }
+                    }
+                }
+                Event::Attribute { id, .. } => {
+                    let length = self.path.len();
+                    let name = plan.attribute(id).name;
+                    self.path.push_str("/@");
+                    self.path.push_str(plan.vocabulary().local(name));
+                    at = self.pass(at, walk.at());
+                    self.path.truncate(length);
+                }
+                _ => at = self.pass(at, walk.at()),
+            }
+        }
+    }
+
+    /// Goes through an array of rows of a fixed width; where it ends.
+    fn rows(
+        &mut self,
+        (element, stride, count, before): (ElementId, usize, usize, usize),
+        first: usize,
+    ) -> usize {
+        let plan = self.record.plan().clone();
+        let end = first + count * stride;
+        let mut at = first;
+        while stride > 0 && self.touches(at, end) {
+            let (from, to) = match self.slots.first() {
+                Some(slots) => (slots.start.max(at), slots.end.min(end)),
+                None => break,
+            };
+            let (row, past) = ((from - first) / stride, (to - 1 - first) / stride + 1);
+            at = first + past * stride;
+            let is_whole = self.covers(first + row * stride, at);
+            if stride > 1 && past == row + 1 && !is_whole {
+                let length = self.enter(&plan, element, before + row + 1);
+                let from = first + row * stride;
+                match Walk::row(self.record, element, from) {
+                    Some((walk, start)) => {
+                        if self.touches(from, start) {
+                            self.tell(None);
+                        }
+                        self.look(walk, start);
+                    }
+                    None => self.tell(None),
+                }
+                self.path.truncate(length);
+            } else {
+                let length = self.path.len();
+                self.path.push('/');
+                self.path.push_str(local(&plan, element));
+                self.tell(Some(before + row..before + past));
+                self.path.truncate(length);
+            }
+        }
+        end
+    }
+
+    /// The path of a child; how long the path was before.
+    fn enter(&mut self, plan: &Plan, element: ElementId, nth: usize) -> usize {
+        let length = self.path.len();
+        self.path.push('/');
+        self.path.push_str(local(plan, element));
+        if nth > 1 {
+            self.path.push_str(&format!("[{nth}]"));
+        }
+        length
+    }
+
+    fn leave(&mut self, open: &mut Vec<usize>, seen: &mut Vec<HashMap<ElementId, usize>>) {
+        if let Some(length) = open.pop() {
+            self.path.truncate(length);
+        }
+        seen.pop();
+    }
+
+    /// Tells of slots that belong to what the path says; where they end.
+    fn pass(&mut self, from: usize, to: usize) -> usize {
+        if self.touches(from, to) {
+            self.tell(None);
+        }
+        to
+    }
+
+    /// Whether any of the slots is among these. Those before them are passed.
+    fn touches(&mut self, from: usize, to: usize) -> bool {
+        while let Some((first, rest)) = self.slots.split_first()
+            && (first.end <= from || first.is_empty())
+        {
+            self.slots = rest;
+        }
+        self.slots.first().is_some_and(|first| first.start < to) && from < to
+    }
+
+    /// Whether all of these are among the slots.
+    fn covers(&mut self, from: usize, to: usize) -> bool {
+        let first = match self.touches(from, to) {
+            true => self.slots.first(),
+            false => None,
+        };
+        first.is_some_and(|first| first.start <= from && first.end >= to)
+    }
+
+    fn tell(&mut self, items: Option<Range<usize>>) {
+        if let Some(last) = self.found.last_mut()
+            && last.path == self.path
+        {
+            match (&mut last.items, &items) {
+                (None, None) => return,
+                (Some(last), Some(items)) if last.end >= items.start => {
+                    last.end = last.end.max(items.end);
+                    return;
+                }
+                _ => {}
+            }
+        }
+        let path = self.path.clone();
+        self.found.push(Region { path, items });
+    }
+}
+
+fn local(plan: &Plan, element: ElementId) -> &str {
+    plan.vocabulary().local(plan.element(element).name)
+}
