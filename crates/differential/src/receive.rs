@@ -13,15 +13,18 @@ mod aside;
 mod change;
 mod exact;
 mod history;
+mod kind;
 mod locate;
 mod pace;
 mod pass;
 mod policy;
 mod restructure;
+mod store;
 mod stream;
 mod stretch;
 
 pub use change::{Changes, Span};
 pub use exact::{Exact, Mode, Received, Totals};
 pub use policy::Policy;
+pub use store::{Arrived, Lease, Reading, ReceiveCounts, Settled, Stamp, Store, StorePolicy};
 pub use stream::{Stream, Way};

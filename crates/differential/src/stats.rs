@@ -85,3 +85,58 @@ impl SendStats {
         }
     }
 }
+
+/// What receivers have done that keep the message before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReceiveStats {
+    /// Messages read from first to last, and kept for the next.
+    pub regular: u64,
+    /// Messages compared with the one before, to the end.
+    pub fast: u64,
+    /// Of those read from first to last, how many were begun to be compared.
+    pub failed: u64,
+    /// Values read again alone, where texts differed.
+    pub values: u64,
+    /// How often the decoder read on, where markup differed.
+    pub restructured: u64,
+    /// Slots of the messages compared to the end.
+    pub slots: u64,
+    /// Of those, slots that are what they were.
+    pub unchanged_slots: u64,
+    /// Bytes of all messages.
+    pub bytes: u64,
+    /// Of those, bytes of messages compared to the end.
+    pub fast_bytes: u64,
+}
+
+impl ReceiveStats {
+    /// How many messages.
+    pub fn messages(&self) -> u64 {
+        self.regular + self.fast
+    }
+
+    /// Adds the counts of another.
+    pub fn add(&mut self, other: &Self) {
+        let Self {
+            regular,
+            fast,
+            failed,
+            values,
+            restructured,
+            slots,
+            unchanged_slots,
+            bytes,
+            fast_bytes,
+        } = self;
+        *regular += other.regular;
+        *fast += other.fast;
+        *failed += other.failed;
+        *values += other.values;
+        *restructured += other.restructured;
+        *slots += other.slots;
+        *unchanged_slots += other.unchanged_slots;
+        *bytes += other.bytes;
+        *fast_bytes += other.fast_bytes;
+    }
+}
