@@ -84,9 +84,7 @@ impl Template {
             shadow.set_slot(slot, value);
             self.litter += compare::range(before).1;
             self.pending.push(slot);
-            if self.litter > LITTER && self.litter * 2 > shadow.heap().len() {
-                self.tidy();
-            }
+            self.tidy_up();
         }
         Ok(())
     }
@@ -165,8 +163,16 @@ impl Template {
         Ok((!is_anew).then_some(done))
     }
 
+    /// Leaves out the text of values that are no more, if there is much of it.
+    pub(super) fn tidy_up(&mut self) {
+        let heap = self.shadow.as_ref().map_or(0, |shadow| shadow.heap().len());
+        if self.litter > LITTER && self.litter * 2 > heap {
+            self.tidy();
+        }
+    }
+
     /// The kind of a slot.
-    fn kind(&self, slot: usize) -> Option<Kind> {
+    pub(super) fn kind(&self, slot: usize) -> Option<Kind> {
         if slot >= self.shadow.as_ref()?.slots().len() {
             return None;
         }
