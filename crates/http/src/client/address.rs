@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use base64::Engine;
 use hyper::Uri;
-use hyper::header::HeaderValue;
+use hyper::header::{self, HeaderMap, HeaderValue};
 use url::Url;
 
 use crate::{Error, ErrorKind};
@@ -114,6 +114,22 @@ pub struct Credentials {
 }
 
 impl Credentials {
+    /// Those that came with a request, if it has some; whether they are right is another question. (RFC 7617)
+    pub fn of(headers: &HeaderMap) -> Option<Self> {
+        let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+        let (scheme, encoded) = value.split_once(' ')?;
+        if !scheme.eq_ignore_ascii_case("basic") {
+            return None;
+        }
+        let pair = base64::engine::general_purpose::STANDARD.decode(encoded.trim());
+        let pair = String::from_utf8(pair.ok()?).ok()?;
+        let (user, password) = pair.split_once(':')?;
+        Some(Self {
+            user: user.to_owned(),
+            password: password.to_owned(),
+        })
+    }
+
     /// `Basic` and the pair in base64. (RFC 7617)
     pub(crate) fn header(&self) -> HeaderValue {
         let pair = format!("{}:{}", self.user, self.password);
