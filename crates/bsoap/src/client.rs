@@ -18,13 +18,16 @@ use crate::decoders::Decoders;
 use crate::offload::{convert, weight_of_record};
 use crate::scope::Scope;
 use crate::sending::{self, Written};
-use crate::{Budget, Error, Meter, SendCounts, SendPolicy, Sending, Streamed, Wsdl};
+use crate::{
+    Budget, Changes, Error, Meter, ReceiveCounts, Receiving, SendCounts, SendPolicy, Sending,
+    Streamed, Wsdl, receiving,
+};
 
 mod builder;
 mod draft;
 
 pub use builder::ClientBuilder;
-pub use draft::{Draft, DraftPlace};
+pub use draft::{Draft, DraftPlace, Relay};
 
 /// A port of a service, ready to be called. Cloning shares connections.
 ///
@@ -58,6 +61,8 @@ struct Inner {
     budget: Budget,
     /// How drafts are kept.
     policy: SendPolicy,
+    /// How answers are kept.
+    receiving: Receiving,
     /// Its number among those clients.
     endpoint: u32,
     /// How many those are.
@@ -100,7 +105,11 @@ impl Client {
         let inner = Inner {
             address: address.parse()?,
             // What one endpoint answers is nothing that another should be able to find out.
-            scope: Scope::new(&inner.decoders, &inner.budget, Sending::off()),
+            scope: Scope::new(
+                &inner.decoders,
+                &inner.budget,
+                (Sending::off(), inner.receiving),
+            ),
             templates: inner.templates.clone(),
             endpoint: inner.endpoints.fetch_add(1, Ordering::Relaxed),
             endpoints: Arc::clone(&inner.endpoints),
@@ -111,6 +120,7 @@ impl Client {
             decoders: Arc::clone(&inner.decoders),
             budget: inner.budget.clone(),
             policy: inner.policy,
+            receiving: inner.receiving,
             meter: inner.meter.clone(),
         };
         Ok(Self {
@@ -188,6 +198,17 @@ impl Client {
     /// # Errors
     /// If the request cannot be written, does not get there, or what comes back is no reply to it.
     pub async fn exchange(&self, request: Request) -> Result<Reply, Error> {
+        Ok(self.exchange_with_changes(request).await?.0)
+    }
+
+    /// The same, with what changed in the answer, if there is one, since the last one like it.
+    ///
+    /// # Errors
+    /// As [`exchange`](Self::exchange).
+    pub async fn exchange_with_changes(
+        &self,
+        request: Request,
+    ) -> Result<(Reply, Option<Changes>), Error> {
         let meter = self.inner.meter.clone();
         let write = {
             let meter = meter.clone();
@@ -228,7 +249,7 @@ impl Client {
         let request = self.request(operation, arguments)?;
         let body = rows.body(request.record())?;
         let (outgoing, awaiting) = request.write_by(|_| Ok(Written(body)))?;
-        let reply = self.deliver(outgoing, awaiting).await?;
+        let (reply, _) = self.deliver(outgoing, awaiting).await?;
         reply.into_value().map_err(Error::Fault)
     }
 
@@ -247,7 +268,7 @@ impl Client {
         let make = || Template::first(policy, options, request.into_record());
         let template = self.inner.meter.converting(make);
         let template = template.map_err(|error| Error::Type(error.into()))?;
-        Ok(Draft { target, template })
+        Ok(Draft::new(target, template))
     }
 
     /// Sends a draft; of its text only what was set since the last time is written.
@@ -263,7 +284,7 @@ impl Client {
         let empty = Record::new(Arc::clone(plan), root);
         let request = draft.target.request_of(empty);
         let (outgoing, awaiting) = request.write_by(|_| Ok(Written(body)))?;
-        let reply = self.deliver(outgoing, awaiting).await?;
+        let (reply, _) = self.deliver(outgoing, awaiting).await?;
         reply.into_value().map_err(Error::Fault)
     }
 
@@ -272,7 +293,7 @@ impl Client {
         &self,
         outgoing: OutgoingRequest<Written>,
         awaiting: AwaitingReply,
-    ) -> Result<Reply, Error> {
+    ) -> Result<(Reply, Option<Changes>), Error> {
         let meter = self.inner.meter.clone();
         let Written(body) = outgoing.body;
         meter.sends(body.len());
@@ -302,9 +323,22 @@ impl Client {
                 content_type: fetched.content_type(),
                 body: &fetched.body,
             };
-            meter.converting(|| scope.reading(|decoder| awaiting.read(decoder, incoming)))
+            let mut changes = None;
+            let read = |root, text: &[u8]| {
+                let read = receiving::read(&scope, &meter, root, &fetched.body, text)?;
+                changes = Some(Changes::of(&read));
+                Ok(read.record)
+            };
+            let reply = meter.converting(|| awaiting.read_by(read, incoming))?;
+            let of_answer = match &reply {
+                Reply::Answer(answer) => {
+                    changes.or_else(|| Some(Changes::all(answer.shared_record())))
+                }
+                _ => None,
+            };
+            Ok((reply, of_answer))
         };
-        Ok(convert(length, read).await?)
+        convert(length, read).await
     }
 
     fn stream(&self, request: &Request) -> Stream {
@@ -353,6 +387,11 @@ impl Client {
     /// What of the messages sent had been written before, and what that saved.
     pub fn sender_stats(&self) -> SendCounts {
         self.inner.meter.sending()
+    }
+
+    /// What of the answers was known from those before, and what that saved.
+    pub fn receiver_stats(&self) -> ReceiveCounts {
+        self.inner.meter.receiving()
     }
 
     /// What went over the wire so far.

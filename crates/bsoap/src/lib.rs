@@ -31,12 +31,15 @@
 
 pub mod blocking;
 mod budget;
+mod changes;
 mod client;
 mod decoders;
 mod error;
 mod load;
 mod meter;
 mod offload;
+mod principal;
+mod receiving;
 mod scope;
 mod sending;
 mod service;
@@ -44,12 +47,15 @@ mod streamed;
 pub mod typed;
 
 pub use bsoap_codec::{
-    Column, DecodeOptions, Object, Octets, Pack, PackError, Packer, Record, Rows, Unpack, Unpacker,
-    Value, View,
+    Column, DecodeOptions, Object, Octets, Pack, PackError, Packer, Record, Region, Rows, Unpack,
+    Unpacker, Value, View,
+};
+pub use bsoap_differential::receive::{
+    Policy as ReceivePolicy, ReceiveCounts, Span, Way as ReceiveWay,
 };
 pub use bsoap_differential::send::{Policy as SendPolicy, Row, SendCounts};
-pub use bsoap_differential::stats::SendStats;
-pub use bsoap_http::{HeaderMap, ServerOptions};
+pub use bsoap_differential::stats::{ReceiveStats, SendStats};
+pub use bsoap_http::{Credentials, HeaderMap, ServerOptions};
 pub use bsoap_protocol::{
     Answer, Block, Code, Contents, Fault, FaultParts, Name, Reason, Reply, Request, SoapVersion,
     Target,
@@ -57,10 +63,13 @@ pub use bsoap_protocol::{
 pub use bsoap_schema::{Definitions, Operation, Port};
 
 pub use budget::Budget;
-pub use client::{Client, ClientBuilder, Draft, DraftPlace};
+pub use changes::Changes;
+pub use client::{Client, ClientBuilder, Draft, DraftPlace, Relay};
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};
 pub use meter::{Meter, Traffic};
+pub use principal::Principal;
+pub use receiving::Receiving;
 pub use sending::Sending;
 pub use service::{Bound, IntoReply, Message, Payload, Service, ServiceBuilder, Typed};
 pub use streamed::Streamed;

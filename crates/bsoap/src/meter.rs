@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use bsoap_differential::receive::ReceiveCounts;
 use bsoap_differential::send::SendCounts;
 
 /// Counts messages, bytes and time. Cloning shares the counts.
@@ -20,6 +21,7 @@ struct Counts {
     received: AtomicU64,
     nanoseconds: AtomicU64,
     sending: Mutex<SendCounts>,
+    receiving: Mutex<ReceiveCounts>,
 }
 
 /// What a [`Meter`] has counted.
@@ -54,6 +56,21 @@ impl Meter {
     /// What of the messages sent had been written before, and what that saved.
     pub fn sending(&self) -> SendCounts {
         *self.lock()
+    }
+
+    /// What of the messages received was known from those before, and what that saved.
+    pub fn receiving(&self) -> ReceiveCounts {
+        *self.lock_receiving()
+    }
+
+    /// A message was read.
+    pub(crate) fn reads(&self, counts: &ReceiveCounts) {
+        self.lock_receiving().add(counts);
+    }
+
+    fn lock_receiving(&self) -> std::sync::MutexGuard<'_, ReceiveCounts> {
+        let receiving = &self.counts.receiving;
+        receiving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A message was written.

@@ -4,6 +4,7 @@
 //! ```text
 //! connection ──► Scope ──► Saved: decoders that know its spellings      charged to the Budget
 //!                                 templates of what it was sent         forgotten when that is spent
+//!                                 histories of what it sent
 //! all scopes ──► Decoders: memory of those that are gone, cleared
 //! ```
 
@@ -12,12 +13,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
 use bsoap_codec::encode::Error;
-use bsoap_codec::{Decoder, Record};
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{Decoder, Record, decode};
+use bsoap_differential::receive::{self, Arrived, Reading, ReceiveCounts};
 use bsoap_differential::send::{Sent, Store, Stream};
+use bytes::Bytes;
 
 use crate::budget::Keeper;
 use crate::decoders::Decoders;
-use crate::{Budget, Sending};
+use crate::{Budget, Receiving, Sending};
 
 /// What is remembered of one peer. Cloning gives the same scope.
 #[derive(Clone)]
@@ -43,8 +47,12 @@ struct Saved {
     decoders: Vec<Decoder>,
     /// None, where templates are not wanted.
     store: Option<Store>,
+    /// None, where messages are not to be kept.
+    histories: Option<receive::Store>,
     /// So many messages are written without templates: there was no room.
     starved: u32,
+    /// So many are read without histories.
+    forgetful: u32,
     /// What the store held when it was charged last.
     stored: usize,
     /// Bytes charged to the budget for all this.
@@ -54,18 +62,23 @@ struct Saved {
 impl Saved {
     fn memory(&self) -> usize {
         let decoders: usize = self.decoders.iter().map(Decoder::memory).sum();
-        decoders + self.store.as_ref().map_or(0, Store::memory)
+        let histories = self.histories.as_ref().map_or(0, receive::Store::memory);
+        decoders + self.store.as_ref().map_or(0, Store::memory) + histories
     }
 }
 
 /// Room is charged in steps, so that not every message that teaches a little has to ask.
 const STEP: usize = 4 << 10;
 
-/// Where there is no room for what is saved, so many messages are written before it is tried again.
+/// Where there is no room for what is saved, so many messages are written and read before it is tried again.
 const STARVED: u32 = 32;
 
 impl Scope {
-    pub(crate) fn new(pool: &Arc<Decoders>, budget: &Budget, sending: Sending) -> Self {
+    pub(crate) fn new(
+        pool: &Arc<Decoders>,
+        budget: &Budget,
+        (sending, receiving): (Sending, Receiving),
+    ) -> Self {
         Self {
             inner: Arc::new(Inner {
                 pool: Arc::clone(pool),
@@ -74,14 +87,57 @@ impl Scope {
                 last_used: AtomicU64::new(0),
                 saved: Mutex::new(Saved {
                     store: sending.store(),
+                    histories: receiving.store(),
                     ..Saved::default()
                 }),
             }),
         }
     }
 
+    /// Reads a message with what is known of those before it.
+    pub(crate) fn receiving(
+        &self,
+        root: ElementId,
+        message: &Bytes,
+    ) -> (Result<Arrived, decode::Error>, ReceiveCounts) {
+        let mut saved = self.inner.saved();
+        let is_forgetful = saved.forgetful > 0;
+        saved.forgetful = saved.forgetful.saturating_sub(1);
+        let lease = match &mut saved.histories {
+            Some(histories) if !is_forgetful => histories.lend(root, message),
+            is_kept => {
+                let mut counts = ReceiveCounts::default();
+                counts.plain = u64::from(is_kept.is_some());
+                drop(saved);
+                let read = self.reading(|decoder| decoder.decode(root, message));
+                return (read.map(Arrived::plain), counts);
+            }
+        };
+        let decoder = match lease.wants_decoder() {
+            true => saved.decoders.pop(),
+            false => None,
+        };
+        drop(saved);
+        let Reading {
+            result,
+            mut counts,
+            settled,
+            decoder,
+            ..
+        } = lease.receive(root, message, || {
+            decoder.unwrap_or_else(|| self.inner.pool.take())
+        });
+        let mut saved = self.inner.saved();
+        saved.decoders.extend(decoder);
+        if let Some(histories) = &mut saved.histories {
+            counts.evicted = histories.settle(settled);
+        }
+        self.settle(saved, Grown::Histories);
+        (result, counts)
+    }
+
     /// Lends a decoder that knows this peer's spellings.
-    pub(crate) fn reading<T>(&self, read: impl FnOnce(&mut Decoder) -> T) -> T {
+    fn reading<T>(&self, read: impl FnOnce(&mut Decoder) -> T) -> T {
         let saved = self.inner.saved().decoders.pop();
         let mut decoder = saved.unwrap_or_else(|| self.inner.pool.take());
         let result = read(&mut decoder);
@@ -152,10 +208,15 @@ impl Scope {
         match grown {
             Grown::Decoders => inner.clear_decoders(&mut saved),
             Grown::Store => inner.starve(&mut saved),
+            Grown::Histories => {
+                saved.forgetful = STARVED;
+                saved.histories.as_mut().map(receive::Store::clear);
+            }
         }
         if inner.charge(&mut saved).is_err() {
             inner.starve(&mut saved);
             inner.clear(&mut saved);
+            saved.forgetful = STARVED;
         }
     }
 }
@@ -165,6 +226,7 @@ impl Scope {
 enum Grown {
     Decoders,
     Store,
+    Histories,
 }
 
 impl Inner {
@@ -211,6 +273,9 @@ impl Inner {
         self.clear_decoders(saved);
         if let Some(store) = &mut saved.store {
             store.clear();
+        }
+        if let Some(histories) = &mut saved.histories {
+            histories.clear();
         }
         saved.stored = 0;
         self.budget.give(std::mem::take(&mut saved.charged));
@@ -274,6 +339,11 @@ mod tests {
             Self { definitions, pool }
         }
 
+        /// One that keeps spellings.
+        fn scope(&self, budget: &Budget) -> Scope {
+            Scope::new(&self.pool, budget, (Sending::default(), Receiving::off()))
+        }
+
         fn root(&self) -> ElementId {
             let mut ports = self.definitions.ports();
             ports.next().expect("a port").1.binding.request
@@ -292,8 +362,7 @@ mod tests {
     fn what_one_scope_learns_no_other_knows() {
         let world = World::new();
         let budget = Budget::new(1 << 20);
-        let [first, second] =
-            [(); 2].map(|()| Scope::new(&world.pool, &budget, Sending::default()));
+        let [first, second] = [(); 2].map(|()| world.scope(&budget));
         let new = world.events(&first);
         let known = world.events(&first);
         assert!(known < new, "{new} events, then {known}");
@@ -302,19 +371,14 @@ mod tests {
         // Nor does who gets the memory of one that is gone.
         drop((first, second));
         assert_eq!(world.pool.take().memory(), world.pool.take().memory());
-        assert_eq!(
-            world.events(&Scope::new(&world.pool, &budget, Sending::default())),
-            new
-        );
+        assert_eq!(world.events(&world.scope(&budget)), new);
     }
 
     #[test]
     fn what_is_kept_is_charged_until_it_is_gone() {
         let world = World::new();
         let budget = Budget::new(1 << 20);
-        let scopes: Vec<Scope> = (0..3)
-            .map(|_| Scope::new(&world.pool, &budget, Sending::default()))
-            .collect();
+        let scopes: Vec<Scope> = (0..3).map(|_| world.scope(&budget)).collect();
         assert_eq!(budget.used(), 0);
         for scope in &scopes {
             world.events(scope);
@@ -333,10 +397,10 @@ mod tests {
     fn a_spent_budget_takes_from_those_used_longest_ago_and_fails_nobody() {
         let world = World::new();
         let measure = Budget::new(1 << 20);
-        let one = Scope::new(&world.pool, &measure, Sending::default());
+        let one = world.scope(&measure);
         let (new, known) = (world.events(&one), world.events(&one));
         let budget = Budget::new(measure.used() * 2);
-        let [a, b, c] = [(); 3].map(|()| Scope::new(&world.pool, &budget, Sending::default()));
+        let [a, b, c] = [(); 3].map(|()| world.scope(&budget));
         for scope in [&a, &b, &a, &c] {
             world.events(scope);
             assert!(budget.used() <= budget.limit());
@@ -346,7 +410,7 @@ mod tests {
         assert_eq!(world.events(&a), known);
         assert_eq!(world.events(&b), new);
         let nothing = Budget::new(0);
-        let scope = Scope::new(&world.pool, &nothing, Sending::default());
+        let scope = world.scope(&nothing);
         for _ in 0..3 {
             assert_eq!(world.events(&scope), new);
         }
@@ -360,11 +424,11 @@ mod tests {
         std::thread::scope(|threads| {
             for _ in 0..4 {
                 threads.spawn(|| {
-                    let shared = Scope::new(&world.pool, &budget, Sending::default());
+                    let shared = world.scope(&budget);
                     for round in 0..50 {
                         world.events(&shared);
                         if round % 3 == 0 {
-                            world.events(&Scope::new(&world.pool, &budget, Sending::default()));
+                            world.events(&world.scope(&budget));
                         }
                         assert!(budget.used() <= budget.limit());
                     }

@@ -14,7 +14,7 @@ use super::{Client, Inner};
 use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
 use crate::scope::Scope;
-use crate::{Budget, Error, Meter, Sending, Wsdl};
+use crate::{Budget, Error, Meter, Receiving, Sending, Wsdl};
 
 /// Sets up a [`Client`].
 ///
@@ -43,6 +43,7 @@ pub struct ClientBuilder {
     decoding: DecodeOptions,
     budget: Budget,
     sending: Sending,
+    receiving: Receiving,
     /// The first thing that was wrong.
     problem: Option<String>,
 }
@@ -60,6 +61,7 @@ impl ClientBuilder {
             decoding: DecodeOptions::default(),
             budget: Budget::process().clone(),
             sending: Sending::default(),
+            receiving: Receiving::default(),
             problem: None,
         }
     }
@@ -204,6 +206,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether answers are kept, and how, so that only what changes has to be read of the next one. They are by default.
+    pub fn receiving(mut self, receiving: impl Into<Receiving>) -> Self {
+        self.receiving = receiving.into();
+        self
+    }
+
     /// The client.
     ///
     /// # Errors
@@ -242,7 +250,7 @@ impl ClientBuilder {
         };
         let decoding = up_to(self.decoding, self.transport.max_response);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
-        let scope = Scope::new(&decoders, &self.budget, self.sending);
+        let scope = Scope::new(&decoders, &self.budget, (self.sending, self.receiving));
         let inner = Inner {
             service: service.name.clone(),
             port: port.clone(),
@@ -253,6 +261,7 @@ impl ClientBuilder {
             decoders,
             budget: self.budget,
             policy: self.sending.template(),
+            receiving: self.receiving,
             endpoint: 0,
             endpoints: Arc::new(AtomicU32::new(1)),
             definitions: Arc::clone(&definitions),

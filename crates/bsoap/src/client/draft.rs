@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use bsoap_codec::plan::{Leaf, LeafId, LeafKind};
 use bsoap_codec::{LeafView, Plan, Record, Value, View, build_leaf};
-use bsoap_differential::send::{Match, SendCounts, Template};
+use bsoap_differential::receive::Stamp;
+use bsoap_differential::send::{Part, SendCounts, Template};
+use bsoap_differential::stats::SendStats;
 use bsoap_protocol::Target;
 
-use crate::Error;
+use crate::{Changes, Error};
 
 /// A request that is kept, changed in places that are known, and sent again: nothing has to be compared to find out what has
 /// changed.
@@ -25,9 +27,130 @@ use crate::Error;
 pub struct Draft {
     pub(super) target: Target,
     pub(super) template: Template,
+    /// What its arguments are those of.
+    relayed: Option<Relayed>,
+    /// What was written already of the next message.
+    written: SendCounts,
+}
+
+/// A message whose arguments were taken over.
+#[derive(Clone, Debug)]
+struct Relayed {
+    stamp: Stamp,
+    part: Part,
+}
+
+/// If more than one value in so many has changed, comparing all is faster.
+const LITTLE: usize = 32;
+
+/// How the arguments of a message were taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Relay {
+    /// It is known what changed since the message that was taken over before: so many values. Nothing else was looked at.
+    Changed(usize),
+    /// Its values lie as those of the draft do: they were compared with them.
+    Compared,
+    /// They do not: the arguments were built anew, without header blocks.
+    Built,
 }
 
 impl Draft {
+    pub(super) fn new(target: Target, template: Template) -> Self {
+        Self {
+            target,
+            template,
+            relayed: None,
+            written: SendCounts::default(),
+        }
+    }
+
+    /// Takes the arguments of another message over, such as one that a service [received](crate::Message::changes) and
+    /// passes on. If what changed since the message before is known, and that is the one taken over before, only the
+    /// changes are looked at: reading, relaying and sending all cost what changed, and no more.
+    ///
+    /// Whether the changes are counted from that message is checked: relaying is right in any order, from any number of
+    /// senders, with values [set](Self::set) in between.
+    ///
+    /// ```no_run
+    /// use bsoap::{Client, Draft, Fault, Message, Value};
+    /// use tokio::sync::Mutex;
+    ///
+    /// async fn forward(message: Message, next: &Client, draft: &Mutex<Draft>) -> Result<Value, Fault> {
+    ///     let mut draft = draft.lock().await;
+    ///     let broken = |error: bsoap::Error| Fault::receiver(error.to_string());
+    ///     draft.relay(message.changes()).map_err(broken)?;
+    ///     next.send(&mut draft).await.map_err(broken)
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// If the arguments are none of this operation's, or hold what XML cannot carry. After the latter the draft is lost.
+    pub fn relay(&mut self, message: &Changes) -> Result<Relay, Error> {
+        self.record()?;
+        let Some(last) = &self.relayed else {
+            return self.relay_all(message);
+        };
+        if message.stamp == Some(last.stamp) {
+            return Ok(Relay::Changed(0));
+        }
+        let is_little = message.count() <= message.record().slots().len() / LITTLE;
+        if message.since != Some(last.stamp) || !message.keeps_places() || !is_little {
+            return self.relay_all(message);
+        }
+        let part = last.part.clone();
+        self.relayed = None;
+        let changed = message.spans().iter().map(|span| span.now.clone());
+        let taken = self.template.take_changed(&part, message.record(), changed);
+        let Some(values) = taken else {
+            return self.relay_all(message);
+        };
+        self.remember(message, part);
+        Ok(Relay::Changed(values))
+    }
+
+    /// Takes arguments over that may be any.
+    fn relay_all(&mut self, message: &Changes) -> Result<Relay, Error> {
+        self.relayed = None;
+        let before = *self.template.stats();
+        let part = arguments(message.record()).zip(arguments(self.record()?));
+        if let Some((from, own)) = part
+            && lie_alike(&from, &own)
+        {
+            let mut part = Part {
+                own: own.slots(),
+                from: from.slots(),
+            };
+            let taken = self.template.take_part(&part, message.record());
+            if taken.map_err(|error| Error::Type(error.into()))?.is_some() {
+                self.count_since(&before);
+                part.own.end = part.own.start + part.from.len();
+                self.remember(message, part);
+                return Ok(Relay::Compared);
+            }
+        }
+        let value = arguments(message.record()).map(|view| view.to_value());
+        let value = value.and_then(Result::ok).ok_or_else(|| {
+            Error::Setup("the message to be relayed has no arguments that are values".into())
+        })?;
+        let mut record = self.target.request(value)?.into_record();
+        let updated = self.template.update(&mut record);
+        updated.map_err(|error| Error::Type(error.into()))?;
+        self.count_since(&before);
+        Ok(Relay::Built)
+    }
+
+    /// The message is held no longer than this takes: its Record may be used again for the next.
+    fn remember(&mut self, message: &Changes, part: Part) {
+        self.relayed = message.stamp.map(|stamp| Relayed { stamp, part });
+    }
+
+    fn count_since(&mut self, before: &SendStats) {
+        let mut counts = SendCounts::default();
+        counts.matches = self.template.stats().since(before);
+        self.written.add(&counts);
+    }
+
     /// Sets a value: an element by its path from the arguments on, `[n]` for one of several (the first has the number 0),
     /// `@name` at the end for an attribute. It must be in the message.
     ///
@@ -67,6 +190,8 @@ impl Draft {
                 "a place of another service's message cannot be set in this".into(),
             ));
         }
+        self.relayed
+            .take_if(|relayed| relayed.part.own.contains(slot));
         let (slot, template, value) = (*slot, &mut self.template, value.into());
         let Leaf {
             kind, has_facets, ..
@@ -110,18 +235,36 @@ impl Draft {
     pub(super) fn write(&mut self) -> Result<SendCounts, Error> {
         self.record()?;
         let before = *self.template.stats();
-        let matched = self
-            .template
-            .commit()
-            .map_err(|error| Error::Type(error.into()))?;
-        let mut counts = SendCounts::default();
-        counts.matches = self.template.stats().since(&before);
-        debug_assert!(matched != Match::FirstTime || counts.matches.first_time > 0);
+        let mut counts = std::mem::take(&mut self.written);
+        // Of one that is written already there may be nothing left to do.
+        if self.template.is_pending() || counts.messages() == 0 {
+            let committed = self.template.commit();
+            committed.map_err(|error| Error::Type(error.into()))?;
+            counts.matches.add(&self.template.stats().since(&before));
+        }
         Ok(counts)
     }
 }
 
-/// Where a value stands in a [`Draft`].
+/// The element of the Body, whose children arguments are.
+fn arguments(record: &Record) -> Option<View<'_>> {
+    View::of(record).child("Body")?.children().next()
+}
+
+/// Whether the slots of two elements mean the same.
+fn lie_alike(one: &View<'_>, other: &View<'_>) -> bool {
+    let (plan, others) = (one.record().plan(), other.record().plan());
+    let (element, others_element) = (one.element_id(), other.element_id());
+    let is_plain = |view: &View<'_>, plan: &Plan| {
+        !view.is_nil() && plan.element(view.element_id()).ty == view.type_id()
+    };
+    let is_same = Arc::ptr_eq(plan, others)
+        && plan.element(element).ty == others.element(others_element).ty
+        || plan.content_fingerprint(element) == others.content_fingerprint(others_element);
+    is_plain(one, plan) && is_plain(other, others) && is_same
+}
+
+/// Where a value stands in a [`Draft`], until that [relays](Draft::relay) a message of another structure.
 ///
 /// ```no_run
 /// # async fn example(client: bsoap::Client, field: bsoap::Value) -> Result<(), bsoap::Error> {

@@ -1,11 +1,12 @@
 //! How a service is set up.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bsoap_codec::{DecodeOptions, Pack, Unpack};
-use bsoap_http::{ClientOptions, Identity, Routes, ServerOptions};
+use bsoap_http::{ClientOptions, HeaderMap, Identity, Routes, ServerOptions};
 use bsoap_protocol::{Endpoint, Fault, Name, Node};
 use bsoap_schema::{Binding, Port, Service as Description};
 
@@ -15,7 +16,8 @@ use super::{Background, Service, site};
 use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
 use crate::offload::{convert, weight_of_record};
-use crate::{Budget, Error, Meter, Sending, Wsdl};
+use crate::principal::Principals;
+use crate::{Budget, Error, Meter, Principal, Receiving, Sending, Wsdl};
 
 /// Sets up a [`Service`].
 #[must_use]
@@ -29,6 +31,8 @@ pub struct ServiceBuilder {
     decoding: DecodeOptions,
     budget: Budget,
     sending: Sending,
+    receiving: Receiving,
+    principals: Option<Principals>,
     handler_timeout: Option<Duration>,
     options: ServerOptions,
 }
@@ -48,6 +52,8 @@ impl ServiceBuilder {
             decoding: DecodeOptions::default(),
             budget: Budget::process().clone(),
             sending: Sending::default(),
+            receiving: Receiving::default(),
+            principals: None,
             handler_timeout: Some(HANDLER_TIMEOUT),
             options: ServerOptions::default(),
         }
@@ -143,6 +149,35 @@ impl ServiceBuilder {
         self
     }
 
+    /// Whether the messages of each connection are kept, and how, so that only what changes has to be read of the next
+    /// one. They are by default.
+    pub fn receiving(mut self, receiving: impl Into<Receiving>) -> Self {
+        self.receiving = receiving.into();
+        self
+    }
+
+    /// Remembers together what belongs to one principal, whichever connection it comes by, and never what belongs to two:
+    /// the function tells whose request it is, **after it has made sure of that**. Where it does not know, the connection
+    /// counts, as for all requests without such a function.
+    ///
+    /// ```
+    /// use bsoap::{Credentials, Principal, Service};
+    ///
+    /// # let wsdl = include_str!("../../../../examples/mesh/mesh.wsdl");
+    /// # fn is_right(credentials: &Credentials) -> bool { credentials.password == "secret" }
+    /// let service = Service::builder(wsdl).principal(|headers, _peer| {
+    ///     let credentials = Credentials::of(headers).filter(is_right)?;
+    ///     Some(Principal::from(credentials.user))
+    /// });
+    /// ```
+    pub fn principal(
+        mut self,
+        tell: impl Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync + 'static,
+    ) -> Self {
+        self.principals = Some(Principals::new(tell));
+        self
+    }
+
     /// How long a handler may take (300 s); `None`: as long as it wants. The answer is then a fault, and the handler ends at
     /// its next `await`. One that works long without one is better put on a thread of its own
     /// ([`tokio::task::spawn_blocking`]).
@@ -212,7 +247,8 @@ impl ServiceBuilder {
                     endpoint: Endpoint::new(definitions.plan(), bindings, self.node.clone()),
                     decoders: Arc::clone(&decoders),
                     budget: self.budget.clone(),
-                    sending: self.sending,
+                    keeping: (self.sending, self.receiving),
+                    principals: self.principals.clone(),
                     operations: Arc::clone(&operations),
                     fallback: self.fallback.clone(),
                     handler_timeout: self.handler_timeout,

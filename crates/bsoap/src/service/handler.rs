@@ -10,21 +10,28 @@ use bsoap_codec::{Object, Pack, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
 use bsoap_protocol::{Block, Fault, Received, Target};
 
-use crate::Streamed;
 use crate::error::report;
+use crate::{Changes, Streamed};
 
 /// A request, read and meant for us.
 #[derive(Clone)]
 pub struct Message {
     received: Received,
+    changes: Changes,
     headers: HeaderMap,
     peer: SocketAddr,
 }
 
 impl Message {
-    pub(super) fn new(received: Received, headers: HeaderMap, peer: SocketAddr) -> Self {
+    pub(super) fn new(
+        received: Received,
+        changes: Changes,
+        headers: HeaderMap,
+        peer: SocketAddr,
+    ) -> Self {
         Self {
             received,
+            changes,
             headers,
             peer,
         }
@@ -73,6 +80,11 @@ impl Message {
     /// The same, to be kept: it never changes.
     pub fn shared_record(&self) -> &Arc<Record> {
         self.received.shared_record()
+    }
+
+    /// What changed since the message before.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// The HTTP headers.

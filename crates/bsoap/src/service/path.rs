@@ -17,16 +17,18 @@ use super::handler::{Message, Operation, Payload};
 use crate::decoders::Decoders;
 use crate::error::report;
 use crate::offload::{convert, weight_of_record, weight_of_value};
+use crate::principal::Principals;
 use crate::scope::Scope;
 use crate::sending::{self, Written};
-use crate::{Budget, Error, Meter, Sending, Streamed};
+use crate::{Budget, Changes, Error, Meter, Receiving, Sending, Streamed, receiving};
 
 /// What answers at one path.
 pub(super) struct Path {
     pub(super) endpoint: Endpoint,
     pub(super) decoders: Arc<Decoders>,
     pub(super) budget: Budget,
-    pub(super) sending: Sending,
+    pub(super) keeping: (Sending, Receiving),
+    pub(super) principals: Option<Principals>,
     pub(super) operations: Arc<HashMap<String, Operation>>,
     pub(super) fallback: Option<Operation>,
     /// How long a handler may take.
@@ -39,7 +41,7 @@ pub(super) struct Path {
 pub(super) struct PathHandler(pub(super) Arc<Path>);
 
 /// What is read of a request, or why it is not processed.
-type Reading = Result<(Received, AwaitingAnswer), Box<OutgoingReply>>;
+type Reading = Result<(Received, Changes, AwaitingAnswer), Box<OutgoingReply>>;
 
 /// What is sent back.
 type Reply = OutgoingReply<Written>;
@@ -59,7 +61,7 @@ impl Path {
     async fn reply(self: &Arc<Self>, request: Request) -> Reply {
         let scope = self.scope(&request);
         let (reading, request) = self.read(request, &scope).await;
-        let (received, awaiting) = match reading {
+        let (received, changes, awaiting) = match reading {
             Ok(read) => read,
             Err(reply) => return reply.map(Written::from),
         };
@@ -68,7 +70,7 @@ impl Path {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
             return awaiting.fault(&fault).map(Written::from);
         };
-        let message = Message::new(received, request.headers, request.peer);
+        let message = Message::new(received, changes, request.headers, request.peer);
         let running = run(
             operation.clone(),
             message,
@@ -92,9 +94,14 @@ impl Path {
         reply
     }
 
-    /// What is remembered of whoever sent a request: of its connection.
+    /// What is remembered of whoever sent a request: of a principal, or of its connection.
     fn scope(&self, request: &Request) -> Scope {
-        let new = || Scope::new(&self.decoders, &self.budget, self.sending);
+        let new = || Scope::new(&self.decoders, &self.budget, self.keeping);
+        let known = self.principals.as_ref();
+        let own = known.and_then(|it| it.scope(&request.headers, request.peer, new));
+        if let Some(scope) = own {
+            return scope;
+        }
         Scope::clone(&request.connection.keep(new))
     }
 
@@ -106,8 +113,19 @@ impl Path {
                 soap_action: request.header("soapaction"),
                 body: &request.body,
             };
-            let receive = || scope.reading(|decoder| path.endpoint.receive(decoder, incoming));
+            let mut changes = None;
+            let read = |root, text: &[u8]| {
+                let read = receiving::read(&scope, &path.meter, root, &request.body, text)?;
+                changes = Some(Changes::of(&read));
+                Ok(read.record)
+            };
+            let receive = || path.endpoint.receive_by(read, incoming);
             let reading = path.meter.converting(receive);
+            let reading = reading.map(|(received, awaiting)| {
+                let all = || Changes::all(received.shared_record());
+                let changes = changes.unwrap_or_else(all);
+                (received, changes, awaiting)
+            });
             // The handler has the values; nobody needs the text any more.
             request.body = bsoap_http::Bytes::new();
             (reading, request)

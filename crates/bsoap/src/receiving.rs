@@ -1,0 +1,125 @@
+//! How messages are read: as what differs from those before them, or each from first to last.
+
+use bsoap_codec::decode::Error;
+use bsoap_codec::plan::ElementId;
+use bsoap_differential::receive::{Arrived, Store, StorePolicy, Way};
+use bytes::Bytes;
+
+use crate::Meter;
+use crate::scope::Scope;
+
+/// Whether a client or a service keeps the messages it gets, and how, so that only what changes has to be read of the
+/// next one.
+///
+/// By default it does. Values and errors are those that reading each message alone would give.
+///
+/// ```
+/// use bsoap::{Client, Receiving};
+///
+/// let builder = || Client::builder(include_str!("../../../examples/mesh/mesh.wsdl"));
+/// let plain = builder().receiving(Receiving::off()).build()?;
+/// let small = builder().receiving(Receiving::default().histories(1).bytes(1 << 20)).build()?;
+/// # Ok::<(), bsoap::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receiving {
+    policy: Option<StorePolicy>,
+}
+
+impl Default for Receiving {
+    fn default() -> Self {
+        Self {
+            policy: Some(StorePolicy::default()),
+        }
+    }
+}
+
+impl From<Way> for Receiving {
+    fn from(way: Way) -> Self {
+        Self::new(way)
+    }
+}
+
+impl Receiving {
+    /// Every message is read from first to last, and nothing of it kept.
+    pub fn off() -> Self {
+        Self { policy: None }
+    }
+
+    /// Messages are received in this way.
+    pub fn new(way: Way) -> Self {
+        if way == Way::Off {
+            return Self::off();
+        }
+        let mut receiving = Self::default();
+        receiving.change(|store| store.way = way);
+        receiving
+    }
+
+    /// So many messages are kept for each operation (4), to be compared with those that are like them.
+    #[must_use]
+    pub fn histories(mut self, most: usize) -> Self {
+        self.change(|store| store.histories = most);
+        self
+    }
+
+    /// So many bytes for the messages of one client, or of one connection of a service (64 MiB); the
+    /// [`Budget`](crate::Budget) bounds all together.
+    #[must_use]
+    pub fn bytes(mut self, most: usize) -> Self {
+        self.change(|store| store.bytes = most);
+        self
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut StorePolicy)) {
+        if let Some(policy) = &mut self.policy {
+            change(policy);
+        }
+    }
+
+    /// Where messages are kept, if they are.
+    pub(crate) fn store(self) -> Option<Store> {
+        self.policy.map(Store::new)
+    }
+}
+
+/// Reads a message with what the scope knows of those before it. `text` is `body`, or what it was recoded to.
+pub(crate) fn read(
+    scope: &Scope,
+    meter: &Meter,
+    root: ElementId,
+    body: &Bytes,
+    text: &[u8],
+) -> Result<Arrived, Error> {
+    let (result, counts) = scope.receiving(root, &part(body, text));
+    meter.reads(&counts);
+    result
+}
+
+/// Some of the bytes of a body, which are shared with it if they lie in it.
+fn part(body: &Bytes, text: &[u8]) -> Bytes {
+    let at = text.as_ptr().addr().checked_sub(body.as_ptr().addr());
+    match at.and_then(|at| Some(at..at.checked_add(text.len())?)) {
+        Some(place) if place.end <= body.len() => body.slice(place),
+        _ => Bytes::copy_from_slice(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_in_a_body_is_not_copied() {
+        let body = Bytes::from(b"0123456789".to_vec());
+        for place in [0..10, 3..10, 3..5, 10..10] {
+            let shared = part(&body, &body[place.clone()]);
+            assert_eq!(shared, body[place.clone()]);
+            assert_eq!(shared.as_ptr().addr(), body.as_ptr().addr() + place.start);
+        }
+        let other = b"0123".to_vec();
+        let copied = part(&body, &other);
+        assert_eq!(copied, other);
+        assert_ne!(copied.as_ptr(), other.as_ptr());
+    }
+}
