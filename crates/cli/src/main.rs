@@ -13,6 +13,7 @@ mod message;
 mod output;
 mod pairs;
 mod progress;
+mod receiving;
 mod sending;
 mod style;
 

@@ -1,5 +1,7 @@
 //! Slots are told by where in the message they stand.
 
+#![allow(clippy::single_range_in_vec_init)] // there may be several
+
 mod common;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder};
@@ -62,7 +64,7 @@ fn a_value_is_told_by_its_path() {
         ("10", "/order/v[4]"),
     ] {
         let at = slot(&record, value);
-        let found = shown(&record, std::slice::from_ref(&(at..at + 1)));
+        let found = shown(&record, &[at..at + 1]);
         assert_eq!(found, [path], "{value}");
     }
 }

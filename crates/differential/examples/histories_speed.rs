@@ -5,7 +5,6 @@
 #![allow(clippy::print_stdout)]
 
 #[path = "../../codec/tests/common/mod.rs"]
-#[allow(dead_code)]
 mod common;
 
 use std::hint::black_box;

@@ -11,7 +11,7 @@ use bsoap_codec::plan::{ElementId, UNBOUNDED};
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{
-    Arrived, Changes, Mode, ReceiveCounts, Stamp, Store, StorePolicy,
+    Arrived, Changes, Lease, Mode, ReceiveCounts, Stamp, Store, StorePolicy,
 };
 use bytes::Bytes;
 use common::random::Random;
@@ -194,7 +194,7 @@ fn histories_are_lent_to_one_at_a_time() {
     let leases: Vec<_> = (0..6)
         .map(|_| owner.store.lend(owner.root, &message))
         .collect();
-    let wants: Vec<bool> = leases.iter().map(|it| it.wants_decoder()).collect();
+    let wants: Vec<bool> = leases.iter().map(Lease::wants_decoder).collect();
     assert_eq!(wants, [false, true, true, true, true, true]);
     for lease in leases {
         let decoder = || Decoder::new(owner.plan.clone(), DecodeOptions::default());

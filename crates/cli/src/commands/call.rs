@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bsoap::{Client, SendCounts, Sending, Value};
+use bsoap::{Client, ReceiveCounts, Receiving, SendCounts, Sending, Value};
 use bsoap_protocol::{Fault, Reply};
 use serde_json::json;
 
@@ -12,8 +12,8 @@ use crate::error::Failure;
 use crate::input::WsdlArguments;
 use crate::output::Output;
 use crate::progress;
-use crate::sending;
 use crate::style::{BAD, DIM, STRONG, paint};
+use crate::{receiving, sending};
 
 /// Call an operation and print its answer
 ///
@@ -72,6 +72,9 @@ pub(crate) struct Arguments {
     /// Write each message from first to last, whatever is known of those before
     #[arg(long)]
     no_templates: bool,
+    /// Read each answer from first to last, whatever is known of those before
+    #[arg(long)]
+    no_histories: bool,
     /// Send and ask for gzip
     #[arg(long)]
     gzip: bool,
@@ -128,6 +131,9 @@ fn client(arguments: &Arguments) -> Result<Client, Failure> {
     }
     if arguments.no_templates {
         builder = builder.sending(Sending::off());
+    }
+    if arguments.no_histories {
+        builder = builder.receiving(Receiving::off());
     }
     if arguments.gzip {
         builder = builder.gzip_requests().accept_gzip();
@@ -186,6 +192,7 @@ struct Statistics {
     sent: u64,
     received: u64,
     sending: SendCounts,
+    receiving: ReceiveCounts,
 }
 
 async fn repeat(
@@ -202,6 +209,7 @@ async fn repeat(
         sent: 0,
         received: 0,
         sending: SendCounts::default(),
+        receiving: ReceiveCounts::default(),
     };
     let before = client.meter().read();
     let start = Instant::now();
@@ -220,6 +228,7 @@ async fn repeat(
     statistics.sent = traffic.sent - before.sent;
     statistics.received = traffic.received - before.received;
     statistics.sending = client.sender_stats();
+    statistics.receiving = client.receiver_stats();
     Ok(statistics)
 }
 
@@ -240,7 +249,7 @@ impl Statistics {
             output.json(&json!({
                 "calls": calls, "faults": self.faults, "seconds": self.seconds, "calls_per_s": rate,
                 "min_ms": min, "median_ms": median, "p99_ms": p99, "max_ms": max, "bytes_sent": self.sent, "bytes_received": self.received,
-                "sending": sending::json(&self.sending),
+                "sending": sending::json(&self.sending), "receiving": receiving::json(&self.receiving),
             }))?;
         } else {
             output.line(&format!(
@@ -260,6 +269,11 @@ impl Statistics {
             output.line(&format!("{} {matches}", paint(DIM, "requests:")))?;
             if self.sending.messages() > 0 {
                 output.line(&paint(DIM, &sending::saved(&self.sending)))?;
+            }
+            let modes = receiving::modes(&self.receiving);
+            output.line(&format!("{} {modes}", paint(DIM, "answers:")))?;
+            if self.receiving.reads.fast > 0 {
+                output.line(&paint(DIM, &receiving::saved(&self.receiving)))?;
             }
         }
         match self.faults {

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use bsoap::{Client, Fault, Message, SendCounts, Service, Traffic, Value};
+use bsoap::{Client, Fault, Message, ReceiveCounts, SendCounts, Service, Traffic, Value};
 use serde_json::json;
 
 use crate::error::Failure;
 use crate::output::Output;
 use crate::progress;
-use crate::sending;
 use crate::style::{DIM, GOOD, STRONG, paint};
+use crate::{receiving, sending};
 
 mod heat;
 mod picture;
@@ -120,6 +120,7 @@ async fn solve(start: Field, steps: u32, output: &Output) -> Result<(Field, Repo
     let seconds = clock.elapsed().as_secs_f64();
     bar.finish_and_clear();
     let (traffic, requests) = (client.meter().read(), client.sender_stats());
+    let answers_read = client.receiver_stats();
     drop(client);
     // The service may have ended by itself; waiting for it tells.
     let _ = stop.send(());
@@ -139,6 +140,8 @@ async fn solve(start: Field, steps: u32, output: &Output) -> Result<(Field, Repo
             service: served.read(),
             requests,
             answers: served.sending(),
+            requests_read: served.receiving(),
+            answers_read,
         },
     ))
 }
@@ -182,6 +185,9 @@ struct Report {
     /// What of the messages had been written before: requests and answers.
     requests: SendCounts,
     answers: SendCounts,
+    /// What of them had been read before.
+    requests_read: ReceiveCounts,
+    answers_read: ReceiveCounts,
 }
 
 impl Report {
@@ -198,6 +204,7 @@ impl Report {
                 "values_per_s": values_per_second, "conversion_share_client": client, "conversion_share_service": service,
                 "residual": self.residual, "checked": true, "picture": picture,
                 "sending_client": sending::json(&self.requests), "sending_service": sending::json(&self.answers),
+                "receiving_client": receiving::json(&self.answers_read), "receiving_service": receiving::json(&self.requests_read),
             }));
         }
         let row = |name: &str, value: String| {
@@ -230,10 +237,14 @@ impl Report {
             "converting, service",
             format!("{:.0} % of the exchange", service * 100.0),
         );
-        table += &row("requests", sending::matches(&self.requests));
+        table += &row("requests, sending", sending::matches(&self.requests));
         table += &row("", sending::saved(&self.requests));
-        table += &row("answers", sending::matches(&self.answers));
+        table += &row("requests, receiving", receiving::modes(&self.requests_read));
+        table += &row("", receiving::saved(&self.requests_read));
+        table += &row("answers, sending", sending::matches(&self.answers));
         table += &row("", sending::saved(&self.answers));
+        table += &row("answers, receiving", receiving::modes(&self.answers_read));
+        table += &row("", receiving::saved(&self.answers_read));
         table += &row("residual at the end", format!("{:.2e}", self.residual));
         output.line(&format!(
             "{} {}",
