@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bsoap_differential::send::{Chunks, Layout, Policy};
+use bsoap_differential::send::{Chunks, Layout, Pad, Policy};
 
 use super::definition::Task;
 use super::job::{Engine, Job};
@@ -70,6 +70,7 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "quick-xml" => Box::new(quick_xml::QuickXml),
         "bsoap:explicit" => Box::new(send::Sending::Explicit),
         "bsoap:stuff-max" => by_template(Policy::MAXIMUM),
+        "bsoap:stuff-tag" => by_template(Policy::MAXIMUM.with_pad(Pad::AfterTag)),
         "bsoap:stuff-mid" => by_template(Policy::INTERMEDIATE),
         "bsoap:chunk8k" => by_template(chunks(8 << 10)),
         "bsoap:chunk32k" => by_template(chunks(32 << 10)),
