@@ -179,21 +179,8 @@ impl Fresh {
     /// Formats more, and keeps those whose text is known.
     pub(crate) fn more(&mut self, source: Source<'_>) -> Formatted {
         let begin = self.held;
-        self.held = self.left().min(begin + BLOCK);
-        if self.starts.len() < self.held {
-            self.starts.resize(self.held, 0);
-            self.lengths.resize(self.held, 0);
-        }
+        self.hold(source);
         let list = &self.list[self.done + begin..self.done + self.held];
-        let lengths = &mut self.lengths[begin..self.held];
-        let out = Out {
-            kernel: self.kernel,
-            texts: &mut self.texts,
-            starts: &mut self.starts[begin..self.held],
-            lengths,
-            values: &mut self.values,
-        };
-        format(source, list, out);
         let (mut misfits, mut grown) = (0_u32, 0_i32);
         for (&index, &length) in list.iter().zip(&self.lengths[begin..self.held]) {
             let before = source.lengths[index as usize];
@@ -206,35 +193,38 @@ impl Fresh {
         }
     }
 
-    /// Formats them block by block. Each block is handed on, slots, texts and lengths, and is the last one if the answer
-    /// is no.
-    pub(crate) fn in_blocks(
-        &mut self,
-        source: Source<'_>,
-        mut block: impl FnMut(&[u32], &[Number], &[u8]) -> bool,
-    ) {
-        self.starts.resize(self.starts.len().max(BLOCK), 0);
-        self.lengths.resize(self.lengths.len().max(BLOCK), 0);
-        let mut windows = [[0; WINDOW]; BLOCK];
-        for list in self.list[..self.count].chunks(BLOCK) {
+    /// Formats more; what is written now does not matter.
+    fn hold(&mut self, source: Source<'_>) {
+        let begin = self.held;
+        self.held = self.left().min(begin + BLOCK);
+        if self.starts.len() < self.held {
+            self.starts.resize(self.held, 0);
+            self.lengths.resize(self.held, 0);
+        }
+        let list = &self.list[self.done + begin..self.done + self.held];
+        let out = Out {
+            kernel: self.kernel,
+            texts: &mut self.texts,
+            starts: &mut self.starts[begin..self.held],
+            lengths: &mut self.lengths[begin..self.held],
+            values: &mut self.values,
+        };
+        format(source, list, out);
+    }
+
+    /// Formats them block by block. Each block is handed on, and is the last one if the answer is no. What is written now does
+    /// not matter.
+    pub(crate) fn in_blocks(&mut self, source: Source<'_>, mut block: impl FnMut(&Self) -> bool) {
+        while self.left() > 0 {
             self.texts.clear();
-            let out = Out {
-                kernel: self.kernel,
-                texts: &mut self.texts,
-                starts: &mut self.starts[..list.len()],
-                lengths: &mut self.lengths[..list.len()],
-                values: &mut self.values,
-            };
-            format(source, list, out);
-            for (window, &start) in windows.iter_mut().zip(&self.starts[..list.len()]) {
-                if let Some(text) = self.texts[start as usize..].first_chunk() {
-                    *window = *text;
-                }
-            }
-            if !block(list, &windows[..list.len()], &self.lengths[..list.len()]) {
+            self.held = 0;
+            self.hold(source);
+            if !block(self) {
                 return;
             }
+            self.done += self.held;
         }
+        self.held = 0;
     }
 
     /// Puts those whose text is known where they stand in `text`, the table's: they have the lengths that they had.

@@ -447,8 +447,8 @@ impl Patcher<'_> {
         };
         if let Columns::Strided { stride, .. } = table.columns {
             let rows = Rows::of(&cells, stride);
-            fresh.in_blocks(source, |list, texts, lengths| {
-                let fits = rows.lay(&mut self.text[start..], list, texts, lengths);
+            fresh.in_blocks(source, |block| {
+                let fits = rows.lay(&mut self.text[start..], block.iter());
                 // In a fixed stride there is no room for what is not a value of its type.
                 self.patched.too_large |= !fits;
                 fits
@@ -456,13 +456,14 @@ impl Patcher<'_> {
             return;
         }
         let before = tools.misfits.len();
-        fresh.in_blocks(source, |list, texts, lengths| {
-            for ((&index, number), &length) in list.iter().zip(texts).zip(lengths) {
-                self.in_room(start, table, index as usize, (number, length.into()), tools);
+        fresh.in_blocks(source, |block| {
+            let mut seen = 0;
+            for (index, number, length) in block.iter() {
+                self.in_room(start, table, index, (number, length), tools);
+                seen = index + 1;
             }
             let own = &tools.misfits[before..];
             if own.len() >= GUESS {
-                let seen = list.last().map_or(0, |&last| last as usize + 1);
                 self.patched.too_large |= self.will_be_too_large(own, seen, old.len());
             }
             !self.patched.too_large

@@ -103,34 +103,30 @@ impl<'c> Rows<'c> {
 
     /// Writes numbers into their rooms. `text` is the table's; the slots count from its first. Says whether all fit; if
     /// not, the text is good for nothing.
-    pub(crate) fn lay(
+    pub(crate) fn lay<'n>(
         &self,
         text: &mut [u8],
-        slots: &[u32],
-        numbers: &[Number],
-        lengths: &[u8],
+        numbers: impl Iterator<Item = (usize, &'n Number, usize)>,
     ) -> bool {
-        let mut fits = true;
-        for ((&slot, number), &length) in slots.iter().zip(numbers).zip(lengths) {
+        for (slot, number, length) in numbers {
             let (row, column) = match self.cells {
-                [_] => (slot as usize, 0),
-                _ => self.column.row_and_column(slot),
+                [_] => (slot, 0),
+                _ => self.column.row_and_column(slot as u32),
             };
             let cell = &self.cells[column];
             let width = usize::from(cell.widest);
-            if length > cell.widest {
-                fits = false;
-                break;
+            if length > width {
+                return false;
             }
             let text = &mut text[row * self.stride + usize::from(cell.offset)..];
             match self.tags.get(column) {
                 Some(tag) if !cell.close.is_empty() => {
-                    lay_tagged(text, cell, tag, number, length.into());
+                    lay_tagged(text, cell, tag, number, length);
                 }
-                _ => lay(text, width, number, length.into()),
+                _ => lay(text, width, number, length),
             }
         }
-        fits
+        true
     }
 }
 
@@ -271,11 +267,13 @@ mod tests {
             let rows = Rows::of(&cells, stride);
             let mut text = vec![b'|'; 3 * stride + 1];
             let lengths = [1, 24, 11, 2, 5, 20];
-            assert!(rows.lay(&mut text, &[0, 1, 2, 3, 4, 5], &[*NUMBER; 6], &lengths));
+            let numbers = lengths.into_iter().enumerate();
+            let numbers = numbers.map(|(slot, length)| (slot, NUMBER, length));
+            assert!(rows.lay(&mut text, numbers));
             let mut expected = vec![b'|'];
             for (number, length) in lengths.into_iter().enumerate() {
                 let begin = expected.len();
-                expected.extend_from_slice(&NUMBER[..length as usize]);
+                expected.extend_from_slice(&NUMBER[..length]);
                 expected.extend_from_slice(close.as_bytes());
                 expected.resize(begin + extents[number % 2], b' ');
                 expected.push(b'|');
@@ -284,7 +282,7 @@ mod tests {
                 String::from_utf8_lossy(&text),
                 String::from_utf8_lossy(&expected)
             );
-            assert!(!rows.lay(&mut text, &[2], &[*NUMBER], &[12]));
+            assert!(!rows.lay(&mut text, [(2, NUMBER, 12)].into_iter()));
         }
     }
 }
