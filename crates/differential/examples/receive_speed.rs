@@ -1,7 +1,7 @@
-//! What comparing costs and saves: `receive_speed [ROUNDS] [NAME]`.
+//! What comparing costs and saves: `receive_speed [ROUNDS] [WORD…]`, of the cases that have all words in their names.
 //!
 //! Each line is the time of a message that differs from the one before as told, against a full decode of it and one compare
-//! of its bytes with others. The bound of a share P of changed values is `P · full + compare`.
+//! of its bytes with others; all three by turns, and medians. The bound of a share P of changed values is `P · full + compare`.
 
 #![allow(clippy::print_stdout)]
 
@@ -16,7 +16,7 @@ use bsoap_codec::plan::{
     TermDef, TypeDef, TypeId, UNBOUNDED,
 };
 use bsoap_datatypes::{Datatype, SimpleType};
-use bsoap_differential::receive::Exact;
+use bsoap_differential::receive::{Exact, Policy};
 use bytes::Bytes;
 
 struct Schema(PlanBuilder);
@@ -113,7 +113,7 @@ impl Random {
     }
 }
 
-/// The leaves of a message, and its text with them.
+/// The leaves of a message.
 type Leaves = Vec<String>;
 
 struct Workload {
@@ -121,21 +121,33 @@ struct Workload {
     plan: Arc<Plan>,
     root: ElementId,
     leaves: Leaves,
+    /// A text with these leaves.
     text: fn(&[String]) -> String,
-    value: fn(&mut Random, bool) -> String,
+    /// Another value for a leaf.
+    value: fn(&mut Random, usize) -> String,
+    /// How many leaves come and go together.
+    row: usize,
 }
 
-/// A hard double; of a fixed length, or of any.
-fn hard(random: &mut Random, fixed: bool) -> String {
-    match fixed {
-        true => loop {
-            let text = format!("{:.16e}", random.double().abs());
-            if text.len() == 22 {
-                return text;
-            }
-        },
-        false => format!("{:e}", random.double()),
+impl Workload {
+    /// Another value for a leaf, as long as this one or not.
+    fn other(&self, random: &mut Random, leaf: usize, old: &str, length: Length) -> String {
+        let mut news = (0..1000).map(|_| (self.value)(random, leaf));
+        let new = news.find(|new| new != old && (length == Length::Any || new.len() == old.len()));
+        // `true` has no other as long.
+        new.unwrap_or_else(|| old.to_owned())
     }
+}
+
+/// Of a value that takes the place of another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Length {
+    Kept,
+    Any,
+}
+
+fn hard(random: &mut Random, _: usize) -> String {
+    format!("{:e}", random.double())
 }
 
 fn array_text(leaves: &[String]) -> String {
@@ -157,9 +169,10 @@ fn doubles(count: usize) -> Workload {
         name: format!("doubles-{count}"),
         plan,
         root,
-        leaves: (0..count).map(|_| hard(&mut random, true)).collect(),
+        leaves: (0..count).map(|_| hard(&mut random, 0)).collect(),
         text: array_text,
         value: hard,
+        row: 1,
     }
 }
 
@@ -174,8 +187,11 @@ fn mio_text(leaves: &[String]) -> String {
     text + "</values>"
 }
 
-fn number(random: &mut Random, _: bool) -> String {
-    format!("{}", random.next() as i32)
+fn mio(random: &mut Random, leaf: usize) -> String {
+    match leaf % 3 {
+        2 => hard(random, leaf),
+        _ => format!("{}", random.next() as i32),
+    }
 }
 
 fn structs(rows: usize) -> Workload {
@@ -192,214 +208,335 @@ fn structs(rows: usize) -> Workload {
         name: format!("structs-{rows}"),
         plan,
         root,
-        leaves: (0..rows * 3).map(|_| number(&mut random, false)).collect(),
+        leaves: (0..rows * 3).map(|leaf| mio(&mut random, leaf)).collect(),
         text: mio_text,
-        value: number,
+        value: mio,
+        row: 3,
     }
 }
 
-const PARTS: [&str; 6] = ["sku", "description", "quantity", "weight", "gift", "shipBy"];
+const PARTS: [(&str, Datatype); 7] = [
+    ("sku", Datatype::String),
+    ("description", Datatype::String),
+    ("quantity", Datatype::Int),
+    ("weight", Datatype::Double),
+    ("price", Datatype::Decimal),
+    ("gift", Datatype::Boolean),
+    ("shipBy", Datatype::Date),
+];
 
 fn order_text(leaves: &[String]) -> String {
     let mut text = String::from("<order>");
-    for (index, line) in leaves.chunks(PARTS.len()).enumerate() {
+    for line in leaves.chunks(PARTS.len()) {
         text.push_str("\n  <line>");
-        for (name, value) in PARTS.iter().zip(line) {
+        for ((name, _), value) in PARTS.iter().zip(line) {
             text.push_str(&format!("\n    <{name}>{value}</{name}>"));
         }
-        text.push_str(&format!("\n    <position>{index}</position>\n  </line>"));
+        text.push_str("\n  </line>");
     }
     text + "\n</order>"
 }
 
+fn part(random: &mut Random, leaf: usize) -> String {
+    let number = random.next() >> 30;
+    match leaf % PARTS.len() {
+        0 => format!("SKU-{:06x}", number & 0xff_ffff),
+        1 => format!("a text that tells {:x}", number),
+        2 => format!("{}", number % 1000),
+        3 => format!("{}", (number % 100_000) as f64 / 1000.0),
+        4 => format!("{}.{:02}", number % 1000, (number >> 20) % 100),
+        5 => ["true", "false"][number as usize % 2].to_owned(),
+        _ => format!(
+            "20{:02}-0{}-1{}",
+            number % 90 + 10,
+            number % 9 + 1,
+            (number >> 9) % 10
+        ),
+    }
+}
+
 fn order() -> Workload {
     let mut schema = Schema(PlanBuilder::new());
-    let fields = vec![
-        schema.field("sku", Datatype::String, 1, 1),
-        schema.field("description", Datatype::String, 0, 1),
-        schema.field("quantity", Datatype::String, 1, 1),
-        schema.field("weight", Datatype::String, 0, 1),
-        schema.field("gift", Datatype::String, 1, 1),
-        schema.field("shipBy", Datatype::String, 0, 1),
-        schema.field("position", Datatype::Int, 1, 1),
-    ];
+    let fields = PARTS
+        .iter()
+        .enumerate()
+        .map(|(index, &(name, datatype))| schema.field(name, datatype, (index % 2) as u32, 1))
+        .collect();
     let lines = schema.nested("line", fields, 0, UNBOUNDED);
     let (plan, root) = schema.rooted("order", vec![lines]);
     let mut random = Random(3);
-    let word = |random: &mut Random, _: bool| format!("a text {:x}", random.next() >> 30);
     Workload {
         name: "order".to_owned(),
         plan,
         root,
         leaves: (0..16 * PARTS.len())
-            .map(|_| word(&mut random, false))
+            .map(|leaf| part(&mut random, leaf))
             .collect(),
         text: order_text,
-        value: word,
+        value: part,
+        row: PARTS.len(),
     }
 }
 
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Two messages that differ as told, one after the other, over and over.
-fn measure(work: &Workload, name: &str, share: f64, other: &Leaves, rounds: usize) {
-    // Where lengths change, both messages have values of any length.
-    let mut leaves = work.leaves.clone();
-    if name.ends_with("other") {
-        let mut random = Random(0x2468_ace1);
-        for (leaf, other) in leaves.iter_mut().zip(other) {
-            if leaf != other {
-                *leaf = (work.value)(&mut random, false);
-            }
-        }
-    }
-    let texts = [(work.text)(&leaves), (work.text)(other)].map(Bytes::from);
-    let mut decoder = Decoder::new(work.plan.clone(), DecodeOptions::default());
-    let mut exact = Exact::new(work.plan.clone(), DecodeOptions::default());
-    let repeat = if texts[0].len() < 100_000 { 100 } else { 2 };
-    let copies: [Vec<u8>; 2] = [texts[0].to_vec(), texts[0].to_vec()];
-    for text in texts.iter().chain(&texts) {
-        let found = exact.receive(work.root, text.clone()).expect("valid");
-        let expected = decoder.decode(work.root, text).expect("valid");
+/// What a line is about.
+struct Case<'w> {
+    name: &'w str,
+    /// How much of the values changes.
+    share: f64,
+    policy: Policy,
+}
+
+/// Messages in a ring, each as it is told after the one before.
+fn run(
+    plan: &Arc<Plan>,
+    root: ElementId,
+    name: &str,
+    case: &Case<'_>,
+    texts: &[Bytes],
+    rounds: usize,
+) {
+    let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+    let mut exact = Exact::with_policy(plan.clone(), DecodeOptions::default(), case.policy);
+    let copies = [texts[0].to_vec(), texts[0].to_vec()];
+    let longest = texts.iter().map(Bytes::len).max().unwrap_or(0);
+    let count = texts.len();
+    // Long ones one by one, so that the machine's moods meet all three alike.
+    let repeat = if longest < 100_000 {
+        count * 200usize.div_ceil(count)
+    } else {
+        count
+    };
+    for text in texts.iter().chain(texts) {
+        let found = exact.receive(root, text.clone()).expect("valid");
+        let expected = decoder.decode(root, text).expect("valid");
         assert!(*found.record == expected);
     }
     let mut times = [const { Vec::new() }; 3];
     let time = |work: &mut dyn FnMut(usize)| {
         let start = Instant::now();
         for round in 0..repeat {
-            work(round);
+            work(round % count);
         }
         start.elapsed().as_nanos() as f64 / repeat as f64
     };
     for _ in 0..rounds {
         times[0].push(time(&mut |round| {
-            black_box(decoder.decode(work.root, &texts[round % 2]).expect("valid"));
+            black_box(decoder.decode(root, &texts[round]).expect("valid"));
         }));
         times[1].push(time(&mut |_| {
             black_box(black_box(&copies[0]) == black_box(&copies[1]));
         }));
         times[2].push(time(&mut |round| {
-            let text = texts[round % 2].clone();
-            black_box(exact.receive(work.root, text).expect("valid"));
+            let text = texts[round].clone();
+            black_box(exact.receive(root, text).expect("valid"));
         }));
     }
+    let ratios: Vec<f64> = (0..rounds).map(|it| times[0][it] / times[2][it]).collect();
+    let faster = median(&mut ratios.clone());
     let [full, compare, found] = times.map(|mut times| median(&mut times));
-    let bound = share * full + compare;
+    let bound = case.share * full + compare;
     let totals = exact.totals();
     println!(
-        "{:15} {name:24} full {:9.2}  compare {:7.2}  exact {:9.2} us   {:5.2} x compare  {:5.2} x bound  {:+7.1} %  ({:.1}x faster)  {} aside, {} failed",
-        work.name,
+        "{name:15} {:26} full {:8.2}  compare {:7.2}  exact {:8.2} us  {:5.2} x compare  {:5.2} x bound  {:+6.1} %  {faster:5.1} x faster  {} aside, {} failed",
+        case.name,
         full / 1e3,
         compare / 1e3,
         found / 1e3,
         found / compare,
         found / bound,
-        (full / found - 1.0) * 100.0,
-        full / found,
+        (faster - 1.0) * 100.0,
         totals.aside,
         totals.failed,
     );
 }
 
+/// The cases asked for.
+struct Bench {
+    rounds: usize,
+    words: Vec<String>,
+}
+
+impl Bench {
+    fn is_wanted(&self, work: &str, name: &str) -> bool {
+        let all = format!("{work} {name} ");
+        self.words.iter().all(|word| all.contains(word.as_str()))
+    }
+
+    /// Two messages by turns: that of the workload, and another with these leaves.
+    fn pair(&self, work: &Workload, name: &str, share: f64, other: impl FnOnce() -> Leaves) {
+        if self.is_wanted(&work.name, name) {
+            let texts = [(work.text)(&work.leaves), (work.text)(&other())].map(Bytes::from);
+            self.ring(work, name, share, &texts, Policy::default());
+        }
+    }
+
+    fn ring(&self, work: &Workload, name: &str, share: f64, texts: &[Bytes], policy: Policy) {
+        let case = Case {
+            name,
+            share,
+            policy,
+        };
+        run(&work.plan, work.root, &work.name, &case, texts, self.rounds);
+    }
+
+    fn table_1(&self, work: &Workload) {
+        for share in [0.25, 0.5, 0.75] {
+            for partitions in [1, 100, 200, 500] {
+                for (length, kept) in [(Length::Kept, "kept"), (Length::Any, "other")] {
+                    let name = format!("P{} T{partitions} {kept}", share * 100.0);
+                    self.pair(work, &name, share, || {
+                        partitioned(work, share, partitions, length)
+                    });
+                }
+            }
+            for (length, kept) in [(Length::Kept, "kept"), (Length::Any, "other")] {
+                let name = format!("scattered {} {kept}", share * 100.0);
+                self.pair(work, &name, share, || scattered(work, share, length));
+            }
+        }
+    }
+
+    /// Streams without likeness: many messages, each another.
+    fn unlike(&self, work: &Workload) {
+        let mut forced = Policy::default();
+        forced.stands_aside = false;
+        let mut dense = forced;
+        dense.spacing = Some(128);
+        for (name, policy) in [
+            ("P100", Policy::default()),
+            ("P100 forced", forced),
+            ("P100 forced N128", dense),
+        ] {
+            if !self.is_wanted(&work.name, name) {
+                continue;
+            }
+            let mut random = Random(0x7531);
+            let mut text = |_| {
+                let leaves: Leaves = (0..work.leaves.len())
+                    .map(|leaf| (work.value)(&mut random, leaf))
+                    .collect();
+                Bytes::from((work.text)(&leaves))
+            };
+            let texts: Vec<Bytes> = (0..5).map(&mut text).collect();
+            // Enough for it to notice.
+            let rounds = self.rounds.max(15);
+            let case = Case {
+                name,
+                share: 1.0,
+                policy,
+            };
+            run(&work.plan, work.root, &work.name, &case, &texts, rounds);
+        }
+    }
+
+    /// Rows are inserted at the front, message by message; or left out.
+    fn front(&self, work: &Workload) {
+        for rows in [1, 10] {
+            let mut random = Random(0x1111);
+            let mut grown = vec![work.leaves.clone()];
+            for _ in 0..4 {
+                let mut more: Leaves = (0..rows * work.row)
+                    .map(|leaf| (work.value)(&mut random, leaf))
+                    .collect();
+                more.extend_from_slice(grown.last().map_or(&[], Vec::as_slice));
+                grown.push(more);
+            }
+            let mut texts: Vec<Bytes> = grown.iter().map(|it| (work.text)(it).into()).collect();
+            for name in [
+                format!("insert {rows} in front"),
+                format!("delete {rows} in front"),
+            ] {
+                if self.is_wanted(&work.name, &name) {
+                    // Once around, they come back all at once.
+                    self.ring(work, &name, 0.0, &texts, Policy::default());
+                }
+                texts.reverse();
+            }
+        }
+    }
+
+    fn array(&self, work: &Workload) {
+        self.pair(work, "identical", 0.0, || work.leaves.clone());
+        self.table_1(work);
+        self.pair(work, "scattered 1 other", 0.01, || {
+            scattered(work, 0.01, Length::Any)
+        });
+        self.pair(work, "first value shorter", 0.0, || {
+            let mut first = work.leaves.clone();
+            first[0] = "1".to_owned();
+            first
+        });
+        self.front(work);
+        self.unlike(work);
+    }
+
+    fn order(&self, work: &Workload) {
+        self.pair(work, "identical", 0.0, || work.leaves.clone());
+        for (length, kept) in [(Length::Kept, "kept"), (Length::Any, "other")] {
+            for leaf in [0, 51, work.leaves.len() - 1] {
+                self.pair(work, &format!("leaf {leaf} {kept}"), 0.0, || {
+                    let mut leaves = work.leaves.clone();
+                    leaves[leaf] = work.other(&mut Random(5), leaf, &leaves[leaf], length);
+                    leaves
+                });
+            }
+            for share in [0.1, 0.25] {
+                self.pair(
+                    work,
+                    &format!("scattered {} {kept}", share * 100.0),
+                    share,
+                    || scattered(work, share, length),
+                );
+            }
+        }
+        self.front(work);
+        self.unlike(work);
+    }
+}
+
 /// `share` of the values, in `partitions` stretches, each around the centre of its partition.
-fn partitioned(work: &Workload, share: f64, partitions: usize, fixed: bool) -> Leaves {
+fn partitioned(work: &Workload, share: f64, partitions: usize, length: Length) -> Leaves {
     let mut random = Random(0xabcd_ef01);
     let mut leaves = work.leaves.clone();
     let size = leaves.len() / partitions;
     let changed = (size as f64 * share).round() as usize;
     for partition in 0..partitions {
         let from = partition * size + (size - changed) / 2;
-        for leaf in &mut leaves[from..from + changed] {
-            *leaf = (work.value)(&mut random, fixed);
+        for (leaf, value) in leaves.iter_mut().enumerate().skip(from).take(changed) {
+            *value = work.other(&mut random, leaf, value, length);
         }
     }
     leaves
 }
 
-fn scattered(work: &Workload, share: f64, fixed: bool) -> Leaves {
+fn scattered(work: &Workload, share: f64, length: Length) -> Leaves {
     let mut random = Random(0x1357_9bdf);
     let mut leaves = work.leaves.clone();
-    let total = leaves.len();
-    for leaf in &mut leaves {
+    for (leaf, value) in leaves.iter_mut().enumerate() {
         if random.below(1000) < (share * 1000.0) as usize {
-            *leaf = (work.value)(&mut random, fixed);
+            *value = work.other(&mut random, leaf, value, length);
         }
-    }
-    if share * (total as f64) < 1.0 {
-        leaves[total / 2] = (work.value)(&mut random, fixed);
     }
     leaves
 }
 
 fn main() {
-    let rounds = std::env::args()
-        .nth(1)
-        .and_then(|it| it.parse().ok())
-        .unwrap_or(9);
-    let only = std::env::args().nth(2);
-    let is_wanted = |name: &str| only.as_deref().is_none_or(|only| name.contains(only));
-    for work in [doubles(100_000), doubles(25_000)] {
-        if !is_wanted(&work.name) {
-            continue;
-        }
-        measure(&work, "identical", 0.0, &work.leaves, rounds);
-        for (share, partitions) in [0.25, 0.5, 0.75]
-            .into_iter()
-            .flat_map(|share| [1, 100, 500].map(|t| (share, t)))
-        {
-            for (fixed, kept) in [(true, "kept"), (false, "other")] {
-                let other = partitioned(&work, share, partitions, fixed);
-                let name = format!("P{} T{partitions} {kept}", share * 100.0);
-                measure(&work, &name, share, &other, rounds);
-            }
-        }
-        for share in [0.01, 0.25] {
-            for (fixed, kept) in [(true, "kept"), (false, "other")] {
-                let name = format!("scattered {} {kept}", share * 100.0);
-                measure(&work, &name, share, &scattered(&work, share, fixed), rounds);
-            }
-        }
-        measure(
-            &work,
-            "P100",
-            1.0,
-            &partitioned(&work, 1.0, 1, false),
-            rounds.max(40),
-        );
-        let mut first = work.leaves.clone();
-        first[0] = "1.5".to_owned();
-        measure(&work, "first value shorter", 0.0, &first, rounds);
-        for (name, count) in [("insert 1 in front", 1), ("insert 10 in front", 10)] {
-            let mut more = work.leaves.clone();
-            let new = (0..count).map(|n| format!("{n}.25e-17"));
-            more.splice(0..0, new);
-            measure(&work, name, 0.0, &more, rounds);
-        }
+    let mut arguments = std::env::args().skip(1);
+    let bench = Bench {
+        rounds: arguments
+            .next()
+            .and_then(|it| it.parse().ok())
+            .unwrap_or(11),
+        words: arguments.collect(),
+    };
+    for count in [100_000, 50_000, 25_000] {
+        bench.array(&doubles(count));
     }
-    for work in [structs(33_000), order()] {
-        if !is_wanted(&work.name) {
-            continue;
-        }
-        measure(&work, "identical", 0.0, &work.leaves, rounds);
-        measure(&work, "one leaf", 0.0, &scattered(&work, 0.0, true), rounds);
-        for share in [0.1, 0.25] {
-            measure(
-                &work,
-                &format!("scattered {}", share * 100.0),
-                share,
-                &scattered(&work, share, false),
-                rounds,
-            );
-        }
-        measure(
-            &work,
-            "P100",
-            1.0,
-            &partitioned(&work, 1.0, 1, false),
-            rounds.max(40),
-        );
-    }
+    bench.array(&structs(33_000));
+    bench.order(&order());
 }

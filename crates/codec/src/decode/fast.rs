@@ -18,7 +18,7 @@ use super::content::{Sought, Target};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last};
 use super::learned::{Start, TagId, Values, What};
 use super::options::Validation;
-use super::rows::Rows;
+use super::rows::{Field, Rows};
 use super::run::{Run, Window};
 use super::spelling::Spelling;
 use super::trace::Site;
@@ -257,28 +257,33 @@ impl<S: Sink> Run<'_, S> {
         let What::Start(start) = &known.what else {
             return None;
         };
-        let rows = match &start.rows {
-            Some(rows) => rows.clone(),
-            None if start.failures >= TRIES => return None,
-            // Until all its tags have been met, the row is not known.
-            None => Arc::new(Rows::new(
-                plan,
-                self.builder.options,
-                self.learned,
-                opened.particle,
-                known,
-            )?),
-        };
+        if start.failures >= TRIES {
+            return None;
+        }
+        // Until all its tags have been met, the row is not known.
+        let rows = start.rows.clone().or_else(|| {
+            let (learned, options) = (&*self.learned, self.builder.options);
+            Rows::new(plan, options, learned, opened.particle, known).map(Arc::new)
+        });
         let What::Start(start) = &mut self.learned.tags.get_mut(id as usize)?.what else {
             return None;
         };
-        start.rows = Some(rows.clone());
+        start.rows = rows.clone();
+        let Some(rows) = rows else {
+            start.failures += 1;
+            return None;
+        };
         let bindings = InScope(self.scopes, start.inner);
         let done = self.builder.rows(window, &rows, after, &bindings);
-        if done.is_none_or(|done| done.rows == 0) {
-            start.failures += 1;
-            if start.failures % 4 == 0 {
-                start.rows = None;
+        match done {
+            Some(done) if done.rows > 0 => start.failures /= 2,
+            // Where the text at hand ends, nothing can be told of what follows.
+            Some(done) if ends_at(window, rows.fields.get(done.field), done.at) => {}
+            _ => {
+                start.failures += 1;
+                if start.failures % 4 == 0 {
+                    start.rows = None;
+                }
             }
         }
         self.after_rows(window, &rows, done?)
@@ -317,6 +322,16 @@ impl<S: Sink> Run<'_, S> {
             .open(&field.qname, Some(element.name), scope, passed as usize);
         Some(Step::Inside(done.at))
     }
+}
+
+/// Whether the text at hand, which is not the last, ends before the end of a value and what should follow it.
+#[cold]
+fn ends_at(window: &Window<'_>, field: Option<&Field>, at: usize) -> bool {
+    let (Some(field), false) = (field, window.last) else {
+        return false;
+    };
+    let rest = window.text.as_bytes().get(at..).unwrap_or_default();
+    rest.len() < scan::find_text_special(rest) + field.after.len()
 }
 
 /// Rows that did not come so often are not looked for any more.

@@ -89,7 +89,10 @@ impl Rows {
             let What::End(qname) = &known.what else {
                 return None;
             };
-            let again = learned.likeliest(Last::closed(row))?;
+            // The array of the message before may have ended here.
+            let after = learned.after(Last::closed(row)).iter();
+            let mut starts = after.filter_map(|&id| learned.tag(id));
+            let again = starts.find(|known| start_of(known).is_some())?;
             let again_start = start_of(again)?;
             let is_row = again.scope == start.scope
                 && again_start.name == row_start.name
