@@ -106,6 +106,10 @@ impl<S: Sink> Builder<'_, S> {
     /// Makes room for what may follow, if all of it is like what came: `slots` for each `length` bytes of the `rest`.
     fn reserve(&mut self, length: usize, slots: usize, rest: usize) {
         let more = (rest / length.max(1)).saturating_mul(slots);
+        // What was reserved before, by the measure of others, is right but for a little.
+        if self.record.slots.capacity() - self.record.slots.len() >= more - more / 8 {
+            return;
+        }
         let room = self
             .options
             .record_slots

@@ -102,9 +102,15 @@ impl Sink for &mut Trace {
     #[inline(always)]
     fn found(&mut self, slot: usize, offset: u64, _: usize, site: Site) {
         let offset = offset as u32;
-        if self.starts.len() == slot && self.starts.last().is_none_or(|&before| before <= offset) {
+        let told = self.starts.len();
+        let is_next = self.starts.last().is_none_or(|&before| before <= offset);
+        if told == slot && is_next {
             self.starts.push(offset);
             self.sites.push(site);
+        } else if told + 1 == slot && is_next {
+            // Before many a value there is a marker.
+            self.starts.extend_from_slice(&[offset, offset]);
+            self.sites.extend_from_slice(&[Site::NONE, site]);
         } else {
             self.irregular(slot, offset, site);
         }

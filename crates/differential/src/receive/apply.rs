@@ -110,18 +110,21 @@ impl Pass {
         if layout.splices.is_empty() && self.in_place == self.history.checkpoints.len() {
             return;
         }
-        let in_place = self.history.checkpoints.iter().take(self.in_place).cloned();
-        let mut moved: Vec<Checkpoint> = in_place.collect();
+        let mut moved = std::mem::take(&mut self.history.checkpoints);
+        // Those that hold stand in the order they stood in: each goes to the front, as far as others have gone.
+        let mut kept = self.in_place;
         for held in &self.held {
-            let old = &self.history.checkpoints[held.index];
-            let mut it = self.carried(old, plan, held.joins);
+            moved.swap(kept, held.index);
+            let it = &mut moved[kept];
+            self.carry(it, plan, held.joins);
             // Each join ends a splice. One that only inserts has the same slot at its end as at its beginning.
-            let slots = layout.behind(held.joins, old.slots());
+            let slots = layout.behind(held.joins, it.slots());
             it.renumber(plan, slots, held.offset as u64, |it| {
                 it.slot = layout.place(it.slot);
             });
-            moved.push(it);
+            kept += 1;
         }
+        moved.truncate(kept);
         for (index, checkpoint) in std::mem::take(&mut self.taken) {
             let splice = &layout.splices[index];
             let (slots, offset) = (checkpoint.slots(), checkpoint.offset());
@@ -131,7 +134,9 @@ impl Pass {
             it.renumber(plan, slots, offset, |it| it.slot = layout.place(it.slot));
             moved.push(it);
         }
-        moved.sort_by_key(Checkpoint::offset);
+        if !moved.is_sorted_by_key(Checkpoint::offset) {
+            moved.sort_by_key(Checkpoint::offset);
+        }
         moved.dedup_by_key(|it| it.offset());
         // Where much was inserted and left out there may be too many by and by.
         while moved.len() > 4 * (length / self.policy.spacing(length)) + 16 {

@@ -1,7 +1,12 @@
 //! Standing aside: a stream that does not repeat is not compared, but looked at again from time to time.
 
+use memchr::memmem;
+
 /// The most messages in a row that are not compared.
 const MOST: u32 = 32;
+
+/// After so many, a message is looked at before it is kept.
+const SCEPTICAL: u32 = 8;
 
 /// How long to stand aside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +44,11 @@ impl Aside {
         self.left > 0
     }
 
+    /// Whether it has stood aside so long that even a look is to cost little.
+    pub(super) fn is_sceptical(&self) -> bool {
+        self.interval >= SCEPTICAL
+    }
+
     /// A message was compared with the one before. Returns whether to stand aside now.
     pub(super) fn learn(&mut self, alike: bool) -> bool {
         if alike {
@@ -51,9 +61,49 @@ impl Aside {
     }
 }
 
+/// Whether some pieces of a text stand in another about where they stood. A look that takes no longer than some values.
+pub(super) fn look_alike(old: &[u8], new: &[u8]) -> bool {
+    let reach = (new.len() / 8).min(REACH);
+    (0..PIECES).any(|index| {
+        let part = |length: usize| length / (2 * PIECES) * (2 * index + 1);
+        let (at, there) = (part(old.len()), part(new.len()));
+        let from = there.saturating_sub(reach);
+        let to = (there + reach + PIECE).min(new.len());
+        match (old.get(at..at + PIECE), new.get(from..to)) {
+            (Some(piece), Some(window)) => memmem::find(window, piece).is_some(),
+            _ => false,
+        }
+    })
+}
+
+/// So many pieces, of so many bytes, so far from where they stood.
+const PIECES: usize = 8;
+const PIECE: usize = 48;
+const REACH: usize = 1 << 10;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_look_alike_if_a_part_is_the_same_and_not_if_only_the_markup_is() {
+        let text = |from: u64| -> String {
+            let item = |n: u64| {
+                format!(
+                    "<item>{}</item>",
+                    (n + from).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                )
+            };
+            (0..500).map(item).collect()
+        };
+        let (one, other) = (text(0), text(1_000_000));
+        assert!(!look_alike(one.as_bytes(), other.as_bytes()));
+        assert!(look_alike(one.as_bytes(), text(3).as_bytes()));
+        let half = one.len() / 2;
+        let mixed = format!("{}{}", &other[..half + 20], &one[half..]);
+        assert!(look_alike(one.as_bytes(), mixed.as_bytes()));
+        assert!(!look_alike(b"", b"") && !look_alike(b"short", b"short"));
+    }
 
     #[test]
     fn it_looks_again_after_1_2_4_and_up_to_32_messages() {

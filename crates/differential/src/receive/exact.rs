@@ -10,11 +10,11 @@ use bsoap_codec::{Plan, Record};
 use bsoap_xml::Input;
 use bytes::Bytes;
 
-use super::aside::{Aside, Turn};
+use super::aside::{Aside, Turn, look_alike};
 use super::change::Changes;
 use super::history::{History, Root, Text, cut, opening};
 use super::pace::Pace;
-use super::pass::{Flow, Pass};
+use super::pass::Pass;
 use super::policy::Policy;
 
 /// Reads the messages of a stream, each as what differs from the one before.
@@ -33,7 +33,30 @@ pub struct Exact {
     arriving: Option<Arriving>,
     /// Memory of strings that are no more, and that of the last message's reading.
     spare: Option<String>,
+    unused: Unused,
+    /// The message before, if that was read without comparing and this one is to be looked at.
+    glimpse: Option<Bytes>,
     totals: Totals,
+}
+
+/// Memory of a history that is no more.
+#[derive(Debug, Default)]
+struct Unused {
+    trace: Trace,
+    checkpoints: Vec<Checkpoint>,
+}
+
+impl Unused {
+    fn take_from(&mut self, history: &mut History) {
+        self.trace = std::mem::take(&mut history.trace);
+        self.checkpoints = std::mem::take(&mut history.checkpoints);
+        self.trace.clear();
+        self.checkpoints.clear();
+    }
+
+    fn memory(&self) -> usize {
+        self.trace.memory() + self.checkpoints.capacity() * size_of::<Checkpoint>()
+    }
 }
 
 /// A message that was read.
@@ -130,6 +153,8 @@ impl Exact {
             pass: None,
             arriving: None,
             spare: None,
+            unused: Unused::default(),
+            glimpse: None,
             totals: Totals::default(),
         }
     }
@@ -156,7 +181,9 @@ impl Exact {
 
     /// About how many bytes it holds between messages.
     pub fn memory(&self) -> usize {
-        self.decoder.memory() + self.history.as_ref().map_or(0, History::memory)
+        let history = self.history.as_ref().map_or(0, History::memory);
+        let glimpse = self.glimpse.as_ref().map_or(0, Bytes::len);
+        self.decoder.memory() + history + self.unused.memory() + glimpse
     }
 
     /// How many checkpoints it holds, and how many bytes they take.
@@ -175,6 +202,8 @@ impl Exact {
         self.pass = None;
         self.arriving = None;
         self.spare = None;
+        self.unused = Unused::default();
+        self.glimpse = None;
     }
 
     /// Reads a whole message, whose root element must be `root`. It is kept, as it is, for the next one.
@@ -186,8 +215,19 @@ impl Exact {
         self.totals.messages += 1;
         match self.aside.turn() {
             Turn::Compare => {}
+            Turn::Keep if self.aside.is_sceptical() => {
+                let received = self.pass_by(root, &message)?;
+                self.glimpse = Some(message);
+                return Ok(received);
+            }
             Turn::Keep => return self.regular(root, &message),
             Turn::Pass => return self.pass_by(root, &message),
+        }
+        if let Some(before) = self.glimpse.take()
+            && !look_alike(&before, &message)
+        {
+            self.aside.learn(false);
+            return self.pass_by(root, &message);
         }
         if self.history.as_ref().is_none_or(|it| it.root != Root(root)) {
             return self.regular(root, &message);
@@ -204,14 +244,27 @@ impl Exact {
         let Some(mut pass) = self.begin_pass() else {
             return self.regular(root, &message);
         };
-        let flow = pass.advance(&mut self.decoder, text.bytes(), true);
-        if flow.is_ok()
-            && let Ok(received) = self.end_pass(pass, text, since)
-        {
-            return Ok(received);
+        match pass.advance(&mut self.decoder, text.bytes(), true) {
+            Ok(_) => {
+                if let Ok(received) = self.end_pass(pass, text, since) {
+                    return Ok(received);
+                }
+            }
+            Err(_) if self.is_left_aside(pass) => return self.pass_by(root, &message),
+            Err(_) => {}
         }
         self.totals.failed += 1;
         self.regular(root, &message)
+    }
+
+    /// A message could not be compared to its end. Whether that is because it is not like the one before, so that it need
+    /// not be kept.
+    fn is_left_aside(&mut self, mut pass: Box<Pass>) -> bool {
+        let is_unlike = pass.gave_up && self.policy.stands_aside && self.aside.learn(false);
+        self.unused.take_from(&mut pass.history);
+        pass.give_back();
+        self.pass = Some(pass);
+        is_unlike
     }
 
     /// The text of a message that is in UTF-8 if the one before is, up to where they differ.
@@ -275,10 +328,29 @@ impl Exact {
         })
     }
 
+    /// The message before is of no use any more, but for its memory.
+    fn let_go(&mut self) {
+        if let Some(mut history) = self.history.take() {
+            self.unused.take_from(&mut history);
+        }
+    }
+
+    /// For a message that is read as a whole.
+    fn begin_regular(&mut self, root: ElementId, is_kept: bool) -> Regular {
+        self.decoder.start(root);
+        Regular {
+            policy: self.policy,
+            record: Record::new(self.decoder.plan().clone(), root),
+            trace: is_kept.then(|| std::mem::take(&mut self.unused.trace)),
+            checkpoints: std::mem::take(&mut self.unused.checkpoints),
+            seen: 0,
+        }
+    }
+
     /// Reads all of a message and keeps nothing.
     fn pass_by(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
         self.totals.aside += 1;
-        self.history = None;
+        self.let_go();
         let record = Arc::new(self.decoder.decode(root, message)?);
         Ok(Received {
             record,
@@ -289,14 +361,13 @@ impl Exact {
 
     /// Reads all of a message and keeps it.
     fn regular(&mut self, root: ElementId, message: &Bytes) -> Result<Received, Error> {
-        self.history = None;
+        self.let_go();
         let text = match bsoap_xml::decode_str(message) {
             Ok(Cow::Borrowed(text)) if message.len() < u32::MAX as usize => text,
             _ => return self.pass_by(root, message),
         };
-        let mut regular = Regular::new(self.policy, self.decoder.plan(), root, true);
+        let mut regular = self.begin_regular(root, true);
         let since = self.pace.start(text.len());
-        self.decoder.start(root);
         let read = regular.read(&mut self.decoder, text, true);
         self.pace.learn(text.len(), since);
         if read.is_err() {
@@ -321,6 +392,8 @@ impl Exact {
         let mode = match trace {
             Some(mut trace) => {
                 trace.fit(slots, text.bytes().len() as u32);
+                fit_loosely(&mut trace.starts);
+                fit_loosely(&mut trace.sites);
                 self.history = Some(History {
                     root: Root(root),
                     opened: opening(text.bytes()),
@@ -351,6 +424,7 @@ impl Exact {
         if let Some(spare) = self.spare.take() {
             input.use_memory(spare);
         }
+        self.glimpse = None;
         let turn = self.aside.turn();
         let is_like = self
             .history
@@ -363,15 +437,8 @@ impl Exact {
         let reading = match pass {
             Some(pass) => Reading::Compare(pass),
             None => {
-                self.history = None;
-                self.decoder.start(root);
-                let is_kept = turn != Turn::Pass;
-                Reading::Read(Box::new(Regular::new(
-                    self.policy,
-                    self.decoder.plan(),
-                    root,
-                    is_kept,
-                )))
+                self.let_go();
+                Reading::Read(Box::new(self.begin_regular(root, turn != Turn::Pass)))
             }
         };
         self.arriving = Some(Arriving {
@@ -410,8 +477,7 @@ impl Exact {
             Reading::Read(regular) => Ok(self.end_regular(root, *regular, Text::Made(text))),
             Reading::Compare(pass) => self.end_pass(pass, Text::Made(text), None).or_else(|text| {
                 self.totals.failed += 1;
-                self.decoder.start(root);
-                let mut regular = Regular::new(self.policy, self.decoder.plan(), root, true);
+                let mut regular = self.begin_regular(root, true);
                 let read = std::str::from_utf8(text.bytes()).unwrap_or_default();
                 regular.read(&mut self.decoder, read, true)?;
                 Ok(self.end_regular(root, regular, text))
@@ -458,14 +524,17 @@ impl Exact {
                 true => Err(super::pass::Fail),
                 false => pass.advance(&mut self.decoder, text.as_bytes(), is_all),
             };
-            match flow {
-                Ok(Flow::More | Flow::Done) => return Ok(()),
-                Err(_) => {
-                    self.totals.failed += 1;
-                    let root = pass.root();
-                    self.decoder.start(root);
-                    let regular = Regular::new(self.policy, self.decoder.plan(), root, !is_long);
-                    arriving.reading = Reading::Read(Box::new(regular));
+            if flow.is_ok() {
+                return Ok(());
+            }
+            let regular = Reading::Read(Box::new(self.begin_regular(arriving.root, !is_long)));
+            let compared = std::mem::replace(&mut arriving.reading, regular);
+            if let (Reading::Compare(pass), Reading::Read(regular)) =
+                (compared, &mut arriving.reading)
+            {
+                match self.is_left_aside(pass) {
+                    true => regular.trace = None,
+                    false => self.totals.failed += 1,
                 }
             }
         }
@@ -489,17 +558,14 @@ fn fit<T>(values: &mut Vec<T>, little: usize) {
     }
 }
 
-impl Regular {
-    fn new(policy: Policy, plan: &Arc<Plan>, root: ElementId, is_kept: bool) -> Self {
-        Self {
-            policy,
-            record: Record::new(plan.clone(), root),
-            trace: is_kept.then(Trace::default),
-            checkpoints: Vec::new(),
-            seen: 0,
-        }
+/// What a much larger message took is given back.
+fn fit_loosely<T>(values: &mut Vec<T>) {
+    if values.capacity() > 2 * values.len() + 4096 {
+        values.shrink_to_fit();
     }
+}
 
+impl Regular {
     /// Reads on in a text, which is there from its beginning, and takes checkpoints.
     fn read(&mut self, decoder: &mut Decoder, text: &str, last: bool) -> Result<(), Error> {
         if self.checkpoints.is_empty() {

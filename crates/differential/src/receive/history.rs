@@ -95,10 +95,35 @@ pub(super) fn opening(text: &[u8]) -> usize {
 /// The bytes that tell UTF-16, a byte order mark, and whether there is a declaration.
 const FIRST: usize = 6;
 
-/// A good place to stop, behind a tag: the last one before `end` and behind `from`.
+/// A good place to stop, behind a tag: the last one that ends before `end` and begins behind `from`.
 pub(super) fn cut(text: &[u8], from: usize, end: usize) -> Option<usize> {
-    let stretch = text.get(from..end)?;
-    let tag = memchr::memmem::rfind(stretch, b"</")?;
-    let length = memchr::memchr(b'>', &stretch[tag..])?;
-    Some(from + tag + length + 1)
+    let mut stretch = text.get(from..end)?;
+    // The last tag may go on behind the end; then it is the one before.
+    for _ in 0..2 {
+        let tag = memchr::memmem::rfind(stretch, b"</")?;
+        if let Some(length) = memchr::memchr(b'>', &stretch[tag..]) {
+            return Some(from + tag + length + 1);
+        }
+        stretch = &stretch[..tag];
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_behind_the_last_tag_that_is_whole() {
+        let text = b"<a><i>1</i><i>22</i></a>";
+        let cuts: Vec<_> = (6..25).map(|end| cut(text, 3, end)).collect();
+        let at = |end: usize| match end {
+            ..11 => None,
+            ..20 => Some(11),
+            ..24 => Some(20),
+            _ => Some(24),
+        };
+        assert_eq!(cuts, (6..25).map(at).collect::<Vec<_>>());
+        assert_eq!(cut(text, 3, 99), None);
+    }
 }

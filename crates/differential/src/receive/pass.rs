@@ -104,6 +104,8 @@ pub(super) struct Pass {
     /// How many values were read again alone, and in how many stretches.
     pub(super) touched: usize,
     pub(super) runs: usize,
+    /// Before so many stretches nothing is given up.
+    patience: usize,
     pub(super) gave_up: bool,
     /// The rest has been read by the decoder.
     pub(super) ended: bool,
@@ -119,6 +121,8 @@ enum Step {
     More,
     /// Values have been inserted or left out.
     Shifted,
+    /// So far hardly any value has been the same.
+    Unlike,
     /// It is not in a value, or that is not plain.
     Other,
 }
@@ -147,6 +151,7 @@ impl Pass {
             stretch: Stretch::default(),
             touched: 0,
             runs: 0,
+            patience: FEW,
             gave_up: false,
             ended: false,
             wanted: 0,
@@ -158,7 +163,7 @@ impl Pass {
         self.fresh.clear(history.root.0);
         self.history = history;
         (self.o, self.n, self.cursor, self.next) = (0, 0, 0, 0);
-        (self.touched, self.runs, self.wanted) = (0, 0, 0);
+        (self.touched, self.runs, self.patience, self.wanted) = (0, 0, FEW, 0);
         (self.begun, self.gave_up, self.ended) = (false, false, false);
         self.in_place = 0;
         self.slots.clear();
@@ -170,10 +175,6 @@ impl Pass {
         self.changed.clear();
         self.counts.clear();
         self.stretch.restart();
-    }
-
-    pub(super) fn root(&self) -> ElementId {
-        self.history.root.0
     }
 
     /// Memory that a large message took is not kept for ever.
@@ -226,8 +227,13 @@ impl Pass {
             }
             self.hold(self.o);
             match self.leaf(decoder, old, new, last) {
-                Step::Read if self.is_worth_it() => continue,
-                Step::Read => self.gave_up = true,
+                Step::Read if self.is_worth_it() || self.will_be(old, new) => continue,
+                Step::Read | Step::Unlike => {
+                    self.gave_up = true;
+                    if self.is_early() {
+                        return Err(Fail);
+                    }
+                }
                 Step::Shifted if !last => continue,
                 Step::Shifted => self.hold(self.o),
                 Step::More => {
@@ -302,7 +308,43 @@ impl Pass {
     /// values.
     #[inline]
     fn is_worth_it(&self) -> bool {
-        self.runs < FEW || 2 * self.runs + self.touched <= self.cursor
+        self.runs < self.patience || 2 * self.runs + self.touched <= self.cursor
+    }
+
+    /// Whether so little has been compared that all may as well be read from the beginning.
+    fn is_early(&self) -> bool {
+        EARLY * self.cursor <= self.slots.len()
+    }
+
+    /// Whether so far hardly any value has been the same, though there were enough to tell, and what follows looks no better.
+    #[cold]
+    fn is_unlike(&self, old: &[u8], new: &[u8]) -> bool {
+        self.touched >= ENOUGH
+            && 8 * self.touched >= 7 * self.cursor
+            && self.like_ahead(old, new) < 2
+    }
+
+    /// Whether comparing has not been cheaper so far, but will be, by the look of what is ahead.
+    #[cold]
+    fn will_be(&mut self, old: &[u8], new: &[u8]) -> bool {
+        self.patience = 2 * self.runs;
+        2 * self.like_ahead(old, new) > SAMPLES
+    }
+
+    /// How many samples of the text ahead are the same, at the same distance from here or from the end.
+    fn like_ahead(&self, old: &[u8], new: &[u8]) -> usize {
+        let length = old.len() - self.o;
+        let at_end = new.len().wrapping_sub(old.len());
+        let places = (1..SAMPLES).map(|sample| self.o + length / SAMPLES * sample);
+        let is_like = |place: &usize| {
+            let sample = old.get(*place..*place + ALIKE);
+            [self.shift(), at_end].into_iter().any(|shift| {
+                let place = place.wrapping_add(shift);
+                let other = new.get(place..place.wrapping_add(ALIKE));
+                sample.is_some() && sample == other
+            })
+        };
+        places.filter(is_like).count()
     }
 
     /// The texts differ at `o` and `n`: if that is in a value, or where it ends, it is read again.
@@ -405,13 +447,18 @@ impl Pass {
     /// A number was read again, and `o` and `n` are behind it: whether it is an item of an array, which goes on.
     fn begin_stretch(&mut self, kind: LeafKind, site: Site, old: &[u8], new: &[u8]) -> bool {
         let trace = &self.history.trace;
-        let Some(&next) = trace.starts.get(self.cursor) else {
+        let (Some(&next), Some(&next_site)) =
+            (trace.starts.get(self.cursor), trace.sites.get(self.cursor))
+        else {
             return false;
         };
+        if next_site != site {
+            return false;
+        }
         let Some(gap) = old.get(self.o..next as usize).and_then(Gap::new) else {
             return false;
         };
-        if !gap.stands_at(new, self.n) || trace.sites[self.cursor] != site {
+        if !gap.stands_at(new, self.n) {
             return false;
         }
         self.stretch.begin(site, kind, gap);
@@ -463,8 +510,13 @@ impl Pass {
             if word(old, self.o) == word(new, self.n) {
                 return Step::Read;
             }
-            if self.stretch.is_due() && self.is_shifted(old, new) {
-                return Step::Shifted;
+            if self.stretch.is_due() {
+                if self.is_shifted(old, new) {
+                    return Step::Shifted;
+                }
+                if self.is_unlike(old, new) {
+                    return Step::Unlike;
+                }
             }
             let trace = &mut self.history.trace;
             let (Some(&after), Some(&after_site)) = (
@@ -561,8 +613,17 @@ impl Pass {
     }
 }
 
-/// Before so many stretches nothing is given up.
+/// Before so many stretches nothing is given up, to begin with.
 const FEW: usize = 16;
+
+/// That part of the values is soon read once more.
+const EARLY: usize = 4;
+
+/// So many values tell whether those that follow will be others too.
+const ENOUGH: usize = 240;
+
+/// So many pieces of what is ahead are looked at.
+const SAMPLES: usize = 32;
 
 /// Where a string lies in the heap, by its slot.
 #[inline]

@@ -6,8 +6,8 @@
 pub struct Policy {
     /// Whether a stream that does not repeat is read without comparing, but for a look from time to time.
     pub stands_aside: bool,
-    /// About how many bytes of text lie between two checkpoints. By default a 128th of the text, but at least 2 KiB and at
-    /// most 16 KiB: close enough that what lies between two is soon read, and far enough that they are few.
+    /// About how many bytes of text lie between two checkpoints. By default a 64th of the text, but at least 2 KiB and at
+    /// most 32 KiB: close enough that what lies between two is soon read, and far enough that they are few.
     pub spacing: Option<usize>,
 }
 
@@ -25,7 +25,7 @@ impl Policy {
     pub(super) fn spacing(&self, length: usize) -> usize {
         match self.spacing {
             Some(spacing) => spacing.max(16),
-            None => (length / 128).clamp(2 << 10, 16 << 10),
+            None => (length / 64).clamp(2 << 10, 32 << 10),
         }
     }
 }

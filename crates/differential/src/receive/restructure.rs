@@ -115,18 +115,23 @@ impl Pass {
     /// joined last have come round more often, or less, and may have their counts elsewhere.
     pub(super) fn carried(&self, old: &Checkpoint, plan: &Plan, joins: usize) -> Checkpoint {
         let mut carried = old.clone();
+        self.carry(&mut carried, plan, joins);
+        carried
+    }
+
+    /// The same in place.
+    pub(super) fn carry(&self, old: &mut Checkpoint, plan: &Plan, joins: usize) {
         let Some(join) = joins.checked_sub(1).and_then(|last| self.joins.get(last)) else {
-            return carried;
+            return;
         };
         let mut loops = join.old_loops.iter().zip(&join.new_loops);
-        carried.renumber(plan, old.slots(), old.offset(), |it| {
+        old.renumber(plan, old.slots(), old.offset(), |it| {
             let pair = loops.next();
             if let Some((before, now)) = pair.filter(|_| (it.slot as usize) < join.old.slots()) {
                 it.slot = now.slot;
                 it.count = it.count.wrapping_add(now.count).wrapping_sub(before.count);
             }
         });
-        carried
     }
 
     /// Where in the new text, from `from` on, that stands which stands at `place` of the old one.
