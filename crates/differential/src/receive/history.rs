@@ -117,12 +117,7 @@ mod tests {
     fn a_text_is_cut_behind_the_last_tag_that_is_whole() {
         let text = b"<a><i>1</i><i>22</i></a>";
         let cuts: Vec<_> = (6..25).map(|end| cut(text, 3, end)).collect();
-        let at = |end: usize| match end {
-            ..11 => None,
-            ..20 => Some(11),
-            ..24 => Some(20),
-            _ => Some(24),
-        };
+        let at = |end: usize| [24, 20, 11].into_iter().find(|&cut| cut <= end);
         assert_eq!(cuts, (6..25).map(at).collect::<Vec<_>>());
         assert_eq!(cut(text, 3, 99), None);
     }
