@@ -230,11 +230,27 @@ fn read_doubles(shape: Shape, rounds: usize) {
     });
     for (name, kernel) in kernels() {
         let mut slots = Vec::with_capacity(COUNT);
-        kernel.read_array(text, at, Number::Double, separator, &mut slots, |_, _| {});
+        kernel.read_array(
+            text,
+            at,
+            Number::Double,
+            separator,
+            usize::MAX,
+            &mut slots,
+            |_, _| {},
+        );
         assert!(slots == expected, "{name} {}", shape.0);
         race.add(name, move || {
             slots.clear();
-            kernel.read_array(text, at, Number::Double, separator, &mut slots, |_, _| {})
+            kernel.read_array(
+                text,
+                at,
+                Number::Double,
+                separator,
+                usize::MAX,
+                &mut slots,
+                |_, _| {},
+            )
         });
     }
     race.run(shape.0, rounds);
@@ -277,11 +293,27 @@ fn read_integers(shape: Shape, rounds: usize) {
     };
     for (name, kernel) in kernels() {
         let mut slots = Vec::with_capacity(COUNT);
-        kernel.read_array(text, at, number, separator, &mut slots, |_, _| {});
+        kernel.read_array(
+            text,
+            at,
+            number,
+            separator,
+            usize::MAX,
+            &mut slots,
+            |_, _| {},
+        );
         assert!(slots == expected, "{name} {}", shape.0);
         race.add(name, move || {
             slots.clear();
-            kernel.read_array(text, at, number, separator, &mut slots, |_, _| {})
+            kernel.read_array(
+                text,
+                at,
+                number,
+                separator,
+                usize::MAX,
+                &mut slots,
+                |_, _| {},
+            )
         });
     }
     race.run(shape.0, rounds);

@@ -32,9 +32,17 @@ fn read(kernel: Kernel, text: &[u8], at: usize, number: Number, between: &str) -
     let mut slots = Vec::with_capacity(text.len());
     let mut places = Vec::new();
     let separator = Separator::new(between.as_bytes());
-    let end = kernel.read_array(text, at, number, &separator, &mut slots, |at, length| {
-        places.push((at, length));
-    });
+    let end = kernel.read_array(
+        text,
+        at,
+        number,
+        &separator,
+        usize::MAX,
+        &mut slots,
+        |at, length| {
+            places.push((at, length));
+        },
+    );
     (slots, places, end)
 }
 
@@ -677,7 +685,15 @@ fn float_is_read_and_written(bits: impl Iterator<Item = u32>) {
             text.extend_from_slice(&[b' '; 32]);
             kernel.write_array(&slots, Number::Float, &separator, &mut text, |_, _| {});
             text.extend_from_slice(&[b'<'; 200]);
-            kernel.read_array(&text, 32, Number::Float, &separator, &mut again, |_, _| {});
+            kernel.read_array(
+                &text,
+                32,
+                Number::Float,
+                &separator,
+                usize::MAX,
+                &mut again,
+                |_, _| {},
+            );
             assert!(again == slots, "{kernel:?} {:#x}", slots[0]);
         }
     }
@@ -749,7 +765,7 @@ proptest! {
         let read = |kernel: Kernel| {
             let mut slots = Vec::with_capacity(room);
             let mut places = Vec::new();
-            let end = kernel.read_array(&text, head, number, &separator, &mut slots, |at, length| places.push((at, length)));
+            let end = kernel.read_array(&text, head, number, &separator, usize::MAX, &mut slots, |at, length| places.push((at, length)));
             // (A vector of this capacity may have more; none takes it.)
             (slots, places, end)
         };
@@ -767,6 +783,28 @@ proptest! {
         let expected = written(Kernel::PORTABLE, &slots, number, &between);
         for kernel in kernels() {
             prop_assert_eq!(&written(kernel, &slots, number, &between), &expected, "{:?}", kernel);
+        }
+    }
+
+    #[test]
+    fn all_kernels_write_the_same_rows(
+        slots in prop::collection::vec(prop_oneof![any::<u64>(), any::<f64>().prop_map(f64::to_bits), 0_u64..999], 0..200),
+        columns in prop::collection::vec((number(), "[<>/ a-z]{0,70}"), 1..10)
+    ) {
+        let columns: Vec<Column> = columns
+            .into_iter()
+            .map(|(number, between)| Column { number, marker: None, separator: Separator::new(between.as_bytes()) })
+            .collect();
+        let slots = &slots[..slots.len() / columns.len() * columns.len()];
+        let write = |kernel: Kernel| {
+            let (mut out, mut places) = (b"<a>".to_vec(), Vec::new());
+            kernel.write_rows(slots, &columns, &mut out, |at, length| places.push((at, length)));
+            (out, places)
+        };
+        let expected = write(Kernel::PORTABLE);
+        prop_assert_eq!(expected.1.len(), slots.len());
+        for kernel in kernels() {
+            prop_assert_eq!(&write(kernel), &expected, "{:?}", kernel);
         }
     }
 

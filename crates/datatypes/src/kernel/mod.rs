@@ -19,6 +19,8 @@ mod powers;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86;
 
+use std::sync::OnceLock;
+
 /// A set of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
@@ -39,7 +41,8 @@ enum Level {
 ///
 /// let text = b"<a>1.5</a><a>-2e3</a><a>7</a></all>";
 /// let mut slots = Vec::with_capacity(8);
-/// let at = Kernel::best().read_array(text, 3, Number::Double, &Separator::new(b"</a><a>"), &mut slots, |_, _| {});
+/// let between = Separator::new(b"</a><a>");
+/// let at = Kernel::best().read_array(text, 3, Number::Double, &between, usize::MAX, &mut slots, |_, _| {});
 /// assert_eq!(slots, [1.5_f64.to_bits(), (-2e3_f64).to_bits()]);
 /// assert_eq!(&text[at..], b"7</a></all>");
 /// ```
@@ -68,11 +71,10 @@ pub enum Number {
 }
 
 /// Bytes that stand between two values, laid out to be compared with those at a place of a text: up to 32 in one go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Separator {
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
     head: [u8; 32],
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(dead_code))]
     mask: [u8; 32],
     bytes: Box<[u8]>,
 }
@@ -92,7 +94,7 @@ impl Separator {
     }
 
     /// The byte that ends a value, if it can be no part of one.
-    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(dead_code))]
     fn end(&self) -> Option<u8> {
         let end = *self.bytes.first()?;
         (!end.is_ascii_alphanumeric() && !b"+-.".contains(&end)).then_some(end)
@@ -138,7 +140,9 @@ impl Kernel {
     /// The best that this machine has.
     #[inline]
     pub fn best() -> Self {
-        Self::avx512().or_else(Self::avx2).unwrap_or(Self::PORTABLE)
+        static BEST: OnceLock<Kernel> = OnceLock::new();
+        let best = || Self::avx512().or_else(Self::avx2).unwrap_or(Self::PORTABLE);
+        *BEST.get_or_init(best)
     }
 
     /// What every machine has.
@@ -164,9 +168,10 @@ impl Kernel {
         None
     }
 
-    /// Reads numbers from `text[at..]` for as long as each is followed by the separator, and appends their slots to `slots`
-    /// while it has capacity. Tells where each value stands and how long it is. Returns where the first value stands that
+    /// Reads numbers from `text[at..]` for as long as each is followed by the separator, `most` of them at most, and appends
+    /// their slots to `slots` while it has capacity. Tells where each value stands and how long it is. Returns where the first value stands that
     /// was not read.
+    #[allow(clippy::too_many_arguments)] // Where to read, what, how much of it, and where to put it.
     #[inline]
     pub fn read_array(
         self,
@@ -174,20 +179,30 @@ impl Kernel {
         at: usize,
         number: Number,
         separator: &Separator,
+        most: usize,
         slots: &mut Vec<u64>,
         found: impl FnMut(usize, usize),
     ) -> usize {
         let mut found = found;
+        let limit = slots.capacity().min(slots.len().saturating_add(most));
         let at = match self.0 {
             Level::Portable => at,
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Avx2 | Level::Avx512 => {
                 let is_wide = self.0 == Level::Avx512;
-                x86::read_array(is_wide, text, at, number, separator, slots, &mut found)
+                x86::read_array(
+                    is_wide,
+                    (text, at),
+                    number,
+                    separator,
+                    limit,
+                    slots,
+                    &mut found,
+                )
             }
         };
         // The last values of the text, behind which there is no room for wide loads.
-        portable::read_array(text, at, number, separator, slots, &mut found)
+        portable::read_array((text, at), number, separator, limit, slots, &mut found)
     }
 
     /// Appends the lexical forms of the numbers in these slots, with the separator between them: as
@@ -211,6 +226,32 @@ impl Kernel {
         if !slots.is_empty() {
             out.truncate(out.len() - separator.bytes.len());
         }
+    }
+
+    /// Appends the lexical forms of the numbers of some rows, with the separator of its column behind each but the last.
+    /// (Markers have no place among these slots.) Tells where each stands and how long it is.
+    #[inline]
+    pub fn write_rows(
+        self,
+        slots: &[u64],
+        columns: &[Column],
+        out: &mut Vec<u8>,
+        placed: impl FnMut(usize, usize),
+    ) {
+        let mut placed = placed;
+        let (Some(last), true) = (columns.last(), slots.len() >= columns.len()) else {
+            return;
+        };
+        let left = match (self.0, columns) {
+            (_, [column]) => {
+                return self.write_array(slots, column.number, &column.separator, out, placed);
+            }
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            (Level::Avx512, _) => x86::write_rows(slots, columns, out, &mut placed),
+            _ => slots,
+        };
+        portable::write_rows(left, columns, out, &mut placed);
+        out.truncate(out.len() - last.separator.bytes.len());
     }
 
     /// Reads rows from `text[at..]`, where the first value of the first row stands, for as long as each value is followed by

@@ -4,24 +4,24 @@ use crate::{double, float, integer};
 
 use super::{Column, Number, Separator, Stop};
 
-/// [`super::Kernel::read_array`].
+/// [`super::Kernel::read_array`], until there are `limit` slots.
 #[inline]
 pub(super) fn read_array(
-    text: &[u8],
-    at: usize,
+    text: (&[u8], usize),
     number: Number,
     separator: &Separator,
+    limit: usize,
     slots: &mut Vec<u64>,
     found: &mut impl FnMut(usize, usize),
 ) -> usize {
     // One loop each: the compiler does not take the choice out of it.
     match number {
-        Number::Double => array(text, at, separator, slots, found, double_slot),
-        Number::Float => array(text, at, separator, slots, found, float_slot),
-        Number::Signed { min, max } => array(text, at, separator, slots, found, |text| {
+        Number::Double => array(text, separator, limit, slots, found, double_slot),
+        Number::Float => array(text, separator, limit, slots, found, float_slot),
+        Number::Signed { min, max } => array(text, separator, limit, slots, found, |text| {
             signed_slot(text, min, max)
         }),
-        Number::Unsigned { max } => array(text, at, separator, slots, found, |text| {
+        Number::Unsigned { max } => array(text, separator, limit, slots, found, |text| {
             unsigned_slot(text, max)
         }),
     }
@@ -29,14 +29,14 @@ pub(super) fn read_array(
 
 #[inline(always)]
 fn array(
-    text: &[u8],
-    mut at: usize,
+    (text, mut at): (&[u8], usize),
     separator: &Separator,
+    limit: usize,
     slots: &mut Vec<u64>,
     found: &mut impl FnMut(usize, usize),
     parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
 ) -> usize {
-    while slots.len() < slots.capacity() {
+    while slots.len() < limit {
         let Some((slot, length)) = text.get(at..).and_then(&parse) else {
             break;
         };
@@ -58,17 +58,110 @@ pub(super) fn write_array(
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(usize, usize),
 ) {
-    let mut room = [0; 32];
-    for &slot in slots {
-        let length = match number {
-            Number::Double => double::format(f64::from_bits(slot), &mut room),
-            Number::Float => float::format(f32::from_bits(slot as u32), &mut room),
-            Number::Signed { .. } => integer::format_i64(slot as i64, &mut room),
-            Number::Unsigned { .. } => integer::format_u64(slot, &mut room),
-        };
-        placed(out.len(), length);
-        out.extend_from_slice(&room[..length]);
-        out.extend_from_slice(&separator.bytes);
+    // One loop each, as above.
+    let array = Written { separator, out };
+    match number {
+        Number::Double => array.all(slots, placed, |slot, room| {
+            double::format(f64::from_bits(slot), room)
+        }),
+        Number::Float => array.all(slots, placed, |slot, room| {
+            float::format(f32::from_bits(slot as u32), room)
+        }),
+        Number::Signed { .. } => array.all(slots, placed, |slot, room| {
+            integer::format_i64(slot as i64, room)
+        }),
+        Number::Unsigned { .. } => array.all(slots, placed, integer::format_u64),
+    }
+}
+
+/// Values for which room is made together.
+const BLOCK: usize = 64;
+/// A value, or a short separator, and what is written too much behind it.
+const ROOM: usize = 32;
+
+/// An array being written.
+struct Written<'a> {
+    separator: &'a Separator,
+    out: &'a mut Vec<u8>,
+}
+
+impl Written<'_> {
+    #[inline(always)]
+    fn all(
+        self,
+        slots: &[u64],
+        placed: &mut impl FnMut(usize, usize),
+        format: impl Fn(u64, &mut [u8; ROOM]) -> usize,
+    ) {
+        let room = ROOM + self.separator.bytes.len();
+        let mut end = self.out.len();
+        for slots in slots.chunks(BLOCK) {
+            let length = end + slots.len() * room + 2 * ROOM;
+            self.out.resize(length.max(self.out.len()), 0);
+            let window = self.out.as_mut_slice();
+            for &slot in slots {
+                let length = format(slot, room_at(window, end));
+                placed(end, length);
+                end = separate(self.separator, window, end + length);
+            }
+        }
+        self.out.truncate(end);
+    }
+}
+
+/// The front of a window, from `end` on.
+#[inline(always)]
+fn room_at(window: &mut [u8], end: usize) -> &mut [u8; ROOM] {
+    match window[end..].first_chunk_mut() {
+        Some(room) => room,
+        None => unreachable!("a block has its room"),
+    }
+}
+
+/// Writes a separator, with a copy of fixed size if it is short, and returns where it ends.
+#[inline(always)]
+fn separate(separator: &Separator, window: &mut [u8], end: usize) -> usize {
+    let length = separator.bytes.len();
+    if length <= ROOM {
+        *room_at(window, end) = separator.head;
+    } else {
+        window[end..end + length].copy_from_slice(&separator.bytes);
+    }
+    end + length
+}
+
+/// [`super::Kernel::write_rows`], with a separator behind the last number, too.
+pub(super) fn write_rows(
+    slots: &[u64],
+    columns: &[Column],
+    out: &mut Vec<u8>,
+    placed: &mut impl FnMut(usize, usize),
+) {
+    let separators = columns.iter().map(|column| column.separator.bytes.len());
+    let room = columns.len() * ROOM + separators.sum::<usize>();
+    let mut end = out.len();
+    for rows in slots.chunks(columns.len() * BLOCK) {
+        let length = end + rows.len() / columns.len() * room + 2 * ROOM;
+        out.resize(length.max(out.len()), 0);
+        let window = out.as_mut_slice();
+        for row in rows.chunks_exact(columns.len()) {
+            for (&slot, column) in row.iter().zip(columns) {
+                let length = format(slot, column.number, room_at(window, end));
+                placed(end, length);
+                end = separate(&column.separator, window, end + length);
+            }
+        }
+    }
+    out.truncate(end);
+}
+
+#[inline]
+fn format(slot: u64, number: Number, room: &mut [u8; ROOM]) -> usize {
+    match number {
+        Number::Double => double::format(f64::from_bits(slot), room),
+        Number::Float => float::format(f32::from_bits(slot as u32), room),
+        Number::Signed { .. } => integer::format_i64(slot as i64, room),
+        Number::Unsigned { .. } => integer::format_u64(slot, room),
     }
 }
 

@@ -45,14 +45,14 @@ pub(super) fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512vbmi2")
 }
 
-/// [`super::Kernel::read_array`], all but the last values. `is_wide` is whether AVX-512 is there; AVX2 is.
+/// [`super::Kernel::read_array`], until there are `limit` slots, all but the last values. `is_wide` is whether AVX-512 is there; AVX2 is.
 #[inline]
 pub(super) fn read_array(
     is_wide: bool,
-    text: &[u8],
-    at: usize,
+    (text, at): (&[u8], usize),
     number: Number,
     separator: &Separator,
+    limit: usize,
     slots: &mut Vec<u64>,
     found: &mut impl FnMut(usize, usize),
 ) -> usize {
@@ -61,6 +61,7 @@ pub(super) fn read_array(
         text,
         separator,
         number,
+        limit: limit.min(slots.capacity()),
     };
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
     unsafe {
@@ -96,6 +97,25 @@ pub(super) fn write_array<'s>(
             Number::Float => return slots,
         }
     }
+    &[]
+}
+
+/// [`super::Kernel::write_rows`], with AVX-512 and a separator behind the last number, too. What it does not do is left to
+/// do.
+#[inline]
+pub(super) fn write_rows<'s>(
+    slots: &'s [u64],
+    columns: &[Column],
+    out: &mut Vec<u8>,
+    placed: &mut impl FnMut(usize, usize),
+) -> &'s [u64] {
+    debug_assert!(has_avx512());
+    let is_float = |column: &Column| column.number == Number::Float;
+    if columns.len() > write::COLUMNS || columns.iter().any(is_float) {
+        return slots;
+    }
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    unsafe { write::rows(slots, columns, out, placed) };
     &[]
 }
 

@@ -70,6 +70,8 @@ pub(super) struct Array<'a> {
     pub(super) text: &'a [u8],
     pub(super) separator: &'a Separator,
     pub(super) number: Number,
+    /// How many slots there may be: no more than there is capacity for.
+    pub(super) limit: usize,
 }
 
 /// How many values of an array are read from 64 bytes.
@@ -102,6 +104,26 @@ impl Array<'_> {
     #[inline(always)]
     pub(super) unsafe fn reals<I: Isa, N: Format>(
         self,
+        at: usize,
+        slots: &mut Vec<u64>,
+        found: &mut impl FnMut(usize, usize),
+    ) -> usize {
+        // SAFETY: as above.
+        unsafe {
+            match self.separator.bytes.len() <= 32 {
+                true => self.reals_with::<I, N, false>(at, slots, found),
+                false => self.reals_with::<I, N, true>(at, slots, found),
+            }
+        }
+    }
+
+    /// `LONG` is whether the separator is longer than what is compared in one go.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn reals_with<I: Isa, N: Format, const LONG: bool>(
+        self,
         mut at: usize,
         slots: &mut Vec<u64>,
         found: &mut impl FnMut(usize, usize),
@@ -111,43 +133,44 @@ impl Array<'_> {
             return at;
         };
         let skip = self.separator.bytes.len();
-        let base = self.text.as_ptr();
-        let (mut count, capacity) = (slots.len(), slots.capacity());
-        let out = slots.as_mut_ptr();
+        let (base, out) = (self.text.as_ptr(), slots.as_mut_ptr());
+        let mut count = slots.len();
         // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text; `slots` has capacity for one more.
         unsafe {
             let separator = Pattern::new(self.separator);
-            while at <= last && count < capacity {
-                if at < BEFORE {
-                    let Some((slot, length, next)) = self.general(at) else {
+            while at <= last && count < self.limit {
+                // A loop without a call in it, so that what it needs stays in registers.
+                while at >= BEFORE && at <= last && count < self.limit {
+                    let text = base.add(at);
+                    let classes = I::classes(text, end);
+                    let length = classes.ends.trailing_zeros();
+                    if length > 31 {
+                        break;
+                    }
+                    let Some(slot) = real::<I, N>(text, &classes, length) else {
                         break;
                     };
-                    found(at, length);
-                    out.add(count).write(slot);
-                    at = next;
-                    count += 1;
-                    continue;
-                }
-                let text = base.add(at);
-                let classes = I::classes(text, end);
-                let length = classes.ends.trailing_zeros();
-                if length < 32
-                    && let Some(slot) = real::<I, N>(text, &classes, length)
-                    && separator.stands_at(text.add(length as usize))
-                    && (skip <= 32 || self.is_whole(at + length as usize))
-                {
                     let length = length as usize;
+                    if !separator.stands_at(text.add(length))
+                        || (LONG && !self.is_whole(at + length))
+                    {
+                        break;
+                    }
                     found(at, length);
                     out.add(count).write(slot);
+                    count += 1;
                     at += length + skip;
-                } else if let Some((slot, length, next)) = self.general(at) {
-                    found(at, length);
-                    out.add(count).write(slot);
-                    at = next;
-                } else {
+                }
+                if at > last || count == self.limit {
                     break;
                 }
+                let Some((slot, length, next)) = self.general(at) else {
+                    break;
+                };
+                found(at, length);
+                out.add(count).write(slot);
                 count += 1;
+                at = next;
             }
             slots.set_len(count);
         }
@@ -194,7 +217,7 @@ impl Array<'_> {
         };
         let skip = self.separator.bytes.len();
         let base = self.text.as_ptr();
-        let (mut count, capacity) = (slots.len(), slots.capacity());
+        let (mut count, capacity) = (slots.len(), self.limit);
         let out = slots.as_mut_ptr();
         let span = max.wrapping_sub(min) as u64;
         // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text; a value begins before 64 and ends

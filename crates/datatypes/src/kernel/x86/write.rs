@@ -21,8 +21,8 @@ use std::arch::x86_64::*;
 
 use crate::double;
 
-use super::super::Separator;
 use super::super::powers::{LEAST, POWERS};
+use super::super::{Column, Number, Separator};
 
 /// How many values are made ready before they are written.
 const BLOCK: usize = 64;
@@ -57,6 +57,56 @@ impl Ready {
             odd: 0,
         }
     }
+
+    /// # Safety
+    /// AVX-512 VBMI; `at` is below [`BLOCK`], a double is ready there, and 32 bytes can be written.
+    #[inline(always)]
+    unsafe fn put_double(&self, at: usize, out: *mut u8) {
+        // SAFETY: as above; a layout is an index of the table.
+        unsafe {
+            let digits = usize::from(*PLACES.get_unchecked(at));
+            let digits = _mm_load_si128(self.digits.get_unchecked(digits).as_ptr().cast());
+            let rest = _mm_loadu_si128(self.rest.as_ptr().add(at).cast());
+            let parts = _mm256_set_m128i(rest, digits);
+            let control = LAYOUTS.get_unchecked(*self.layout.get_unchecked(at) as usize);
+            let control = _mm256_loadu_si256(control.as_ptr().cast());
+            _mm256_storeu_si256(out.cast(), _mm256_permutexvar_epi8(control, parts));
+        }
+    }
+
+    /// # Safety
+    /// `at` is below [`BLOCK`], an integer is ready there, and 16 bytes can be written.
+    #[inline(always)]
+    unsafe fn put_integer(&self, at: usize, out: *mut u8) {
+        // SAFETY: as above; a layout is a place in the digits, behind which there is more.
+        unsafe {
+            let digits: *const u8 = self.digits.as_ptr().cast();
+            let digits = digits.add(*self.layout.get_unchecked(at) as usize);
+            _mm_storeu_si128(out.cast(), _mm_loadu_si128(digits.cast()));
+        }
+    }
+
+    /// An integer of more than sixteen digits. Returns the length of its text.
+    ///
+    /// # Safety
+    /// The same with 32 bytes.
+    #[inline(always)]
+    unsafe fn put_long(&self, at: usize, out: *mut u8) -> usize {
+        // SAFETY: as above; the digits before the last sixteen are four at most.
+        unsafe {
+            out.write(b'-');
+            let negative = self.negative[at] as usize;
+            let before = self.rest[at] as u32;
+            let more = [before > 9, before > 99, before > 999];
+            let count = 1 + more.into_iter().map(usize::from).sum::<usize>();
+            let pair = |two: u32| (two / 10) | ((two % 10) << 8);
+            let digits = 0x3030_3030 | pair(before / 100) | (pair(before % 100) << 16);
+            let digits = digits >> (8 * (4 - count));
+            out.add(negative).cast::<u32>().write_unaligned(digits);
+            self.put_integer(at, out.add(negative + count));
+            negative + count + 16
+        }
+    }
 }
 
 /// Appends doubles, given by their bits, with a separator behind each.
@@ -80,20 +130,8 @@ pub(super) unsafe fn doubles(
             unsafe { ready_doubles(values, &mut ready, group * 8) };
         }
         let ready = &ready;
-        let permuted = |at: usize, out: *mut u8| {
-            // SAFETY: a layout is an index of the table; 32 bytes of room are behind `out`.
-            unsafe {
-                let digits = ready
-                    .digits
-                    .get_unchecked(usize::from(*PLACES.get_unchecked(at)));
-                let digits = _mm_load_si128(digits.as_ptr().cast());
-                let rest = _mm_loadu_si128(ready.rest.as_ptr().add(at).cast());
-                let parts = _mm256_set_m128i(rest, digits);
-                let control = LAYOUTS.get_unchecked(*ready.layout.get_unchecked(at) as usize);
-                let control = _mm256_loadu_si256(control.as_ptr().cast());
-                _mm256_storeu_si256(out.cast(), _mm256_permutexvar_epi8(control, parts));
-            }
-        };
+        // SAFETY: as above; there is room for 32 bytes.
+        let permuted = |at: usize, out| unsafe { ready.put_double(at, out) };
         // SAFETY: there is a value for each that is odd, and room.
         let odd = |at: usize, out| unsafe { general(block[at], out) };
         // SAFETY: as above.
@@ -122,30 +160,10 @@ pub(super) unsafe fn integers<const SIGNED: bool>(
             unsafe { ready_integers::<SIGNED>(values, &mut ready, group * 8) };
         }
         let ready = &ready;
-        let moved = |at: usize, out: *mut u8| {
-            // SAFETY: a layout is a place in the digits, behind which there is more; 16 bytes of room are behind `out`.
-            unsafe {
-                let digits: *const u8 = ready.digits.as_ptr().cast();
-                let digits = digits.add(*ready.layout.get_unchecked(at) as usize);
-                _mm_storeu_si128(out.cast(), _mm_loadu_si128(digits.cast()));
-            }
-        };
-        let odd = |at: usize, out: *mut u8| {
-            // SAFETY: as above; the digits before the last sixteen are four at most.
-            unsafe {
-                out.write(b'-');
-                let negative = ready.negative[at] as usize;
-                let before = ready.rest[at] as u32;
-                let more = [before > 9, before > 99, before > 999];
-                let count = 1 + more.into_iter().map(usize::from).sum::<usize>();
-                let pair = |two: u32| (two / 10) | ((two % 10) << 8);
-                let digits = 0x3030_3030 | pair(before / 100) | (pair(before % 100) << 16);
-                let digits = digits >> (8 * (4 - count));
-                out.add(negative).cast::<u32>().write_unaligned(digits);
-                moved(at, out.add(negative + count));
-                negative + count + 16
-            }
-        };
+        // SAFETY: as above; there is room for 32 bytes.
+        let moved = |at: usize, out| unsafe { ready.put_integer(at, out) };
+        // SAFETY: as above.
+        let odd = |at: usize, out| unsafe { ready.put_long(at, out) };
         // SAFETY: as above.
         unsafe { write(block.len(), ready, separator, out, placed, moved, odd) };
     }
@@ -179,13 +197,11 @@ unsafe fn write(
     put: impl Fn(usize, *mut u8),
     odd: impl Fn(usize, *mut u8) -> usize,
 ) {
-    let skip = separator.bytes.len();
-    out.reserve(count * (double::WIDTH + skip) + ROOM);
+    out.reserve(count * (double::WIDTH + separator.bytes.len()) + ROOM);
     let base = out.as_mut_ptr();
     let mut end = out.len();
     // SAFETY: a text is at most 24 bytes long; what is written behind it and its separator is less than `ROOM`.
     unsafe {
-        let head = _mm256_loadu_si256(separator.head.as_ptr().cast());
         for at in 0..count {
             let place = base.add(end);
             let mut length = *ready.length.get_unchecked(at) as usize;
@@ -196,17 +212,111 @@ unsafe fn write(
                 length = odd(at, place);
             }
             placed(end, length);
-            let behind = place.add(length);
-            if skip <= 16 {
-                _mm_storeu_si128(behind.cast(), _mm256_castsi256_si128(head));
-            } else if skip <= 32 {
-                _mm256_storeu_si256(behind.cast(), head);
-            } else {
-                behind.copy_from_nonoverlapping(separator.bytes.as_ptr(), skip);
-            }
-            end += length + skip;
+            end += length + put_separator(separator, place.add(length));
         }
         out.set_len(end);
+    }
+}
+
+/// Writes a separator, and its length in bytes at least 32. Returns its length.
+///
+/// # Safety
+/// AVX2; so many bytes can be written.
+#[inline(always)]
+unsafe fn put_separator(separator: &Separator, out: *mut u8) -> usize {
+    let length = separator.bytes.len();
+    // SAFETY: as above.
+    unsafe {
+        let head: *const u8 = separator.head.as_ptr();
+        if length <= 16 {
+            _mm_storeu_si128(out.cast(), _mm_loadu_si128(head.cast()));
+        } else if length <= 32 {
+            _mm256_storeu_si256(out.cast(), _mm256_loadu_si256(head.cast()));
+        } else {
+            out.copy_from_nonoverlapping(separator.bytes.as_ptr(), length);
+        }
+    }
+    length
+}
+
+/// The most columns that are written together.
+pub(super) const COLUMNS: usize = 8;
+
+/// Appends rows with the separator of its column behind each number.
+///
+/// # Safety
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; at most [`COLUMNS`] columns, none of floats.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+)]
+pub(super) unsafe fn rows(
+    slots: &[u64],
+    columns: &[Column],
+    out: &mut Vec<u8>,
+    placed: &mut impl FnMut(usize, usize),
+) {
+    let mut ready = Ready::new();
+    let stride = columns.len();
+    // So many rows at a time, whole groups of eight in each column.
+    let most = BLOCK / stride / 8 * 8;
+    let room: usize = columns
+        .iter()
+        .map(|column| double::WIDTH + column.separator.bytes.len())
+        .sum();
+    for block in slots.chunks(most * stride) {
+        let rows = block.len() / stride;
+        ready.odd = 0;
+        for (index, column) in columns.iter().enumerate() {
+            for group in (0..rows).step_by(8) {
+                let mut values = [0; 8];
+                let column_slots = block[group * stride + index..].iter().step_by(stride);
+                let count = values
+                    .iter_mut()
+                    .zip(column_slots)
+                    .map(|(value, slot)| *value = *slot)
+                    .count();
+                let (values, at) = (&values[..count], index * most + group);
+                // SAFETY: the features are enabled; all columns together are at most a block.
+                unsafe {
+                    match column.number {
+                        Number::Signed { .. } => ready_integers::<true>(values, &mut ready, at),
+                        Number::Unsigned { .. } => ready_integers::<false>(values, &mut ready, at),
+                        _ => ready_doubles(values, &mut ready, at),
+                    }
+                }
+            }
+        }
+        out.reserve(rows * room + ROOM);
+        let base = out.as_mut_ptr();
+        let mut end = out.len();
+        for row in 0..rows {
+            for (index, column) in columns.iter().enumerate() {
+                let at = index * most + row;
+                let is_double = column.number == Number::Double;
+                // SAFETY: as in `write`.
+                unsafe {
+                    let place = base.add(end);
+                    let mut length = *ready.length.get_unchecked(at) as usize;
+                    let behind = place.add(*ready.negative.get_unchecked(at) as usize);
+                    if ready.odd >> at & 1 != 0 {
+                        length = match is_double {
+                            true => general(block[row * stride + index], place),
+                            false => ready.put_long(at, place),
+                        };
+                    } else {
+                        place.write(b'-');
+                        match is_double {
+                            true => ready.put_double(at, behind),
+                            false => ready.put_integer(at, behind),
+                        }
+                    }
+                    placed(end, length);
+                    end += length + put_separator(&column.separator, place.add(length));
+                }
+            }
+        }
+        // SAFETY: so much has been written.
+        unsafe { out.set_len(end) };
     }
 }
 
