@@ -55,6 +55,8 @@ struct Saved {
     forgetful: u32,
     /// What the store held when it was charged last.
     stored: usize,
+    /// What the histories held when they were charged last.
+    remembered: usize,
     /// Bytes charged to the budget for all this.
     charged: usize,
 }
@@ -113,10 +115,10 @@ impl Scope {
                 return (read.map(Arrived::plain), counts);
             }
         };
-        let decoder = match lease.wants_decoder() {
-            true => saved.decoders.pop(),
-            false => None,
-        };
+        let mut own = None;
+        if lease.wants_decoder() {
+            own = saved.decoders.pop();
+        }
         drop(saved);
         let Reading {
             result,
@@ -125,14 +127,21 @@ impl Scope {
             decoder,
             ..
         } = lease.receive(root, message, || {
-            decoder.unwrap_or_else(|| self.inner.pool.take())
+            own.take().unwrap_or_else(|| self.inner.pool.take())
         });
         let mut saved = self.inner.saved();
-        saved.decoders.extend(decoder);
+        let mut has_grown = decoder.is_some();
+        saved.decoders.extend(decoder.map(|boxed| *boxed));
+        let before = saved.remembered;
         if let Some(histories) = &mut saved.histories {
             counts.evicted = histories.settle(settled);
+            has_grown |= histories.memory() != before;
         }
-        self.settle(saved, Grown::Histories);
+        if has_grown {
+            self.settle(saved, Grown::Histories);
+        } else {
+            self.inner.is_used();
+        }
         (result, counts)
     }
 
@@ -252,6 +261,7 @@ impl Inner {
         }
         saved.charged = holds;
         saved.stored = saved.store.as_ref().map_or(0, Store::memory);
+        saved.remembered = saved.histories.as_ref().map_or(0, receive::Store::memory);
         Ok(())
     }
 
@@ -278,6 +288,7 @@ impl Inner {
             histories.clear();
         }
         saved.stored = 0;
+        saved.remembered = 0;
         self.budget.give(std::mem::take(&mut saved.charged));
     }
 }

@@ -15,7 +15,7 @@ use bsoap_codec::Plan;
 use bsoap_codec::decode::{DecodeOptions, Decoder};
 use bsoap_codec::plan::{ElementId, UNBOUNDED};
 use bsoap_datatypes::Datatype;
-use bsoap_differential::receive::{Store, StorePolicy};
+use bsoap_differential::receive::{ReceiveCounts, Store, StorePolicy};
 use bytes::Bytes;
 
 fn plan() -> (Arc<Plan>, ElementId) {
@@ -71,6 +71,7 @@ fn main() {
             let mut store = Store::new(StorePolicy::default());
             let mut spare = vec![Decoder::new(plan.clone(), DecodeOptions::default())];
             let (mut full, mut kept) = (f64::MAX, f64::MAX);
+            let mut counts = ReceiveCounts::default();
             for _ in 0..8 {
                 let begun = Instant::now();
                 for round in 0..rounds {
@@ -88,15 +89,19 @@ fn main() {
                     };
                     let reading = lease.receive(root, message, own);
                     store.settle(reading.settled);
-                    spare.extend(reading.decoder);
+                    spare.extend(reading.decoder.map(|boxed| *boxed));
+                    counts.add(&reading.counts);
                     black_box(reading.result.expect("a message"));
                 }
                 kept = kept.min(begun.elapsed().as_nanos() as f64 / rounds as f64);
             }
             let length = messages[0].len();
             println!(
-                "{values:6} values, {length:7} bytes, {what:8} {full:10.0} {kept:10.0} {:8.3}",
-                kept / full
+                "{values:6} values, {length:7} bytes, {what:8} {full:10.0} {kept:10.0} {:8.3}  {} aside, {} kept, {} compared",
+                kept / full,
+                counts.aside,
+                counts.reads.regular,
+                counts.reads.fast
             );
         }
     }

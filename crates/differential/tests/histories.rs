@@ -62,7 +62,7 @@ impl Owner {
         };
         let mut reading = lease.receive(self.root, &message, decoder);
         reading.counts.evicted = self.store.settle(reading.settled);
-        self.decoders.extend(reading.decoder);
+        self.decoders.extend(reading.decoder.map(|boxed| *boxed));
         self.counts.add(&reading.counts);
         reading.result
     }

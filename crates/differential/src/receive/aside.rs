@@ -44,6 +44,11 @@ impl Aside {
         self.left > 0
     }
 
+    /// Whether the next message is neither to be compared nor kept.
+    pub(super) fn passes(&self) -> bool {
+        self.left > 1
+    }
+
     /// Whether it has stood aside so long that even a look is to cost little.
     pub(super) fn is_sceptical(&self) -> bool {
         self.interval >= SCEPTICAL

@@ -179,6 +179,11 @@ impl Exact {
         self.aside.is_on()
     }
 
+    /// Whether the next message will neither be compared nor kept.
+    pub fn passes(&self) -> bool {
+        self.aside.passes()
+    }
+
     /// About how many bytes it holds between messages.
     pub fn memory(&self) -> usize {
         let history = self.history.as_ref().map_or(0, History::memory);

@@ -32,7 +32,7 @@ const STARVED: u32 = 32;
 /// Shorter messages are copied to be kept: what they came in may be much larger.
 const COPIED: usize = 64 << 10;
 /// Shorter messages are not timed, but for one in [`TIMED`]: the clock takes as long as some of their values.
-const SHORT: usize = 4 << 10;
+const SHORT: usize = 16 << 10;
 /// See [`SHORT`].
 const TIMED: u64 = 16;
 
@@ -81,7 +81,9 @@ struct Kind {
     number: u64,
     root: ElementId,
     tail: Box<[u8]>,
-    entries: Vec<Entry>,
+    /// The one used last is last.
+    #[allow(clippy::vec_box)] // they are lent: moved out and in with each message
+    entries: Vec<Box<Entry>>,
     /// How many are lent.
     lent: usize,
     /// How many there should be: one, until messages turn out not to be like the one before.
@@ -102,6 +104,8 @@ struct Entry {
     stamp: Stamp,
     last_used: u64,
     memory: usize,
+    /// Whether the message it is lent for is only read.
+    passes: bool,
 }
 
 /// Which message it is, of all that were read with a history.
@@ -220,6 +224,14 @@ impl Store {
             kind.starved = kind.starved.saturating_sub(1);
             return lease(kind, With::Plain { aside: !is_new });
         }
+        if let Some(mut entry) = kind.entries.pop_if(|last| last.stream.passes()) {
+            // What it looks like does not matter.
+            *held -= entry.memory;
+            kind.lent += 1;
+            entry.passes = true;
+            let is_like = true;
+            return lease(kind, With::History { entry, is_like });
+        }
         let likeliest = kind
             .entries
             .iter()
@@ -229,11 +241,10 @@ impl Store {
         let all = kind.entries.len() + kind.lent;
         match likeliest {
             Some((likeness, _, index)) if likeness.is_high() || all >= kind.wanted => {
-                let entry = kind.entries.swap_remove(index);
+                let entry = kind.entries.remove(index);
                 *held -= entry.memory;
                 kind.lent += 1;
                 let is_like = likeness.is_high();
-                let entry = Box::new(entry);
                 lease(kind, With::History { entry, is_like })
             }
             // All may be lent; then there are more than were wanted.
@@ -306,7 +317,9 @@ impl Store {
             kind.wanted = (kind.wanted + 1).min(self.policy.histories.max(1));
         }
         entry.last_used = self.clock;
-        entry.memory = size_of::<Entry>() + entry.stream.memory();
+        if !std::mem::take(&mut entry.passes) {
+            entry.memory = size_of::<Entry>() + entry.stream.memory();
+        }
         if entry.memory > self.policy.bytes {
             // It would be made again and again, and given up each time.
             kind.starved = STARVED;
@@ -314,7 +327,7 @@ impl Store {
             return 1;
         }
         self.held += entry.memory;
-        kind.entries.push(*entry);
+        kind.entries.push(entry);
         self.shrink(self.policy.bytes);
         let evicted = self.evicted - before;
         if evicted > 0
@@ -337,7 +350,7 @@ impl Store {
             let Some((_, kind, index)) = all.min() else {
                 return;
             };
-            self.held -= self.kinds[kind].entries.swap_remove(index).memory;
+            self.held -= self.kinds[kind].entries.remove(index).memory;
             self.evicted += 1;
         }
     }
@@ -424,7 +437,7 @@ impl Lease {
                     result,
                     counts,
                     settled,
-                    decoder: Some(decoder),
+                    decoder: Some(Box::new(decoder)),
                 };
             }
             With::New { way, sample } => {
@@ -435,17 +448,20 @@ impl Lease {
                     stamp: Stamp(0),
                     last_used: 0,
                     memory: 0,
+                    passes: false,
                 };
                 (Box::new(entry), true)
             }
             With::History { mut entry, is_like } => {
-                entry.sample.take(message);
+                if !entry.passes {
+                    entry.sample.take(message);
+                }
                 (entry, is_like)
             }
         };
         let before = entry.stream.totals();
         let stood_aside = entry.stream.stands_aside();
-        let text = match length < COPIED && !stood_aside {
+        let text = match length < COPIED && !entry.passes {
             true => Bytes::copy_from_slice(message),
             false => message.clone(),
         };
@@ -500,8 +516,8 @@ pub struct Reading {
     pub counts: ReceiveCounts,
     /// For [`Store::settle`].
     pub settled: Settled,
-    /// The decoder, if it was not kept.
-    pub decoder: Option<Decoder>,
+    /// The decoder, if it was not kept. (Boxed, for most messages need none, and it is large to move.)
+    pub decoder: Option<Box<Decoder>>,
 }
 
 impl Arrived {

@@ -83,6 +83,14 @@ impl Stream {
         }
     }
 
+    /// Whether the next message will neither be compared nor kept.
+    pub fn passes(&self) -> bool {
+        match &self.receiver {
+            Receiver::Exact(exact) => exact.passes(),
+            Receiver::Off(_) => true,
+        }
+    }
+
     /// The way chosen.
     pub fn way(&self) -> Way {
         self.way
