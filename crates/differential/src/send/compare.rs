@@ -84,6 +84,11 @@ impl Dirty {
 
 /// Slots that are compared at once.
 const BLOCK: usize = 8;
+/// Texts of a run that are looked at together where some differ.
+const RUN: usize = 64;
+/// From this percentage of values on, of the first [`RUN`] at least, the others are taken to be dirty too: to write them
+/// costs less than to find out. A text of another length counts twice.
+const MANY: usize = 40;
 
 /// The change of heap offsets, to be added to the low half of a heap slot.
 pub(crate) type Delta = u64;
@@ -115,6 +120,7 @@ pub(crate) fn chunk(
                     delta: *delta,
                     first,
                     number: number as u32,
+                    weight: 0,
                     dirty,
                 };
                 scan.mixed(mixed);
@@ -131,10 +137,12 @@ struct Scan<'s> {
     delta: Delta,
     first: usize,
     number: u32,
+    /// How much has been found dirty.
+    weight: usize,
     dirty: &'s mut Dirty,
 }
 
-impl Scan<'_> {
+impl<'s> Scan<'s> {
     fn mixed(&mut self, mixed: &mut Mixed) {
         let mut at = 0;
         let mut ordered = true;
@@ -145,6 +153,11 @@ impl Scan<'_> {
                 ordered &= self.single(mixed, stop);
             }
             at = stop + 1;
+            if at < mixed.masks.len() && self.is_much(at) {
+                self.all(mixed, at);
+                mixed.in_order = in_order(mixed, self.new.slots);
+                return;
+            }
         }
         // Runs keep the order they had.
         mixed.in_order &= ordered;
@@ -194,27 +207,109 @@ impl Scan<'_> {
         let last = texts
             .rposition(has_text)
             .map_or(first, |last| first + 1 + last);
-        if mixed.in_order && self.same_stretch(first, last) {
-            return;
+        if mixed.in_order {
+            match self.stretches(first, last) {
+                Some((old, new)) if old == new => return,
+                Some((old, new)) => return self.differing(mixed, first, last, (old, new)),
+                None => {}
+            }
         }
         for index in first..=last {
-            if mixed.masks[index] != 0 && !self.same_text(index) {
-                self.push(mixed.entries[index].kind, index);
+            self.text(mixed, index);
+        }
+    }
+
+    /// Compares the text of a slot.
+    fn text(&mut self, mixed: &Mixed, index: usize) {
+        if mixed.masks[index] != 0 && !self.same_text(index) {
+            self.push(mixed.entries[index].kind, index);
+        }
+    }
+
+    /// The heaps from the text of one slot to that of another.
+    #[inline]
+    fn stretches(&self, first: usize, last: usize) -> Option<(&'s [u8], &'s [u8])> {
+        let stretch = |values: Values<'s>| {
+            let (start, end) = (range(values.slots[first]).0, end(values.slots[last]));
+            values.heap.get(start..end as usize)
+        };
+        Some((stretch(self.old)?, stretch(self.new)?))
+    }
+
+    /// Finds the texts that differ, from `first` to `last`, by the places where the heap does.
+    fn differing(&mut self, mixed: &Mixed, first: usize, last: usize, (old, new): (&[u8], &[u8])) {
+        let base = range(self.new.slots[first]).0;
+        let mut index = first;
+        let mut at = 0;
+        let mut next = first + RUN;
+        while let (Some(rest_old), Some(rest_new)) = (old.get(at..), new.get(at..))
+            && let Some(found) = mismatch(rest_old, rest_new)
+        {
+            let place = at + found;
+            let slots = &self.new.slots[index..=last];
+            let mut texts = mixed.masks[index..=last].iter().zip(slots);
+            let Some(further) = texts.position(|(mask, &slot)| {
+                mask & slot & LENGTH != 0 && end(slot) as usize > base + place
+            }) else {
+                return;
+            };
+            index += further;
+            let (start, length) = range(self.new.slots[index]);
+            if start > base + place {
+                // Between two texts there may be what belongs to none.
+                at = start - base;
+                continue;
+            }
+            self.push(mixed.entries[index].kind, index);
+            self.weight += 1;
+            at = start + length - base;
+            index += 1;
+            if index > last {
+                return;
+            }
+            if index >= next {
+                next = index + RUN;
+                if self.is_much(index) {
+                    return (index..=last).for_each(|index| self.text_unseen(mixed, index));
+                }
             }
         }
     }
 
-    /// Whether the heap from the text of one slot to that of another is the same.
+    /// Whether so much of what is before `index` is dirty that the rest may be taken to be.
     #[inline]
-    fn same_stretch(&self, first: usize, last: usize) -> bool {
-        let stretch = |values: Values<'_>| {
-            let (start, end) = (range(values.slots[first]).0, end(values.slots[last]));
-            (start, end as usize)
-        };
-        let ((a, b), (c, d)) = (stretch(self.old), stretch(self.new));
-        match (self.old.heap.get(a..b), self.new.heap.get(c..d)) {
-            (Some(old), Some(new)) => old == new,
-            _ => false,
+    fn is_much(&self, index: usize) -> bool {
+        index >= RUN && self.weight * 100 > index * MANY
+    }
+
+    /// A text that need not be looked at: it is written in any case.
+    fn text_unseen(&mut self, mixed: &Mixed, index: usize) {
+        let kind = mixed.entries[index].kind;
+        if mixed.masks[index] != 0 && kind.has_place() {
+            self.push(kind, index);
+        } else {
+            self.text(mixed, index);
+        }
+    }
+
+    /// All slots from `at` on: those with a place are dirty unseen.
+    fn all(&mut self, mixed: &Mixed, at: usize) {
+        for index in at..mixed.masks.len() {
+            let kind = mixed.entries[index].kind;
+            if kind.has_place() {
+                self.push(kind, index);
+            } else if mixed.masks[index] != 0 {
+                self.text(mixed, index);
+            } else if self.old.slots[index] != self.new.slots[index] {
+                self.push(kind, index);
+            }
+        }
+        // What follows has moved as the last text has.
+        let slots = self.old.slots.iter().zip(self.new.slots);
+        let mut texts = mixed.masks.iter().zip(slots).rev();
+        let last = texts.find(|(mask, (old, new))| *mask & *old & *new & LENGTH != 0);
+        if let Some((_, (&old, &new))) = last {
+            self.delta = end(new).wrapping_sub(end(old));
         }
     }
 
@@ -231,11 +326,13 @@ impl Scan<'_> {
         let kind = mixed.entries[index].kind;
         if mixed.masks[index] == 0 {
             self.push(kind, index);
+            self.weight += usize::from(kind.has_place());
             return true;
         }
         let (old, new) = (self.old.slots[index], self.new.slots[index]);
-        if !self.same_text(index) {
+        if old >> 32 != new >> 32 || !self.same_text(index) {
             self.push(kind, index);
+            self.weight += 2;
         }
         let expected = old.wrapping_add(self.delta) & !LENGTH;
         self.delta = if old & LENGTH == 0 || new & LENGTH == 0 {
@@ -262,6 +359,28 @@ impl Scan<'_> {
             self.dirty.markers.push((self.first + index) as u32);
         }
     }
+}
+
+/// Where two texts of equal length first differ.
+#[inline]
+fn mismatch(old: &[u8], new: &[u8]) -> Option<usize> {
+    let (old_blocks, old_rest) = old.as_chunks::<32>();
+    let (new_blocks, new_rest) = new.as_chunks::<32>();
+    let mut blocks = old_blocks.iter().zip(new_blocks);
+    if let Some(block) = blocks.position(|(old, new)| old != new) {
+        let (old, _) = old_blocks[block].as_chunks::<8>();
+        let (new, _) = new_blocks[block].as_chunks::<8>();
+        let words = old.iter().zip(new).enumerate();
+        let mut differ = words.map(|(at, (old, new))| {
+            let differ = u64::from_le_bytes(*old) ^ u64::from_le_bytes(*new);
+            (at, differ)
+        });
+        let (at, differ) = differ.find(|(_, differ)| *differ != 0)?;
+        return Some(block * 32 + at * 8 + differ.trailing_zeros() as usize / 8);
+    }
+    let mut rest = old_rest.iter().zip(new_rest);
+    let found = rest.position(|(old, new)| old != new)?;
+    Some(old_blocks.len() * 32 + found)
 }
 
 /// How many slots at the front of a message are the same, in whole blocks.

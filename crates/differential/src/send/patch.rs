@@ -6,18 +6,25 @@
 
 use std::sync::Arc;
 
-use super::compare::{Dirty, Values};
+use super::compare::{Dirty, Values, range};
 use super::leaves::{Columns, Kind, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
 use super::numbers::{Formatted, Fresh, Source, Whole};
 use super::policy::Policy;
-use super::rewrite::{rewrite, rewrite_table};
+use super::rewrite::{rewrite, rewrite_mixed, rewrite_table};
 use super::shift::shift;
 use super::steal::steal;
 use super::stuff::{self, Rows};
 
 /// After so many misfits the size of the chunk to come is guessed.
 const GUESS: usize = 16;
+
+/// Fewer values of a mixed segment are changed one by one in any case; so many are looked at to guess.
+const FEW: usize = 16;
+/// From this percentage of its slots on, all of it is written again ...
+const MANY: usize = 40;
+/// ... and from this one on if the lengths of many have changed.
+const SOME: usize = 12;
 
 /// A value that does not fit its room.
 #[derive(Clone, Copy, Debug)]
@@ -121,8 +128,12 @@ pub(crate) fn patch(
                 let own = rest.partition_point(|&(segment, _)| segment as usize <= number);
                 let (own, later) = rest.split_at(own);
                 rest = later;
-                for &(_, index) in own {
-                    patcher.leaf(segment.start, mixed, index as usize, new, tools)?;
+                if patcher.is_better_rewritten(mixed, own, new) {
+                    moved += patcher.mixed(segment.start, mixed, old, new, own.len(), tools)?;
+                } else {
+                    for &(_, index) in own {
+                        patcher.leaf(segment.start, mixed, index as usize, new, tools)?;
+                    }
                 }
             }
         }
@@ -210,6 +221,50 @@ impl Patcher<'_> {
             before: place.width as u32,
             number: number as u32,
         }
+    }
+
+    /// Whether of a mixed segment all values had better be written again than those listed changed one by one.
+    fn is_better_rewritten(&self, mixed: &Mixed, own: &[(u32, u32)], new: Values<'_>) -> bool {
+        let (dirty, slots) = (own.len(), mixed.offsets.len());
+        if self.policy.stuffing.keeps_room() || dirty < FEW || dirty * 100 < slots * SOME {
+            return false;
+        }
+        if dirty * 100 >= slots * MANY {
+            return true;
+        }
+        let grows = |&&(_, index): &&(u32, u32)| {
+            let (entry, slot) = (mixed.entries[index as usize], new.slots[index as usize]);
+            entry.kind.is_heap() && range(slot).1 != entry.length as usize
+        };
+        let sample = own.iter().step_by(dirty / FEW);
+        sample.filter(grows).count() > FEW / 4
+    }
+
+    /// Writes all values of a mixed segment again. Returns by how much what follows it has moved.
+    fn mixed(
+        &mut self,
+        start: usize,
+        mixed: &mut Mixed,
+        old: Values<'_>,
+        new: Values<'_>,
+        dirty: usize,
+        tools: &mut Tools,
+    ) -> Result<isize, Unwritable> {
+        let grows = |((&mask, &old), &new): ((&u64, &u64), &u64)| {
+            ((mask & new) >> 32) as isize - ((mask & old) >> 32) as isize
+        };
+        let slots = mixed.masks.iter().zip(old.slots).zip(new.slots);
+        let grown: isize = slots.map(grows).sum();
+        let split = self.policy.chunks.split as isize;
+        if grown > 0 && self.text.len() as isize + grown > split {
+            self.patched.too_large = true;
+            return Ok(0);
+        }
+        let (escaped, spare) = (&mut tools.escaped, &mut tools.spare);
+        let grown = rewrite_mixed(self.text, start, mixed, new, escaped, spare)?;
+        self.patched.values += dirty;
+        self.patched.rewritten += dirty;
+        Ok(grown)
     }
 
     /// A dirty value of a mixed segment.

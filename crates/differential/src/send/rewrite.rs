@@ -3,7 +3,11 @@
 //!
 //! Shifting for each of them would move the rest of the chunk each time.
 
-use super::leaves::{Kind, Leaves, Segment};
+use bsoap_xml::scan;
+
+use super::compare::{Values, range};
+use super::leaves::{Kind, Leaves, Mixed, Segment};
+use super::lexical::{self, Unwritable};
 use super::numbers::Fresh;
 use super::patch::Misfit;
 
@@ -90,6 +94,111 @@ pub(crate) fn rewrite_table(
         *length = now;
     }
     fresh.all = all;
+}
+
+/// The same for all values of a mixed segment in which every value has as much room as it takes. Nothing is compared;
+/// `new` are the segment's values. Returns by how much the text has grown.
+pub(crate) fn rewrite_mixed(
+    text: &mut Vec<u8>,
+    start: usize,
+    mixed: &mut Mixed,
+    new: Values<'_>,
+    escaped: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> Result<isize, Unwritable> {
+    let mut read = 0;
+    let mut written = 0;
+    let mut clean = Clean::default();
+    let mut last = 0;
+    let places = mixed.offsets.iter_mut().zip(&mut mixed.entries);
+    for ((offset, entry), &slot) in places.zip(new.slots) {
+        if !entry.kind.has_place() {
+            *offset = last;
+            continue;
+        }
+        let from = start + *offset as usize;
+        let (gap, behind) = (from - read, from + entry.length as usize);
+        let value = match entry.kind {
+            Kind::Text if clean.has(slot, new.heap) => new.octets(slot).ok_or(Unwritable)?,
+            kind if kind.is_number() => {
+                escaped.resize(FIXED, 0);
+                let Some(room) = escaped.first_chunk_mut() else {
+                    return Err(Unwritable);
+                };
+                let length = lexical::number(kind, slot, room);
+                &escaped[..length]
+            }
+            kind => lexical::text(kind, slot, new, escaped)?,
+        };
+        let need = written + gap + value.len() + SLACK;
+        if out.len() < need {
+            out.resize(need.max(text.len() + text.len() / 4), 0);
+        }
+        let short = text.get(read..).and_then(<[u8]>::first_chunk::<FIXED>);
+        match short {
+            Some(short) if gap <= FIXED => {
+                out[written..written + FIXED].copy_from_slice(short);
+            }
+            _ => out[written..written + gap].copy_from_slice(&text[read..from]),
+        }
+        written += gap;
+        copy_value(value, slot, new.heap, entry.kind, &mut out[written..]);
+        last = (written - start) as u32;
+        *offset = last;
+        (entry.length, entry.width) = (value.len() as u32, value.len() as u32);
+        written += value.len();
+        read = behind;
+    }
+    let length = written + text.len() - read;
+    out.resize(length.max(out.len()), 0);
+    out[written..length].copy_from_slice(&text[read..]);
+    out.truncate(length);
+    std::mem::swap(text, out);
+    Ok(length as isize - out.len() as isize)
+}
+
+/// Copies a value to the front of `out`, by a copy of fixed size where it is short and lies in the heap as it is written.
+#[inline(always)]
+fn copy_value(value: &[u8], slot: u64, heap: &[u8], kind: Kind, out: &mut [u8]) {
+    let (start, length) = range(slot);
+    if kind == Kind::Text
+        && length == value.len()
+        && length <= FIXED
+        && let Some(short) = heap.get(start..).and_then(<[u8]>::first_chunk::<FIXED>)
+    {
+        // Every reference is longer than its character, so this is the value.
+        out[..FIXED].copy_from_slice(short);
+    } else {
+        out[..value.len()].copy_from_slice(value);
+    }
+}
+
+/// A stretch of the heap without anything that has to be escaped in content.
+#[derive(Clone, Copy, Default)]
+struct Clean {
+    start: usize,
+    end: usize,
+}
+
+impl Clean {
+    /// Whether the text of a slot needs no reference. Texts mostly lie in order, so one long look ahead does for many.
+    #[inline]
+    fn has(&mut self, slot: u64, heap: &[u8]) -> bool {
+        const AHEAD: usize = 2048;
+        let (start, length) = range(slot);
+        if start >= self.start && start + length <= self.end {
+            return true;
+        }
+        // Where they do not, each is looked at by itself.
+        let ahead = if start >= self.start { AHEAD } else { 0 };
+        let until = start.saturating_add(ahead.max(length)).min(heap.len());
+        let ahead = heap.get(start..until).unwrap_or_default();
+        *self = Self {
+            start,
+            end: start + scan::find_text_escape(ahead),
+        };
+        start + length <= self.end
+    }
 }
 
 struct Pass<'t> {
