@@ -26,7 +26,6 @@ pub use error::{Error, ErrorKind};
 pub use leaf::{Holder, LeafForm, LeafRef};
 pub use piece::{PieceEncoder, Stop};
 pub use places::{CellPlace, PadPlace, Places, Rows, Stuffing};
-pub use rows::Table;
 pub use state::{Loop, State};
 
 use crate::index::Index;

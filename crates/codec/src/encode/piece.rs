@@ -112,36 +112,10 @@ impl<'r> PieceEncoder<'r> {
             Some(until) if until.slot == self.state.slot && until.agrees(&self.state) => {
                 return self.check().map(|()| Stop::Until);
             }
-            Some(until) if !until.is_start() && !until.is_end() => Until::State(until),
-            _ => Until::End,
+            Some(until) if !until.is_start() && !until.is_end() => Some(until),
+            _ => None,
         };
         self.write(out, size, until, stuffing, places)
-    }
-
-    /// Appends what stands before the array whose count is in slot `count`, and stops there if it is written as a table. With
-    /// an array that is empty in the Record, rows can then be written from elsewhere, before the encoder goes on.
-    ///
-    /// `None` if there is no such table: then the text is written to its end.
-    ///
-    /// # Errors
-    /// As [`run`](Self::run).
-    pub fn run_to_table<S: Stuffing, P: Places>(
-        &mut self,
-        count: usize,
-        out: &mut Vec<u8>,
-        stuffing: &S,
-        places: &mut P,
-    ) -> Result<Option<super::Table<'r>>, Error> {
-        self.check()?;
-        let is_there = self.state.slot == count && matches!(self.state.phase, Phase::Before { .. });
-        let table = self.state.table(&self.record.plan);
-        if is_there && table.is_some() {
-            return Ok(table);
-        }
-        match self.write(out, usize::MAX, Until::Table(count), stuffing, places)? {
-            Stop::Until => Ok(self.state.table(&self.record.plan)),
-            Stop::Size | Stop::End => Ok(None),
-        }
     }
 
     /// Whether it can go on.
@@ -153,7 +127,7 @@ impl<'r> PieceEncoder<'r> {
         &mut self,
         out: &mut Vec<u8>,
         size: usize,
-        until: Until<'_>,
+        until: Option<&State>,
         stuffing: &S,
         places: &mut P,
     ) -> Result<Stop, Error> {
@@ -166,11 +140,7 @@ impl<'r> PieceEncoder<'r> {
         let watch = PieceWatch {
             size: begin.saturating_add(size.max(1)),
             until,
-            until_slot: match until {
-                Until::State(until) => until.slot,
-                Until::Table(count) => count,
-                Until::End => usize::MAX,
-            },
+            until_slot: until.map_or(usize::MAX, |until| until.slot),
             ..PieceWatch::new(program, stuffing, places)
         };
         let mut machine = Machine::new(self.record, program, out, begin, watch, self.options.depth);
@@ -345,7 +315,8 @@ pub(super) struct PieceWatch<'a, S, P> {
     program: &'a Program,
     /// The length of the text from which on to stop.
     size: usize,
-    until: Until<'a>,
+    /// Where to stop, whatever the size.
+    until: Option<&'a State>,
     until_slot: usize,
     /// The instruction that was begun last.
     pc: u32,
@@ -354,15 +325,6 @@ pub(super) struct PieceWatch<'a, S, P> {
     /// The count slots of the loops on the machine's stack.
     counts: Vec<usize>,
     stop: Stop,
-}
-
-/// Where to stop, whatever the size.
-#[derive(Clone, Copy)]
-enum Until<'a> {
-    State(&'a State),
-    /// Before the table whose count this slot is.
-    Table(usize),
-    End,
 }
 
 #[derive(Default)]
@@ -379,7 +341,7 @@ impl<'a, S: Stuffing, P: Places> PieceWatch<'a, S, P> {
             stuffing,
             program,
             size: usize::MAX,
-            until: Until::End,
+            until: None,
             until_slot: usize::MAX,
             pc: u32::MAX,
             pads: Pads::default(),
@@ -464,13 +426,7 @@ impl<S: Stuffing, P: Places> Watch for PieceWatch<'_, S, P> {
         }
         if standing.slot > self.until_slot {
             self.until_slot = usize::MAX;
-        } else if match self.until {
-            Until::State(until) => until.is_at(standing),
-            Until::Table(count) => {
-                count == standing.slot && self.program.is_table(standing.pc) && !standing.in_rows
-            }
-            Until::End => false,
-        } {
+        } else if self.until.is_some_and(|until| until.is_at(standing)) {
             self.stop = Stop::Until;
             return true;
         }

@@ -248,11 +248,6 @@ impl Program {
         (leaf != NO_FORM).then_some(LeafRef(leaf))
     }
 
-    /// Whether an instruction writes a table.
-    pub(super) fn is_table(&self, pc: u32) -> bool {
-        matches!(self.ops.get(pc as usize), Some(Op::Rows(_)))
-    }
-
     /// Whether what follows the instruction belongs to it: the end tag of a value, or the QName whose namespace it declared
     /// (the text of a piece depends on no value behind it).
     pub(super) fn is_open_behind(&self, pc: u32) -> bool {

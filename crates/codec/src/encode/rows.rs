@@ -1,17 +1,13 @@
-//! Arrays of numbers and of flat structs of numbers, in pieces: as part of a message, or by themselves, row after row from
-//! wherever they come.
+//! Arrays of numbers and of flat structs of numbers, in pieces.
 
 use bsoap_datatypes::{double, integer};
-
-use crate::plan::Plan;
 
 use super::error::ErrorKind;
 use super::leaf::LeafRef;
 use super::machine::{Machine, Result, number};
-use super::piece::PieceWatch;
-use super::places::{CellPlace, Places, Stuffing};
+use super::places::CellPlace;
 use super::program::{self, Form, PAD, Program, Span};
-use super::state::{Loop, State};
+use super::state::Loop;
 use super::watch::Watch;
 
 /// The most numbers told of at once.
@@ -228,83 +224,4 @@ fn copy_padded<P: Watch>(
     let length = copy(program, close, window, at);
     window[at + length..][..PAD].fill(b' ');
     length + pad + copy(program, rest, window, at + length + pad)
-}
-
-/// An array of numbers or flat structs of numbers, as it is written: for rows that are not in the Record.
-///
-/// ```text
-/// first  cell  before  cell  between  cell  before  cell  last
-/// <p><x> 1     </x><y> 2     </y></p><p><x> 3 </x><y> 4   </y></p>
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Table<'p> {
-    program: &'p Program,
-    table: &'p program::Table,
-}
-
-impl State {
-    /// The table that is written next, or being written, if it is one.
-    pub fn table<'p>(&self, plan: &'p Plan) -> Option<Table<'p>> {
-        let (program, table) = self.table_of(plan)?;
-        Some(Table { program, table })
-    }
-}
-
-impl<'p> Table<'p> {
-    /// What stands before the first number of the first row.
-    pub fn first(&self) -> &'p [u8] {
-        self.program.literal(self.table.first)
-    }
-
-    /// What stands between the last number of a row and the first of the next: [`last`](Self::last) and
-    /// [`first`](Self::first).
-    pub fn between(&self) -> &'p [u8] {
-        self.program.literal(self.table.between)
-    }
-
-    /// What stands behind the last number of the last row.
-    pub fn last(&self) -> &'p [u8] {
-        self.program.literal(self.table.last)
-    }
-
-    /// Numbers in a row.
-    pub fn stride(&self) -> usize {
-        self.table.cells.len()
-    }
-
-    /// The numbers of a row: what stands before each (of the first, nothing but [`first`](Self::first) or
-    /// [`between`](Self::between)), and how it is written.
-    pub fn cells(&self) -> impl ExactSizeIterator<Item = (&'p [u8], LeafRef)> + use<'p> {
-        let Self { program, table } = *self;
-        let cells = table.cells.iter().enumerate();
-        cells.map(|(index, &(before, _))| {
-            let leaf = LeafRef(table.leaf.0 + index as u32);
-            (program.literal(before), leaf)
-        })
-    }
-
-    /// Appends rows with all their tags. `slots` are those of whole rows, counted from `first_slot`; what is left of a row at
-    /// the end is left out. Places are counted from what `out` holds before. Pads stand as in a [piece](super::PieceEncoder).
-    pub fn write<S: Stuffing, P: Places>(
-        &self,
-        first_slot: usize,
-        slots: &[u64],
-        out: &mut Vec<u8>,
-        stuffing: &S,
-        places: &mut P,
-    ) {
-        let stride = self.stride();
-        let start = out.len();
-        let mut watch = PieceWatch::new(self.program, stuffing, places);
-        for (block, slots) in slots.chunks(CELLS / stride * stride).enumerate() {
-            let slots = Slots {
-                slots: &slots[..slots.len() / stride * stride],
-                first: first_slot + block * (CELLS / stride * stride),
-                start,
-            };
-            if !slots.slots.is_empty() {
-                write_rows(self.program, self.table, slots, out, &mut watch);
-            }
-        }
-    }
 }

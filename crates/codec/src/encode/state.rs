@@ -55,7 +55,7 @@ pub(super) enum Frame {
 pub struct Loop {
     /// The slot of its count.
     pub count: usize,
-    /// The occurrences that are done. One more has begun, unless these are the rows of a [`Table`](super::Table).
+    /// The occurrences that are done. One more has begun, unless these are the rows of a table.
     pub done: u64,
 }
 

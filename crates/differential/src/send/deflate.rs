@@ -92,13 +92,14 @@ impl Folds {
         }
     }
 
-    /// How many bytes are kept, without the texts, which are the template's.
+    /// How many bytes are kept, texts included: as soon as a template changes a chunk, the text it was is held by nobody else.
     pub fn size(&self) -> usize {
-        let entry = size_of::<Place>() + size_of::<Fold>();
-        self.kept
-            .values()
-            .map(|fold| entry + fold.folded.len())
-            .sum()
+        let entries = self.kept.capacity() * (size_of::<Place>() + size_of::<Fold>());
+        let texts = self.kept.values();
+        entries
+            + texts
+                .map(|fold| fold.text.len() + fold.folded.len())
+                .sum::<usize>()
     }
 
     /// Forgets everything, and lets go of the texts.
