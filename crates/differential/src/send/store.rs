@@ -96,8 +96,6 @@ struct Known {
     templates: Vec<Entry>,
     /// The last messages that had no template, newest last.
     seen: Vec<Seen>,
-    /// The structures of the last messages that had as many slots as a template, and another structure.
-    strangers: Strangers,
     aside: Aside,
     pace: Pace,
     last_used: u64,
@@ -150,7 +148,7 @@ enum With {
     Plain {
         aside: bool,
     },
-    Template(Box<Lent>, Strangers),
+    Template(Box<Lent>),
 }
 
 /// A template that is lent.
@@ -162,6 +160,8 @@ struct Lent {
     memory: usize,
     /// If it has one chunk: the slots of its message that say what there is.
     markers: Option<Arc<[u32]>>,
+    /// The structures of the last messages that had as many slots, and another structure.
+    strangers: Strangers,
 }
 
 /// A message that was written.
@@ -250,7 +250,7 @@ impl Store {
                 let entry = known.templates.swap_remove(index);
                 self.held -= entry.memory;
                 lease.is_timed |= pace.message == 0.0;
-                With::Template(entry.lent, known.strangers)
+                With::Template(entry.lent)
             }
             None => self.lend_new(stream, record),
         };
@@ -262,7 +262,7 @@ impl Store {
     /// A copy of another endpoint's template, or an empty one, if the message is likely to be followed by others like it.
     fn lend_new(&mut self, stream: Stream, record: &Record) -> With {
         if let Some(template) = self.of_another_endpoint(stream, record) {
-            return With::Template(Lent::new(template.clone()), Strangers::default());
+            return With::Template(Lent::new(template.clone()));
         }
         let structures = self.policy.templates;
         let known = self.streams.get_mut(&stream);
@@ -270,10 +270,7 @@ impl Store {
             return With::Plain { aside: false };
         }
         let options = EncodeOptions::default();
-        With::Template(
-            Lent::new(Template::new(self.policy.template, options)),
-            Strangers::default(),
-        )
+        With::Template(Lent::new(Template::new(self.policy.template, options)))
     }
 
     /// The template of another endpoint that is most like a message.
@@ -301,7 +298,6 @@ impl Store {
             pace,
             evicted,
             use_of,
-            stranger,
             lent,
         } = settled;
         let [first, second] = lent;
@@ -316,10 +312,7 @@ impl Store {
             match use_of {
                 Use::None => known.aside.useless(structures),
                 Use::Some => known.aside.useful(structures),
-                Use::Stranger => {
-                    known.aside.unlike(structures);
-                    known.strangers.add(stranger);
-                }
+                Use::Stranger => known.aside.unlike(structures),
                 Use::Later => {}
             }
         }
@@ -442,6 +435,7 @@ impl Lent {
             folds: Arc::default(),
             memory: 0,
             markers: None,
+            strangers: Strangers::default(),
         })
     }
 
@@ -461,16 +455,10 @@ impl Lent {
 
     /// Its message, ready to be sent, and what it has done since.
     #[inline]
-    fn sent(&self, before: &SendStats, saved: Duration) -> Sent {
-        Sent {
-            outgoing: self.template.outgoing(),
-            counts: SendCounts {
-                matches: self.template.stats().since(before),
-                saved,
-                ..SendCounts::default()
-            },
-            folds: Some(Arc::clone(&self.folds)),
-        }
+    fn tell(&self, before: &SendStats, sent: &mut Sent) {
+        sent.outgoing = self.template.outgoing();
+        sent.counts.matches = self.template.stats().since(before);
+        sent.folds = Some(Arc::clone(&self.folds));
     }
 
     fn memory(&mut self) -> usize {
@@ -537,7 +525,6 @@ impl Known {
         Self {
             templates: Vec::new(),
             seen: Vec::new(),
-            strangers: Strangers::default(),
             aside: Aside::new(structures),
             pace: Pace::default(),
             last_used: 0,
@@ -546,18 +533,18 @@ impl Known {
 
     /// Whether a message like this one was looked at before. If not, it will have been.
     fn has_seen(&mut self, record: &Record, structures: usize) -> bool {
-        let mut templates = self.templates.iter().map(|entry| &entry.lent);
+        let mut templates = self.templates.iter_mut().map(|entry| &mut entry.lent);
         let other = templates.find(|lent| lent.is_single() && lent.has_slots_of(record));
         if let Some(other) = other
             && !other.has_structure_of(record)
         {
             let structure = other.structure(record);
-            if self.strangers.has(structure) {
-                return true;
+            let is_known = other.strangers.has(structure);
+            if !is_known {
+                other.strangers.add(structure);
+                self.aside.unlike(structures);
             }
-            self.strangers.add(structure);
-            self.aside.unlike(structures);
-            return false;
+            return is_known;
         }
         let new = Seen::of(record);
         if self.seen.iter().any(|seen| seen.is_like(&new)) {
@@ -695,8 +682,6 @@ pub struct Settled {
     pace: Option<Pace>,
     evicted: u64,
     use_of: Use,
-    /// The structure of a message that was no template's.
-    stranger: u64,
     /// The template that was lent, and one that was made.
     lent: [Option<Box<Lent>>; 2],
 }
@@ -729,21 +714,26 @@ impl Lease {
             pace: None,
             evicted: self.evicted,
             use_of: Use::Later,
-            stranger: 0,
             lent: [None, None],
         };
-        let pace = self.pace;
-        let mut result = match self.with {
-            With::Plain { aside } => settled.plain(&record, aside, Timing { pace, begun }),
-            With::Template(lent, strangers) => {
-                let timing = Timing { pace, begun };
-                settled.write(lent, strangers, &mut record, timing)
-            }
+        let timing = Timing {
+            pace: self.pace,
+            begun,
         };
-        if let Ok(sent) = &mut result {
+        // Filled where it stands: it is large, and moving it takes time.
+        let mut sent = Sent {
+            outgoing: Outgoing::default(),
+            counts: SendCounts::default(),
+            folds: None,
+        };
+        let written = match self.with {
+            With::Plain { aside } => settled.plain(&record, aside, timing, &mut sent),
+            With::Template(lent) => settled.write(lent, &mut record, timing, &mut sent),
+        };
+        if written.is_ok() {
             sent.counts.evicted = std::mem::take(&mut settled.evicted);
         }
-        (result, settled)
+        (written.map(|()| sent), settled)
     }
 }
 
@@ -756,13 +746,19 @@ struct Timing {
 
 impl Settled {
     /// Writes a message without a template.
-    fn plain(&mut self, record: &Record, aside: bool, timing: Timing) -> Result<Sent, Error> {
-        let mut sent = Sent::plain(record)?;
+    fn plain(
+        &mut self,
+        record: &Record,
+        aside: bool,
+        timing: Timing,
+        sent: &mut Sent,
+    ) -> Result<(), Error> {
+        sent.outgoing = plain_text(record)?;
         sent.counts.plain = u64::from(!aside);
         sent.counts.aside = u64::from(aside);
         let taken = timing.begun.map(|begun| begun.elapsed());
         self.pace = taken.map(|taken| timing.pace.plain(taken, sent.outgoing.length));
-        Ok(sent)
+        Ok(())
     }
 
     /// Writes a message by a template, or by one that is made for it.
@@ -770,48 +766,48 @@ impl Settled {
     fn write(
         &mut self,
         lent: Box<Lent>,
-        strangers: Strangers,
         record: &mut Record,
         timing: Timing,
-    ) -> Result<Sent, Error> {
+        sent: &mut Sent,
+    ) -> Result<(), Error> {
         let lent = self.lent[0].insert(lent);
         let before = *lent.template.stats();
         let Some(matched) = lent.update(record)? else {
-            return self.stranger(strangers, record, timing);
+            return self.stranger(record, timing, sent);
         };
-        let mut saved = Duration::ZERO;
+        lent.tell(&before, sent);
+        self.use_of = use_of(&lent.template, matched, &sent.counts.matches);
         if matched != Match::FirstTime {
             let pace = timing
                 .begun
                 .map(|begun| timing.pace.updated(begun.elapsed()));
             self.pace = pace;
-            saved = pace.unwrap_or(timing.pace).saved(lent.template.length());
+            sent.counts.saved = pace.unwrap_or(timing.pace).saved(sent.outgoing.length);
         }
-        let sent = lent.sent(&before, saved);
-        self.use_of = use_of(&lent.template, matched, &sent.counts.matches);
-        Ok(sent)
+        Ok(())
     }
 
     /// Writes a message that has another structure than the template that was lent: plainly, the first time.
     #[cold]
     fn stranger(
         &mut self,
-        strangers: Strangers,
         record: &mut Record,
         timing: Timing,
-    ) -> Result<Sent, Error> {
-        let [Some(lent), made] = &mut self.lent else {
-            return Sent::plain(record);
-        };
-        self.stranger = lent.structure(record);
-        if !strangers.has(self.stranger) {
-            self.use_of = Use::Stranger;
-            return self.plain(record, false, timing);
+        sent: &mut Sent,
+    ) -> Result<(), Error> {
+        if let [Some(lent), made] = &mut self.lent {
+            let structure = lent.structure(record);
+            if lent.strangers.has(structure) {
+                let (policy, options) = (*lent.template.policy(), *lent.template.options());
+                let made = made.insert(Lent::new(Template::new(policy, options)));
+                made.update(record)?;
+                made.tell(&SendStats::default(), sent);
+                return Ok(());
+            }
+            lent.strangers.add(structure);
         }
-        let (policy, options) = (*lent.template.policy(), *lent.template.options());
-        let made = made.insert(Lent::new(Template::new(policy, options)));
-        made.update(record)?;
-        Ok(made.sent(&SendStats::default(), Duration::ZERO))
+        self.use_of = Use::Stranger;
+        self.plain(record, false, timing, sent)
     }
 }
 
@@ -869,13 +865,8 @@ impl Sent {
     /// # Errors
     /// As [`bsoap_codec::encode()`].
     pub fn plain(record: &Record) -> Result<Self, Error> {
-        let text = plain::text(record)?;
-        let length = text.len() as u64;
         Ok(Self {
-            outgoing: Outgoing {
-                chunks: vec![text],
-                length,
-            },
+            outgoing: plain_text(record)?,
             counts: SendCounts::default(),
             folds: None,
         })
@@ -887,4 +878,12 @@ impl Sent {
         self.counts.starved = 1;
         self
     }
+}
+
+fn plain_text(record: &Record) -> Result<Outgoing, Error> {
+    let text = plain::text(record)?;
+    Ok(Outgoing {
+        length: text.len() as u64,
+        chunks: vec![text],
+    })
 }
