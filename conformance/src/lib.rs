@@ -12,6 +12,7 @@ pub mod messages;
 pub mod node_soap;
 pub mod php_soap;
 pub mod soap12;
+pub mod streams;
 pub mod values;
 pub mod wsdl_index;
 pub mod xmlconf;
