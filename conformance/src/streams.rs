@@ -53,10 +53,13 @@ struct Sample {
     text: Bytes,
 }
 
+/// The sessions of a suite, by its folder.
+type Suite = fn(&Path) -> Result<Vec<Session>, String>;
+
 /// Reads every session of the suites that are there.
 pub fn run(root: &Path) -> Score {
     let mut score = Score::new("streams");
-    let suites: [(&str, fn(&Path) -> Result<Vec<Session>, String>); 4] = [
+    let suites: [(&str, Suite); 4] = [
         ("recorded-polling", polling),
         ("waterml", waterml),
         ("php-soap", php_soap),
