@@ -30,7 +30,9 @@ mod leaf;
 mod learned;
 mod opening;
 mod options;
+mod partial;
 mod piece;
+mod place;
 mod rows;
 mod run;
 mod spelling;
@@ -39,7 +41,9 @@ mod trace;
 pub use checkpoint::{Checkpoint, Loop};
 pub use error::{Error, ErrorKind, Expected, Name};
 pub use options::{DecodeOptions, Empty, Fast, Unknown, Validation};
+pub use partial::{Partial, Tracked};
 pub use piece::{Piece, parse_number};
+pub use place::{Place, Places, Until};
 pub use trace::{Site, Trace};
 
 use builder::Builder;
@@ -75,6 +79,8 @@ pub struct Decoder {
     arriving: Arriving,
     /// Slots and heap bytes of the message before: the next one may need as much.
     last: (usize, usize),
+    /// Where the reading at hand is to stop.
+    until: Until,
 }
 
 /// A message that is being fed.
@@ -99,6 +105,7 @@ impl Decoder {
             machine: Machine::new(ElementId(0)),
             arriving: Arriving::default(),
             last: (0, 0),
+            until: Until::END,
         }
     }
 
@@ -337,6 +344,7 @@ impl Decoder {
             record,
             sink,
             violations,
+            until: self.until,
         };
         let mut run = Run {
             reader: &mut self.reader,

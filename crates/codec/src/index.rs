@@ -1,6 +1,6 @@
 //! The Index: where in the text of a message the lexical form of each slot stands.
 
-use crate::decode::Site;
+use crate::decode::{Places, Site};
 
 /// Where the values of a message stand in its text: by slot, an offset and a length in bytes.
 ///
@@ -94,6 +94,12 @@ pub(crate) trait Sink {
     #[inline(always)]
     fn found(&mut self, slot: usize, offset: u64, length: usize, _: Site) {
         self.place(slot, offset, length);
+    }
+
+    /// Where places are noted at which reading could be taken up again, if they are.
+    #[inline(always)]
+    fn places(&mut self) -> Option<&mut Places> {
+        None
     }
 }
 

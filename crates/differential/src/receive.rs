@@ -6,25 +6,41 @@
 //!                              ─ same ── read  ──── same ──────        compared; only what differs is read again
 //! ```
 //!
-//! A [`Stream`] does it in one of several [ways](Way); [`Exact`] is the default. See `docs/design/receiving.md`.
+//! A [`Stream`] does it in one of several [ways](Way); [`Exact`] is the default. See `docs/design/receiving.md`;
+//! [`Portioned`] is how the papers do it, see `docs/design/checkpointing.md`.
 
 mod apply;
 mod aside;
 mod change;
+mod checkpointer;
+mod differential;
+mod digest;
 mod exact;
+mod full;
 mod history;
+mod interrupt;
 mod kind;
+mod lightweight;
 mod locate;
+mod matching;
+mod modes;
 mod pace;
 mod pass;
 mod policy;
+mod portion;
+mod portioned;
+mod portioning;
 mod restructure;
 mod store;
 mod stream;
 mod stretch;
 
 pub use change::{Changes, Span};
+pub use digest::{Crc32ForReproduction, Digest, Keyed};
 pub use exact::{Exact, Mode, Received, Totals};
 pub use policy::Policy;
+pub use portion::Sameness;
+pub use portioned::Portioned;
+pub use portioning::{Checkpoints, Portioning};
 pub use store::{Arrived, Lease, Reading, ReceiveCounts, Settled, Stamp, Store, StorePolicy};
 pub use stream::{Stream, Way};

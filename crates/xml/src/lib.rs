@@ -41,7 +41,7 @@ pub use names::{
 pub use options::{DoctypePolicy, Limits, Options};
 pub use reader::{
     Attribute, Attributes, Declaration, Declared, EndTag, Event, Namespace, Reader, ScopeId,
-    Scopes, State, Tag, Text,
+    Scopes, State, Tag, Text, Upper,
 };
 pub use trie::{Trie, TrieBuilder};
 pub use writer::{WriteError, Writer, escape_attribute, escape_text};

@@ -1,6 +1,7 @@
 //! Arrays on the fast road: many values in one tight loop, as long as what stands between them stays the same.
 
 use bsoap_datatypes::{NamespaceContext, double, float, integer};
+use bsoap_xml::State;
 
 use crate::index::Sink;
 use crate::plan::{Element, LeafId, LeafKind};
@@ -8,10 +9,11 @@ use crate::plan::{Element, LeafId, LeafKind};
 use super::builder::Builder;
 use super::fast::Done;
 use super::frame::Frame;
+use super::learned::Start;
 use super::options::Validation;
+use super::place::{Here, Place};
 use super::rows::Rows;
 use super::run::Window;
-use super::spelling::Spelling;
 use super::trace::Site;
 
 impl<S: Sink> Builder<'_, S> {
@@ -31,7 +33,8 @@ impl<S: Sink> Builder<'_, S> {
         id: LeafId,
         element: &Element,
         at: usize,
-        again: &Spelling,
+        start: &Start,
+        reader: &State,
     ) -> usize {
         let leaf = self.plan.leaf(id);
         let is_checked = leaf.has_facets || element.fixed.is_some();
@@ -39,16 +42,17 @@ impl<S: Sink> Builder<'_, S> {
             return at;
         }
         let site = Site::content(id);
+        let way = (start, reader);
         match leaf.kind {
-            LeafKind::Double => self.numbers(window, at, site, again, double_slot),
-            LeafKind::Float => self.numbers(window, at, site, again, float_slot),
+            LeafKind::Double => self.numbers(window, at, site, way, double_slot),
+            LeafKind::Float => self.numbers(window, at, site, way, float_slot),
             LeafKind::Signed { min, max } => {
-                self.numbers(window, at, site, again, |text| signed_slot(text, min, max))
+                self.numbers(window, at, site, way, |text| signed_slot(text, min, max))
             }
             LeafKind::Unsigned { max } => {
-                self.numbers(window, at, site, again, |text| unsigned_slot(text, max))
+                self.numbers(window, at, site, way, |text| unsigned_slot(text, max))
             }
-            LeafKind::Boolean => self.numbers(window, at, site, again, boolean_slot),
+            LeafKind::Boolean => self.numbers(window, at, site, way, boolean_slot),
             _ => at,
         }
     }
@@ -59,15 +63,21 @@ impl<S: Sink> Builder<'_, S> {
         window: &Window<'_>,
         mut at: usize,
         site: Site,
-        again: &Spelling,
+        (start, reader): (&Start, &State),
         parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
     ) -> usize {
         let bytes = window.text.as_bytes();
+        let again = &start.again;
         let Some(Frame::Group(group)) = self.machine.frames.last() else {
             return at;
         };
+        let (begun, mut place) = (group.count, None);
         let max = self.plan.particle(group.particle).max;
-        let most = (max - group.count) as usize;
+        let most = (max - begun) as usize;
+        let most = match self.until.slots.checked_sub(self.record.slots.len()) {
+            Some(slots) if slots > 0 => most.min(slots - 1),
+            _ => most,
+        };
         let most = most.min(
             self.options
                 .record_slots
@@ -88,6 +98,31 @@ impl<S: Sink> Builder<'_, S> {
                 self.record.push(slot);
                 at += length + again.len();
                 count += 1;
+                if let Some(places) = self.sink.places() {
+                    let offset = window.base + (at + start.close.len() - again.len()) as u64;
+                    if offset >= places.due() {
+                        let item = begun + count as u32 - 1;
+                        let machine = &mut *self.machine;
+                        let group = place.or_else(|| {
+                            let here = Here {
+                                levels: machine.frames.len(),
+                                above: 0,
+                                offset,
+                                at: item,
+                            };
+                            places.group(self.plan, reader, machine, self.record, here)
+                        });
+                        place = group;
+                        if let Some(group) = group {
+                            places.push(Place {
+                                offset: offset as u32,
+                                slots: self.record.slots.len() as u32,
+                                group,
+                                at: item,
+                            });
+                        }
+                    }
+                }
             }
             if count < stretch {
                 break;
@@ -126,6 +161,7 @@ impl<S: Sink> Builder<'_, S> {
         rows: &Rows,
         at: usize,
         bindings: &dyn NamespaceContext,
+        reader: &State,
     ) -> Option<Done> {
         let bytes = window.text.as_bytes();
         // The array, the row, its sequence.
@@ -136,7 +172,13 @@ impl<S: Sink> Builder<'_, S> {
         if !rows.head.stands_at(bytes, at) {
             return None;
         }
-        let most = u64::from(self.plan.particle(group.particle).max - group.count);
+        let begun = group.count;
+        let mut place = None;
+        let most = u64::from(self.plan.particle(group.particle).max - begun);
+        let most = match self.until.slots.checked_sub(self.record.slots.len()) {
+            Some(slots) if slots > 0 => most.min((slots as u64 - 1) / rows.slots.max(1) as u64),
+            _ => most,
+        };
         let from = at;
         let mut done = Done {
             rows: 0,
@@ -152,6 +194,31 @@ impl<S: Sink> Builder<'_, S> {
                 (_, at) => done.at = at,
             }
             done.rows += 1;
+            if let Some(places) = self.sink.places() {
+                let offset = window.base + (done.at - rows.lead) as u64;
+                if offset >= places.due() {
+                    let item = begun + done.rows as u32 - 1;
+                    let machine = &mut *self.machine;
+                    let group = place.or_else(|| {
+                        let here = Here {
+                            levels: array + 1,
+                            above: 1,
+                            offset,
+                            at: item,
+                        };
+                        places.group(self.plan, reader, machine, self.record, here)
+                    });
+                    place = group;
+                    if let Some(group) = group {
+                        places.push(Place {
+                            offset: offset as u32,
+                            slots: self.record.slots.len() as u32,
+                            group,
+                            at: item,
+                        });
+                    }
+                }
+            }
             if done.rows == MEASURED as u64 {
                 self.reserve(
                     (done.at - from) / MEASURED,

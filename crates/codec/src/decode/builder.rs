@@ -16,6 +16,7 @@ use super::fragment::Fragment;
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine, NO_PARTICLE};
 use super::leaf::Wrong;
 use super::options::{DecodeOptions, Empty, Unknown, Validation};
+use super::place::Until;
 use super::trace::Site;
 use super::{Violation, leaf};
 
@@ -28,6 +29,8 @@ pub(super) struct Builder<'r, S> {
     pub(super) sink: S,
     /// Where errors are collected instead of ending the decoding.
     pub(super) violations: Option<&'r mut Vec<Violation>>,
+    /// Where to stop.
+    pub(super) until: Until,
 }
 
 /// A text with its place: a lexical form as it came.
@@ -84,6 +87,12 @@ impl NamespaceContext for InEnd<'_, '_> {
 }
 
 impl<S: Sink> Builder<'_, S> {
+    /// Whether it is to stop, if it stands between two tags.
+    #[inline]
+    pub(super) fn is_there(&self) -> bool {
+        self.record.slots.len() >= self.until.slots && self.machine.frames.len() <= self.until.depth
+    }
+
     /// A violation: the end of decoding, unless they are collected.
     #[cold]
     pub(super) fn report(&mut self, kind: ErrorKind, offset: u64) -> Result<(), Error> {
@@ -255,14 +264,7 @@ impl<S: Sink> Builder<'_, S> {
 
     /// The innermost element open.
     fn innermost(&mut self) -> Option<&mut ElementFrame> {
-        self.machine
-            .frames
-            .iter_mut()
-            .rev()
-            .find_map(|frame| match frame {
-                Frame::Element(frame) => Some(frame),
-                Frame::Group(_) => None,
-            })
+        self.machine.frames.innermost_mut()
     }
 
     /// Opens an element of the Plan: its markers, its attributes, its frame.

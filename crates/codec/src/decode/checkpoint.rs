@@ -70,7 +70,7 @@ impl Checkpoint {
     pub fn memory(&self) -> usize {
         size_of::<Self>()
             + self.reader.memory()
-            + self.machine.frames.capacity() * size_of::<Frame>()
+            + self.machine.frames.memory()
             + self.machine.seen.capacity() * size_of::<u64>()
             + self.machine.text.value.capacity()
     }
@@ -83,11 +83,7 @@ impl Checkpoint {
 
     /// The loops it stands in, outermost first. Those of checkpoints that agree correspond, one to one.
     pub fn loops(&self, plan: &Plan) -> Vec<Loop> {
-        let mut loops = Vec::new();
-        for frame in &self.machine.frames {
-            each_loop(&mut frame.clone(), plan, &mut |it| loops.push(*it));
-        }
-        loops
+        self.machine.loops(plan)
     }
 
     /// The same place with other numbers: so many slots written, so much text read, and its loops changed.
@@ -96,22 +92,45 @@ impl Checkpoint {
         plan: &Plan,
         slots: usize,
         offset: u64,
-        mut change: impl FnMut(&mut Loop),
+        change: impl FnMut(&mut Loop),
     ) {
         let by = offset.wrapping_sub(self.offset());
         self.slots = slots;
         self.reader.move_by(by);
-        self.machine.tag_end = self.machine.tag_end.wrapping_add(by);
-        for frame in &mut self.machine.frames {
-            each_loop(frame, plan, &mut change);
-        }
+        self.machine.move_by(by);
+        self.machine.renumber(plan, change);
     }
 
     /// Whether reading on from here finds the same as reading on from there, with counts carried over.
     pub(super) fn agrees(&self, other: &Self, plan: &Plan, scopes: &Scopes) -> bool {
-        let (a, b) = (&self.machine, &other.machine);
+        self.agrees_with(&other.reader, &other.machine, plan, scopes)
+    }
+
+    /// The same of a state that has not been copied.
+    pub(super) fn agrees_with(
+        &self,
+        reader: &State,
+        machine: &Machine,
+        plan: &Plan,
+        scopes: &Scopes,
+    ) -> bool {
+        let (a, b) = (&self.machine, machine);
+        a.seen == b.seen
+            && a.agrees_but_for_frames(b)
+            && a.frames.len() == b.frames.len()
+            && a.frames
+                .iter()
+                .zip(b.frames.iter())
+                .all(|(a, b)| same_frame(a, b, plan))
+            && self.reader.agrees(reader, scopes)
+    }
+}
+
+impl Machine {
+    /// Whether all that is no stack is alike.
+    pub(super) fn agrees_but_for_frames(&self, other: &Self) -> bool {
+        let (a, b) = (self, other);
         a.root == b.root
-            && a.seen == b.seen
             && a.pending == b.pending
             && a.skipping == b.skipping
             && a.done == b.done
@@ -121,16 +140,32 @@ impl Checkpoint {
                 (Some(a), Some(b)) => a.agrees(b),
                 _ => false,
             }
-            && a.frames.len() == b.frames.len()
-            && a.frames
-                .iter()
-                .zip(&b.frames)
-                .all(|(a, b)| same_frame(a, b, plan))
-            && self.reader.agrees(&other.reader, scopes)
     }
-}
 
-impl Machine {
+    /// The loops that have begun, outermost first.
+    pub(super) fn loops(&self, plan: &Plan) -> Vec<Loop> {
+        let mut loops = Vec::new();
+        for frame in self.frames.iter() {
+            each_loop(&mut frame.clone(), plan, &mut |it| loops.push(*it));
+        }
+        loops
+    }
+
+    pub(super) fn renumber(&mut self, plan: &Plan, mut change: impl FnMut(&mut Loop)) {
+        for frame in self.frames.all_mut() {
+            each_loop(frame, plan, &mut change);
+        }
+    }
+
+    /// As if so many bytes more had been read before it, modulo 2⁶⁴.
+    pub(super) fn move_by(&mut self, bytes: u64) {
+        self.tag_end = self.tag_end.wrapping_add(bytes);
+        if self.text.begun {
+            self.text.from = self.text.from.wrapping_add(bytes);
+            self.text.to = self.text.to.wrapping_add(bytes);
+        }
+    }
+
     /// Whether nothing is half read.
     pub(super) fn is_between(&self) -> bool {
         !self.text.begun
@@ -152,7 +187,7 @@ fn same_text(a: &Gathered, b: &Gathered) -> bool {
     a.begun == b.begun && a.value == b.value
 }
 
-fn same_frame(a: &Frame, b: &Frame, plan: &Plan) -> bool {
+pub(super) fn same_frame(a: &Frame, b: &Frame, plan: &Plan) -> bool {
     match (a, b) {
         (Frame::Element(a), Frame::Element(b)) => {
             let same = (a.element, a.particle, a.ty) == (b.element, b.particle, b.ty);
@@ -181,7 +216,7 @@ fn same_frame(a: &Frame, b: &Frame, plan: &Plan) -> bool {
 }
 
 /// Shows the counts of a frame that are still open, and takes over what becomes of them.
-fn each_loop(frame: &mut Frame, plan: &Plan, see: &mut dyn FnMut(&mut Loop)) {
+pub(super) fn each_loop(frame: &mut Frame, plan: &Plan, see: &mut dyn FnMut(&mut Loop)) {
     let mut show = |slot: &mut u32, count: u32, least: u32| {
         let mut it = Loop {
             slot: *slot,

@@ -495,7 +495,7 @@ impl<S: Sink> Builder<'_, S> {
         if !element.is_scalar || has_value || !plan.leaf(leaf).simple.needs_text() {
             return false;
         }
-        let [.., around, Frame::Element(_)] = &mut *self.machine.frames else {
+        let [around, Frame::Element(_)] = self.machine.frames.top_mut(2) else {
             return false;
         };
         let marker = self.record.slots.len().saturating_sub(1);

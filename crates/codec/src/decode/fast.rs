@@ -65,6 +65,11 @@ impl<S: Sink> Run<'_, S> {
             {
                 break;
             }
+            if self.builder.is_there() {
+                break;
+            }
+            self.note(window.base + at as u64);
+            let machine = &*self.builder.machine;
             let (last, scope) = (machine.last, self.reader.scope());
             let Some((way, id, after)) = self.learned.here(last, scope, bytes, at, &mut values)
             else {
@@ -220,7 +225,7 @@ impl<S: Sink> Run<'_, S> {
         {
             at = self
                 .builder
-                .array(window, leaf, opened.element, at, &start.again);
+                .array(window, leaf, opened.element, at, start, self.reader);
         }
         let bindings = InScope(self.scopes, start.inner);
         match self
@@ -274,7 +279,9 @@ impl<S: Sink> Run<'_, S> {
             return None;
         };
         let bindings = InScope(self.scopes, start.inner);
-        let done = self.builder.rows(window, &rows, after, &bindings);
+        let done = self
+            .builder
+            .rows(window, &rows, after, &bindings, self.reader);
         match done {
             Some(done) if done.rows > 0 => start.failures /= 2,
             // Where the text at hand ends, nothing can be told of what follows.

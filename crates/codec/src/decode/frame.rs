@@ -9,6 +9,8 @@
 //!         /quantity             Element quantity  a leaf, "12" so far
 //! ```
 
+use std::ops::Deref;
+
 use crate::plan::{ElementId, LeafId, ParticleId, TypeId};
 
 use super::content::Target;
@@ -23,7 +25,7 @@ pub(super) struct Machine {
     /// The element the message must be.
     pub(super) root: ElementId,
     /// The elements open and where in their content models they are.
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Frames,
     /// Which children of the `all` groups open were there: 64 to a word, each frame knows where its words begin.
     pub(super) seen: Vec<u64>,
     /// The character data of the innermost element so far.
@@ -49,7 +51,7 @@ impl Machine {
     pub(super) fn new(root: ElementId) -> Self {
         Self {
             root,
-            frames: Vec::new(),
+            frames: Frames::default(),
             seen: Vec::new(),
             text: Gathered::default(),
             fragment: None,
@@ -83,6 +85,116 @@ impl Machine {
             text,
             ..Self::new(root)
         };
+    }
+}
+
+/// The levels of the stack. It knows how many of the lowest have not been touched since it was asked to
+/// [watch](Self::watch) them: what a saved copy of it still has in common with it (the papers' *tracking pointer*).
+#[derive(Clone, Debug, Default)]
+pub(super) struct Frames {
+    levels: Vec<Frame>,
+    same: usize,
+}
+
+impl PartialEq for Frames {
+    fn eq(&self, other: &Self) -> bool {
+        self.levels == other.levels
+    }
+}
+
+impl Deref for Frames {
+    type Target = [Frame];
+
+    #[inline(always)]
+    fn deref(&self) -> &[Frame] {
+        &self.levels
+    }
+}
+
+impl Frames {
+    #[inline]
+    pub(super) fn push(&mut self, frame: Frame) {
+        self.levels.push(frame);
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Frame> {
+        let top = self.levels.pop();
+        self.touch(self.levels.len());
+        top
+    }
+
+    #[inline]
+    pub(super) fn last_mut(&mut self) -> Option<&mut Frame> {
+        self.touch(self.levels.len().saturating_sub(1));
+        self.levels.last_mut()
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, level: usize) -> Option<&mut Frame> {
+        self.touch(level);
+        self.levels.get_mut(level)
+    }
+
+    /// The innermost levels, so many; none if there are fewer.
+    pub(super) fn top_mut(&mut self, levels: usize) -> &mut [Frame] {
+        match self.levels.len().checked_sub(levels) {
+            Some(from) => {
+                self.touch(from);
+                &mut self.levels[from..]
+            }
+            None => &mut [],
+        }
+    }
+
+    /// The innermost element open.
+    pub(super) fn innermost_mut(&mut self) -> Option<&mut ElementFrame> {
+        let is_element = |frame: &Frame| matches!(frame, Frame::Element(_));
+        let level = self.levels.iter().rposition(is_element)?;
+        match self.get_mut(level) {
+            Some(Frame::Element(frame)) => Some(frame),
+            _ => None,
+        }
+    }
+
+    pub(super) fn all_mut(&mut self) -> &mut [Frame] {
+        self.same = 0;
+        &mut self.levels
+    }
+
+    pub(super) fn extend_from_slice(&mut self, frames: &[Frame]) {
+        self.levels.extend_from_slice(frames);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.same = 0;
+        self.levels.clear();
+    }
+
+    pub(super) fn truncate(&mut self, levels: usize) {
+        self.levels.truncate(levels);
+        self.touch(levels);
+    }
+
+    #[inline]
+    fn touch(&mut self, level: usize) {
+        self.same = self.same.min(level);
+    }
+
+    /// From now on, which levels remain untouched is to be known: all are, so far.
+    pub(super) fn watch(&mut self) {
+        self.same = self.levels.len();
+    }
+
+    /// How many of the lowest levels have not been touched since.
+    #[inline]
+    pub(super) fn same(&self) -> usize {
+        self.same
+    }
+
+    /// Bytes held.
+    pub(super) fn memory(&self) -> usize {
+        self.levels.capacity() * size_of::<Frame>()
     }
 }
 

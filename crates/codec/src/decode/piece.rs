@@ -10,6 +10,7 @@ use crate::record::Record;
 use super::arrays::number;
 use super::builder::Builder;
 use super::checkpoint::Checkpoint;
+use super::place::Until;
 use super::run::Window;
 use super::trace::{Site, Trace};
 use super::{Decoder, Error};
@@ -148,6 +149,7 @@ impl Decoder {
             record,
             sink: (),
             violations: None,
+            until: Until::END,
         };
         let pushed = builder.push_atom(leaf, value, &NoNamespaces);
         let slot = record.slots.get(slots).copied();

@@ -21,6 +21,8 @@ pub(super) struct Rows {
     /// What stands between the start of a row and its first value.
     pub(super) head: Spelling,
     pub(super) fields: Box<[Field]>,
+    /// How much of what stands between two rows belongs to the next one: the gap before it, its tag, and the first field's.
+    pub(super) lead: usize,
     /// Slots of a row.
     pub(super) slots: usize,
 }
@@ -68,6 +70,7 @@ impl Rows {
         let mut next = start_of(learned.likeliest(Last::opened(row))?)?;
         let head = learned.likeliest(Last::opened(row))?.spelling.clone();
         let count = fields.len();
+        let mut lead = 0;
         for (index, field) in fields.iter_mut().enumerate() {
             // A name in the text is resolved by the bindings of the row.
             let declared = plan.element(field.element).ty;
@@ -105,6 +108,7 @@ impl Rows {
                 return None;
             }
             field.after = field.after.and(&again.spelling).and(&head);
+            lead = again.spelling.len() + head.len();
         }
         let slots = fields
             .iter()
@@ -113,7 +117,7 @@ impl Rows {
         Some(Self {
             head,
             fields: fields.into(),
-
+            lead,
             slots,
         })
     }

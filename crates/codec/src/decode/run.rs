@@ -63,6 +63,12 @@ impl<S: Sink> Run<'_, S> {
             if is_fast && self.reader.in_content() {
                 self.fast(&window);
             }
+            if self.builder.is_there()
+                && self.reader.is_between()
+                && self.builder.machine.is_between()
+            {
+                return Ok(());
+            }
             let input = &window.text[window.at(self.reader.offset())..];
             let outer = self.reader.scope();
             let event = match self
@@ -119,6 +125,7 @@ impl<S: Sink> Run<'_, S> {
                 Event::EndOfDocument => return Ok(()),
                 _ => {}
             }
+            self.note(self.reader.offset());
             if is_root && is_fast && window.base == 0 {
                 self.openings.remember(
                     window.text,
@@ -127,6 +134,25 @@ impl<S: Sink> Run<'_, S> {
                     self.builder.record,
                 );
             }
+        }
+    }
+
+    /// Notes the place, if one is wanted: nothing is begun there.
+    #[inline(always)]
+    pub(super) fn note(&mut self, offset: u64) {
+        let builder = &mut self.builder;
+        if let Some(places) = builder.sink.places()
+            && offset >= places.due()
+            && self.reader.is_between()
+            && builder.machine.is_between()
+        {
+            places.note(
+                builder.plan,
+                self.reader,
+                builder.machine,
+                builder.record,
+                offset,
+            );
         }
     }
 

@@ -9,6 +9,8 @@ use bytes::Bytes;
 use super::change::Changes;
 use super::exact::{Exact, Mode, Received, Totals};
 use super::policy::Policy;
+use super::portioned::Portioned;
+use super::portioning::Portioning;
 
 /// How a stream of messages is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,8 @@ use super::policy::Policy;
 pub enum Way {
     /// The text of the message before is kept and compared: see [`Exact`].
     Exact(Policy),
+    /// Portions of the message before are compared, and the decoder goes back to checkpoints: see [`Portioned`].
+    Portions(Portioning),
     /// Each message is read as if it were the only one.
     Off,
 }
@@ -39,6 +43,7 @@ pub struct Stream {
 #[derive(Debug)]
 enum Receiver {
     Exact(Box<Exact>),
+    Portions(Box<Portioned>),
     Off(Box<Off>),
 }
 
@@ -59,6 +64,9 @@ impl Stream {
     pub fn with_decoder(way: Way, decoder: Decoder) -> Self {
         let receiver = match way {
             Way::Exact(policy) => Receiver::Exact(Box::new(Exact::with_decoder(decoder, policy))),
+            Way::Portions(portioning) => {
+                Receiver::Portions(Box::new(Portioned::with_decoder(decoder, portioning)))
+            }
             Way::Off => Receiver::Off(Box::new(Off {
                 decoder,
                 totals: Totals::default(),
@@ -71,6 +79,7 @@ impl Stream {
     pub fn into_decoder(self) -> Decoder {
         match self.receiver {
             Receiver::Exact(exact) => exact.into_decoder(),
+            Receiver::Portions(portioned) => portioned.into_decoder(),
             Receiver::Off(off) => off.decoder,
         }
     }
@@ -79,6 +88,7 @@ impl Stream {
     pub fn stands_aside(&self) -> bool {
         match &self.receiver {
             Receiver::Exact(exact) => exact.stands_aside(),
+            Receiver::Portions(portioned) => portioned.stands_aside(),
             Receiver::Off(_) => true,
         }
     }
@@ -87,6 +97,7 @@ impl Stream {
     pub fn passes(&self) -> bool {
         match &self.receiver {
             Receiver::Exact(exact) => exact.passes(),
+            Receiver::Portions(portioned) => portioned.passes(),
             Receiver::Off(_) => true,
         }
     }
@@ -100,6 +111,7 @@ impl Stream {
     pub fn plan(&self) -> &Arc<Plan> {
         match &self.receiver {
             Receiver::Exact(exact) => exact.plan(),
+            Receiver::Portions(portioned) => portioned.plan(),
             Receiver::Off(off) => off.decoder.plan(),
         }
     }
@@ -111,6 +123,7 @@ impl Stream {
     pub fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
         match &mut self.receiver {
             Receiver::Exact(exact) => exact.receive(root, message),
+            Receiver::Portions(portioned) => portioned.receive(root, message),
             Receiver::Off(off) => {
                 off.begin();
                 off.decoder.decode(root, &message).map(alone)
@@ -122,6 +135,7 @@ impl Stream {
     pub fn begin(&mut self, root: ElementId) {
         match &mut self.receiver {
             Receiver::Exact(exact) => exact.begin(root),
+            Receiver::Portions(portioned) => portioned.begin(root),
             Receiver::Off(off) => {
                 off.begin();
                 off.decoder.begin(root);
@@ -136,6 +150,7 @@ impl Stream {
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
         match &mut self.receiver {
             Receiver::Exact(exact) => exact.feed(bytes),
+            Receiver::Portions(portioned) => portioned.feed(bytes),
             Receiver::Off(off) => off.decoder.feed(bytes),
         }
     }
@@ -147,6 +162,7 @@ impl Stream {
     pub fn finish(&mut self) -> Result<Received, Error> {
         match &mut self.receiver {
             Receiver::Exact(exact) => exact.finish(),
+            Receiver::Portions(portioned) => portioned.finish(),
             Receiver::Off(off) => off.decoder.finish().map(alone),
         }
     }
@@ -155,6 +171,7 @@ impl Stream {
     pub fn forget(&mut self) {
         match &mut self.receiver {
             Receiver::Exact(exact) => exact.forget(),
+            Receiver::Portions(portioned) => portioned.forget(),
             Receiver::Off(off) => off.decoder.forget(),
         }
     }
@@ -163,6 +180,7 @@ impl Stream {
     pub fn memory(&self) -> usize {
         match &self.receiver {
             Receiver::Exact(exact) => exact.memory(),
+            Receiver::Portions(portioned) => portioned.memory(),
             Receiver::Off(off) => off.decoder.memory(),
         }
     }
@@ -171,6 +189,7 @@ impl Stream {
     pub fn totals(&self) -> Totals {
         match &self.receiver {
             Receiver::Exact(exact) => exact.totals(),
+            Receiver::Portions(portioned) => portioned.totals(),
             Receiver::Off(off) => off.totals,
         }
     }

@@ -13,7 +13,7 @@ mod text;
 
 pub use event::{Attribute, Attributes, Declaration, EndTag, Event, Tag, Text};
 pub use scopes::{Declared, Namespace, ScopeId, Scopes};
-pub use state::State;
+pub use state::{State, Upper};
 
 use crate::error::Result;
 use crate::input::Input;

@@ -25,6 +25,14 @@ pub(crate) struct Open {
     pub(crate) scope: ScopeId,
 }
 
+impl Open {
+    /// Whether these are the same, but for what is bound inside.
+    fn alike(&self, other: &Self) -> bool {
+        let own = |open: &Self| (open.end, open.prefix, open.name, open.uri);
+        own(self) == own(other)
+    }
+}
+
 impl PartialEq for OpenElements {
     fn eq(&self, other: &Self) -> bool {
         self.open == other.open && self.names[..self.length()] == other.names[..other.length()]
@@ -48,17 +56,93 @@ impl OpenElements {
 
     /// Whether these are the same elements, with the same bindings inside.
     pub(crate) fn agrees(&self, other: &Self, scopes: &Scopes) -> bool {
-        let alike = |open: &Open| (open.end, open.prefix, open.name, open.uri);
         self.names[..self.length()] == other.names[..other.length()]
             && self.open.len() == other.open.len()
-            && self.open.iter().zip(&other.open).all(|(one, other)| {
-                alike(one) == alike(other) && scopes.bind_alike(one.scope, other.scope)
-            })
+            && self
+                .open
+                .iter()
+                .zip(&other.open)
+                .all(|(one, other)| one.alike(other) && scopes.bind_alike(one.scope, other.scope))
     }
 
     /// Whether all their scopes are known.
     pub(crate) fn is_known(&self, scopes: &Scopes) -> bool {
         self.open.iter().all(|open| scopes.contains(open.scope))
+    }
+
+    /// Those inside of the outermost few, with names that begin at 0.
+    pub(crate) fn above(&self, outer: usize) -> Self {
+        let outer = outer.min(self.open.len());
+        let from = self.end_of(outer);
+        let shifted = |open: &Open| Open {
+            end: open.end - from,
+            ..*open
+        };
+        Self {
+            names: self.names[from..self.length()].to_owned(),
+            open: self.open[outer..].iter().map(shifted).collect(),
+        }
+    }
+
+    /// Where the names of the outermost few end.
+    fn end_of(&self, outer: usize) -> usize {
+        outer
+            .checked_sub(1)
+            .and_then(|last| self.open.get(last))
+            .map_or(0, |open| open.end)
+    }
+
+    /// Keeps the outermost `outer`, and adds others: those of `base` up to `shared`, and all of `upper`.
+    pub(crate) fn replace_above(&mut self, outer: usize, base: &Self, shared: usize, upper: &Self) {
+        let outer = outer.min(self.open.len());
+        self.names.truncate(self.end_of(outer));
+        self.open.truncate(outer);
+        let shared = shared.min(base.open.len());
+        if let Some(more) = base.open.get(outer..shared) {
+            self.names
+                .push_str(&base.names[base.end_of(outer)..base.end_of(shared)]);
+            self.open.extend_from_slice(more);
+        }
+        let from = self.names.len();
+        self.names.push_str(&upper.names[..upper.length()]);
+        self.open.extend(upper.open.iter().map(|open| Open {
+            end: open.end + from,
+            ..*open
+        }));
+    }
+
+    /// Whether those inside of the outermost `skip` are those of `base` up to `shared`, and all of `upper`.
+    pub(crate) fn agrees_above(
+        &self,
+        skip: usize,
+        base: &Self,
+        shared: usize,
+        upper: &Self,
+        scopes: &Scopes,
+    ) -> bool {
+        let mut other = Self::default();
+        let same = skip.min(shared);
+        other
+            .open
+            .extend_from_slice(base.open.get(..same).unwrap_or_default());
+        other.names.push_str(&base.names[..base.end_of(same)]);
+        other.replace_above(same, base, shared, upper);
+        self.open.len() == other.open.len()
+            && self.end_of(same) == other.end_of(same)
+            && self.names[self.end_of(same)..self.length()]
+                == other.names[other.end_of(same)..other.length()]
+            && self.open[same..]
+                .iter()
+                .zip(&other.open[same..])
+                .all(|(one, other)| one.alike(other) && scopes.bind_alike(one.scope, other.scope))
+    }
+
+    /// Whether the scopes of the outermost few are known.
+    pub(crate) fn is_known_below(&self, outer: usize, scopes: &Scopes) -> bool {
+        self.open
+            .iter()
+            .take(outer)
+            .all(|open| scopes.contains(open.scope))
     }
 
     /// About how many bytes they hold.

@@ -13,6 +13,9 @@
 
 mod entities;
 mod tell;
+mod upper;
+
+pub use upper::Upper;
 
 use super::doctype::Doctype;
 use super::event::Event;
@@ -206,6 +209,11 @@ impl State {
     /// Whether reading on from here finds the same as reading on from another state: all is alike, but for how much of
     /// the document was read. Namespaces that are bound alike need not have been declared alike.
     pub fn agrees(&self, other: &State, scopes: &Scopes) -> bool {
+        self.agrees_but_for_elements(other) && self.open.agrees(&other.open, scopes)
+    }
+
+    /// Whether all but the open elements is alike.
+    pub fn agrees_but_for_elements(&self, other: &State) -> bool {
         self.phase == other.phase
             && self.partial == other.partial
             && self.text_length == other.text_length
@@ -214,7 +222,6 @@ impl State {
             && self.doctype == other.doctype
             && self.expansions == other.expansions
             && self.expanded == other.expanded
-            && self.open.agrees(&other.open, scopes)
     }
 
     /// Whether the scopes of all open elements are known: they may have been forgotten since a copy was made.

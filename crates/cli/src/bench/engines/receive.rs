@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use bsoap_codec::{Decoder, Record};
-use bsoap_differential::receive::{Policy, Received, Stream, Way};
+use bsoap_differential::receive::{Policy, Portioning, Received, Sameness, Stream, Way};
 use bytes::Bytes;
 
 use crate::bench::clock::{Taken, Watch};
@@ -43,9 +43,32 @@ impl Receiving {
             "bsoap:fed" => Self::Fed(Way::default()),
             "bsoap:off" => Self::Off,
             "memcmp" => Self::Memcmp,
-            _ => return None,
+            "bsoap:hashed" => Self::Whole(Way::Portions(Portioning::hashed())),
+            _ => Self::Whole(Way::Portions(portions(name.strip_prefix("bsoap:")?)?)),
         })
     }
+}
+
+/// `lcp-keyed/512`: how checkpoints are kept, how it is told that a portion is the same, and how far apart they are. Never
+/// standing aside.
+fn portions(name: &str) -> Option<Portioning> {
+    let (kind, interrupt) = name.split_once('/')?;
+    let (kind, sameness) = kind.split_once('-').unwrap_or((kind, "text"));
+    let mut way = match kind {
+        "fcp" => Portioning::full(),
+        "dcp" => Portioning::differential(),
+        "lcp" => Portioning::lightweight(),
+        _ => return None,
+    };
+    way.sameness = match sameness {
+        "text" => Sameness::Text,
+        "keyed" => Sameness::Keyed,
+        "crc" => Sameness::Crc32ForReproduction,
+        _ => return None,
+    };
+    way.interrupt = interrupt.parse().ok()?;
+    way.stands_aside = false;
+    Some(way)
 }
 
 /// Never standing aside.

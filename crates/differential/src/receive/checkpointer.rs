@@ -1,0 +1,171 @@
+//! What all ways to keep a decoder's states have in common.
+
+use std::fmt::Debug;
+
+use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Piece, Places, Until};
+use bsoap_codec::{Plan, Record};
+
+use super::pass::Fail;
+use super::portion::{Entry, Mark};
+
+/// Saves states of a decoder, sets it back to them, and says whether it has come to one of them again.
+pub(super) trait Checkpointer: Debug {
+    /// What is kept of a place, beside where it is.
+    type Saved: Debug;
+
+    /// About one checkpoint every so many bytes; long texts are read in buffers of so many.
+    fn new(every: usize, buffer: usize) -> Self;
+
+    /// Forgets all.
+    fn clear(&mut self);
+
+    /// Saves the state in which the decoder stands.
+    fn save(&mut self, decoder: &mut Decoder, record: &Record) -> Self::Saved;
+
+    /// Reads on in a text, which is there from its beginning; saves states on the way.
+    fn read(
+        &mut self,
+        reading: Reading<'_>,
+        entries: &mut Vec<Entry<Self::Saved>>,
+    ) -> Result<(), Fail>;
+
+    /// Sets the decoder back to a state.
+    fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool;
+
+    /// Whether the decoder stands in a state.
+    fn agrees(&mut self, decoder: &mut Decoder, saved: &Self::Saved) -> Agreement;
+
+    /// The loops open in a state, outermost first.
+    fn loops(&self, saved: &Self::Saved, plan: &Plan) -> Vec<Loop>;
+
+    /// How many levels are open in a state.
+    fn depth(&self, saved: &Self::Saved) -> usize;
+
+    /// A place that is now somewhere else: its loops are changed.
+    fn carry(&mut self, saved: &mut Self::Saved, plan: &Plan, carry: &Carry);
+
+    /// Another carry follows.
+    fn carried(&mut self) {}
+
+    /// Bytes that these states hold beside their entries.
+    fn memory(&self, entries: &[Entry<Self::Saved>]) -> usize;
+
+    /// Forgets what none of these needs.
+    fn tidy(&mut self, _entries: &mut [Entry<Self::Saved>]) {}
+}
+
+/// Whether a decoder stands in a state that was saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Agreement {
+    /// It does not.
+    None,
+    /// It does, but for the counts of loops and the numbers of slots.
+    Alike,
+    /// It does.
+    Full,
+}
+
+impl From<Option<bool>> for Agreement {
+    /// From whether it does, and if so whether the counts are the same.
+    fn from(agrees: Option<bool>) -> Self {
+        match agrees {
+            None => Self::None,
+            Some(false) => Self::Alike,
+            Some(true) => Self::Full,
+        }
+    }
+}
+
+impl Agreement {
+    /// That of a complete state.
+    pub(super) fn of(decoder: &Decoder, saved: &Checkpoint) -> Self {
+        match decoder.stands_at(saved) {
+            false => Self::None,
+            true if decoder.counts_alike(saved) => Self::Full,
+            true => Self::Alike,
+        }
+    }
+}
+
+/// A stretch of text to be read.
+#[derive(Debug)]
+pub(super) struct Reading<'r> {
+    pub(super) decoder: &'r mut Decoder,
+    pub(super) record: &'r mut Record,
+    pub(super) text: &'r [u8],
+    /// So far.
+    pub(super) end: usize,
+    /// Whether the message ends there.
+    pub(super) last: bool,
+    /// Where to stop before.
+    pub(super) until: Until,
+}
+
+impl Reading<'_> {
+    /// Lets the decoder read up to a byte.
+    pub(super) fn read_to(&mut self, end: usize, places: Option<&mut Places>) -> Result<(), Fail> {
+        let from = self.decoder.offset() as usize;
+        let text = self.text.get(from..end).unwrap_or_default();
+        let piece = Piece {
+            text: std::str::from_utf8(text).map_err(|_| Fail)?,
+            base: from as u64,
+            last: self.last && end == self.end,
+            beyond: self.text.len().saturating_sub(end),
+        };
+        self.decoder
+            .read_until(piece, self.record, self.until, places)
+            // What is wrong is told by a decoder that has read it all.
+            .map_err(|_| Fail)
+    }
+
+    /// Whether it has come to where it is to stop.
+    pub(super) fn is_there(&self) -> bool {
+        self.record.slots().len() >= self.until.slots
+            && self.decoder.depth() <= self.until.depth
+            && self.decoder.is_between()
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            offset: self.decoder.offset() as u32,
+            slots: self.record.slots().len() as u32,
+        }
+    }
+}
+
+/// How places behind one at which two texts joined are numbered, which had other numbers in the text before.
+#[derive(Clone, Debug)]
+pub(super) struct Carry {
+    /// Where they joined: slots before.
+    pub(super) slots: u32,
+    /// By how many slots what follows has moved, modulo 2³².
+    pub(super) by: u32,
+    /// The loops open there, before and now.
+    pub(super) before: Vec<Loop>,
+    pub(super) now: Vec<Loop>,
+}
+
+impl Carry {
+    /// Whether nothing has another number.
+    pub(super) fn is_none(&self) -> bool {
+        self.by == 0 && self.before == self.now
+    }
+
+    /// Takes over the loops of a later place, which come outermost first.
+    pub(super) fn renumber(&self) -> impl FnMut(&mut Loop) + '_ {
+        let mut pairs = self.before.iter().zip(&self.now);
+        move |it| {
+            if it.slot >= self.slots {
+                it.slot = it.slot.wrapping_add(self.by);
+            } else if let Some((before, now)) = pairs.next() {
+                it.slot = now.slot;
+                it.count = it.count.wrapping_add(now.count).wrapping_sub(before.count);
+            }
+        }
+    }
+
+    /// Takes over the number of slots.
+    pub(super) fn moved(&self, slots: u32) -> u32 {
+        slots.wrapping_add(self.by)
+    }
+}

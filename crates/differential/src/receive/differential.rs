@@ -1,0 +1,108 @@
+//! Differential checkpointing (DCP): what of the state has changed since it was last copied completely.
+//!
+//! Abu-Ghazaleh and Lewis, *Lightweight Checkpointing for Faster SOAP Deserialization* (2006), §3. Base copies, tracking
+//! pointers, and the comparison that skips what is shared are the codec's [`Partial`].
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Partial, Tracked};
+use bsoap_codec::{Plan, Record};
+
+use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
+use super::interrupt::Interrupts;
+use super::pass::Fail;
+use super::portion::{Entry, Mark};
+
+/// Keeps partial copies.
+#[derive(Debug)]
+pub(super) struct Differential {
+    interrupts: Interrupts,
+    tracked: Tracked,
+    /// Base copies that have been carried over, with those they were.
+    carried: HashMap<usize, [Arc<Checkpoint>; 2]>,
+}
+
+impl Checkpointer for Differential {
+    type Saved = Box<Partial>;
+
+    fn new(every: usize, buffer: usize) -> Self {
+        Self {
+            interrupts: Interrupts::new(every, buffer),
+            tracked: Tracked::default(),
+            carried: HashMap::new(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.tracked.clear();
+        self.carried.clear();
+    }
+
+    fn save(&mut self, decoder: &mut Decoder, record: &Record) -> Self::Saved {
+        Box::new(Partial::new(decoder, record, &mut self.tracked))
+    }
+
+    fn read(
+        &mut self,
+        mut reading: Reading<'_>,
+        entries: &mut Vec<Entry<Self::Saved>>,
+    ) -> Result<(), Fail> {
+        while self.interrupts.next(&mut reading)? {
+            let mark = reading.mark();
+            let saved = self.save(reading.decoder, reading.record);
+            entries.push(Entry { mark, saved });
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool {
+        let is_known = saved.resume(decoder, &mut self.tracked);
+        decoder.move_to(u64::from(mark.offset));
+        is_known
+    }
+
+    fn agrees(&mut self, decoder: &mut Decoder, saved: &Self::Saved) -> Agreement {
+        Agreement::from(saved.agree(decoder, &self.tracked))
+    }
+
+    fn loops(&self, saved: &Self::Saved, plan: &Plan) -> Vec<Loop> {
+        saved.loops(plan)
+    }
+
+    fn depth(&self, saved: &Self::Saved) -> usize {
+        saved.depth()
+    }
+
+    fn carry(&mut self, saved: &mut Self::Saved, plan: &Plan, carry: &Carry) {
+        let base = saved.base().clone();
+        let key = Arc::as_ptr(&base) as usize;
+        let [_, carried] = self.carried.entry(key).or_insert_with(|| {
+            let mut carried = Checkpoint::clone(&base);
+            let (slots, offset) = (base.slots(), base.offset());
+            carried.renumber(plan, slots, offset, carry.renumber());
+            [base, Arc::new(carried)]
+        });
+        saved.renumber(plan, carried.clone(), carry.renumber());
+    }
+
+    fn carried(&mut self) {
+        self.carried.clear();
+    }
+
+    fn memory(&self, entries: &[Entry<Self::Saved>]) -> usize {
+        let mut bases = HashSet::new();
+        let mut memory = 0;
+        for entry in entries {
+            memory += entry.saved.memory();
+            if bases.insert(Arc::as_ptr(entry.saved.base())) {
+                memory += entry.saved.base().memory();
+            }
+        }
+        memory
+    }
+
+    fn tidy(&mut self, _: &mut [Entry<Self::Saved>]) {
+        self.carried.clear();
+    }
+}

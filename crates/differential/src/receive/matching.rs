@@ -1,0 +1,170 @@
+//! Where fast mode may resume: portions of the old text are sought in the new one.
+//!
+//! What is found is a candidate and nothing more: a portion with the same text or digest, at the distance that the portions
+//! before had, or that those at the end have. Fast mode resumes there only if the decoder stands in the state saved there
+//! when it comes by. That comparison is the papers' *progressive matching*, of what is open and of what is bound.
+//!
+//! ```text
+//! old      1   2   3   4   5   6   7   8   9                 is the portion behind it the same?
+//! new      ≠   ≠   ?   ≠   ?   ?   ?   =   …                 1, 2, 4, 8: no, no, no, yes
+//!                          ≠   ≠   =                         6: no, 7: yes
+//! ```
+
+use super::digest::Digest;
+use super::portion::Entry;
+
+/// Old portions, and the text in which they are sought.
+pub(super) struct Candidates<'a, S> {
+    pub(super) entries: &'a [Entry<S>],
+    /// By entry; none if the old text is there.
+    pub(super) digests: &'a [u128],
+    /// Of the whole old text.
+    pub(super) length: usize,
+    pub(super) old: &'a [u8],
+    pub(super) digest: Option<&'a dyn Digest>,
+    /// The new text, as much of it as there is.
+    pub(super) text: &'a [u8],
+    /// Whether that is all.
+    pub(super) all: bool,
+}
+
+impl<S> Candidates<'_, S> {
+    fn offset(&self, index: usize) -> usize {
+        self.entries
+            .get(index)
+            .map_or(self.length, |entry| entry.mark.offset as usize)
+    }
+
+    /// Whether the portion behind an entry stands at a place of the new text; nothing if that is not there yet.
+    pub(super) fn is_same(&self, index: usize, at: usize) -> Option<bool> {
+        let (from, to) = (self.offset(index), self.offset(index + 1));
+        let end = at.checked_add(to.checked_sub(from)?)?;
+        if end > self.text.len() {
+            return self.all.then_some(false);
+        }
+        // The last one is the end.
+        if index + 1 >= self.entries.len() {
+            match self.all {
+                false => return None,
+                true if end != self.text.len() => return Some(false),
+                true => {}
+            }
+        }
+        let portion = &self.text[at..end];
+        Some(match self.digest {
+            Some(digest) => self.digests.get(index) == Some(&digest.digest(portion)),
+            None => self.old.get(from..to) == Some(portion),
+        })
+    }
+
+    /// How many portions are the same, one after the other; and whether the next one differs, as far as is known.
+    pub(super) fn same(&self, shift: usize) -> (usize, bool) {
+        if self.digest.is_none() {
+            return self.same_text(shift);
+        }
+        let mut count = 0;
+        while count < self.entries.len() {
+            match self.is_same(count, self.offset(count).wrapping_add(shift)) {
+                Some(true) => count += 1,
+                Some(false) => return (count, true),
+                None => return (count, false),
+            }
+        }
+        (count, false)
+    }
+
+    /// The same where the old text is there: one compare for all.
+    fn same_text(&self, shift: usize) -> (usize, bool) {
+        let from = self.offset(0);
+        let at = from.wrapping_add(shift);
+        let (Some(old), Some(new)) = (self.old.get(from..), self.text.get(at..)) else {
+            return (0, self.all);
+        };
+        let same = bsoap_xml::scan::find_difference(old, new);
+        if same == old.len() && same == new.len() && self.all {
+            return (self.entries.len(), false);
+        }
+        // The last portion is the same only if all is.
+        let ends = self.entries.get(1..).unwrap_or_default();
+        let count = ends.partition_point(|entry| entry.mark.offset as usize <= from + same);
+        (count, self.all || same < old.len().min(new.len()))
+    }
+
+    /// The next entry whose portion stands in the new text from `begin` on, and where.
+    pub(super) fn find(&self, begin: usize, shift: usize, chunk: usize) -> Option<(usize, usize)> {
+        let here = self.gallop(begin, shift, chunk);
+        let at_end = self.text.len().wrapping_sub(self.length);
+        if here.is_some() || !self.all || at_end == shift {
+            return here;
+        }
+        self.gallop(begin, at_end, chunk)
+    }
+
+    /// The next at this distance, if what differs is in one piece.
+    fn gallop(&self, begin: usize, shift: usize, chunk: usize) -> Option<(usize, usize)> {
+        let at = |index: usize| self.offset(index).wrapping_add(shift);
+        // Before the beginning of the text it is a very large number.
+        let is_behind = |entry: &Entry<S>| {
+            let at = (entry.mark.offset as usize).wrapping_add(shift);
+            at < begin || at > usize::MAX / 2
+        };
+        let first = self.entries.partition_point(is_behind);
+        let most = (first + FAR * chunk).min(self.entries.len());
+        let (mut from, mut step) = (first, 1);
+        while from < most {
+            let index = (first + step - 1).min(most - 1);
+            if self.is_same(index, at(index))? {
+                let (mut low, mut high) = (from, index);
+                while low < high {
+                    let middle = low.midpoint(high);
+                    match self.is_same(middle, at(middle))? {
+                        true => high = middle,
+                        false => low = middle + 1,
+                    }
+                }
+                return Some((high, at(high)));
+            }
+            (from, step) = (index + 1, step * 2);
+        }
+        None
+    }
+}
+
+/// How far ahead is looked, for each portion that is read otherwise.
+const FAR: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receive::portion::Mark;
+
+    #[test]
+    fn the_first_portion_that_is_there_again_is_found() {
+        let old: String = (0..100).map(|i| format!("<{i:03}>")).collect();
+        let entries: Vec<Entry<()>> = (0..100)
+            .map(|i| Entry {
+                mark: Mark {
+                    offset: 5 * i,
+                    slots: i,
+                },
+                saved: (),
+            })
+            .collect();
+        for changed in 1..60 {
+            let mut text = old.clone().into_bytes();
+            text[100..100 + 5 * changed].fill(b'x');
+            let candidates = |entries| Candidates {
+                entries,
+                digests: &[],
+                length: old.len(),
+                old: old.as_bytes(),
+                digest: None,
+                text: &text,
+                all: true,
+            };
+            assert_eq!(candidates(&entries).same(0), (20, true));
+            let found = candidates(&entries[20..]).find(100, 0, 1);
+            assert_eq!(found, Some((changed, 100 + 5 * changed)));
+        }
+    }
+}
