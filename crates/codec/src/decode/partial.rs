@@ -99,14 +99,14 @@ impl Partial {
 
     /// About how many bytes it holds, without its base copy.
     pub fn memory(&self) -> usize {
-        let rest = |rest: &Box<(State, Machine)>| {
+        let rest = |rest: &(State, Machine)| {
             size_of::<(State, Machine)>() + rest.0.memory() + rest.1.text.value.capacity()
         };
         size_of::<Self>()
             + size_of_val(&*self.frames)
             + size_of_val(&*self.seen)
             + self.open.memory()
-            + self.rest.as_ref().map_or(0, rest)
+            + self.rest.as_deref().map_or(0, rest)
     }
 
     /// How many levels are open.
