@@ -505,7 +505,7 @@ fn written(
     let mut places = Vec::new();
     let separator = Separator::new(between.as_bytes());
     kernel.write_array(slots, number, &separator, &mut out, |at, length| {
-        places.push((at, length))
+        places.push((at, length));
     });
     (out, places)
 }
