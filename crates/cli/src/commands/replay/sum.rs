@@ -161,7 +161,7 @@ mod tests {
             }
             sum.text("reading", "exact")
         };
-        assert!(verdict(1e3, 4e3).contains("4.0 times as fast and saves 75 %"));
+        assert!(verdict(1e3, 4e3).contains("4.0 times as fast: 75 % of the time is saved"));
         assert!(verdict(1e3, 1.01e3).contains("nothing to gain"));
         assert!(verdict(2e3, 1e3).contains("2.0 times as slow: leave it off"));
     }
