@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bsoap_codec::decode::{DecodeOptions, Empty, Error, Unknown};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Decoder, Plan, Record};
-use bsoap_differential::receive::{Policy, Received, Stream, Way};
+use bsoap_differential::receive::{Policy, Portioning, Received, Sameness, Stream, Way};
 use bsoap_protocol::{Peek, peek};
 use bsoap_schema::{Definitions, SoapVersion};
 use bytes::Bytes;
@@ -29,9 +29,30 @@ pub fn ways() -> Vec<(&'static str, Way)> {
     // Never standing aside, and with a checkpoint as often as can be.
     often.stands_aside = false;
     often.spacing = Some(16);
+    let portions = |way: Portioning, sameness| {
+        let mut way = way;
+        way.stands_aside = false;
+        way.interrupt = 64;
+        way.sameness = sameness;
+        Way::Portions(way)
+    };
     vec![
         ("exact", Way::default()),
         ("exact, forced", Way::Exact(often)),
+        ("full", portions(Portioning::full(), Sameness::Text)),
+        (
+            "differential",
+            portions(Portioning::differential(), Sameness::Text),
+        ),
+        (
+            "lightweight",
+            portions(Portioning::lightweight(), Sameness::Text),
+        ),
+        (
+            "lightweight, keyed",
+            portions(Portioning::lightweight(), Sameness::Keyed),
+        ),
+        ("hashed", Way::Portions(Portioning::hashed())),
         ("off", Way::Off),
     ]
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use bsoap_codec::{DecodeOptions, Decoder, Plan, Record};
-use bsoap_differential::receive::Way;
+use bsoap_differential::receive::{Portioning, Way};
 use bsoap_schema::Definitions;
 use bytes::Bytes;
 
@@ -65,6 +65,14 @@ enum Named {
     /// The text of the message before is kept and compared byte by byte
     #[default]
     Exact,
+    /// Portions of the text are compared; all of the decoder's state is kept where each begins
+    Full,
+    /// The same, and of each state what differs from one before
+    Differential,
+    /// The same, at places that few numbers tell
+    Lightweight,
+    /// As lightweight, with keyed digests instead of the text: for small memory
+    Hashed,
     /// Each message is read as if it were the only one
     Off,
 }
@@ -73,6 +81,10 @@ impl Named {
     fn way(self) -> Way {
         match self {
             Self::Exact => Way::default(),
+            Self::Full => Way::Portions(Portioning::full()),
+            Self::Differential => Way::Portions(Portioning::differential()),
+            Self::Lightweight => Way::Portions(Portioning::lightweight()),
+            Self::Hashed => Way::Portions(Portioning::hashed()),
             Self::Off => Way::Off,
         }
     }
@@ -80,6 +92,10 @@ impl Named {
     fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
+            Self::Full => "full",
+            Self::Differential => "differential",
+            Self::Lightweight => "lightweight",
+            Self::Hashed => "hashed",
             Self::Off => "off",
         }
     }
