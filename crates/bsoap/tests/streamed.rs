@@ -152,6 +152,23 @@ async fn a_draft_sends_what_was_set_and_looks_at_nothing_else() {
     }
     let matches = client.sender_stats().matches;
     assert_eq!(matches.values, 3, "{matches:?}");
+    let place = draft.place("values.item[4]").expect("it is there");
+    for (value, number, before) in [
+        (Value::from(1.5), 1.5, values[4]),
+        (Value::from("2.5"), 2.5, 1.5),
+        (Value::from(3), 3.0, 2.5),
+    ] {
+        expected += number - before;
+        draft.set_at(&place, value).expect("it is a number");
+        let answer = client.send(&mut draft).await.expect("an answer");
+        assert_eq!(answer["sum"].as_f64(), Some(expected));
+    }
+    let other = Client::builder(MESH).endpoint(client.endpoint());
+    let other = other.build().expect("a client");
+    let mut others = other.draft("sumDoubles", &arguments).expect("a draft");
+    others
+        .set_at(&place, 1.5)
+        .expect_err("a place of another Plan");
     for (path, value) in [
         ("values.item[10000]", Value::from(1.5)),
         ("values.other", Value::from(1.5)),

@@ -172,7 +172,7 @@ impl Unfolding {
             let length = self.unfolded.len() as u64;
             // One byte more than allowed tells "exactly the limit" from "longer".
             let step = STEP.min(self.limit.saturating_add(1) - length);
-            self.share.resize((length + step).min(self.limit))?;
+            self.reserve(length + step)?;
             let mut some = self.decoder.by_ref().take(step);
             let read = some
                 .read_to_end(&mut self.unfolded)
@@ -187,8 +187,27 @@ impl Unfolding {
         Ok(false)
     }
 
+    /// Sees to it that there is memory for so many bytes, which is taken of the room before it is asked for.
+    fn reserve(&mut self, bytes: u64) -> Result<(), Refusal> {
+        let before = self.unfolded.capacity() as u64;
+        if before >= bytes {
+            return Ok(());
+        }
+        // Twice as much each time, as long as there is room for that: what is there already may be moved.
+        let most = self.limit.saturating_add(1);
+        let mut wanted = before.saturating_mul(2).clamp(bytes, most.max(bytes));
+        if self.share.resize(wanted.min(self.limit)).is_err() {
+            wanted = bytes;
+            self.share.resize(wanted.min(self.limit))?;
+        }
+        let more = wanted as usize - self.unfolded.len();
+        self.unfolded.reserve_exact(more);
+        Ok(())
+    }
+
     fn finish(mut self) -> Result<Bytes, Refusal> {
-        self.share.resize(self.unfolded.len() as u64)?;
+        self.unfolded.shrink_to_fit();
+        self.share.resize(self.unfolded.capacity() as u64)?;
         Ok(Bytes::from_owner(Unfolded {
             bytes: self.unfolded,
             _share: self.share,
@@ -280,6 +299,19 @@ mod tests {
             Err(Refusal::Malformed)
         );
         assert_eq!(room.used.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn memory_is_taken_of_the_room_before_it_is_asked_for() {
+        let folded = fold(&Body::from(vec![b' '; 3_000_000])).into_bytes();
+        let room = Room::new(4_000_000);
+        let mut unfolding = Unfolding::new(folded, 1 << 30, Share::of(Some(&room)));
+        while !unfolding.go_on(unfolding.unfolded.len() + 1).expect("room") {
+            let held = unfolding.unfolded.capacity() as u64;
+            assert_eq!(room.used.load(Ordering::Relaxed), held);
+        }
+        let unfolded = unfolding.finish().expect("room");
+        assert_eq!(room.used.load(Ordering::Relaxed), unfolded.len() as u64);
     }
 
     #[test]
