@@ -11,6 +11,7 @@ use super::workload::Workload;
 mod bare;
 mod bsoap;
 mod external;
+mod kernels;
 mod libc;
 mod memory;
 mod numbers;
@@ -60,6 +61,9 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
     Ok(match name {
         "bsoap" => Box::new(bsoap::Bsoap::new()?),
         "floor" => Box::new(bare::Bare::<bare::Floor>::default()),
+        "bsoap:avx2" => Box::new(kernels::Kernels::avx2()?),
+        "bsoap:portable" => Box::new(kernels::Kernels::portable()),
+        "bsoap:single" => Box::new(bare::Bare::<bsoap::Single>::default()),
         "fast-float2" => Box::new(bare::Bare::<numbers::FastFloat>::default()),
         "zmij" => Box::new(bare::Bare::<numbers::Zmij>::default()),
         "itoa" => Box::new(bare::Bare::<numbers::Itoa>::default()),

@@ -86,7 +86,8 @@ impl Workload {
         if matches!(task, Task::Send | Task::Ready | Task::Receive) {
             return Self::of_stream(task, case, values);
         }
-        if task == Task::Numbers {
+        let is_bare = matches!(case.scenario.as_deref(), Some("parse" | "format"));
+        if task == Task::Numbers && is_bare {
             let text = lexical_forms(&values)
                 .iter()
                 .flat_map(|form| [form.as_bytes(), b"\n"].concat())
@@ -149,6 +150,17 @@ impl Workload {
             Some(stream) => stream.bytes,
             None => self.messages.iter().map(Vec::len).sum(),
         }
+    }
+
+    /// Whether numbers stand in a message, not a line each.
+    pub(crate) fn in_message(&self) -> bool {
+        self.task != Task::Numbers
+            || matches!(self.case.scenario.as_deref(), Some("read" | "write"))
+    }
+
+    /// Whether text is made into values, not values into text.
+    pub(crate) fn is_read(&self) -> bool {
+        self.task == Task::Decode || matches!(self.case.scenario.as_deref(), Some("read" | "parse"))
     }
 
     /// The text of an array's one message.

@@ -18,9 +18,9 @@ use crate::bench::shape::{Mesh, Values};
 use crate::bench::workload::{Answer, Workload};
 
 /// What stands between two values of an array.
-const BETWEEN: &str = "</item><item>";
+pub(super) const BETWEEN: &str = "</item><item>";
 /// The same for mesh interface objects: between x and y, between y and value, between two objects.
-const MESH: [&str; 3] = ["</x><y>", "</y><value>", "</value></item><item><x>"];
+pub(super) const MESH: [&str; 3] = ["</x><y>", "</y><value>", "</value></item><item><x>"];
 
 /// Bare loops over one number crate.
 pub(crate) struct Bare<N>(PhantomData<N>);
@@ -92,7 +92,7 @@ impl<N: Numbers> Engine for Bare<N> {
             format_double,
             format_int,
         } = N::DOES;
-        let parse = work.task == Task::Decode || work.case.scenario.as_deref() == Some("parse");
+        let parse = work.is_read();
         let able = match &work.values {
             Values::Doubles(_) => [format_double, parse_double][usize::from(parse)],
             Values::Ints(_) => [format_int, parse_int][usize::from(parse)],
@@ -106,11 +106,7 @@ impl<N: Numbers> Engine for Bare<N> {
         if !able {
             return Ok(None);
         }
-        let skip = if work.task == Task::Numbers {
-            1
-        } else {
-            BETWEEN.len()
-        };
+        let skip = if work.in_message() { BETWEEN.len() } else { 1 };
         Ok(if parse {
             decode::<N>(work, skip)
         } else {
@@ -134,9 +130,13 @@ fn decode<N: Numbers>(work: &Arc<Workload>, skip: usize) -> Option<Box<dyn Job>>
                 state,
                 move |state| {
                     let mut at = work.first;
+                    let compares = work.task == Task::Numbers && skip == BETWEEN.len();
                     for slot in state.iter_mut() {
                         let (value, length) = N::parse_double(&work.text()[at..]);
                         *slot = value;
+                        if compares && !is_between(work.text(), at + length) {
+                            break;
+                        }
                         at += length + skip;
                     }
                     Ok(())
@@ -150,9 +150,13 @@ fn decode<N: Numbers>(work: &Arc<Workload>, skip: usize) -> Option<Box<dyn Job>>
             vec![0i32; values.len()],
             move |state| {
                 let mut at = work.first;
+                let compares = work.task == Task::Numbers && skip == BETWEEN.len();
                 for slot in state.iter_mut() {
                     let (value, length) = N::parse_int(&work.text()[at..]);
                     *slot = value;
+                    if compares && !is_between(work.text(), at + length) {
+                        break;
+                    }
                     at += length + skip;
                 }
                 Ok(())
@@ -168,6 +172,13 @@ fn decode<N: Numbers>(work: &Arc<Workload>, skip: usize) -> Option<Box<dyn Job>>
         Values::Strings(values) => decode_strings(&work, values.len()),
         Values::Readings(_) | Values::Orders(_) | Values::Recorded => None,
     }
+}
+
+/// Whether the tags between two values stand here: what a decoder that has learned them compares. (They do not behind the
+/// last value.)
+#[inline(always)]
+fn is_between(text: &[u8], at: usize) -> bool {
+    text.get(at..at + BETWEEN.len()) == Some(BETWEEN.as_bytes())
 }
 
 /// What a growing vector of doubles needs.
@@ -319,17 +330,9 @@ fn array<N: Numbers, F>(work: &Arc<Workload>, items: F) -> Option<Box<dyn Job>>
 where
     F: Fn(&mut N::Scratch, &[u8], &mut Vec<u8>) + 'static,
 {
-    let is_message = work.task == Task::Encode;
-    let name = work.body_element();
-    let (open, close) = if matches!(work.values, Values::Mesh(_)) {
-        ("<item><x>", MESH[2])
-    } else {
-        ("<item>", BETWEEN)
-    };
-    let head = format!("{}<tns:{name}{}>{open}", Own::HEAD, Own::DECLARATION);
-    let tail = format!("</tns:{name}>{TAIL}");
+    let is_message = work.in_message();
+    let Markup { close, head, tail } = Markup::new(work);
     let between: &[u8] = if is_message { close.as_bytes() } else { b"\n" };
-    let surplus = open.len();
     let answered = Arc::clone(work);
     Local::new(
         (room(work), N::Scratch::default()),
@@ -339,7 +342,7 @@ where
                 out.extend_from_slice(head.as_bytes());
                 items(scratch, between, out);
                 // The last item is followed by its end tag only.
-                out.truncate(out.len() - surplus);
+                out.truncate(out.len() - close.len());
                 out.extend_from_slice(tail.as_bytes());
             } else {
                 items(scratch, between, out);
@@ -355,6 +358,33 @@ where
         },
     )
     .boxed()
+}
+
+/// What stands around the values of an array's message.
+pub(super) struct Markup {
+    /// Between two items: the end of one, the start of the next.
+    close: &'static str,
+    /// Up to the first value.
+    pub(super) head: String,
+    /// From the last value on.
+    pub(super) tail: String,
+}
+
+impl Markup {
+    pub(super) fn new(work: &Workload) -> Self {
+        let name = work.body_element();
+        let (open, close) = if matches!(work.values, Values::Mesh(_)) {
+            ("<item><x>", MESH[2])
+        } else {
+            ("<item>", BETWEEN)
+        };
+        let end = close.strip_suffix(open).unwrap_or(close);
+        Self {
+            close,
+            head: format!("{}<tns:{name}{}>{open}", Own::HEAD, Own::DECLARATION),
+            tail: format!("{end}</tns:{name}>{TAIL}"),
+        }
+    }
 }
 
 /// What a number kernel wrote, a line each, read again by the standard library.

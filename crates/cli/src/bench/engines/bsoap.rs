@@ -10,7 +10,7 @@ use bsoap_differential::send::Policy;
 use bsoap_schema::{Definitions, MemoryLoader};
 use serde_json::Value;
 
-use super::bare::Bare;
+use super::kernels::Kernels;
 use super::numbers::{Does, EVERYTHING, Numbers};
 use super::send::Sending;
 use crate::bench::definition::Task;
@@ -63,7 +63,7 @@ pub(crate) fn plan() -> Result<(Arc<Plan>, ElementId), String> {
 impl Engine for Bsoap {
     fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
         match work.task {
-            Task::Numbers => Bare::<Kernels>::default().job(work),
+            Task::Numbers => Kernels::best().job(work),
             Task::Decode => Ok(self.decode(work)),
             Task::Encode => self.encode(work),
             Task::Send | Task::Ready => Sending::Template(Policy::default()).job(work),
@@ -231,10 +231,10 @@ fn flatten(name: &str, value: &Value, leaves: &mut Vec<Leaf>) {
     }
 }
 
-/// The number kernels of bsoap-datatypes, called once a value.
-struct Kernels;
+/// The functions of bsoap-datatypes for single values, called once a value.
+pub(crate) struct Single;
 
-impl Numbers for Kernels {
+impl Numbers for Single {
     const DOES: Does = EVERYTHING;
     type Scratch = ();
 
@@ -263,7 +263,7 @@ impl Numbers for Kernels {
 mod tests {
     use super::*;
     use crate::bench::definition::Case;
-    use crate::bench::engines::bare::Floor;
+    use crate::bench::engines::bare::{Bare, Floor};
     use crate::bench::shape::Shape;
 
     #[test]
