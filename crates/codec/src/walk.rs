@@ -174,6 +174,22 @@ impl<'r> Walk<'r> {
 
     /// Goes past the element or array that the last event began.
     pub(crate) fn skip(&mut self, event: Event) -> Result<(), Misfit> {
+        if !matches!(event, Event::Start(_) | Event::Array { .. }) || self.jump(event)? {
+            return Ok(());
+        }
+        let mark = self.mark;
+        while self.stack.len() > mark {
+            let Some(frame) = self.stack.pop() else { break };
+            // What lies in it may well be as wide as its type says: a large array, above all.
+            if let Some(event) = self.step(frame)? {
+                self.jump(event)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes past what the last event began, if the Plan tells how many slots that has. Says whether it does.
+    fn jump(&mut self, event: Event) -> Result<bool, Misfit> {
         let stride = match event {
             Event::Start(Start { nil: true, .. }) => Some(0),
             Event::Start(start) => self.plan.ty(start.ty).stride.map(|stride| stride as usize),
@@ -182,10 +198,10 @@ impl<'r> Walk<'r> {
                 .element(element)
                 .stride
                 .and_then(|stride| (stride as usize).checked_mul(count)),
-            _ => return Ok(()),
+            _ => None,
         };
         let Some(stride) = stride else {
-            return self.skip_slowly();
+            return Ok(false);
         };
         self.stack.truncate(self.mark);
         self.at = self
@@ -193,16 +209,7 @@ impl<'r> Walk<'r> {
             .checked_add(stride)
             .filter(|&at| at <= self.slots.len())
             .ok_or(Misfit)?;
-        Ok(())
-    }
-
-    fn skip_slowly(&mut self) -> Result<(), Misfit> {
-        let mark = self.mark;
-        while self.stack.len() > mark {
-            let Some(frame) = self.stack.pop() else { break };
-            self.step(frame)?;
-        }
-        Ok(())
+        Ok(true)
     }
 
     #[inline]
