@@ -21,6 +21,8 @@ use bsoap_xml::NamespaceId;
 
 use super::leaf::{LeafForm, LeafRef};
 use super::straight::Steps;
+use bsoap_datatypes::kernel::{Column, Number};
+
 use crate::plan::{ElementId, LeafId, LeafKind, Plan, TypeId};
 use reach::Reach;
 
@@ -104,6 +106,20 @@ pub(crate) enum Form {
 }
 
 impl Form {
+    /// What a kernel calls it.
+    pub(super) fn to_number(self) -> Option<Number> {
+        Some(match self {
+            Self::Double => Number::Double,
+            Self::Float => Number::Float,
+            Self::Signed => Number::Signed {
+                min: i64::MIN,
+                max: i64::MAX,
+            },
+            Self::Unsigned => Number::Unsigned { max: u64::MAX },
+            _ => return None,
+        })
+    }
+
     pub(crate) fn of(kind: LeafKind) -> Self {
         match kind {
             LeafKind::Boolean => Self::Boolean,
@@ -234,6 +250,8 @@ pub(crate) struct Table {
     pub(crate) last: Span,
     /// The numbers of a row; what stands before the first is `first` or `between`.
     pub(crate) cells: Vec<(Span, Form)>,
+    /// The numbers as kernels write them; none if some value is no number.
+    pub(crate) columns: Vec<Column>,
     /// The form of the first number of a row; those of the others follow.
     pub(super) leaf: LeafRef,
     /// Bytes a row can take, copies of fixed size included.

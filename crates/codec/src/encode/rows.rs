@@ -1,5 +1,6 @@
 //! Arrays of numbers and of flat structs of numbers, in pieces.
 
+use bsoap_datatypes::kernel::Kernel;
 use bsoap_datatypes::{double, integer};
 
 use super::error::ErrorKind;
@@ -100,6 +101,9 @@ fn write_rows<P: Watch>(
     out: &mut Vec<u8>,
     watch: &mut P,
 ) {
+    if !P::STUFFS && !table.columns.is_empty() {
+        return write_numbers(program, table, slots, out, watch);
+    }
     match table.cells.as_slice() {
         [(_, Form::Double)] => format_rows(program, table, slots, out, watch, |slot, _, out| {
             double::format(f64::from_bits(slot), out)
@@ -110,6 +114,36 @@ fn write_rows<P: Watch>(
         _ => format_rows(program, table, slots, out, watch, |slot, form, out| {
             number(form, slot, out)
         }),
+    }
+}
+
+/// Numbers without pads.
+fn write_numbers<P: Watch>(
+    program: &Program,
+    table: &program::Table,
+    slots: Slots<'_>,
+    out: &mut Vec<u8>,
+    watch: &mut P,
+) {
+    out.extend_from_slice(program.literal(table.first));
+    let begin = out.len();
+    let mut places = [CellPlace::default(); CELLS];
+    let mut told = 0;
+    Kernel::best().write_rows(slots.slots, &table.columns, out, |at, length| {
+        if P::LISTENS
+            && let Some(place) = places.get_mut(told)
+        {
+            *place = CellPlace {
+                offset: (at - begin) as u32,
+                length: length as u8,
+                width: length as u8,
+            };
+            told += 1;
+        }
+    });
+    out.extend_from_slice(program.literal(table.last));
+    if P::LISTENS {
+        watch.rows(table, slots.first, begin - slots.start, &places[..told]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Arrays of numbers and of flat structs of numbers, at once: the tightest loop there is.
 
-use bsoap_datatypes::{double, integer};
+use bsoap_datatypes::kernel::Kernel;
 use smallvec::SmallVec;
 
 use super::error::ErrorKind;
@@ -23,21 +23,30 @@ impl<P: Watch> Machine<'_, '_, P> {
         }
         self.literal(table.first);
         let begin = self.at;
-        match table.cells.as_slice() {
-            [(_, Form::Double)] => self.blocks(table, slots, |slot, _, out| {
-                double::format(f64::from_bits(slot), out)
-            }),
-            [(_, Form::Signed)] => self.blocks(table, slots, |slot, _, out| {
-                integer::format_i64(slot as i64, out)
-            }),
-            _ => self.blocks(table, slots, |slot, form, out| number(form, slot, out)),
+        if !table.columns.is_empty() {
+            self.numbers(table, slots);
+            self.at = begin + slots.len();
+            self.literal(table.last);
+            return Ok(());
         }
+        self.blocks(table, slots, |slot, form, out| number(form, slot, out));
         self.at = begin + slots.len();
         // The last row is followed by what stands between rows: take that back.
         self.out
             .truncate(self.out.len() - self.program.literal(table.between).len());
         self.literal(table.last);
         Ok(())
+    }
+
+    /// Rows of numbers, with what stands between rows between them.
+    fn numbers(&mut self, table: &Table, slots: &[u64]) {
+        let (places, start, mut at) = (&mut self.places, self.start, self.at);
+        Kernel::best().write_rows(slots, &table.columns, self.out, |offset, length| {
+            if P::LISTENS {
+                places.place(at, (offset - start) as u64, length);
+                at += 1;
+            }
+        });
     }
 
     /// Formats rows, each followed by what stands between rows, straight into space made for a block of them.

@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 use bsoap_xml::NamespaceId;
 
 use super::{Field, Form, NO_FORM, Op, PAD, Program, Span, Table, XSI, declare};
+use bsoap_datatypes::kernel::{Column, Separator};
+
 use crate::encode::leaf::{Holder, LeafForm, LeafRef};
 use crate::encode::straight::Steps;
 use crate::plan::{
@@ -613,16 +615,32 @@ impl Compiler<'_> {
                 .skip(1)
                 .map(|(before, _)| room(*before))
                 .sum::<usize>();
+        let columns = self.columns(&cells, between);
         self.program.tables.push(Table {
             first,
             between,
             last,
             cells,
+            columns: columns.unwrap_or_default(),
             leaf: LeafRef(self.program.forms.len() as u32),
             room,
         });
         self.program.forms.extend(leaves);
         Some(self.program.tables.len() as u32 - 1)
+    }
+
+    /// The numbers of a row as kernels write them, if all are numbers: each with what stands behind it.
+    fn columns(&self, cells: &[(Span, Form)], between: Span) -> Option<Vec<Column>> {
+        let behind = cells.iter().skip(1).map(|&(before, _)| before);
+        let behind = behind.chain([between]);
+        let column = |(&(_, form), behind): (&(Span, Form), Span)| {
+            Some(Column {
+                number: form.to_number()?,
+                marker: None,
+                separator: Separator::new(self.program.literal(behind)),
+            })
+        };
+        cells.iter().zip(behind).map(column).collect()
     }
 }
 
