@@ -10,6 +10,7 @@
 //! [`Portioned`] is how the papers do it, see `docs/design/checkpointing.md`.
 
 mod apply;
+mod arriving;
 mod aside;
 mod change;
 mod checkpointer;

@@ -10,6 +10,7 @@ use bsoap_codec::{Plan, Record};
 use bsoap_xml::Input;
 use bytes::Bytes;
 
+use super::arriving::{Arriving, Receiver};
 use super::aside::{Aside, Turn, look_alike};
 use super::change::Changes;
 use super::history::{History, Root, Text, cut, opening};
@@ -30,7 +31,7 @@ pub struct Exact {
     pace: Pace,
     /// Between messages, to be used again.
     pass: Option<Box<Pass>>,
-    arriving: Option<Arriving>,
+    arriving: Option<Arriving<Reading>>,
     /// Memory of strings that are no more, and that of the last message's reading.
     spare: Option<String>,
     unused: Unused,
@@ -101,25 +102,16 @@ pub struct Totals {
     pub restructured: u64,
 }
 
-/// A message on its way in.
+/// What is done with a message on its way in.
 #[derive(Debug)]
-struct Arriving {
-    root: ElementId,
-    input: Input,
-    reading: Reading,
-    failed: Option<Error>,
-}
-
-/// What is done with it.
-#[derive(Debug)]
-enum Reading {
+pub(super) enum Reading {
     Compare(Box<Pass>),
     Read(Box<Regular>),
 }
 
 /// A message that is read as a whole.
 #[derive(Debug)]
-struct Regular {
+pub(super) struct Regular {
     policy: Policy,
     record: Record,
     /// Nothing, if it is not to be kept.
@@ -446,12 +438,7 @@ impl Exact {
                 Reading::Read(Box::new(self.begin_regular(root, turn != Turn::Pass)))
             }
         };
-        self.arriving = Some(Arriving {
-            root,
-            input,
-            reading,
-            failed: None,
-        });
+        self.arriving = Some(Arriving::new(root, input, reading));
     }
 
     /// Goes on with more bytes of the message begun.
@@ -467,58 +454,27 @@ impl Exact {
     /// # Errors
     /// As [`Decoder::finish`].
     pub fn finish(&mut self) -> Result<Received, Error> {
-        let stepped = self.step(Input::finish, true);
-        let Some(arriving) = self.arriving.take() else {
-            // Nothing was begun: a decoder says so.
-            return self.decoder.finish().map(|record| Received {
-                record: Arc::new(record),
-                changes: Changes::all(),
-                mode: Mode::Aside,
-            });
-        };
-        stepped?;
-        let (root, text) = (arriving.root, arriving.input.into_text());
-        match arriving.reading {
-            Reading::Read(regular) => Ok(self.end_regular(root, *regular, Text::Made(text))),
-            Reading::Compare(pass) => self.end_pass(pass, Text::Made(text), None).or_else(|text| {
-                self.totals.failed += 1;
-                let mut regular = self.begin_regular(root, true);
-                let read = std::str::from_utf8(text.bytes()).unwrap_or_default();
-                regular.read(&mut self.decoder, read, true)?;
-                Ok(self.end_regular(root, regular, text))
-            }),
-        }
+        self.last_step()
+    }
+}
+
+impl Receiver for Exact {
+    type Reading = Reading;
+
+    fn decoder(&mut self) -> &mut Decoder {
+        &mut self.decoder
     }
 
-    fn step(
-        &mut self,
-        step: impl FnOnce(&mut Input) -> bsoap_xml::Result<()>,
-        last: bool,
-    ) -> Result<(), Error> {
-        let Some(mut arriving) = self.arriving.take() else {
-            return match last {
-                true => Ok(()),
-                false => self.decoder.feed(&[]),
-            };
-        };
-        let result = match arriving.failed.clone() {
-            Some(error) => Err(error),
-            None => self.step_with(&mut arriving, step, last),
-        };
-        if let Err(error) = &result {
-            arriving.failed = Some(error.clone());
-        }
-        self.arriving = Some(arriving);
-        result
+    fn arriving(&mut self) -> &mut Option<Arriving<Reading>> {
+        &mut self.arriving
     }
 
-    fn step_with(
+    fn read_on(
         &mut self,
-        arriving: &mut Arriving,
-        step: impl FnOnce(&mut Input) -> bsoap_xml::Result<()>,
+        arriving: &mut Arriving<Reading>,
+        stepped: bsoap_xml::Result<()>,
         last: bool,
     ) -> Result<(), Error> {
-        let stepped = step(&mut arriving.input);
         let text = arriving.input.unread();
         let is_all = last && stepped.is_ok();
         let length = text.len() as u64;
@@ -550,6 +506,20 @@ impl Exact {
             regular.read(&mut self.decoder, text, is_all)?;
         }
         stepped.map_err(Error::from)
+    }
+
+    fn end(&mut self, arriving: Arriving<Reading>) -> Result<Received, Error> {
+        let (root, text) = (arriving.root, arriving.input.into_text());
+        match arriving.reading {
+            Reading::Read(regular) => Ok(self.end_regular(root, *regular, Text::Made(text))),
+            Reading::Compare(pass) => self.end_pass(pass, Text::Made(text), None).or_else(|text| {
+                self.totals.failed += 1;
+                let mut regular = self.begin_regular(root, true);
+                let read = std::str::from_utf8(text.bytes()).unwrap_or_default();
+                regular.read(&mut self.decoder, read, true)?;
+                Ok(self.end_regular(root, regular, text))
+            }),
+        }
     }
 }
 

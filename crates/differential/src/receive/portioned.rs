@@ -12,6 +12,7 @@ use bsoap_codec::{Plan, Record};
 use bsoap_xml::Input;
 use bytes::Bytes;
 
+use super::arriving::{self, Arriving, Receiver as _};
 use super::aside::{Aside, Turn};
 use super::change::Changes;
 use super::checkpointer::{Checkpointer, Reading};
@@ -144,7 +145,7 @@ impl Portioned {
     /// # Errors
     /// As [`Decoder::finish`].
     pub fn finish(&mut self) -> Result<Received, Error> {
-        each!(&mut self.receiver, it => it.finish())
+        each!(&mut self.receiver, it => it.last_step())
     }
 }
 
@@ -156,24 +157,15 @@ struct Receiving<C: Checkpointer> {
     keeper: C,
     saved: Option<Saved<C::Saved>>,
     aside: Aside,
-    arriving: Option<Arriving<C::Saved>>,
+    arriving: Option<Arriving<Way<C::Saved>>>,
     /// Memory of a Record that nobody holds.
     spare: Option<Record>,
     totals: Totals,
 }
 
-/// A message on its way in.
+/// What is done with a message on its way in.
 #[derive(Debug)]
-struct Arriving<S> {
-    root: ElementId,
-    input: Input,
-    way: Way<S>,
-    failed: Option<Error>,
-}
-
-/// What is done with it.
-#[derive(Debug)]
-enum Way<S> {
+pub(super) enum Way<S> {
     /// It is compared with the message before.
     Modes(Box<Modes<S>>),
     /// It is read in regular mode, and kept.
@@ -183,7 +175,7 @@ enum Way<S> {
 }
 
 #[derive(Debug)]
-struct Regular<S> {
+pub(super) struct Regular<S> {
     record: Record,
     portions: Portions<S>,
 }
@@ -410,12 +402,7 @@ impl<C: Checkpointer> Receiving<C> {
             (Turn::Pass, _) => self.begin_alone(root),
             _ => Way::Regular(Box::new(self.begin_regular(root))),
         };
-        self.arriving = Some(Arriving {
-            root,
-            input: Input::new(),
-            way,
-            failed: None,
-        });
+        self.arriving = Some(Arriving::new(root, Input::new(), way));
     }
 
     fn begin_alone(&mut self, root: ElementId) -> Way<C::Saved> {
@@ -423,21 +410,65 @@ impl<C: Checkpointer> Receiving<C> {
         self.decoder.start(root);
         Way::Alone(Box::new(Record::new(self.decoder.plan().clone(), root)))
     }
+}
 
-    fn finish(&mut self) -> Result<Received, Error> {
-        let stepped = self.step(Input::finish, true);
-        let Some(arriving) = self.arriving.take() else {
-            // Nothing was begun: a decoder says so.
-            return self.decoder.finish().map(|record| Received {
-                record: Arc::new(record),
-                changes: Changes::all(),
-                mode: Mode::Aside,
-            });
-        };
-        stepped?;
+impl<C: Checkpointer> arriving::Receiver for Receiving<C> {
+    type Reading = Way<C::Saved>;
+
+    fn decoder(&mut self) -> &mut Decoder {
+        &mut self.decoder
+    }
+
+    fn arriving(&mut self) -> &mut Option<Arriving<Way<C::Saved>>> {
+        &mut self.arriving
+    }
+
+    fn read_on(
+        &mut self,
+        arriving: &mut Arriving<Way<C::Saved>>,
+        stepped: bsoap_xml::Result<()>,
+        last: bool,
+    ) -> Result<(), Error> {
+        let text = arriving.input.unread();
+        let is_all = last && stepped.is_ok();
+        let is_wrong = stepped.is_err() || !self.fits(text.len());
+        let digest = self.digest();
+        if let Way::Modes(modes) = &mut arriving.reading {
+            let (keeper, decoder) = (&mut self.keeper, &mut self.decoder);
+            let is_compared = !is_wrong
+                && modes
+                    .advance(keeper, decoder, digest, text.as_bytes(), is_all)
+                    .is_ok();
+            if !is_compared {
+                self.totals.failed += 1;
+                let root = modes.root();
+                arriving.reading = Way::Regular(Box::new(self.begin_regular(root)));
+            }
+        }
+        if let Way::Regular(regular) = &mut arriving.reading {
+            let is_read = !is_wrong && self.read_regular(regular, text, is_all).is_ok();
+            if !is_read {
+                // Read as one that is not kept; then it says what is wrong.
+                arriving.reading = self.begin_alone(arriving.root);
+            }
+        }
+        if let Way::Alone(record) = &mut arriving.reading {
+            let from = self.decoder.offset() as usize;
+            let piece = Piece {
+                text: text.get(from..).unwrap_or_default(),
+                base: from as u64,
+                last: is_all,
+                beyond: 0,
+            };
+            self.decoder.read(piece, record, None)?;
+        }
+        stepped.map_err(Error::from)
+    }
+
+    fn end(&mut self, arriving: Arriving<Way<C::Saved>>) -> Result<Received, Error> {
         let root = arriving.root;
         let text = Text::Made(arriving.input.into_text());
-        match arriving.way {
+        match arriving.reading {
             Way::Regular(regular) => Ok(self.end_regular(root, *regular, text)),
             Way::Alone(record) => {
                 self.totals.aside += 1;
@@ -455,71 +486,6 @@ impl<C: Checkpointer> Receiving<C> {
                 }
             },
         }
-    }
-
-    fn step(
-        &mut self,
-        step: impl FnOnce(&mut Input) -> bsoap_xml::Result<()>,
-        last: bool,
-    ) -> Result<(), Error> {
-        let Some(mut arriving) = self.arriving.take() else {
-            return match last {
-                true => Ok(()),
-                false => self.decoder.feed(&[]),
-            };
-        };
-        let result = match arriving.failed.clone() {
-            Some(error) => Err(error),
-            None => self.step_with(&mut arriving, step, last),
-        };
-        if let Err(error) = &result {
-            arriving.failed = Some(error.clone());
-        }
-        self.arriving = Some(arriving);
-        result
-    }
-
-    fn step_with(
-        &mut self,
-        arriving: &mut Arriving<C::Saved>,
-        step: impl FnOnce(&mut Input) -> bsoap_xml::Result<()>,
-        last: bool,
-    ) -> Result<(), Error> {
-        let stepped = step(&mut arriving.input);
-        let text = arriving.input.unread();
-        let is_all = last && stepped.is_ok();
-        let is_wrong = stepped.is_err() || !self.fits(text.len());
-        let digest = self.digest();
-        if let Way::Modes(modes) = &mut arriving.way {
-            let (keeper, decoder) = (&mut self.keeper, &mut self.decoder);
-            let is_compared = !is_wrong
-                && modes
-                    .advance(keeper, decoder, digest, text.as_bytes(), is_all)
-                    .is_ok();
-            if !is_compared {
-                self.totals.failed += 1;
-                let root = modes.root();
-                arriving.way = Way::Regular(Box::new(self.begin_regular(root)));
-            }
-        }
-        if let Way::Regular(regular) = &mut arriving.way {
-            let is_read = !is_wrong && self.read_regular(regular, text, is_all).is_ok();
-            if !is_read {
-                // Read as one that is not kept; then it says what is wrong.
-                arriving.way = self.begin_alone(arriving.root);
-            }
-        }
-        if let Way::Alone(record) = &mut arriving.way {
-            let from = self.decoder.offset() as usize;
-            let piece = Piece {
-                text: text.get(from..).unwrap_or_default(),
-                base: from as u64,
-                last: is_all,
-                beyond: 0,
-            };
-            self.decoder.read(piece, record, None)?;
-        }
-        stepped.map_err(Error::from)
     }
 }
 
