@@ -6,27 +6,25 @@ mod streams;
 
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Decoder, Error};
-use bsoap_codec::plan::ElementId;
-use bsoap_codec::{Plan, Record};
+use bsoap_codec::decode::{DecodeOptions, Decoder};
 use bsoap_differential::receive::{
-    Checkpoints, Crc32ForReproduction, Digest, Mode, Portioned, Portioning, Received, Sameness,
+    Checkpoints, Crc32ForReproduction, Digest, Mode, Portioned, Portioning, Sameness, Way,
 };
 use bytes::Bytes;
-use common::message::message;
-use common::random::{self, Random};
+use common::random::Random;
 use proptest::prelude::*;
-use streams::{Order, check_changes, next, options, order_plan, same, shown_record, style};
+use streams::order_plan;
+use streams::session::{messages, orders, sums};
 
 /// FCP, DCP, LCP and hashed, as often as not with digests and at other places than usual.
-fn ways(random: &mut Random) -> [Portioning; 4] {
-    let mut ways = [
+fn ways(random: &mut Random) -> Vec<(Way, usize)> {
+    let ways = [
         Portioning::full(),
         Portioning::differential(),
         Portioning::lightweight(),
         Portioning::hashed(),
     ];
-    for way in &mut ways {
+    let other = |mut way: Portioning| {
         way.interrupt = [16, 32, 64, 128, 300, 1024][random.below(6)];
         way.buffer = [16, 100, 1000, 32 << 10][random.below(4)];
         way.stands_aside = random.chance(20);
@@ -37,154 +35,9 @@ fn ways(random: &mut Random) -> [Portioning; 4] {
                 Sameness::Crc32ForReproduction,
             ][random.below(3)];
         }
-    }
-    ways
-}
-
-fn feed(
-    portioned: &mut Portioned,
-    root: ElementId,
-    text: &[u8],
-    random: &mut Random,
-) -> Result<Received, Error> {
-    portioned.begin(root);
-    let largest = [1, 7, 200, 3000][random.below(4)];
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at((1 + random.below(largest)).min(rest.len()));
-        portioned.feed(piece)?;
-        rest = after;
-    }
-    portioned.finish()
-}
-
-/// One receiver, with what it gave for the message before.
-struct One {
-    way: Portioning,
-    receiver: Portioned,
-    before: Option<Record>,
-}
-
-struct Stream {
-    plan: Arc<Plan>,
-    root: ElementId,
-    options: DecodeOptions,
-    receivers: Vec<One>,
-    /// Records that are kept, and what they were.
-    kept: Vec<(Arc<Record>, Record)>,
-}
-
-impl Stream {
-    fn new(plan: Arc<Plan>, root: ElementId, options: DecodeOptions, random: &mut Random) -> Self {
-        let one = |way| One {
-            way,
-            receiver: Portioned::new(plan.clone(), options, way),
-            before: None,
-        };
-        let receivers = ways(random).map(one).into();
-        Self {
-            plan,
-            root,
-            options,
-            receivers,
-            kept: Vec::new(),
-        }
-    }
-
-    fn check(&mut self, bytes: &[u8], random: &mut Random) -> Result<bool, String> {
-        let shown = String::from_utf8_lossy(bytes);
-        let mut fresh = Decoder::new(self.plan.clone(), self.options);
-        let expected = fresh.decode(self.root, bytes);
-        for one in &mut self.receivers {
-            let is_whole = random.chance(50);
-            let found = match is_whole {
-                true => one
-                    .receiver
-                    .receive(self.root, Bytes::copy_from_slice(bytes)),
-                false => feed(&mut one.receiver, self.root, bytes, random),
-            };
-            let is_same = match (is_whole, &found, &expected) {
-                (true, Err(found), Err(expected)) => found == expected,
-                _ => same(&found, &expected),
-            };
-            if !is_same {
-                let found = found.as_ref().map(|it| shown_record(&it.record));
-                let expected = expected.as_ref().map(shown_record);
-                return Err(format!(
-                    "{:?} {is_whole} {found:?}\nfresh {expected:?}\n{shown}",
-                    one.way
-                ));
-            }
-            let Ok(found) = found else {
-                continue;
-            };
-            if let Some(before) = &one.before {
-                check_changes(&found.changes, before, &found.record)
-                    .map_err(|what| format!("{:?} {what}\n{shown}", one.way))?;
-            }
-            if random.chance(30) {
-                self.kept
-                    .push((found.record.clone(), (*found.record).clone()));
-            }
-            // What is not held may be changed in place.
-            one.before = Some((*found.record).clone());
-        }
-        Ok(expected.is_ok())
-    }
-
-    /// Messages, those in fast mode, and switches to regular mode, by way.
-    fn sums(&self) -> Result<[[u64; 3]; 4], TestCaseError> {
-        for (kept, was) in &self.kept {
-            prop_assert_eq!(&**kept, was, "a Record that is kept was changed");
-        }
-        let mut sums = [[0; 3]; 4];
-        for (sum, one) in sums.iter_mut().zip(&self.receivers) {
-            let totals = one.receiver.totals();
-            *sum = [totals.messages, totals.fast, totals.restructured];
-        }
-        Ok(sums)
-    }
-}
-
-fn check(seed: u64) -> Result<[[u64; 3]; 4], TestCaseError> {
-    let mut random = Random::new(seed ^ 0xcc77);
-    let (plan, root) = random::plan(seed / 4);
-    let mut stream = Stream::new(plan.clone(), root, options(seed), &mut random);
-    let style = style(&mut random);
-    let mut text = message(&plan, root, &mut random, style);
-    for round in 0..12 {
-        let other = message(&plan, root, &mut random, style);
-        let bytes = match random.below(12) {
-            _ if round == 0 => text.clone().into_bytes(),
-            0 => other.clone().into_bytes(),
-            1 => text.clone().into_bytes(),
-            _ => next(&text, &other, &mut random),
-        };
-        let is_valid = stream
-            .check(&bytes, &mut random)
-            .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
-        if let (true, Ok(valid)) = (is_valid, String::from_utf8(bytes)) {
-            text = valid;
-        }
-    }
-    stream.sums()
-}
-
-fn check_orders(seed: u64) -> Result<[[u64; 3]; 4], TestCaseError> {
-    let mut random = Random::new(seed ^ 0x0dc2);
-    let (plan, root) = order_plan();
-    let mut stream = Stream::new(plan, root, options(seed), &mut random);
-    let mut order = Order::new(&mut random);
-    let gap = ["", "\n  "][random.below(2)];
-    for _ in 0..12 {
-        stream
-            .check(order.text(gap).as_bytes(), &mut random)
-            .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
-        for _ in 0..[0, 1, 1, 2, 5, 20][random.below(6)] {
-            order.change(&mut random);
-        }
-    }
-    stream.sums()
+        (Way::Portions(way), 50)
+    };
+    ways.map(other).into()
 }
 
 proptest! {
@@ -192,40 +45,26 @@ proptest! {
 
     #[test]
     fn a_message_read_by_portions_is_the_message_read_afresh(seed in any::<u64>()) {
-        check(seed)?;
+        messages(seed, ways)?;
     }
 
     #[test]
     fn an_order_read_by_portions_is_the_order_read_afresh(seed in any::<u64>()) {
-        check_orders(seed)?;
+        orders(seed, ways)?;
     }
-}
-
-fn sum(check: impl Fn(u64) -> Result<[[u64; 3]; 4], TestCaseError>) -> [[u64; 3]; 4] {
-    let mut sums = [[0; 3]; 4];
-    for seed in 0..100 {
-        let found = check(seed).expect("they agree");
-        for (sums, found) in sums.iter_mut().zip(found) {
-            for (sum, found) in sums.iter_mut().zip(found) {
-                *sum += found;
-            }
-        }
-    }
-    eprintln!("messages, in fast mode, switches to regular mode: {sums:?}");
-    sums
 }
 
 #[test]
 fn every_way_is_at_work_on_random_messages() {
-    for [messages, fast, switches] in sum(check) {
-        assert!(fast * 3 > messages && switches > 100);
+    for sum in sums(100, |seed| messages(seed, ways)) {
+        assert!(sum.fast * 3 > sum.messages && sum.restructured > 100);
     }
 }
 
 #[test]
 fn every_way_is_at_work_on_orders() {
-    for [messages, fast, switches] in sum(check_orders) {
-        assert!(fast * 2 > messages && switches > 300);
+    for sum in sums(100, |seed| orders(seed, ways)) {
+        assert!(sum.fast * 2 > sum.messages && sum.restructured > 300);
     }
 }
 

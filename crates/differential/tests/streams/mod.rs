@@ -1,5 +1,7 @@
 //! Streams of messages of which each is like the one before, in one of many ways.
 
+pub(crate) mod session;
+
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Error, ErrorKind, Unknown, Validation};

@@ -1,0 +1,186 @@
+//! One stream of messages, received in several ways at once, each against a fresh decoder.
+
+use std::sync::Arc;
+
+use bsoap_codec::decode::{DecodeOptions, Decoder, Error};
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{Plan, Record};
+use bsoap_differential::receive::{Received, Stream, Totals, Way};
+use bytes::Bytes;
+use proptest::prelude::*;
+
+use super::{Order, check_changes, next, options, order_plan, same, shown_record, style};
+use crate::common::message::message;
+use crate::common::random::{self, Random};
+
+/// The ways to be tried, and how many of a hundred messages come whole there: others come in pieces.
+pub(crate) type Ways = fn(&mut Random) -> Vec<(Way, usize)>;
+
+/// One receiver, with what it gave for the message before.
+struct One {
+    whole: usize,
+    stream: Stream,
+    before: Option<Record>,
+}
+
+struct Session {
+    plan: Arc<Plan>,
+    root: ElementId,
+    options: DecodeOptions,
+    receivers: Vec<One>,
+    /// Records that are kept, and what they were.
+    kept: Vec<(Arc<Record>, Record)>,
+}
+
+/// Lets a message arrive in pieces.
+fn feed(
+    stream: &mut Stream,
+    root: ElementId,
+    text: &[u8],
+    random: &mut Random,
+) -> Result<Received, Error> {
+    stream.begin(root);
+    let largest = [1, 7, 200, 3000][random.below(4)];
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at((1 + random.below(largest)).min(rest.len()));
+        stream.feed(piece)?;
+        rest = after;
+    }
+    stream.finish()
+}
+
+impl Session {
+    fn new(
+        (plan, root): (Arc<Plan>, ElementId),
+        options: DecodeOptions,
+        ways: Vec<(Way, usize)>,
+    ) -> Self {
+        let one = |(way, whole)| One {
+            whole,
+            stream: Stream::new(way, plan.clone(), options),
+            before: None,
+        };
+        let receivers = ways.into_iter().map(one).collect();
+        Self {
+            plan,
+            root,
+            options,
+            receivers,
+            kept: Vec::new(),
+        }
+    }
+
+    /// Receives a message in every way. Whether it is valid, or what differs.
+    fn check(&mut self, bytes: &[u8], random: &mut Random) -> Result<bool, String> {
+        let shown = String::from_utf8_lossy(bytes);
+        let expected = Decoder::new(self.plan.clone(), self.options).decode(self.root, bytes);
+        for one in &mut self.receivers {
+            let is_whole = random.chance(one.whole);
+            let found = match is_whole {
+                true => one.stream.receive(self.root, Bytes::copy_from_slice(bytes)),
+                false => feed(&mut one.stream, self.root, bytes, random),
+            };
+            let is_same = match (is_whole, &found, &expected) {
+                (true, Err(found), Err(expected)) => found == expected,
+                _ => same(&found, &expected),
+            };
+            let way = one.stream.way();
+            if !is_same {
+                let found = found.as_ref().map(|it| shown_record(&it.record));
+                let expected = expected.as_ref().map(shown_record);
+                return Err(format!(
+                    "{way:?} {is_whole} {found:?}\nfresh {expected:?}\n{shown}"
+                ));
+            }
+            let Ok(found) = found else {
+                continue;
+            };
+            if let Some(before) = &one.before {
+                check_changes(&found.changes, before, &found.record)
+                    .map_err(|what| format!("{way:?} {what}\n{shown}"))?;
+            }
+            if random.chance(30) {
+                self.kept
+                    .push((found.record.clone(), (*found.record).clone()));
+            }
+            // What is not held may be changed in place.
+            one.before = Some((*found.record).clone());
+        }
+        Ok(expected.is_ok())
+    }
+
+    /// What has been done in each way.
+    fn end(&self) -> Result<Vec<Totals>, TestCaseError> {
+        for (kept, was) in &self.kept {
+            prop_assert_eq!(&**kept, was, "a Record that is kept was changed");
+        }
+        Ok(self.receivers.iter().map(|it| it.stream.totals()).collect())
+    }
+}
+
+/// Random messages of a random Plan, most of them like the one before.
+pub(crate) fn messages(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> {
+    let mut random = Random::new(seed ^ 0x5151);
+    let (plan, root) = random::plan(seed / 4);
+    let ways = ways(&mut random);
+    let mut session = Session::new((plan.clone(), root), options(seed), ways);
+    let style = style(&mut random);
+    let mut text = message(&plan, root, &mut random, style);
+    for round in 0..12 {
+        let other = message(&plan, root, &mut random, style);
+        let bytes = match random.below(12) {
+            _ if round == 0 => text.clone().into_bytes(),
+            0 => other.clone().into_bytes(),
+            1 => text.clone().into_bytes(),
+            _ => next(&text, &other, &mut random),
+        };
+        let is_valid = session
+            .check(&bytes, &mut random)
+            .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
+        if let (true, Ok(valid)) = (is_valid, String::from_utf8(bytes)) {
+            text = valid;
+        }
+    }
+    session.end()
+}
+
+/// An order that changes, and stays valid.
+pub(crate) fn orders(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> {
+    let mut random = Random::new(seed ^ 0x0de2);
+    let ways = ways(&mut random);
+    let mut session = Session::new(order_plan(), options(seed), ways);
+    let mut order = Order::new(&mut random);
+    let gap = ["", "\n  "][random.below(2)];
+    for _ in 0..12 {
+        session
+            .check(order.text(gap).as_bytes(), &mut random)
+            .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
+        for _ in 0..[0, 1, 1, 2, 5, 20][random.below(6)] {
+            order.change(&mut random);
+        }
+    }
+    session.end()
+}
+
+/// What has been done in each way by the first so many seeds.
+pub(crate) fn sums(
+    seeds: u64,
+    check: impl Fn(u64) -> Result<Vec<Totals>, TestCaseError>,
+) -> Vec<Totals> {
+    let mut sums: Vec<Totals> = Vec::new();
+    for seed in 0..seeds {
+        let found = check(seed).expect("they agree");
+        sums.resize(found.len(), Totals::default());
+        for (sum, found) in sums.iter_mut().zip(found) {
+            sum.messages += found.messages;
+            sum.fast += found.fast;
+            sum.aside += found.aside;
+            sum.failed += found.failed;
+            sum.touched += found.touched;
+            sum.restructured += found.restructured;
+        }
+    }
+    eprintln!("{sums:#?}");
+    sums
+}
