@@ -1,0 +1,132 @@
+//! A template at rest, and one that is lent.
+
+use std::hash::Hasher;
+use std::sync::{Arc, Mutex};
+
+use bsoap_codec::Record;
+use bsoap_codec::encode::Error;
+
+use super::known::is_close;
+use super::lease::Sent;
+use super::mix::Mix;
+use crate::send::deflate::Folds;
+use crate::send::template::{Match, Template};
+use crate::stats::SendStats;
+
+/// A template at rest.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) lent: Box<Lent>,
+    pub(super) last_used: u64,
+    /// What it takes, with what it was compressed to.
+    pub(super) memory: usize,
+}
+
+/// Digests of structures, newest last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Strangers([u64; 4]);
+
+/// A template that is lent.
+#[derive(Debug)]
+pub(super) struct Lent {
+    pub(super) template: Template,
+    pub(super) folds: Arc<Mutex<Folds>>,
+    /// What the template takes.
+    pub(super) memory: usize,
+    /// If it has one chunk: the slots of its message that say what there is.
+    pub(super) markers: Option<Arc<[u32]>>,
+    /// The structures of the last messages that had as many slots, and another structure.
+    pub(super) strangers: Strangers,
+}
+
+impl Lent {
+    pub(super) fn new(template: Template) -> Box<Self> {
+        Box::new(Self {
+            template,
+            folds: Arc::default(),
+            memory: 0,
+            markers: None,
+            strangers: Strangers::default(),
+        })
+    }
+
+    /// Makes it the message of a record, if that has its structure, or structure does not matter.
+    #[inline]
+    pub(super) fn update(&mut self, record: &mut Record) -> Result<Option<Match>, Error> {
+        let matched = self.template.update_alike(record)?;
+        if matched.is_some_and(|matched| matched != Match::Content) {
+            // What is told of it has to be found out again.
+            self.memory = 0;
+            if matched == Some(Match::FirstTime) || self.template.chunks().len() != 1 {
+                self.markers = None;
+            }
+        }
+        Ok(matched)
+    }
+
+    /// Its message, ready to be sent, and what it has done since.
+    #[inline]
+    pub(super) fn tell(&self, before: &SendStats, sent: &mut Sent) {
+        sent.outgoing = self.template.outgoing();
+        sent.counts.matches = self.template.stats().since(before);
+        sent.folds = Some(Arc::clone(&self.folds));
+    }
+
+    pub(super) fn memory(&mut self) -> usize {
+        if self.memory == 0 {
+            if self.markers.is_none() && self.template.chunks().len() == 1 {
+                self.markers = Some(self.template.markers().into());
+            }
+            let markers = self.markers.as_ref().map_or(0, |markers| markers.len() * 4);
+            self.memory = self.template.memory() + markers;
+        }
+        self.memory
+    }
+
+    /// Whether nothing of the message is kept when it changes in structure.
+    pub(super) fn is_single(&self) -> bool {
+        self.markers.is_some()
+    }
+
+    /// Whether a message can be made of this one's without a look at its structure.
+    pub(super) fn has_slots_of(&self, record: &Record) -> bool {
+        let (slots, shadow) = (record.slots().len(), self.template.record());
+        shadow.is_some_and(|shadow| {
+            let own = shadow.slots().len();
+            own == slots || !self.is_single() && is_close(own, slots)
+        })
+    }
+
+    /// Whether a message has the structure of this one's, if that matters.
+    pub(super) fn has_structure_of(&self, record: &Record) -> bool {
+        let (Some(markers), Some(shadow)) = (&self.markers, self.template.record()) else {
+            return true;
+        };
+        let (old, new) = (shadow.slots(), record.slots());
+        old.len() == new.len()
+            && markers
+                .iter()
+                .all(|&marker| old.get(marker as usize) == new.get(marker as usize))
+    }
+
+    /// What tells the structure of a message from others of as many slots.
+    pub(super) fn structure(&self, record: &Record) -> u64 {
+        let mut mix = Mix::default();
+        for &marker in self.markers.iter().flat_map(|markers| &**markers) {
+            let slot = record.slots().get(marker as usize);
+            mix.write_u64(slot.copied().unwrap_or_default());
+        }
+        mix.finish() | 1
+    }
+}
+
+impl Strangers {
+    pub(super) fn has(&self, structure: u64) -> bool {
+        self.0.contains(&structure)
+    }
+
+    pub(super) fn add(&mut self, structure: u64) {
+        self.0.rotate_left(1);
+        self.0[3] = structure;
+    }
+}

@@ -1,0 +1,104 @@
+//! How much a store holds, and who goes when that is too much: those used longest ago.
+
+use std::collections::HashMap;
+
+use super::known::{Known, Seen, oldest};
+use super::lent::{Entry, Lent};
+use super::{Store, Stream};
+use crate::send::likeness::Sample;
+
+impl Store {
+    /// Keeps a template, if there is room.
+    pub(super) fn keep(&mut self, stream: Stream, mut lent: Box<Lent>) {
+        if lent.template.is_empty() {
+            return;
+        }
+        let memory = lent.memory() + lent.folds.try_lock().map_or(0, |folds| folds.size());
+        let Some(known) = self.streams.get_mut(&stream) else {
+            // Forgotten meanwhile, and its templates with it.
+            self.evicted += 1;
+            return;
+        };
+        if memory > self.policy.bytes {
+            // It would be made again and again, and given up each time.
+            known.aside.hopeless();
+            self.evicted += 1;
+            return;
+        }
+        if known.templates.len() >= self.policy.templates.max(1) {
+            let oldest = oldest(&known.templates);
+            self.held -= known.templates.swap_remove(oldest).memory;
+            self.evicted += 1;
+        }
+        self.held += memory;
+        known.templates.push(Entry {
+            lent,
+            last_used: self.clock,
+            memory,
+        });
+        self.shrink(self.policy.bytes);
+    }
+
+    /// Gives templates up, those used longest ago first, until no more than so many bytes are held.
+    pub fn shrink(&mut self, bytes: usize) {
+        while self.held > bytes {
+            let oldest = self
+                .streams
+                .values_mut()
+                .filter(|known| !known.templates.is_empty())
+                .min_by_key(|known| known.templates[oldest(&known.templates)].last_used);
+            let Some(known) = oldest else {
+                return;
+            };
+            let index = self::oldest(&known.templates);
+            self.held -= known.templates.swap_remove(index).memory;
+            self.evicted += 1;
+        }
+    }
+
+    /// Bytes held by templates at rest, and by what is known of streams.
+    pub fn memory(&self) -> usize {
+        let looked_at = self.policy.templates * (size_of::<Seen>() + size_of::<Sample>());
+        let streams = self.streams.capacity() * size_of::<(Stream, Known)>();
+        self.held + streams + self.streams.len() * looked_at
+    }
+
+    /// How many templates are at rest.
+    pub fn len(&self) -> usize {
+        self.streams
+            .values()
+            .map(|known| known.templates.len())
+            .sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets everything. That templates are given up is told with the next message.
+    pub fn clear(&mut self) {
+        self.evicted += self.len() as u64;
+        self.streams = HashMap::default();
+        self.held = 0;
+    }
+
+    /// Forgets the stream used longest ago, if there are too many to add this one.
+    pub(super) fn bound_streams(&mut self, new: Stream) {
+        if self.streams.contains_key(&new) {
+            return;
+        }
+        let oldest = self.streams.iter().min_by_key(|(_, known)| known.last_used);
+        let Some(stream) = oldest.map(|(stream, _)| *stream) else {
+            return;
+        };
+        if let Some(known) = self.streams.remove(&stream) {
+            self.held -= known
+                .templates
+                .iter()
+                .map(|entry| entry.memory)
+                .sum::<usize>();
+            self.evicted += known.templates.len() as u64;
+        }
+    }
+}
