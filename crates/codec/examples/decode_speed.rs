@@ -4,6 +4,9 @@
 
 #![allow(clippy::print_stdout)] // its output is what it is for
 
+#[path = "../../datatypes/tests/common/random.rs"]
+mod random;
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,6 +17,7 @@ use bsoap_codec::plan::{
 };
 use bsoap_codec::{DecodeOptions, Decoder, Index, Plan, Record};
 use bsoap_datatypes::{Datatype, SimpleType};
+use random::Random;
 
 /// A builder with shorthands.
 struct Schema(PlanBuilder);
@@ -91,26 +95,6 @@ impl Schema {
             required: false,
             default: None,
             fixed: None,
-        }
-    }
-}
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn double(&mut self) -> f64 {
-        loop {
-            let value = f64::from_bits(self.next());
-            if value.is_finite() {
-                return value;
-            }
         }
     }
 }
@@ -232,7 +216,7 @@ fn mio(count: usize) -> Case {
     let mut random = Random(1);
     let items: String = (0..count)
         .map(|_| {
-            let (x, y, value) = (random.next() as i32, random.next() as i32, random.double());
+            let (x, y, value) = (random.next() as i32, random.next() as i32, random.hard());
             format!("<item><x>{x}</x><y>{y}</y><value>{value:.16e}</value></item>")
         })
         .collect();
@@ -438,7 +422,7 @@ fn main() {
     let count = 100_000;
     let cases = [
         array("dhard", Datatype::Double, count, |random| {
-            format!("{:.16e}", random.double())
+            format!("{:.16e}", random.hard())
         }),
         array("dunit", Datatype::Double, count, |random| {
             format!("{}", (random.next() >> 11) as f64 / (1u64 << 53) as f64)
@@ -453,10 +437,10 @@ fn main() {
         order("order", ""),
         order("order-pretty", "  "),
         array("dhard-100", Datatype::Double, 100, |random| {
-            format!("{:.16e}", random.double())
+            format!("{:.16e}", random.hard())
         }),
         array("dhard-1", Datatype::Double, 1, |random| {
-            format!("{:.16e}", random.double())
+            format!("{:.16e}", random.hard())
         }),
     ];
     let only = std::env::args().nth(2);

@@ -10,6 +10,8 @@
 
 #[path = "../tests/common/by_hand.rs"]
 mod by_hand;
+#[path = "../../datatypes/tests/common/random.rs"]
+mod random;
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -19,38 +21,12 @@ use bsoap_codec::{EncodeOptions, Encoder, Record, Value, build};
 use bsoap_datatypes::Datatype;
 
 use by_hand::{MANY, ONCE, OPTIONAL, Schema};
+use random::Random;
 
 const N: usize = 10_000;
 
-/// A small generator, so that runs can be repeated.
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn hard(&mut self) -> f64 {
-        loop {
-            let value = f64::from_bits(self.next());
-            if value.is_finite() {
-                return value;
-            }
-        }
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn small(&mut self) -> f64 {
-        (self.next() % 10_000) as f64 / 100.0
-    }
-
-    fn word(&mut self) -> String {
+    fn escaped_word(&mut self) -> String {
         let length = 5 + self.next() % 36;
         let letter = |r: u64| match r % 60 {
             0 => '&',
@@ -420,7 +396,7 @@ fn main() {
             (0..N).map(|_| (random.next() % 1000) as i64).collect(),
         ),
         structs(random),
-        strings("string", (0..N).map(|_| random.word()).collect()),
+        strings("string", (0..N).map(|_| random.escaped_word()).collect()),
         order(random),
     ];
     if std::env::args().nth(2).is_none() {

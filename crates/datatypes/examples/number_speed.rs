@@ -5,41 +5,17 @@
 
 #![allow(clippy::print_stdout)] // its output is what it is for
 
+#[path = "../tests/common/random.rs"]
+mod random;
+
 use std::hint::black_box;
 use std::time::Instant;
 
 use bsoap_datatypes::kernel::{Column, Kernel, Number, Separator};
+use random::Random;
 
 const COUNT: usize = 10_000;
 const BETWEEN: &str = "</item><item>";
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn double(&mut self) -> f64 {
-        loop {
-            let value = f64::from_bits(self.next());
-            if value.is_finite() {
-                return value;
-            }
-        }
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-}
 
 /// As it is written by us.
 fn shortest(value: f64) -> String {
@@ -51,15 +27,15 @@ fn shortest(value: f64) -> String {
 type Shape = (&'static str, fn(&mut Random) -> String);
 
 const DOUBLES: [Shape; 14] = [
-    ("dhard", |random| shortest(random.double())),
-    ("dhard %.16e", |random| format!("{:.16e}", random.double())),
+    ("dhard", |random| shortest(random.hard())),
+    ("dhard %.16e", |random| format!("{:.16e}", random.hard())),
     ("dunit", |random| shortest(random.unit())),
     ("dunit %.17f", |random| format!("{:.17}", random.unit())),
     ("dsmall", |random| {
         shortest((1000 + random.below(99_000)) as f64 / 100.0)
     }),
     ("mixed", |random| match random.below(5) {
-        0 => shortest(random.double()),
+        0 => shortest(random.hard()),
         1 => shortest(random.unit()),
         2 => shortest(random.below(100_000) as f64 / 100.0),
         3 => random.below(1_000_000).to_string(),
@@ -70,7 +46,7 @@ const DOUBLES: [Shape; 14] = [
     ("0-999", |random| random.below(1000).to_string()),
     ("%.3f", |random| format!("{:.3}", random.unit() * 10.0)),
     ("%.6f", |random| format!("{:.6}", random.unit() * 100.0)),
-    ("%.6e", |random| format!("{:.6e}", random.double())),
+    ("%.6e", |random| format!("{:.6e}", random.hard())),
     ("below 0.001", |random| shortest(random.unit() / 1000.0)),
     ("integers < 1e12", |random| {
         random.below(1_000_000_000_000).to_string()
@@ -393,7 +369,7 @@ fn read_rows(rounds: usize) {
     let items: String = (0..COUNT + 40)
         .map(|_| {
             let (x, y) = (random.below(1_000_000), random.below(1_000_000));
-            let value = shortest(random.double());
+            let value = shortest(random.hard());
             format!("<item><x>{x}</x><y>{y}</y><value>{value}</value></item>")
         })
         .collect();

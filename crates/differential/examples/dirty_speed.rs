@@ -9,6 +9,8 @@
 
 #[path = "../../codec/tests/common/by_hand.rs"]
 mod by_hand;
+#[path = "../../datatypes/tests/common/random.rs"]
+mod random;
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -20,36 +22,10 @@ use bsoap_datatypes::{Datatype, double, integer};
 use bsoap_differential::send::{Outgoing, Policy, Template};
 
 use by_hand::{MANY, ONCE, Schema};
-
-/// A small generator, so that runs can be repeated.
-struct Random(u64);
+use random::Random;
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn hard(&mut self) -> f64 {
-        loop {
-            let value = f64::from_bits(self.next());
-            if value.is_finite() {
-                return value;
-            }
-        }
-    }
-
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn word(&mut self) -> String {
+    fn escaped_word(&mut self) -> String {
         let length = 5 + self.below(36);
         let mut word: Vec<char> = (0..length)
             .map(|_| char::from(b'a' + self.below(26) as u8))
@@ -110,7 +86,7 @@ impl Shape {
             Self::Hard => Item::Double(random.hard()),
             Self::Unit => Item::Double(random.unit()),
             Self::Int => Item::Int(i64::from(random.next() as i32)),
-            Self::Text => Item::Text(random.word()),
+            Self::Text => Item::Text(random.escaped_word()),
             Self::Mio => Item::Mio(
                 random.below(1_000_000) as i64,
                 random.below(1_000_000) as i64,

@@ -4,6 +4,9 @@
 
 #![allow(clippy::print_stdout)]
 
+#[path = "../../datatypes/tests/common/random.rs"]
+mod random;
+
 use std::fmt::Write as _;
 use std::io::Write;
 use std::time::Instant;
@@ -12,6 +15,7 @@ use bsoap_differential::send::Folds;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use random::Random;
 
 fn main() {
     println!("text       chunk   one stream  chunks   size   1 stream  all dirty  1 dirty  none");
@@ -77,17 +81,6 @@ fn best_of<T>(mut prepare: impl FnMut() -> T, mut run: impl FnMut(T) -> usize) -
         best = (best.0.min(begun.elapsed().as_secs_f64()), length);
     }
     best
-}
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
 }
 
 fn doubles() -> String {

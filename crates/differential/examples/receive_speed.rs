@@ -5,6 +5,9 @@
 
 #![allow(clippy::print_stdout)]
 
+#[path = "../../datatypes/tests/common/random.rs"]
+mod random;
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,6 +21,7 @@ use bsoap_codec::plan::{
 use bsoap_datatypes::{Datatype, SimpleType};
 use bsoap_differential::receive::{Exact, Policy};
 use bytes::Bytes;
+use random::Random;
 
 struct Schema(PlanBuilder);
 
@@ -89,30 +93,6 @@ impl Schema {
     }
 }
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() >> 20) as usize % bound.max(1)
-    }
-
-    fn double(&mut self) -> f64 {
-        loop {
-            let value = f64::from_bits(self.next());
-            if value.is_finite() {
-                return value;
-            }
-        }
-    }
-}
-
 /// The leaves of a message.
 type Leaves = Vec<String>;
 
@@ -147,7 +127,7 @@ enum Length {
 }
 
 fn hard(random: &mut Random, _: usize) -> String {
-    format!("{:e}", random.double())
+    format!("{:e}", random.hard())
 }
 
 fn array_text(leaves: &[String]) -> String {

@@ -8,6 +8,8 @@
 
 #[path = "../../codec/tests/common/by_hand.rs"]
 mod by_hand;
+#[path = "../../datatypes/tests/common/random.rs"]
+mod random;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -17,27 +19,9 @@ use bsoap_datatypes::{Datatype, double};
 use bsoap_differential::send::{Chunks, Match, Pad, Policy, Template};
 
 use by_hand::{MANY, Schema};
-
-/// A small generator, so that runs can be repeated.
-struct Random(u64);
+use random::Random;
 
 impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn hard(&mut self) -> f64 {
-        loop {
-            let value = f64::from_bits(self.next());
-            if value.is_finite() {
-                return value;
-            }
-        }
-    }
-
     /// One whose text has so many bytes.
     fn of_length(&mut self, length: usize) -> f64 {
         loop {
@@ -46,13 +30,6 @@ impl Random {
                 return value;
             }
         }
-    }
-
-    fn word(&mut self) -> String {
-        let length = 5 + self.next() % 36;
-        (0..length)
-            .map(|_| char::from(b'a' + (self.next() % 26) as u8))
-            .collect()
     }
 }
 

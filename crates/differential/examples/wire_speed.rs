@@ -7,6 +7,8 @@
 
 #[path = "../../codec/tests/common/by_hand.rs"]
 mod by_hand;
+#[path = "../../datatypes/tests/common/random.rs"]
+mod random;
 
 use std::hint::black_box;
 use std::io::{IoSlice, Read, Write};
@@ -18,26 +20,7 @@ use bsoap_datatypes::Datatype;
 use bsoap_differential::send::{Chunks, Policy, Template};
 
 use by_hand::{MANY, Schema};
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn hard(&mut self) -> f64 {
-        loop {
-            let value = f64::from_bits(self.next());
-            if value.is_finite() {
-                return value;
-            }
-        }
-    }
-}
+use random::Random;
 
 /// A connection to somebody who discards what is sent, and says so when he has it all.
 struct Wire(TcpStream);

@@ -2,6 +2,8 @@
 
 #[path = "../../codec/tests/common/by_hand.rs"]
 mod by_hand;
+#[path = "../../datatypes/tests/common/random.rs"]
+mod random;
 
 use std::sync::Arc;
 
@@ -10,24 +12,7 @@ use bsoap_codec::{Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::send::{SendCounts, Store, StorePolicy, Stream};
 use by_hand::{MANY, ONCE, OPTIONAL, Schema};
-
-/// A small generator, so that runs can be repeated.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 5
-    }
-
-    fn word(&mut self) -> String {
-        let length = 1 + self.next() % 30;
-        (0..length)
-            .map(|_| char::from(b'a' + (self.next() % 26) as u8))
-            .collect()
-    }
-}
+use random::Random;
 
 /// `{name, note?, tag?, rows: {sku, count}*, item: double*}`
 struct World {

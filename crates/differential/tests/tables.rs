@@ -3,6 +3,8 @@
 
 #[path = "../../codec/tests/common/by_hand.rs"]
 mod by_hand;
+#[path = "../../datatypes/tests/common/random.rs"]
+mod random;
 
 use std::sync::Arc;
 
@@ -11,21 +13,7 @@ use bsoap_codec::{EncodeOptions, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::send::{Chunks, Match, Pad, Policy, Template};
 use by_hand::{MANY, ONCE, Schema};
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
-    }
-}
+use random::Random;
 
 /// An array of doubles, one of {int, int, double} and one of strings, with texts around them.
 fn plan() -> (Arc<Plan>, ElementId) {
