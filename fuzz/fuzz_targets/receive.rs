@@ -1,169 +1,20 @@
 //! Whatever came before, and however it comes in: a message is read as a fresh decoder reads it, or refused for the same
 //! reason; and a Record that was handed out stays as it was.
-//!
-//! The input is a seed, which gives a Plan, options and a policy, and a list of operations of five bytes: each changes the
-//! text, and the text is received.
 
 #![no_main]
 
 #[path = "../../crates/codec/tests/common/mod.rs"]
 mod common;
+mod streams;
 
-use std::sync::Arc;
-
-use bsoap_codec::Record;
-use bsoap_codec::decode::{DecodeOptions, Decoder, Error, ErrorKind, Unknown, Validation};
-use bsoap_codec::plan::ElementId;
-use bsoap_differential::receive::{Exact, Policy, Received};
-use bytes::Bytes;
-use common::message::{Style, message};
-use common::random::{self, Random};
+use bsoap_differential::receive::{Policy, Way};
 use libfuzzer_sys::fuzz_target;
 
-fn options(seed: u64) -> DecodeOptions {
-    let mut options = DecodeOptions::default();
-    if seed & 3 == 0 {
-        options.validation = Validation::Full;
-    }
-    if seed & 4 != 0 {
-        options.unknown_elements = Unknown::Skip;
-    }
-    options
-}
-
-fn policy(seed: u64) -> Policy {
+fn way(seed: u64) -> Way {
     let mut policy = Policy::default();
     policy.stands_aside = seed & 8 != 0;
     policy.spacing = [None, Some(16), Some(64), Some(500)][(seed >> 4 & 3) as usize];
-    policy
+    Way::Exact(policy)
 }
 
-fn feed(exact: &mut Exact, root: ElementId, text: &[u8], size: usize) -> Result<Received, Error> {
-    exact.begin(root);
-    for piece in text.chunks(size) {
-        exact.feed(piece)?;
-    }
-    exact.finish()
-}
-
-/// Where the nth tag of a text begins.
-fn tag(text: &[u8], n: usize) -> usize {
-    let tags: Vec<usize> = (0..text.len()).filter(|&at| text[at] == b'<').collect();
-    tags.get(n % tags.len().max(1)).copied().unwrap_or(0)
-}
-
-/// The end of the element that begins there, if no other of its name is inside.
-fn element(text: &[u8], at: usize) -> Option<usize> {
-    let rest = text.get(at + 1..)?;
-    let length = rest.iter().position(|byte| b" >/\n".contains(byte))?;
-    let close = [b"</", &rest[..length], b">"].concat();
-    let found = text[at..].windows(close.len()).position(|it| it == close)?;
-    Some(at + found + close.len())
-}
-
-const VALUES: [&[u8]; 16] = [
-    b"1", b"25", b"1.5e-300", b"-0", b" 7 ", b"", b"true", b"INF", b"a&amp;b", b"<![CDATA[x]]>", b"a]]>b", b"<!-- c -->1",
-    b"12345678901234567890", b"\xc3\xa4", b"\r\n", b"2020-02-30",
-];
-
-/// The text after one operation.
-fn change(text: &mut Vec<u8>, before: &[u8], fresh: impl Fn(u64, usize) -> Vec<u8>, operation: [u8; 4]) {
-    let [what, a, b, c] = operation;
-    let place = usize::from(u16::from_le_bytes([a, b]));
-    match what % 12 {
-        0 => *text = fresh(place as u64, usize::from(c)),
-        1 => {
-            let at = place % (text.len() + 1);
-            let end = (at + usize::from(what >> 6)).min(text.len());
-            text.splice(at..end, (c != 0).then_some(c));
-        }
-        // A value, or what stands between two tags.
-        2..=5 => {
-            let from = tag(text, place);
-            let from = from + text[from..].iter().position(|&byte| byte == b'>').map_or(0, |it| it + 1);
-            let end = text[from..].iter().position(|&byte| byte == b'<').map_or(text.len(), |it| from + it);
-            let value = match c >> 4 {
-                0..=3 => format!("{}", f64::from(c) / 8.0).into_bytes(),
-                4..=5 => vec![b'x'; usize::from(c & 15)],
-                _ => VALUES[usize::from(c & 15)].to_vec(),
-            };
-            text.splice(from..end, value);
-        }
-        // Elements are left out, doubled, moved.
-        6..=8 => {
-            let at = tag(text, place);
-            let Some(end) = element(text, at) else { return };
-            let taken = text[at..end].to_vec();
-            if what % 12 == 6 {
-                text.drain(at..end);
-            } else {
-                let to = if what % 12 == 7 { end } else { tag(text, usize::from(c)) };
-                for _ in 0..1 + c % 3 {
-                    text.splice(to..to, taken.iter().copied());
-                }
-            }
-        }
-        9 => {
-            let to = tag(text, place);
-            text.splice(to..to, [&b" "[..], b"\n", b"<!---->", b"<?a b?>", b"x"][usize::from(c % 5)].iter().copied());
-        }
-        10 => {
-            let at = place.min(before.len());
-            text.truncate(usize::from(c) * text.len() / 255);
-            text.extend_from_slice(&before[at..]);
-        }
-        _ => before.clone_into(text),
-    }
-}
-
-/// What is not well-formed may be told in other words if less of it was there to be seen.
-fn is_same(found: &Result<Received, Error>, expected: &Result<Record, Error>, whole: bool) -> bool {
-    let is_xml = |error: &Error| matches!(error.kind(), ErrorKind::Xml(_));
-    match (found, expected) {
-        (Ok(found), Ok(expected)) => *found.record == *expected,
-        (Err(found), Err(expected)) => found == expected || (!whole && (is_xml(found) || is_xml(expected))),
-        _ => false,
-    }
-}
-
-fuzz_target!(|input: &[u8]| {
-    let Some((seed, operations)) = input.split_first_chunk::<8>() else { return };
-    let seed = u64::from_le_bytes(*seed);
-    let (plan, root) = random::plan(seed >> 8);
-    let (options, policy) = (options(seed), policy(seed));
-    let gap = ["", "\n  ", "", "\r\n"][(seed >> 6 & 3) as usize];
-    let fresh = |seed: u64, size: usize| {
-        message(&plan, root, &mut Random::new(seed), Style { gap, noise: 0, size }).into_bytes()
-    };
-    let mut exact = Exact::with_policy(Arc::clone(&plan), options, policy);
-    let mut text = fresh(seed, 60);
-    let mut before = Vec::new();
-    let mut kept: Vec<(Arc<Record>, Record)> = Vec::new();
-    for operation in operations.chunks_exact(5).take(64) {
-        let &[how, a, b, c, d] = operation else { return };
-        let last = text.clone();
-        change(&mut text, &before, fresh, [a, b, c, d]);
-        text.truncate(1 << 14);
-        let expected = Decoder::new(Arc::clone(&plan), options).decode(root, &text);
-        let whole = how & 1 == 0;
-        let found = match whole {
-            true => exact.receive(root, Bytes::copy_from_slice(&text)),
-            false => feed(&mut exact, root, &text, [1, 7, 100, 1000][usize::from(how >> 1 & 3)]),
-        };
-        assert!(is_same(&found, &expected, whole), "{found:?}\n{expected:?}");
-        match found {
-            Ok(found) if how & 8 != 0 => kept.push((found.record.clone(), (*found.record).clone())),
-            Ok(_) => {}
-            // Most often on from one that is valid.
-            Err(_) if how & 16 != 0 => text.clone_from(&last),
-            Err(_) => {}
-        }
-        before = last;
-        if kept.len() > 4 {
-            kept.remove(0);
-        }
-        for (record, was) in &kept {
-            assert_eq!(**record, *was);
-        }
-    }
-});
+fuzz_target!(|input: &[u8]| streams::receive(input, way));
