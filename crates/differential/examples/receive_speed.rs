@@ -258,6 +258,53 @@ fn order() -> Workload {
     }
 }
 
+const POLLED: [&str; 4] = ["now", "tested", "passed", "estimated"];
+
+/// An answer with XML in a string, as recorded services give it.
+fn polls_text(leaves: &[String]) -> String {
+    let mut text = String::from("<answer>\n  <command>GetResultInfo</command>\n  <session>");
+    text.push_str(&"0".repeat(134));
+    text.push_str("</session>\n  <id>6215</id>\n  <xml>&lt;result_infos&gt;");
+    for round in 0..6 {
+        for (name, leaf) in POLLED.iter().zip(leaves) {
+            let value = if round == 0 { leaf } else { "0" };
+            text.push_str(&format!("&lt;{name}&gt;{value}&lt;/{name}&gt;\n"));
+        }
+    }
+    text + "&lt;/result_infos&gt;</xml>\n</answer>"
+}
+
+fn polled(random: &mut Random, leaf: usize) -> String {
+    match leaf {
+        0 => format!("2015/09/05 05:45:{} GMT-0000", 10 + random.below(50)),
+        _ => format!("{}", random.below(12)),
+    }
+}
+
+fn polls() -> Workload {
+    let mut schema = Schema(PlanBuilder::new());
+    let fields = ["command", "session", "id", "xml"].map(|name| {
+        let datatype = match name {
+            "id" => Datatype::Int,
+            _ => Datatype::String,
+        };
+        schema.field(name, datatype, 0, 1)
+    });
+    let (plan, root) = schema.rooted("answer", fields.to_vec());
+    let mut random = Random(9);
+    Workload {
+        name: "polls".to_owned(),
+        plan,
+        root,
+        leaves: (0..POLLED.len())
+            .map(|leaf| polled(&mut random, leaf))
+            .collect(),
+        text: polls_text,
+        value: polled,
+        row: POLLED.len(),
+    }
+}
+
 fn median(times: &mut [f64]) -> f64 {
     times.sort_by(f64::total_cmp);
     times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
@@ -446,6 +493,18 @@ impl Bench {
         self.unlike(work);
     }
 
+    fn polls(&self, work: &Workload) {
+        for (length, kept) in [(Length::Kept, "kept"), (Length::Any, "other")] {
+            for leaf in [0, 3] {
+                self.pair(work, &format!("leaf {leaf} {kept}"), 0.0, || {
+                    let mut leaves = work.leaves.clone();
+                    leaves[leaf] = work.other(&mut Random(5), leaf, &leaves[leaf], length);
+                    leaves
+                });
+            }
+        }
+    }
+
     fn order(&self, work: &Workload) {
         self.pair(work, "identical", 0.0, || work.leaves.clone());
         for (length, kept) in [(Length::Kept, "kept"), (Length::Any, "other")] {
@@ -510,4 +569,5 @@ fn main() {
     }
     bench.array(&structs(33_000));
     bench.order(&order());
+    bench.polls(&polls());
 }

@@ -35,6 +35,7 @@ mod restructure;
 mod store;
 mod stream;
 mod stretch;
+mod strings;
 
 pub use change::{Changes, Span};
 pub use digest::{Crc32ForReproduction, Digest, Keyed};

@@ -27,6 +27,7 @@ mod error;
 mod input;
 mod names;
 mod options;
+mod plain;
 mod reader;
 pub mod scan;
 mod trie;
@@ -39,6 +40,7 @@ pub use names::{
     LocalId, NameId, NamespaceId, Vocabulary, VocabularyBuilder, XML_NAMESPACE, XMLNS_NAMESPACE,
 };
 pub use options::{DoctypePolicy, Limits, Options};
+pub use plain::{cdata_length, decode_cdata, decode_text, decoded_length};
 pub use reader::{
     Attribute, Attributes, Declaration, Declared, EndTag, Event, Namespace, Reader, ScopeId,
     Scopes, State, Tag, Text, Upper,

@@ -2,9 +2,10 @@
 //! pieces, be set back to it, and be stopped at a place.
 
 use bsoap_datatypes::qname::NoNamespaces;
+use bsoap_datatypes::{Variety, WhiteSpace};
 use bsoap_xml::scan;
 
-use crate::plan::{ElementId, LeafKind};
+use crate::plan::{ElementId, LeafId, LeafKind};
 use crate::record::Record;
 
 use super::arrays::number;
@@ -119,6 +120,18 @@ impl Decoder {
         self.text_again(site, text, at, record)
     }
 
+    /// Whether the value at a site is its text as it stands, with nothing replaced but references and line ends.
+    #[inline]
+    pub fn reads_as_it_stands(&self, site: Site) -> bool {
+        site.leaf().is_some_and(|leaf| {
+            let leaf = self.plan.leaf(leaf);
+            leaf.kind == LeafKind::Text
+                && leaf.simple.white_space() == WhiteSpace::Preserve
+                && matches!(leaf.simple.variety(), Variety::Atomic(_))
+        })
+    }
+
+    #[inline(never)]
     fn text_again(
         &mut self,
         site: Site,
@@ -126,21 +139,53 @@ impl Decoder {
         at: usize,
         record: &mut Record,
     ) -> Option<(u64, usize)> {
-        let leaf = self.plan.leaf(site.leaf()?);
+        let leaf = site.leaf()?;
         let rest = text.get(at..)?;
         let length = if site.is_attribute() {
             let quote = *text.get(at.checked_sub(1)?)?;
             let length = scan::find_value_special(rest, quote);
             (rest.get(length) == Some(&quote) && length <= LONGEST_VALUE).then_some(length)?
         } else {
-            let length = scan::find_text_special(rest);
-            (rest.get(length..length + 2) == Some(b"</")).then_some(length)?
+            let special = scan::find_text_special(rest);
+            if rest.get(special) != Some(&b'<') {
+                let mut length = special;
+                while *rest.get(length)? != b'<' {
+                    length += 1 + scan::find_markup(rest.get(length + 1..)?);
+                }
+                return self.decoded_again(leaf, rest.get(..length + 2)?, record);
+            }
+            (rest.get(special..special + 2) == Some(b"</")).then_some(special)?
         };
         // An empty text may stand for a default, which the leaf does not know.
         if length == 0 || length > self.options.limits.text_length {
             return None;
         }
         let value = std::str::from_utf8(rest.get(..length)?).ok()?;
+        let slot = self.atom_again(leaf, value, record)?;
+        Some((slot, length))
+    }
+
+    /// The same for a text with references or line ends that are replaced, and the first two bytes of what ends it.
+    #[cold]
+    fn decoded_again(
+        &mut self,
+        id: LeafId,
+        raw: &[u8],
+        record: &mut Record,
+    ) -> Option<(u64, usize)> {
+        let raw = raw.strip_suffix(b"</")?;
+        if raw.len() > self.options.limits.text_length {
+            return None;
+        }
+        let mut value = Vec::with_capacity(raw.len());
+        let text = std::str::from_utf8(raw).ok()?;
+        bsoap_xml::decode_text(text, &self.options.limits, &mut value)?;
+        let slot = self.atom_again(id, std::str::from_utf8(&value).ok()?, record)?;
+        Some((slot, raw.len()))
+    }
+
+    fn atom_again(&mut self, id: LeafId, value: &str, record: &mut Record) -> Option<u64> {
+        let leaf = self.plan.leaf(id);
         let (slots, heap) = (record.slots.len(), record.heap.len());
         let mut builder = Builder {
             plan: &self.plan,
@@ -155,7 +200,7 @@ impl Decoder {
         let slot = record.slots.get(slots).copied();
         record.slots.truncate(slots);
         match (pushed, slot) {
-            (Ok(()), Some(slot)) => Some((slot, length)),
+            (Ok(()), Some(slot)) => Some(slot),
             _ => {
                 record.heap.truncate(heap);
                 None

@@ -18,12 +18,13 @@ use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Site, Trace, parse_number};
 use bsoap_codec::plan::LeafKind;
 use bsoap_codec::{Plan, Record, plan::ElementId};
 use bsoap_xml::scan;
-use memchr::memchr;
+use memchr::{memchr, memmem};
 
 use super::history::History;
 use super::locate::{Gap, locate};
 use super::policy::Policy;
 use super::stretch::Stretch;
+use super::strings::{Reread, octets};
 
 /// The message cannot be read this way: all of it has to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -362,6 +363,16 @@ impl Pass {
         {
             return step;
         }
+        let kind = decoder.plan().leaf(leaf).kind;
+        let is_string = kind == LeafKind::Text && !site.is_attribute();
+        if is_string && old.get(start) == Some(&b'<') {
+            let is_whole = last || memmem::find(&new[self.n..], b"]]></").is_some();
+            return match self.string(decoder, site, slot, start, old, new) {
+                Some(reread) => self.reread(slot, reread),
+                None if is_whole => Step::Other,
+                None => Step::More,
+            };
+        }
         let end = if site.is_attribute() {
             old[start - 1]
         } else {
@@ -374,6 +385,12 @@ impl Pass {
         let Some(rest) = memchr(end, &old[self.o..]) else {
             return Step::Other;
         };
+        if is_string
+            && self.o + rest - start > LONG
+            && let Some(reread) = self.string(decoder, site, slot, start, old, new)
+        {
+            return self.reread(slot, reread);
+        }
         let at = start.wrapping_add(self.shift());
         let Some((value, length)) = decoder.read_again(site, new, at, &mut self.fresh) else {
             let is_whole =
@@ -384,7 +401,6 @@ impl Pass {
                 Step::More
             };
         };
-        let kind = decoder.plan().leaf(leaf).kind;
         self.keep(slot, value, kind);
         self.move_starts(slot + 1);
         (self.o, self.n) = (self.o + rest, at + length);
@@ -392,6 +408,18 @@ impl Pass {
         if !site.is_attribute() && !kind.is_in_heap() && self.begin_stretch(kind, site, old, new) {
             return self.follow(old, new);
         }
+        Step::Read
+    }
+
+    /// A string has been read again.
+    fn reread(&mut self, slot: usize, reread: Reread) -> Step {
+        self.slots[slot] = reread.value;
+        if reread.is_other {
+            self.mark(slot);
+        }
+        self.move_starts(slot + 1);
+        (self.o, self.n) = reread.ends;
+        (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
         Step::Read
     }
 
@@ -625,11 +653,8 @@ const ENOUGH: usize = 240;
 /// So many pieces of what is ahead are looked at.
 const SAMPLES: usize = 32;
 
-/// Where a string lies in the heap, by its slot.
-#[inline]
-fn octets(slot: u64) -> (usize, usize) {
-    ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)
-}
+/// Of longer strings only the part that differs is read again.
+const LONG: usize = 64;
 
 /// So much text must be the same for values to be taken for others.
 const ALIKE: usize = 48;

@@ -11,6 +11,8 @@ mod state;
 mod tag;
 mod text;
 
+pub(crate) use reference::{Reference, check_noncharacter, scan_reference};
+
 pub use event::{Attribute, Attributes, Declaration, EndTag, Event, Tag, Text};
 pub use scopes::{Declared, Namespace, ScopeId, Scopes};
 pub use state::{State, Upper};

@@ -1,0 +1,251 @@
+//! Character data without markup, apart from a document: its references and line ends replaced, a part of a text alone.
+//!
+//! A [`Reader`](crate::Reader) finds the same in the same text. What is wrong, or needs more than the text itself to be
+//! understood, is left to it.
+
+use memchr::memchr2;
+
+use crate::options::Limits;
+use crate::reader::{Reference, check_noncharacter, scan_reference};
+use crate::scan;
+
+/// Longer references are left to a reader.
+const LONGEST: usize = 16;
+
+/// Appends what character data stands for: references to characters, to XML's own entities, and line ends replaced.
+/// Nothing is told (`None`) of anything else that is not copied as it stands.
+///
+/// ```
+/// let mut text = Vec::new();
+/// assert!(bsoap_xml::decode_text("a &lt; b", &bsoap_xml::Limits::default(), &mut text).is_some());
+/// assert_eq!(text, b"a < b");
+/// ```
+pub fn decode_text(raw: &str, limits: &Limits, to: &mut Vec<u8>) -> Option<()> {
+    let bytes = raw.as_bytes();
+    let (mut at, mut copied) = (0, 0);
+    loop {
+        at += scan::find_text_special(bytes.get(at..)?);
+        let length = match bytes.get(at) {
+            None => break,
+            Some(b'&') => {
+                let (octet, length) = match entity(&bytes[at..]) {
+                    Some((octet, length)) => (u32::from(octet), length),
+                    None => match scan_reference(raw, at) {
+                        Ok((Reference::Char(c), length)) if length <= LONGEST => {
+                            (u32::from(c), length)
+                        }
+                        _ => return None,
+                    },
+                };
+                // What stands between `&` and `;` counts as a name.
+                if length > limits.name_length.saturating_add(2) {
+                    return None;
+                }
+                to.extend_from_slice(&bytes[copied..at]);
+                match u8::try_from(octet) {
+                    Ok(octet) if octet.is_ascii() => to.push(octet),
+                    _ => {
+                        let c = char::from_u32(octet)?;
+                        to.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                    }
+                }
+                copied = at + length;
+                length
+            }
+            Some(b'\r') => {
+                to.extend_from_slice(&bytes[copied..at]);
+                to.push(b'\n');
+                let length = 1 + usize::from(bytes.get(at + 1) == Some(&b'\n'));
+                copied = at + length;
+                length
+            }
+            Some(b']') if !bytes[at..].starts_with(b"]]>") => 1,
+            Some(0xEF) => {
+                check_noncharacter(bytes, at).ok()?;
+                1
+            }
+            Some(_) => return None,
+        };
+        at += length;
+    }
+    to.extend_from_slice(bytes.get(copied..)?);
+    Some(())
+}
+
+/// Appends the characters of a CDATA section, line ends replaced; nothing is told if some cannot stand in a document.
+pub fn decode_cdata(raw: &str, to: &mut Vec<u8>) -> Option<()> {
+    let bytes = raw.as_bytes();
+    let (mut at, mut copied) = (0, 0);
+    loop {
+        at += scan::find_control(bytes.get(at..)?);
+        match bytes.get(at) {
+            None => break,
+            Some(b'\r') => {
+                to.extend_from_slice(&bytes[copied..at]);
+                to.push(b'\n');
+                copied = at + 1 + usize::from(bytes.get(at + 1) == Some(&b'\n'));
+                at = copied;
+                continue;
+            }
+            Some(0xEF) => check_noncharacter(bytes, at).ok()?,
+            Some(_) => return None,
+        }
+        at += 1;
+    }
+    to.extend_from_slice(bytes.get(copied..)?);
+    Some(())
+}
+
+/// How many octets [`decode_text`] would append for a text that is known to be right; nothing if it refers to entities of
+/// the document's own.
+///
+/// ```
+/// assert_eq!(bsoap_xml::decoded_length(b"a &lt; &#xE9;\r\n"), Some(8));
+/// ```
+pub fn decoded_length(raw: &[u8]) -> Option<usize> {
+    let (mut at, mut less) = (0, 0);
+    while let Some(found) = memchr2(b'&', b'\r', raw.get(at..)?) {
+        at += found;
+        let rest = &raw[at..];
+        if let Some((_, length)) = entity(rest) {
+            less += length - 1;
+            at += length;
+        } else if rest[0] == b'\r' {
+            less += usize::from(rest.get(1) == Some(&b'\n'));
+            at += 1;
+        } else {
+            let length = 1 + rest.iter().take(LONGEST).position(|&byte| byte == b';')?;
+            let text = std::str::from_utf8(&rest[..length]).ok()?;
+            match scan_reference(text, 0) {
+                Ok((Reference::Char(c), length)) => less += length - c.len_utf8(),
+                _ => return None,
+            }
+            at += length;
+        }
+    }
+    Some(raw.len() - less)
+}
+
+/// The same of a CDATA section.
+pub fn cdata_length(raw: &[u8]) -> usize {
+    let ends = memchr::memmem::find_iter(raw, b"\r\n");
+    raw.len() - ends.count()
+}
+
+/// The octet that a reference to one of XML's own entities stands for, and its length.
+#[inline]
+fn entity(text: &[u8]) -> Option<(u8, usize)> {
+    // One load tells most of them.
+    let word = match text.first_chunk::<8>() {
+        Some(word) => u64::from_le_bytes(*word),
+        None => {
+            let mut word = [0; 8];
+            let length = text.len().min(8);
+            word[..length].copy_from_slice(&text[..length]);
+            u64::from_le_bytes(word)
+        }
+    };
+    let is = |name: &[u8; 8], length: u32| {
+        let mask = u64::MAX >> (64 - 8 * length);
+        word & mask == u64::from_le_bytes(*name) & mask
+    };
+    match (word >> 8) as u8 {
+        b'l' if is(b"&lt;\0\0\0\0", 4) => Some((b'<', 4)),
+        b'g' if is(b"&gt;\0\0\0\0", 4) => Some((b'>', 4)),
+        b'a' if is(b"&amp;\0\0\0", 5) => Some((b'&', 5)),
+        b'a' if is(b"&apos;\0\0", 6) => Some((b'\'', 6)),
+        b'q' if is(b"&quot;\0\0", 6) => Some((b'"', 6)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Event, Options, Reader, Vocabulary};
+
+    /// What a reader finds in an element with this content, if it is all text.
+    fn read(content: &str) -> Option<String> {
+        let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+        reader.feed(format!("<v>{content}</v>").as_bytes()).ok()?;
+        reader.finish().ok()?;
+        let mut found = String::new();
+        while let Some(event) = reader.next().ok()? {
+            match event {
+                Event::Text(text) => found.push_str(&text.value),
+                Event::EndOfDocument => break,
+                _ => {}
+            }
+        }
+        Some(found)
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let parts = [
+            "a",
+            "plain text",
+            "&lt;",
+            "&gt;",
+            "&amp;",
+            "&apos;",
+            "&quot;",
+            "&#65;",
+            "&#x1F600;",
+            "&other;",
+            "&",
+            ";",
+            "\r",
+            "\n",
+            "\r\n",
+            "]]>",
+            "]",
+            "]]",
+            "é",
+            "\u{FFFD}",
+            "\u{FFFE}",
+            "\u{1}",
+            "\t",
+            "&lt",
+            "&#xD;",
+            "&#0;",
+            "]]&gt;",
+            "&#000000000000000000065;",
+        ];
+        let part = prop::sample::select(parts.to_vec());
+        prop::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn text_alone_stands_for_what_it_stands_for_in_a_document(raw in text()) {
+            let mut found = Vec::new();
+            match decode_text(&raw, &Limits::default(), &mut found) {
+                Some(()) => {
+                    prop_assert_eq!(decoded_length(raw.as_bytes()), Some(found.len()));
+                    prop_assert_eq!(Some(String::from_utf8(found).unwrap()), read(&raw));
+                }
+                None => prop_assert!(read(&raw).is_none() || raw.contains("&#0000000")),
+            }
+        }
+
+        #[test]
+        fn a_section_alone_stands_for_what_it_stands_for_in_a_document(raw in text()) {
+            prop_assume!(!raw.contains("]]>"));
+            let mut found = Vec::new();
+            let expected = read(&format!("<![CDATA[{raw}]]>"));
+            match decode_cdata(&raw, &mut found) {
+                Some(()) => {
+                    prop_assert_eq!(cdata_length(raw.as_bytes()), found.len());
+                    prop_assert_eq!(Some(String::from_utf8(found).unwrap()), expected);
+                }
+                None => prop_assert!(expected.is_none()),
+            }
+        }
+    }
+}
