@@ -14,7 +14,7 @@ use bytes::Bytes;
 use common::random::Random;
 use proptest::prelude::*;
 use streams::order_plan;
-use streams::session::{messages, orders, sums};
+use streams::session::{messages, orders, strings, sums};
 
 /// FCP, DCP, LCP and hashed, as often as not with digests and at other places than usual.
 fn ways(random: &mut Random) -> Vec<(Way, usize)> {
@@ -59,6 +59,11 @@ fn every_way_is_at_work_on_random_messages() {
     for sum in sums(100, |seed| messages(seed, ways)) {
         assert!(sum.fast * 3 > sum.messages && sum.restructured > 100);
     }
+}
+
+#[test]
+fn strings_with_references_are_read_by_portions_as_afresh() {
+    sums(100, |seed| strings(seed, ways));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Streams of messages of which each is like the one before, in one of many ways.
 
 pub(crate) mod session;
+mod strings;
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ use bsoap_differential::receive::{Received, Stream, Totals, Way};
 use bytes::Bytes;
 use proptest::prelude::*;
 
+use super::strings::Strings;
 use super::{Order, check_changes, next, options, order_plan, same, shown_record, style};
 use crate::common::message::message;
 use crate::common::random::{self, Random};
@@ -158,6 +159,31 @@ pub(crate) fn orders(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError
             .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
         for _ in 0..[0, 1, 1, 2, 5, 20][random.below(6)] {
             order.change(&mut random);
+        }
+    }
+    session.end()
+}
+
+/// Strings of which parts change, some of them to what no text can hold.
+pub(crate) fn strings(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> {
+    let mut random = Random::new(seed ^ 0x57a1);
+    let ways = ways(&mut random);
+    let mut session = Session::new(Strings::plan(), DecodeOptions::default(), ways);
+    let mut strings = Strings::new(&mut random);
+    for round in 0..16 {
+        let mut bytes = strings.text().into_bytes();
+        if random.chance(2) {
+            let at = random.below(bytes.len());
+            bytes[at] ^= 1 << random.below(8);
+        }
+        let is_valid = session
+            .check(&bytes, &mut random)
+            .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
+        if !is_valid && round % 3 == 0 {
+            strings.mend();
+        }
+        for _ in 0..random.below(4) {
+            strings.change(&mut random);
         }
     }
     session.end()
