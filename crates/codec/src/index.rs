@@ -86,6 +86,8 @@ impl Index {
 pub(crate) trait Sink {
     /// Whether anyone listens.
     const LISTENS: bool;
+    /// Whether [places](Self::places) are noted.
+    const NOTES: bool = false;
 
     /// The lexical form of `slot` stands at `offset`.
     fn place(&mut self, slot: usize, offset: u64, length: usize);

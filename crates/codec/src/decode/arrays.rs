@@ -1,19 +1,21 @@
 //! Arrays on the fast road: many values in one tight loop, as long as what stands between them stays the same.
 
+use bsoap_datatypes::kernel::{Kernel, Number, Separator};
 use bsoap_datatypes::{NamespaceContext, double, float, integer};
 use bsoap_xml::State;
 
 use crate::index::Sink;
-use crate::plan::{Element, LeafId, LeafKind};
+use crate::plan::{Element, LeafId, LeafKind, Plan};
 
 use super::builder::Builder;
 use super::fast::Done;
-use super::frame::Frame;
+use super::frame::{Frame, Machine};
 use super::learned::Start;
 use super::options::Validation;
-use super::place::{Here, Place};
-use super::rows::Rows;
+use super::place::{Here, Places};
+use super::rows::{Rows, number_of};
 use super::run::Window;
+use super::spelling::Spelling;
 use super::trace::Site;
 
 impl<S: Sink> Builder<'_, S> {
@@ -41,101 +43,113 @@ impl<S: Sink> Builder<'_, S> {
         if is_checked && self.options.validation == Validation::Full {
             return at;
         }
-        let site = Site::content(id);
-        let way = (start, reader);
-        match leaf.kind {
-            LeafKind::Double => self.numbers(window, at, site, way, double_slot),
-            LeafKind::Float => self.numbers(window, at, site, way, float_slot),
-            LeafKind::Signed { min, max } => {
-                self.numbers(window, at, site, way, |text| signed_slot(text, min, max))
-            }
-            LeafKind::Unsigned { max } => {
-                self.numbers(window, at, site, way, |text| unsigned_slot(text, max))
-            }
-            LeafKind::Boolean => self.numbers(window, at, site, way, boolean_slot),
-            _ => at,
+        let number = number_of(leaf.kind);
+        if number.is_none() && leaf.kind != LeafKind::Boolean {
+            return at;
         }
-    }
-
-    #[inline(always)]
-    fn numbers(
-        &mut self,
-        window: &Window<'_>,
-        mut at: usize,
-        site: Site,
-        (start, reader): (&Start, &State),
-        parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
-    ) -> usize {
-        let bytes = window.text.as_bytes();
-        let again = &start.again;
         let Some(Frame::Group(group)) = self.machine.frames.last() else {
             return at;
         };
-        let (begun, mut place) = (group.count, None);
         let max = self.plan.particle(group.particle).max;
-        let most = (max - begun) as usize;
-        let most = match self.until.slots.checked_sub(self.record.slots.len()) {
-            Some(slots) if slots > 0 => most.min(slots - 1),
-            _ => most,
+        let first = self.record.slots.len();
+        let mut items = Items {
+            number,
+            site: Site::content(id),
+            again: &start.again,
+            lead: start.again.len() - start.close.len(),
+            reader,
+            first,
+            begun: group.count,
+            group: None,
         };
-        let most = most.min(
-            self.options
-                .record_slots
-                .saturating_sub(self.record.slots.len()),
-        );
-        let mut count = 0;
-        // Some values tell how long one is; then there is room for all.
-        for (stretch, measure) in [(most.min(MEASURED), true), (most, false)] {
-            let from = at;
-            while count < stretch {
-                let Some((slot, length)) = bytes.get(at..).and_then(&parse) else {
-                    break;
-                };
-                if !again.stands_at(bytes, at + length) {
-                    break;
-                }
-                self.place(window, at, length, site);
-                self.record.push(slot);
-                at += length + again.len();
-                count += 1;
-                if let Some(places) = self.sink.places() {
-                    let offset = window.base + (at + start.close.len() - again.len()) as u64;
-                    if offset >= places.due() {
-                        let item = begun + count as u32 - 1;
-                        let machine = &mut *self.machine;
-                        let group = place.or_else(|| {
-                            let here = Here {
-                                levels: machine.frames.len(),
-                                above: 0,
-                                offset,
-                                at: item,
-                            };
-                            places.group(self.plan, reader, machine, self.record, here)
-                        });
-                        place = group;
-                        if let Some(group) = group {
-                            places.push(Place {
-                                offset: offset as u32,
-                                slots: self.record.slots.len() as u32,
-                                group,
-                                at: item,
-                            });
-                        }
-                    }
-                }
-            }
-            if count < stretch {
-                break;
-            }
-            if measure {
-                let rest = bytes.len() - at + window.beyond;
-                self.reserve((at - from) / count.max(1), 1, rest);
-            }
-        }
+        let most = self.most(max - items.begun, 1, self.machine.frames.len());
+        let most = most.min(self.options.record_slots.saturating_sub(first));
+        let at = self.items(window, &mut items, at, most);
+        let count = self.record.slots.len() - first;
         if let Some(Frame::Group(group)) = self.machine.frames.last_mut() {
             group.count += count as u32;
         }
         at
+    }
+
+    /// How many more items of so many slots are wanted, if there may be `most`; between two, so many levels are open.
+    #[inline]
+    fn most(&self, most: u32, slots: usize, levels: usize) -> usize {
+        let most = most as usize;
+        match self.until.slots.checked_sub(self.record.slots.len()) {
+            Some(wanted) => most.min(wanted.saturating_sub(1) / slots.max(1)),
+            // It is to stop between two items, unless that is too deep inside.
+            None if levels <= self.until.depth => 0,
+            None => most,
+        }
+    }
+
+    /// At most so many items, from `at` on. Returns where the next one stands.
+    fn items(
+        &mut self,
+        window: &Window<'_>,
+        items: &mut Items<'_>,
+        mut at: usize,
+        most: usize,
+    ) -> usize {
+        // Some values tell how long one is; then there is room for all.
+        let measured = most.min(MEASURED);
+        self.record.slots.reserve(measured);
+        let from = at;
+        at = self.stretch(window, items, at, measured);
+        let mut count = self.record.slots.len() - items.first;
+        if count < measured || count == most {
+            return at;
+        }
+        let rest = window.text.len().saturating_sub(at) + window.beyond;
+        self.reserve((at - from) / count.max(1), 1, rest);
+        loop {
+            at = self.stretch(window, items, at, most - count);
+            count = self.record.slots.len() - items.first;
+            if count == most || self.record.slots.len() < self.record.slots.capacity() {
+                return at;
+            }
+            // They are shorter now.
+            self.record.slots.reserve(MEASURED);
+        }
+    }
+
+    /// Items as long as each is followed by the same bytes, and numbers only while there is room for their slots.
+    #[inline(always)]
+    fn stretch(
+        &mut self,
+        window: &Window<'_>,
+        items: &mut Items<'_>,
+        at: usize,
+        most: usize,
+    ) -> usize {
+        let (text, separator) = (window.text.as_bytes(), items.again.separator());
+        let heap = self.record.heap.len();
+        let (sink, slots) = (&mut self.sink, &mut self.record.slots);
+        let (plan, machine) = (self.plan, &mut *self.machine);
+        let mut slot = slots.len();
+        let number = items.number;
+        let found = |at: usize, length: usize| {
+            if S::LISTENS {
+                sink.found(slot, window.base + at as u64, length, items.site);
+            }
+            if S::LISTENS || S::NOTES {
+                slot += 1;
+            }
+            if let Some(places) = sink.places() {
+                let offset =
+                    window.base + (at + length + separator.as_bytes().len() - items.lead) as u64;
+                if offset >= places.due() {
+                    items.note(places, plan, machine, (slot, heap), offset);
+                }
+            }
+        };
+        match number {
+            Some(number) => {
+                Kernel::best().read_array(text, at, number, separator, most, slots, found)
+            }
+            None => booleans((text, at), separator, most, slots, found),
+        }
     }
 
     /// Makes room for what may follow, if all of it is like what came: `slots` for each `length` bytes of the `rest`.
@@ -173,11 +187,18 @@ impl<S: Sink> Builder<'_, S> {
             return None;
         }
         let begun = group.count;
-        let mut place = None;
-        let most = u64::from(self.plan.particle(group.particle).max - begun);
-        let most = match self.until.slots.checked_sub(self.record.slots.len()) {
-            Some(slots) if slots > 0 => most.min((slots as u64 - 1) / rows.slots.max(1) as u64),
-            _ => most,
+        let max = self.plan.particle(group.particle).max;
+        let most = self.most(max - begun, rows.slots, array + 1);
+        // There is room for all that may be read, the row at which it stops included.
+        let slots = self.record.slots.len();
+        let room = self.options.record_slots.saturating_sub(slots) / rows.slots.max(1);
+        let most = most.min(room.checked_sub(1)?);
+        let mut run = RowRun {
+            rows,
+            reader,
+            levels: array + 1,
+            begun,
+            group: None,
         };
         let from = at;
         let mut done = Done {
@@ -186,7 +207,11 @@ impl<S: Sink> Builder<'_, S> {
             at: at + rows.head.len(),
         };
         loop {
-            match self.row(window, rows, done.at, done.rows < most, bindings) {
+            // The kernel leaves at a value that is not plain, with its marker there: that row is gone through one by one.
+            let is_numbers = !rows.columns.is_empty() && done.rows >= MEASURED as u64;
+            let begun = is_numbers.then(|| self.many_rows(window, &mut run, &mut done, most));
+            let may_follow = done.rows < most as u64;
+            match self.row(window, rows, done.at, begun, may_follow, bindings) {
                 (field, at) if field < rows.fields.len() => {
                     (done.field, done.at) = (field, at);
                     break;
@@ -197,26 +222,8 @@ impl<S: Sink> Builder<'_, S> {
             if let Some(places) = self.sink.places() {
                 let offset = window.base + (done.at - rows.lead) as u64;
                 if offset >= places.due() {
-                    let item = begun + done.rows as u32 - 1;
-                    let machine = &mut *self.machine;
-                    let group = place.or_else(|| {
-                        let here = Here {
-                            levels: array + 1,
-                            above: 1,
-                            offset,
-                            at: item,
-                        };
-                        places.group(self.plan, reader, machine, self.record, here)
-                    });
-                    place = group;
-                    if let Some(group) = group {
-                        places.push(Place {
-                            offset: offset as u32,
-                            slots: self.record.slots.len() as u32,
-                            group,
-                            at: item,
-                        });
-                    }
+                    let written = (self.record.slots.len(), self.record.heap.len());
+                    run.note(places, self.plan, self.machine, written, done.rows, offset);
                 }
             }
             if done.rows == MEASURED as u64 {
@@ -236,24 +243,70 @@ impl<S: Sink> Builder<'_, S> {
         Some(done)
     }
 
-    /// One row: the field at which it left the known way, or their number; and where that field or the next row begins.
+    /// Rows of numbers, as long as they are plain; there may be `most` in all. Returns the field at which it stopped; its
+    /// marker has been written.
+    fn many_rows(
+        &mut self,
+        window: &Window<'_>,
+        run: &mut RowRun<'_>,
+        done: &mut Done,
+        most: usize,
+    ) -> usize {
+        let rows = run.rows;
+        let (text, columns) = (window.text.as_bytes(), &*rows.columns);
+        let heap = self.record.heap.len();
+        let (sink, slots) = (&mut self.sink, &mut self.record.slots);
+        let (plan, machine) = (self.plan, &mut *self.machine);
+        let most = most.saturating_sub(done.rows as usize);
+        let (mut slot, mut count) = (slots.len(), done.rows);
+        let found = |column: usize, at: usize, length: usize| {
+            if S::LISTENS
+                && let Some(field) = rows.fields.get(column)
+            {
+                slot += usize::from(field.marker.is_some());
+                let site = Site::content(field.leaf);
+                sink.found(slot, window.base + at as u64, length, site);
+                slot += 1;
+            }
+            if let Some(places) = sink.places()
+                && column + 1 == columns.len()
+            {
+                (slot, count) = (slot + rows.slots, count + 1);
+                let behind = columns[column].separator.as_bytes().len();
+                let offset = window.base + (at + length + behind - rows.lead) as u64;
+                if offset >= places.due() {
+                    run.note(places, plan, machine, (slot, heap), count, offset);
+                }
+            }
+        };
+        let stop = Kernel::best().read_rows(text, done.at, columns, most, slots, found);
+        done.rows += stop.rows as u64;
+        done.at = stop.at;
+        stop.column
+    }
+
+    /// One row, or what is left of it from the field `begun` on, whose marker is there: the field at which it left the known
+    /// way, or their number; and where that field or the next row begins.
     #[inline(always)]
     fn row(
         &mut self,
         window: &Window<'_>,
         rows: &Rows,
         mut at: usize,
+        begun: Option<usize>,
         may_follow: bool,
         bindings: &dyn NamespaceContext,
     ) -> (usize, usize) {
         let bytes = window.text.as_bytes();
-        for (index, field) in rows.fields.iter().enumerate() {
-            if let Some(marker) = field.marker {
+        let fields = rows.fields.iter().enumerate();
+        for (index, field) in fields.skip(begun.unwrap_or(0)) {
+            if let Some(marker) = field.marker
+                && begun != Some(index)
+            {
                 self.record.push(marker);
             }
-            // Another row must be allowed, and have room.
-            let is_last = index + 1 == rows.fields.len();
-            if is_last && !(may_follow && self.record.slots.len() < self.options.record_slots) {
+            // Another row must be allowed.
+            if index + 1 == rows.fields.len() && !may_follow {
                 return (index, at);
             }
             let length = match number(field.kind, bytes.get(at..).unwrap_or_default()) {
@@ -278,6 +331,107 @@ impl<S: Sink> Builder<'_, S> {
         }
         (rows.fields.len(), at)
     }
+}
+
+/// An array of values being read.
+struct Items<'a> {
+    /// What they are; booleans if it is none.
+    number: Option<Number>,
+    site: Site,
+    /// What stands between two values,
+    again: &'a Spelling,
+    /// and how much of it belongs to the next item.
+    lead: usize,
+    reader: &'a State,
+    /// The slot of the first of them.
+    first: usize,
+    /// How many items there were, this first one included.
+    begun: u32,
+    /// The group of the places noted.
+    group: Option<u32>,
+}
+
+impl Items<'_> {
+    /// Notes the place behind an item, where so many slots and bytes of strings have been written.
+    #[cold]
+    #[inline(never)]
+    fn note(
+        &mut self,
+        places: &mut Places,
+        plan: &Plan,
+        machine: &mut Machine,
+        written: (usize, usize),
+        offset: u64,
+    ) {
+        let here = Here {
+            levels: machine.frames.len(),
+            above: 0,
+            offset,
+            at: self.begun + (written.0 - self.first) as u32 - 1,
+        };
+        let group = self.group;
+        self.group = group.or_else(|| places.group(plan, self.reader, machine, written, here));
+        places.note_item(self.group, written.0, here);
+    }
+}
+
+/// An array of rows being read.
+struct RowRun<'a> {
+    rows: &'a Rows,
+    reader: &'a State,
+    /// Levels open between two rows.
+    levels: usize,
+    /// How many rows there were, the first included.
+    begun: u32,
+    /// The group of the places noted.
+    group: Option<u32>,
+}
+
+impl RowRun<'_> {
+    /// Notes the place behind so many rows.
+    #[cold]
+    #[inline(never)]
+    fn note(
+        &mut self,
+        places: &mut Places,
+        plan: &Plan,
+        machine: &mut Machine,
+        written: (usize, usize),
+        rows: u64,
+        offset: u64,
+    ) {
+        let here = Here {
+            levels: self.levels,
+            above: 1,
+            offset,
+            at: self.begun + rows as u32 - 1,
+        };
+        let group = self.group;
+        self.group = group.or_else(|| places.group(plan, self.reader, machine, written, here));
+        places.note_item(self.group, written.0, here);
+    }
+}
+
+/// Booleans, as long as each is followed by the separator.
+fn booleans(
+    (text, mut at): (&[u8], usize),
+    separator: &Separator,
+    most: usize,
+    slots: &mut Vec<u64>,
+    mut found: impl FnMut(usize, usize),
+) -> usize {
+    for _ in 0..most {
+        let Some((slot, length)) = text.get(at..).and_then(boolean_slot) else {
+            break;
+        };
+        if !text[at + length..].starts_with(separator.as_bytes()) {
+            break;
+        }
+        found(at, length);
+        slots.push(slot);
+        at += length + separator.as_bytes().len();
+    }
+    at
 }
 
 /// So many elements are measured before room is made for the rest.

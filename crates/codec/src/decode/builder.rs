@@ -165,11 +165,15 @@ impl<S: Sink> Builder<'_, S> {
         if machine.text.begun && !is_leaf {
             self.end_text(tag.offset)?;
         }
-        self.check_room(tag.offset)?;
+        let pending = self.machine.pending.take();
+        // What is pending has been looked at, and what was left out before it is written.
+        if pending.is_none() {
+            self.check_room(tag.offset)?;
+        }
         if self.machine.frames.is_empty() {
             return self.start_root(tag);
         }
-        let found = match self.machine.pending.take() {
+        let found = match pending {
             Some(target) => Some(target),
             None => self.seek(tag),
         };

@@ -37,12 +37,13 @@ pub struct Loop {
 }
 
 impl Checkpoint {
-    pub(super) fn new(reader: &State, machine: &Machine, record: &Record) -> Self {
+    /// Where so many slots and bytes of strings have been written.
+    pub(super) fn new(reader: &State, machine: &Machine, (slots, heap): (usize, usize)) -> Self {
         Self {
             reader: reader.clone(),
             machine: machine.clone(),
-            slots: record.slots.len(),
-            heap: record.heap.len(),
+            slots,
+            heap,
         }
     }
 

@@ -12,6 +12,7 @@ use crate::index::Sink;
 use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Term, Type, TypeId};
 use crate::record::{heap_slot, marker};
 
+use super::Error;
 use super::arrays::number;
 use super::builder::{Builder, Lexical, Stands, is_array};
 use super::content::{Sought, Target};
@@ -46,7 +47,10 @@ enum Step {
 
 impl<S: Sink> Run<'_, S> {
     /// Goes as far as tags are known.
-    pub(super) fn fast(&mut self, window: &Window<'_>) {
+    ///
+    /// # Errors
+    /// A limit of the Record, as the general road finds it.
+    pub(super) fn fast(&mut self, window: &Window<'_>) -> Result<(), Error> {
         let mut at = (self.reader.offset() - window.base) as usize;
         let mut values = Values::default();
         loop {
@@ -78,7 +82,16 @@ impl<S: Sink> Run<'_, S> {
             self.learned.promote(last, way);
             let step = match self.learned.tag(id).map(|known| &known.what) {
                 Some(What::Start(_)) => self.fast_start(window, id, after, &values),
-                Some(What::End(_)) => self.fast_end(window, id, after),
+                Some(What::End(_)) => match self.fast_end(window, id, after) {
+                    Step::On(to) => {
+                        // What an end leaves out takes room, too.
+                        let gap = scan::find_text_special(&bytes[at..]);
+                        let offset = window.base + (at + gap) as u64;
+                        self.builder.check_room(offset)?;
+                        Step::On(to)
+                    }
+                    step => step,
+                },
                 None => break,
             };
             match step {
@@ -98,6 +111,7 @@ impl<S: Sink> Run<'_, S> {
         if passed > 0 {
             self.reader.skip(passed);
         }
+        Ok(())
     }
 
     /// An end tag that is known.
@@ -146,21 +160,20 @@ impl<S: Sink> Run<'_, S> {
         );
         self.builder
             .mark_element(opened.element, opened.id.1, opened.optional, start.nil);
+        let mut are_known = true;
         if start.values.is_empty() {
             if !start.nil {
                 self.builder.bare_attributes(opened.ty);
             }
-        } else if self
-            .builder
-            .known_attributes(
-                window,
-                start,
-                opened.ty,
-                values,
-                &InScope(self.scopes, start.inner),
-            )
-            .is_none()
-        {
+        } else {
+            let bindings = InScope(self.scopes, start.inner);
+            let known = self
+                .builder
+                .known_attributes(window, start, opened.ty, values, &bindings);
+            are_known = known.is_some();
+        }
+        // That there is no room shows at the next tag, which is that of the end if the element is empty.
+        if !are_known || (start.is_empty && self.builder.check_room(0).is_err()) {
             self.builder.record.slots.truncate(slots);
             self.builder.record.heap.truncate(heap);
             self.builder.machine.pending = Some(target);
@@ -591,6 +604,7 @@ impl<S: Sink> Builder<'_, S> {
         let leaf = self.plan.leaf(id);
         if let Some((slot, length)) = number(leaf.kind, bytes.get(at..)?)
             && close.stands_at(bytes, at + length)
+            && self.record.slots.len() < self.options.record_slots
         {
             self.place(window, at, length, Site::content(id));
             self.record.push(slot);
@@ -616,7 +630,9 @@ impl<S: Sink> Builder<'_, S> {
             to: from + length as u64,
             stands: Stands::Content,
         };
-        if self.push_leaf(id, lexical, bindings).is_err() {
+        // That there is no room is found at the end tag.
+        let is_pushed = self.push_leaf(id, lexical, bindings).is_ok();
+        if !is_pushed || self.check_room(from).is_err() {
             self.record.slots.truncate(slots);
             self.record.heap.truncate(heap);
             return None;

@@ -75,7 +75,8 @@ impl Decoder {
 
     /// All that is remembered of the message so far, of which `record` has been filled.
     pub fn checkpoint(&self, record: &Record) -> Checkpoint {
-        Checkpoint::new(&self.reader, &self.machine, record)
+        let written = (record.slots.len(), record.heap.len());
+        Checkpoint::new(&self.reader, &self.machine, written)
     }
 
     /// Goes back, or ahead, to a checkpoint. `false` if it is of no use any more, since the namespaces it stands in have

@@ -156,11 +156,18 @@ impl Places {
         self.due
     }
 
-    /// A place of a group that is known.
-    #[inline(always)]
-    pub(super) fn push(&mut self, place: Place) {
-        self.due = u64::from(place.offset) + self.every;
-        self.found.push(place);
+    /// A place of a group, if there is one, where so many slots have been written.
+    pub(super) fn note_item(&mut self, group: Option<u32>, slots: usize, here: Here) {
+        let Some(group) = group else {
+            return;
+        };
+        self.start(here.offset);
+        self.found.push(Place {
+            offset: here.offset as u32,
+            slots: slots as u32,
+            group,
+            at: here.at,
+        });
     }
 
     /// Notes where the decoder stands, if that is a place that belongs to a group.
@@ -190,17 +197,12 @@ impl Places {
             offset,
             at,
         };
-        if let Some(group) = self.group(plan, reader, machine, record, here) {
-            self.push(Place {
-                offset: offset as u32,
-                slots: record.slots.len() as u32,
-                group,
-                at,
-            });
-        }
+        let written = (record.slots.len(), record.heap.len());
+        let group = self.group(plan, reader, machine, written, here);
+        self.note_item(group, written.0, here);
     }
 
-    /// The group of a place, which is a new one if there is none yet.
+    /// The group of a place where so many slots and bytes of strings have been written; it is a new one if there is none yet.
     #[cold]
     #[inline(never)]
     pub(super) fn group(
@@ -208,7 +210,7 @@ impl Places {
         plan: &Plan,
         reader: &State,
         machine: &mut Machine,
-        record: &Record,
+        written: (usize, usize),
         here: Here,
     ) -> Option<u32> {
         let Some(Frame::Group(top)) = machine.frames[..here.levels].last().copied() else {
@@ -222,7 +224,7 @@ impl Places {
         {
             return Some(group);
         }
-        let mut checkpoint = Checkpoint::new(reader, machine, record);
+        let mut checkpoint = Checkpoint::new(reader, machine, written);
         checkpoint.cut_to(here, varies == Varies::Count);
         let group = self.bases.len() as u32;
         self.bases.push(Base {
@@ -470,6 +472,7 @@ impl Checkpoint {
 
 impl Sink for &mut Places {
     const LISTENS: bool = false;
+    const NOTES: bool = true;
 
     #[inline(always)]
     fn place(&mut self, _: usize, _: u64, _: usize) {}

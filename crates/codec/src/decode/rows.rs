@@ -7,6 +7,8 @@
 //!
 //! Once the tags of a row are known, so are these stretches: each is one compare, and a row is a loop over its fields.
 
+use bsoap_datatypes::kernel::{Column, Number};
+
 use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use crate::record::marker;
 
@@ -25,6 +27,8 @@ pub(super) struct Rows {
     pub(super) lead: usize,
     /// Slots of a row.
     pub(super) slots: usize,
+    /// The fields as kernels read them, if all are numbers; else none.
+    pub(super) columns: Box<[Column]>,
 }
 
 /// A value of a row.
@@ -43,6 +47,27 @@ pub(super) struct Field {
     /// The end tag alone.
     pub(super) close: Spelling,
     pub(super) qname: Box<str>,
+}
+
+impl Field {
+    fn column(&self) -> Option<Column> {
+        Some(Column {
+            number: number_of(self.kind)?,
+            marker: self.marker,
+            separator: self.after.separator().clone(),
+        })
+    }
+}
+
+/// What a kernel calls it.
+pub(super) fn number_of(kind: LeafKind) -> Option<Number> {
+    Some(match kind {
+        LeafKind::Double => Number::Double,
+        LeafKind::Float => Number::Float,
+        LeafKind::Signed { min, max } => Number::Signed { min, max },
+        LeafKind::Unsigned { max } => Number::Unsigned { max },
+        _ => return None,
+    })
 }
 
 /// More fields are not worth a loop of their own.
@@ -114,11 +139,13 @@ impl Rows {
             .iter()
             .map(|field| 1 + usize::from(field.marker.is_some()))
             .sum();
+        let columns: Option<Vec<Column>> = fields.iter().map(Field::column).collect();
         Some(Self {
             head,
             fields: fields.into(),
             lead,
             slots,
+            columns: columns.unwrap_or_default().into(),
         })
     }
 }

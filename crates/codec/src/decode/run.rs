@@ -61,7 +61,7 @@ impl<S: Sink> Run<'_, S> {
         }
         loop {
             if is_fast && self.reader.in_content() {
-                self.fast(&window);
+                self.fast(&window)?;
             }
             if self.builder.is_there()
                 && self.reader.is_between()

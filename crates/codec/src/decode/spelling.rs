@@ -1,5 +1,7 @@
 //! Bytes to be recognised in a text, with one compare if they are few.
 
+use bsoap_datatypes::kernel::Separator;
+
 /// Some bytes, laid out to be compared with those at a place of a text.
 ///
 /// Up to 32 bytes are compared as two words of 16 under a mask, whatever their number: no loop, no branch on the length.
@@ -7,7 +9,7 @@
 pub(super) struct Spelling {
     words: [u128; 2],
     masks: [u128; 2],
-    bytes: Box<[u8]>,
+    separator: Separator,
 }
 
 /// How many bytes two words hold.
@@ -22,24 +24,34 @@ impl Spelling {
         Self {
             words: halves(&head),
             masks: halves(&mask),
-            bytes: bytes.into(),
+            separator: Separator::new(bytes),
         }
     }
 
     /// These bytes and those, one after the other.
     pub(super) fn and(&self, next: &Self) -> Self {
-        Self::new(&[&*self.bytes, &*next.bytes].concat())
+        Self::new(&[self.bytes(), next.bytes()].concat())
+    }
+
+    /// The same for kernels that read many values at once.
+    pub(super) fn separator(&self) -> &Separator {
+        &self.separator
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        self.separator.as_bytes()
     }
 
     /// How many bytes.
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
-        self.bytes.len()
+        self.bytes().len()
     }
 
     /// Whether these are exactly the bytes.
     pub(super) fn is(&self, bytes: &[u8]) -> bool {
-        *self.bytes == *bytes
+        *self.bytes() == *bytes
     }
 
     /// Whether `text` has these bytes at `at`.
@@ -53,9 +65,9 @@ impl Spelling {
                 let [low, high] = halves(head);
                 let differ = ((low ^ self.words[0]) & self.masks[0])
                     | ((high ^ self.words[1]) & self.masks[1]);
-                differ == 0 && (self.bytes.len() <= SHORT || rest.starts_with(&self.bytes))
+                differ == 0 && (self.len() <= SHORT || rest.starts_with(self.bytes()))
             }
-            None => rest.starts_with(&self.bytes),
+            None => rest.starts_with(self.bytes()),
         }
     }
 }

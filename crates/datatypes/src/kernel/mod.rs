@@ -101,6 +101,7 @@ impl Separator {
     }
 
     /// The bytes.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
