@@ -17,6 +17,7 @@ mod checkpointer;
 mod differential;
 mod digest;
 mod exact;
+mod follow;
 mod full;
 mod history;
 mod interrupt;

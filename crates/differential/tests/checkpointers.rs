@@ -14,7 +14,7 @@ use bytes::Bytes;
 use common::random::Random;
 use proptest::prelude::*;
 use streams::order_plan;
-use streams::session::{messages, orders, strings, sums};
+use streams::session::{messages, orders, rows, strings, sums};
 
 /// FCP, DCP, LCP and hashed, as often as not with digests and at other places than usual.
 fn ways(random: &mut Random) -> Vec<(Way, usize)> {
@@ -64,6 +64,11 @@ fn every_way_is_at_work_on_random_messages() {
 #[test]
 fn strings_with_references_are_read_by_portions_as_afresh() {
     sums(100, |seed| strings(seed, ways));
+}
+
+#[test]
+fn arrays_and_rows_are_read_by_portions_as_afresh() {
+    sums(40, |seed| rows(seed, ways));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use common::message::{Style, message};
 use common::random::{self, Random};
 use proptest::prelude::*;
-use streams::session::{messages, orders, strings, sums};
+use streams::session::{messages, orders, rows, strings, sums};
 
 fn policy(random: &mut Random) -> Policy {
     let mut policy = Policy::default();
@@ -86,5 +86,12 @@ fn the_same_message_again_is_the_same_record() {
 fn strings_with_references_and_sections_are_read_as_what_differs() {
     for sum in sums(600, |seed| strings(seed, ways)) {
         assert!(sum.fast * 3 > sum.messages && sum.touched > sum.restructured);
+    }
+}
+
+#[test]
+fn arrays_and_rows_are_read_as_what_differs() {
+    for sum in sums(300, |seed| rows(seed, ways)) {
+        assert!(sum.fast * 2 > sum.messages && sum.touched > 10 * sum.messages);
     }
 }

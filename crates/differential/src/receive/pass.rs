@@ -14,16 +14,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Site, Trace, parse_number};
+use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Trace};
 use bsoap_codec::plan::LeafKind;
 use bsoap_codec::{Plan, Record, plan::ElementId};
 use bsoap_xml::scan;
 use memchr::{memchr, memmem};
 
 use super::history::History;
-use super::locate::{Gap, locate};
+use super::locate::locate;
 use super::policy::Policy;
-use super::stretch::Stretch;
+use super::stretch::{self, Stretch};
 use super::strings::{Reread, octets};
 
 /// The message cannot be read this way: all of it has to be read.
@@ -115,7 +115,7 @@ pub(super) struct Pass {
 }
 
 /// What became of a difference.
-enum Step {
+pub(super) enum Step {
     /// The value it was in has been read again.
     Read,
     /// More text is needed to tell.
@@ -319,8 +319,8 @@ impl Pass {
 
     /// Whether so far hardly any value has been the same, though there were enough to tell, and what follows looks no better.
     #[cold]
-    fn is_unlike(&self, old: &[u8], new: &[u8]) -> bool {
-        self.touched >= ENOUGH
+    pub(super) fn is_unlike(&self, old: &[u8], new: &[u8]) -> bool {
+        self.touched >= stretch::LONG
             && 8 * self.touched >= 7 * self.cursor
             && self.like_ahead(old, new) < 2
     }
@@ -358,9 +358,7 @@ impl Pass {
         let Some(leaf) = site.leaf() else {
             return Step::Other;
         };
-        if self.stretch.site == site
-            && let Some(step) = self.item(slot, start, old, new)
-        {
+        if let Some(step) = self.item(decoder, slot, start, old, new) {
             return step;
         }
         let kind = decoder.plan().leaf(leaf).kind;
@@ -405,8 +403,8 @@ impl Pass {
         self.move_starts(slot + 1);
         (self.o, self.n) = (self.o + rest, at + length);
         (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
-        if !site.is_attribute() && !kind.is_in_heap() && self.begin_stretch(kind, site, old, new) {
-            return self.follow(old, new);
+        if !site.is_attribute() {
+            return self.begin_stretch(decoder, slot, old, new);
         }
         Step::Read
     }
@@ -440,7 +438,7 @@ impl Pass {
 
     /// A value was read again. If it is a string, its octets are at the end of the heap.
     #[inline]
-    fn keep(&mut self, slot: usize, value: u64, kind: LeafKind) {
+    pub(super) fn keep(&mut self, slot: usize, value: u64, kind: LeafKind) {
         let before = self.slots[slot];
         let mut value = value;
         if kind.is_in_heap() {
@@ -472,137 +470,8 @@ impl Pass {
         }
     }
 
-    /// A number was read again, and `o` and `n` are behind it: whether it is an item of an array, which goes on.
-    fn begin_stretch(&mut self, kind: LeafKind, site: Site, old: &[u8], new: &[u8]) -> bool {
-        let trace = &self.history.trace;
-        let (Some(&next), Some(&next_site)) =
-            (trace.starts.get(self.cursor), trace.sites.get(self.cursor))
-        else {
-            return false;
-        };
-        if next_site != site {
-            return false;
-        }
-        let Some(gap) = old.get(self.o..next as usize).and_then(Gap::new) else {
-            return false;
-        };
-        if !gap.stands_at(new, self.n) {
-            return false;
-        }
-        self.stretch.begin(site, kind, gap);
-        true
-    }
-
-    /// The same as [`leaf`](Self::leaf) for an item of the array at hand, in one go; nothing if it is not such an item.
     #[inline]
-    fn item(&mut self, slot: usize, start: usize, old: &[u8], new: &[u8]) -> Option<Step> {
-        let trace = &self.history.trace;
-        let (kind, gap) = (self.stretch.kind, self.stretch.gap?);
-        let next = *trace.starts.get(slot + 1)? as usize;
-        let end = next.checked_sub(gap.len())?;
-        if *trace.sites.get(slot + 1)? != self.stretch.site
-            || self.o > end
-            || !gap.stands_at(old, end)
-        {
-            return None;
-        }
-        let at = start.wrapping_add(self.shift());
-        let (value, length) = parse_number(kind, new.get(at..)?)?;
-        if !gap.stands_at(new, at + length) {
-            return None;
-        }
-        if self.slots[slot] != value {
-            self.slots[slot] = value;
-            self.mark(slot);
-        }
-        self.move_starts(slot + 1);
-        (self.o, self.n) = (end, at + length);
-        (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
-        self.stretch.again();
-        Some(self.follow(old, new))
-    }
-
-    /// An item was read again, and `o` and `n` are behind it: so are those that follow it, as long as each is another, and
-    /// what stands between them is the same in both texts.
-    ///
-    /// What stands between leads from inside an item to inside the next, in either text; so as long as it does, both are in
-    /// step. It begins with an end tag, so nothing but the item can have come before it since the item began.
-    fn follow(&mut self, old: &[u8], new: &[u8]) -> Step {
-        let (site, kind) = (self.stretch.site, self.stretch.kind);
-        let Some(gap) = self.stretch.gap else {
-            return Step::Read;
-        };
-        loop {
-            // The beginning of the value at the cursor.
-            (self.o, self.n) = (self.o + gap.len(), self.n + gap.len());
-            if word(old, self.o) == word(new, self.n) {
-                return Step::Read;
-            }
-            if self.stretch.is_due() {
-                if self.is_shifted(old, new) {
-                    return Step::Shifted;
-                }
-                if self.is_unlike(old, new) {
-                    return Step::Unlike;
-                }
-            }
-            let trace = &mut self.history.trace;
-            let (Some(&after), Some(&after_site)) = (
-                trace.starts.get(self.cursor + 1),
-                trace.sites.get(self.cursor + 1),
-            ) else {
-                return Step::Read;
-            };
-            let end = (after as usize).wrapping_sub(gap.len());
-            if after_site != site || end < self.o || !gap.stands_at(old, end) {
-                return Step::Read;
-            }
-            let Some((value, length)) = new
-                .get(self.n..)
-                .and_then(|text| parse_number(kind, text))
-                .filter(|(_, length)| gap.stands_at(new, self.n + length))
-            else {
-                return Step::Read;
-            };
-            trace.starts[self.cursor] = self.n as u32;
-            if self.next_checkpoint() <= self.o {
-                self.hold(self.o);
-            }
-            let slot = self.cursor;
-            if self.slots[slot] != value {
-                self.slots[slot] = value;
-                self.mark(slot);
-            }
-            self.stretch.pass(self.o);
-            self.cursor += 1;
-            self.touched += 1;
-            (self.o, self.n) = (end, self.n + length);
-        }
-    }
-
-    /// Whether the value at `n` is one that was a little before or behind, so that values have been inserted or left out.
-    #[cold]
-    fn is_shifted(&mut self, old: &[u8], new: &[u8]) -> bool {
-        let reach = self.stretch.probe();
-        let sought = word(new, self.n);
-        let starts = &self.history.trace.starts;
-        let ahead = starts.iter().skip(self.cursor + 1).take(reach);
-        let behind = self.stretch.passed.iter().rev().take(reach);
-        for &place in behind.chain(ahead) {
-            let place = place as usize;
-            if word(old, place) == sought {
-                let same = scan::find_difference(&old[place..], &new[self.n..]);
-                if same >= ALIKE {
-                    self.stretch.hint = Some(self.n.wrapping_sub(place));
-                    return true;
-                }
-            }
-        }
-        false
-    }
-
-    #[inline]
-    fn next_checkpoint(&self) -> usize {
+    pub(super) fn next_checkpoint(&self) -> usize {
         let next = self.history.checkpoints.get(self.next);
         next.map_or(usize::MAX, |next| next.offset() as usize)
     }
@@ -647,24 +516,21 @@ const FEW: usize = 16;
 /// That part of the values is soon read once more.
 const EARLY: usize = 4;
 
-/// So many values tell whether those that follow will be others too.
-const ENOUGH: usize = 240;
-
 /// So many pieces of what is ahead are looked at.
 const SAMPLES: usize = 32;
 
 /// Of longer strings only the part that differs is read again.
-const LONG: usize = 64;
+pub(super) const LONG: usize = 64;
 
 /// So much text must be the same for values to be taken for others.
-const ALIKE: usize = 48;
+pub(super) const ALIKE: usize = 48;
 
 /// Buffers up to this many bytes are kept between messages.
 const LARGE: usize = 16 << 20;
 
 /// The eight bytes at a place.
 #[inline(always)]
-fn word(text: &[u8], at: usize) -> Option<u64> {
+pub(super) fn word(text: &[u8], at: usize) -> Option<u64> {
     let word = text.get(at..)?.first_chunk()?;
     Some(u64::from_le_bytes(*word))
 }

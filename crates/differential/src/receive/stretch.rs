@@ -1,73 +1,234 @@
-//! A stretch of an array whose values are all others than before, and the suspicion that they are only shifted.
+//! A stretch of an array whose values are others than before: what follows what in it, and the suspicion that they are only
+//! shifted.
+//!
+//! ```text
+//! <row><x>  1  </x><y>  2  </y><v>  0.5  </v></row><row><x>  3  </x>…
+//!          field 0      field 1      field 2                field 0
+//!               └ gap 0 ┘    └ gap 1 ┘    └──── gap 2 ─────┘
+//! ```
 
-use bsoap_codec::decode::Site;
+use bsoap_codec::Plan;
+use bsoap_codec::decode::{Site, Trace};
 use bsoap_codec::plan::LeafKind;
+use bsoap_datatypes::kernel::{Column, Number, Separator};
+use memchr::memchr;
 
 use super::locate::Gap;
 
-/// The array at hand.
+/// A value of a row, and what is behind it.
 #[derive(Debug)]
-pub(super) struct Stretch {
+pub(super) struct Field {
     pub(super) site: Site,
     pub(super) kind: LeafKind,
-    /// What stands between two items.
-    pub(super) gap: Option<Gap>,
-    /// Where the items passed in this stretch began in the old text.
+    /// What stands between it and the next value, be it of the next row.
+    pub(super) gap: Gap,
+    /// Its slot, counted from the row's first. The slots in between are markers.
+    pub(super) at: usize,
+    /// How many markers precede it.
+    pub(super) lead: usize,
+    /// How many slots further the next value is.
+    pub(super) step: usize,
+}
+
+/// What follows what in an array of values, or of rows of values.
+#[derive(Debug, Default)]
+pub(super) struct Pattern {
+    pub(super) fields: Vec<Field>,
+    /// How many slots a row has.
+    pub(super) slots: usize,
+    /// The slot with which some row begins.
+    first: usize,
+    /// The same for a kernel, if all values are numbers.
+    pub(super) columns: Vec<Column>,
+}
+
+/// More fields are not looked for, nor so many markers before one of them.
+const MOST_FIELDS: usize = 24;
+const MOST_MARKERS: usize = 3;
+
+impl Pattern {
+    /// That of the array which the value at `slot` belongs to; its text ends at `end`. Nothing, if the values that follow it
+    /// do not recur.
+    pub(super) fn learn(
+        plan: &Plan,
+        trace: &Trace,
+        slot: usize,
+        end: usize,
+        old: &[u8],
+    ) -> Option<Self> {
+        let mut fields: Vec<(usize, Site, &[u8])> = Vec::new();
+        let (mut slot, mut end) = (slot, end);
+        let count = loop {
+            let site = *trace.sites.get(slot)?;
+            let markers = trace.sites.get(slot + 1..)?.iter();
+            let step = 1 + markers.take_while(|&&site| site == Site::NONE).count();
+            let start = *trace.starts.get(slot + step)? as usize;
+            let gap = old.get(end..start)?;
+            if site.is_attribute() || step > MOST_MARKERS + 1 {
+                return None;
+            }
+            let (first, front) = fields.first().map_or((slot, None), |it| (it.0, Some(it)));
+            if front.is_some_and(|front| (front.1, front.2) == (site, gap)) {
+                fields.push((slot, site, gap));
+                break slot - first;
+            }
+            if fields.len() == MOST_FIELDS {
+                return None;
+            }
+            fields.push((slot, site, gap));
+            slot += step;
+            end = start + memchr(b'<', old.get(start..)?)?;
+        };
+        Self::of(plan, &fields, count)
+    }
+
+    /// `found`: the fields of a row of `slots`, and the first of the next.
+    fn of(plan: &Plan, found: &[(usize, Site, &[u8])], slots: usize) -> Option<Self> {
+        let steps = found.windows(2).map(|pair| pair[1].0 - pair[0].0);
+        let lead = steps.clone().next_back()? - 1;
+        let first = found.first()?.0 - lead;
+        let (mut fields, mut columns, mut before) = (Vec::new(), Vec::new(), lead);
+        for (&(slot, site, gap), step) in found.iter().zip(steps) {
+            let kind = plan.leaf(site.leaf()?).kind;
+            if let Some(number) = number(kind)
+                && before <= 1
+            {
+                columns.push(Column {
+                    number,
+                    marker: (before == 1).then_some(0),
+                    separator: Separator::new(gap),
+                });
+            }
+            fields.push(Field {
+                site,
+                kind,
+                gap: Gap::new(gap)?,
+                at: slot - first,
+                lead: before,
+                step,
+            });
+            before = step - 1;
+        }
+        if columns.len() < fields.len() {
+            columns.clear();
+        }
+        Some(Self {
+            fields,
+            slots,
+            first,
+            columns,
+        })
+    }
+
+    /// Which field a slot is, if it belongs to a row of this array.
+    #[inline]
+    pub(super) fn field_of(&self, slot: usize) -> Option<usize> {
+        if let [only] = &*self.fields
+            && self.slots == 1
+        {
+            return (slot >= self.first).then_some(only.lead);
+        }
+        let from = slot.checked_sub(self.first)?.checked_rem(self.slots)?;
+        self.fields.iter().position(|field| field.at == from)
+    }
+}
+
+/// What a kernel calls it.
+fn number(kind: LeafKind) -> Option<Number> {
+    Some(match kind {
+        LeafKind::Double => Number::Double,
+        LeafKind::Float => Number::Float,
+        LeafKind::Signed { min, max } => Number::Signed { min, max },
+        LeafKind::Unsigned { max } => Number::Unsigned { max },
+        _ => return None,
+    })
+}
+
+/// The array at hand.
+#[derive(Debug, Default)]
+pub(super) struct Stretch {
+    pub(super) pattern: Pattern,
+    /// A block of values: their slots and where they begin, markers among them.
+    pub(super) slots: Vec<u64>,
+    pub(super) starts: Vec<u32>,
+    /// Where the rows passed in this stretch began in the old text.
     pub(super) passed: Vec<u32>,
-    /// So many of them, and it is time to look whether they were shifted.
+    /// How many values have been read again in it.
+    pub(super) values: usize,
+    /// Whether that was found to be many.
+    was_long: bool,
+    /// So many rows, and it is time to look whether they were shifted.
     due: usize,
     /// How often it seemed so and was not.
     alarms: u32,
     /// How much further the new text seems to be than the old one, modulo 2⁶⁴.
     pub(super) hint: Option<usize>,
+    /// The slot behind the last value that was read again, and about how many stay the same between two, in eighths.
+    last: usize,
+    sparse: usize,
 }
 
-impl Default for Stretch {
-    fn default() -> Self {
-        Self {
-            site: Site::NONE,
-            kind: LeafKind::Boolean,
-            gap: None,
-            passed: Vec::new(),
-            due: FIRST,
-            alarms: 0,
-            hint: None,
-        }
-    }
-}
-
-/// So many values are read again before anything is suspected.
+/// So many rows are read again before anything is suspected.
 const FIRST: usize = 2;
 
 impl Stretch {
     /// Another message.
     pub(super) fn restart(&mut self) {
-        (self.site, self.gap, self.hint, self.alarms) = (Site::NONE, None, None, 0);
+        self.pattern.fields.clear();
+        (self.hint, self.alarms, self.last, self.sparse) = (None, 0, 0, 8 * APART);
         self.again();
     }
 
-    /// The first item of an array.
-    pub(super) fn begin(&mut self, site: Site, kind: LeafKind, gap: Gap) {
-        (self.site, self.kind, self.gap) = (site, kind, Some(gap));
+    /// The first value of an array.
+    pub(super) fn begin(&mut self, pattern: Pattern) {
+        self.pattern = pattern;
         self.again();
     }
 
-    /// The first item of another stretch of it.
+    /// The first value of another stretch of it.
     #[inline]
     pub(super) fn again(&mut self) {
         self.passed.clear();
+        (self.values, self.was_long) = (0, false);
         self.due = FIRST << (3 * self.alarms.min(8));
     }
 
-    /// One more item.
+    /// One more row.
     #[inline]
     pub(super) fn pass(&mut self, start: usize) {
         self.passed.push(start as u32);
     }
 
+    /// Values were read again, from this slot on.
+    #[inline]
+    pub(super) fn note(&mut self, slot: usize) {
+        let between = slot.saturating_sub(self.last).min(4 * APART);
+        self.sparse += between;
+        self.sparse -= self.sparse / 8;
+    }
+
+    /// ... and up to here.
+    #[inline]
+    pub(super) fn left(&mut self, slot: usize) {
+        self.last = slot;
+    }
+
+    /// Whether so few values stay the same between those that do not that all are better read.
+    #[inline]
+    pub(super) fn is_dense(&self) -> bool {
+        self.sparse < 8 * CLOSE
+    }
+
     #[inline]
     pub(super) fn is_due(&self) -> bool {
         self.passed.len() >= self.due
+    }
+
+    /// Whether it has just become long.
+    #[inline]
+    pub(super) fn is_long(&mut self) -> bool {
+        let is_long = self.values >= LONG;
+        is_long && !std::mem::replace(&mut self.was_long, true)
     }
 
     /// How far to look, this time; the next time is later, and further. Looking takes a fiftieth of the reading's time.
@@ -86,3 +247,10 @@ impl Stretch {
         self.alarms += 1;
     }
 }
+
+/// So many values tell whether those that follow will be others too.
+pub(super) const LONG: usize = 240;
+/// Where so many values stay the same in between, values are far apart,
+const APART: usize = 16;
+/// and with so few, close.
+const CLOSE: usize = 3;

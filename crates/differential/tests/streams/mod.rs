@@ -1,5 +1,6 @@
 //! Streams of messages of which each is like the one before, in one of many ways.
 
+mod rows;
 pub(crate) mod session;
 mod strings;
 

@@ -9,6 +9,7 @@ use bsoap_differential::receive::{Received, Stream, Totals, Way};
 use bytes::Bytes;
 use proptest::prelude::*;
 
+use super::rows::Rows;
 use super::strings::Strings;
 use super::{Order, check_changes, next, options, order_plan, same, shown_record, style};
 use crate::common::message::message;
@@ -184,6 +185,30 @@ pub(crate) fn strings(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseErro
         }
         for _ in 0..random.below(4) {
             strings.change(&mut random);
+        }
+    }
+    session.end()
+}
+
+/// Arrays and rows of which stretches change, come and go.
+pub(crate) fn rows(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> {
+    let mut random = Random::new(seed ^ 0x6057);
+    let ways = ways(&mut random);
+    // At most so many, or as many as one likes.
+    let most = [200, u32::MAX][random.below(2)];
+    let mut session = Session::new(Rows::plan(most), options(seed), ways);
+    let mut rows = Rows::new(&mut random, 150);
+    for _ in 0..10 {
+        let mut bytes = rows.text().into_bytes();
+        if random.chance(3) {
+            let at = random.below(bytes.len());
+            bytes[at] ^= 1 << random.below(8);
+        }
+        session
+            .check(&bytes, &mut random)
+            .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
+        for _ in 0..random.below(4) {
+            rows.change(&mut random);
         }
     }
     session.end()
