@@ -157,7 +157,7 @@ impl Scope {
     }
 
     /// Writes a message with what is known of those of its stream.
-    pub(crate) fn sending(&self, stream: Stream, record: Record) -> Result<Sent, Error> {
+    pub(crate) fn sending(&self, stream: Stream, mut record: Record) -> Result<Sent, Error> {
         let lease = {
             let mut saved = self.inner.saved();
             let is_starved = saved.starved > 0;
@@ -175,9 +175,9 @@ impl Scope {
             }
         };
         if lease.is_aside() {
-            return lease.send(record).0;
+            return lease.send(&mut record).0;
         }
-        let (mut sent, settled) = lease.send(record);
+        let (mut sent, settled) = lease.send(&mut record);
         let mut saved = self.inner.saved();
         let mut evicted = 0;
         let mut stored = saved.stored;

@@ -227,8 +227,8 @@ fn engines(messages: &[Record]) -> Vec<Engine<'static>> {
         ),
         (
             "store",
-            Box::new(move |record| {
-                let (sent, settled) = store.lend(stream, &record).send(record);
+            Box::new(move |mut record| {
+                let (sent, settled) = store.lend(stream, &record).send(&mut record);
                 store.settle(settled);
                 sent.unwrap().outgoing.length
             }),

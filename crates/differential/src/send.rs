@@ -30,4 +30,4 @@ pub use policy::{Chunks, Order, Pad, Policy, Steal, Stuffing};
 pub use relay::Part;
 pub use set::SetError;
 pub use store::{Lease, SendCounts, Sent, Settled, Store, StorePolicy, Stream};
-pub use template::{Match, Outgoing, Template};
+pub use template::{Match, Outgoing, Pieces, Template};

@@ -139,13 +139,13 @@ impl Sender {
     }
 
     fn send_to(&mut self, endpoint: u32, operation: u32, message: &Message) -> SendCounts {
-        let record = self.world.record(message);
+        let mut record = self.world.record(message);
         let mut fresh = Vec::new();
         Encoder::default()
             .encode(&record, &mut fresh)
             .expect("a message");
         let stream = self.world.stream(endpoint, operation);
-        let (sent, settled) = self.store.lend(stream, &record).send(record);
+        let (sent, settled) = self.store.lend(stream, &record).send(&mut record);
         let evicted = self.store.settle(settled);
         let mut sent = sent.expect("a message");
         sent.counts.evicted += evicted;
@@ -359,7 +359,7 @@ fn messages_written_at_the_same_time_have_templates_of_their_own() {
             .collect();
         let sent: Vec<_> = leases
             .into_iter()
-            .map(|lease| lease.send(record.clone()))
+            .map(|lease| lease.send(&mut record.clone()))
             .collect();
         for (sent, settled) in sent {
             let evicted = store.settle(settled);
@@ -387,9 +387,9 @@ fn a_message_that_cannot_be_written_takes_its_template_along() {
         name: "\u{1} reading".into(),
         ..message.clone()
     };
-    let record = sender.world.record(&bad);
+    let mut record = sender.world.record(&bad);
     let stream = sender.world.stream(0, 0);
-    let (sent, settled) = sender.store.lend(stream, &record).send(record);
+    let (sent, settled) = sender.store.lend(stream, &record).send(&mut record);
     let _ = sender.store.settle(settled);
     sent.expect_err("a control character");
     assert!(sender.store.is_empty());

@@ -4,24 +4,26 @@
 //! A send in flight holds the text of each chunk. Who would patch it then gets a copy, and the send
 //! never sees it: copy on write. Templates for several peers share chunks in the same way.
 
-use std::sync::{Arc, OnceLock};
+use std::mem;
 
 use bytes::Bytes;
 
 /// The text of a chunk.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Text {
-    own: Arc<Vec<u8>>,
-    /// As sends hold it: made once, for as long as it is not changed.
-    sent: OnceLock<Bytes>,
+#[derive(Clone, Debug)]
+pub(crate) enum Text {
+    /// It is being changed, and nobody else has it.
+    Open(Vec<u8>),
+    /// At rest, as sends hold it. Whoever is the only one to hold it may have the memory back as it is.
+    Sealed {
+        bytes: Bytes,
+        /// Bytes of memory, those behind the text included.
+        memory: usize,
+    },
 }
 
-/// What a send holds of a chunk.
-struct Held(Arc<Vec<u8>>);
-
-impl AsRef<[u8]> for Held {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
+impl Default for Text {
+    fn default() -> Self {
+        Self::Open(Vec::new())
     }
 }
 
@@ -30,50 +32,74 @@ impl Text {
     pub(crate) fn new(bytes: &[u8], reserve: usize) -> Self {
         let mut own = Vec::with_capacity(bytes.len() + reserve);
         own.extend_from_slice(bytes);
-        Self {
-            own: Arc::new(own),
-            sent: OnceLock::new(),
-        }
+        Self::Open(own)
     }
 
     /// The bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
-        &self.own
+        match self {
+            Self::Open(own) => own,
+            Self::Sealed { bytes, .. } => bytes,
+        }
     }
 
-    /// The bytes as a send holds them: not copied, and never changed.
+    /// The bytes as a send holds them: not copied if they are [sealed](Self::seal), and never changed.
+    #[inline]
     pub(crate) fn share(&self) -> Bytes {
-        let sent = || Bytes::from_owner(Held(Arc::clone(&self.own)));
-        self.sent.get_or_init(sent).clone()
+        match self {
+            Self::Open(own) => Bytes::copy_from_slice(own),
+            Self::Sealed { bytes, .. } => bytes.clone(),
+        }
+    }
+
+    /// It will not be changed for now, and may be sent.
+    #[inline]
+    pub(crate) fn seal(&mut self) {
+        if let Self::Open(own) = self {
+            let memory = own.capacity();
+            let bytes = mem::take(own).into();
+            *self = Self::Sealed { bytes, memory };
+        }
     }
 
     /// The bytes to be changed: a copy of them if somebody else holds them.
     #[inline]
     pub(crate) fn patch(&mut self, reserve: usize) -> &mut Vec<u8> {
-        if !self.is_free() {
-            *self = Self::new(&self.own, reserve);
+        if let Self::Sealed { bytes, .. } = self {
+            *self = if bytes.is_unique() {
+                Self::Open(mem::take(bytes).into())
+            } else {
+                Self::new(bytes, reserve)
+            };
         }
-        Arc::get_mut(&mut self.own).expect("nobody else holds it, now or weakly")
+        match self {
+            Self::Open(own) => own,
+            Self::Sealed { .. } => unreachable!("it was opened"),
+        }
     }
 
     /// Whether nobody else holds the bytes.
     #[inline]
-    pub(crate) fn is_free(&mut self) -> bool {
-        // If no send holds it, this lets go of the bytes too. More holders are made only through this Text, so what one counts
-        // stays true.
-        self.sent.take();
-        Arc::strong_count(&self.own) == 1
+    pub(crate) fn is_free(&self) -> bool {
+        match self {
+            Self::Open(_) => true,
+            Self::Sealed { bytes, .. } => bytes.is_unique(),
+        }
     }
 
     /// Bytes held, capacity included.
     pub(crate) fn memory(&self) -> usize {
-        self.own.capacity()
+        match self {
+            Self::Open(own) => own.capacity(),
+            Self::Sealed { memory, .. } => *memory,
+        }
     }
 
     /// Whether both are one: the same bytes in the same place.
     pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.own, &other.own)
+        let (own, other) = (self.bytes(), other.bytes());
+        own.as_ptr() == other.as_ptr() && own.len() == other.len()
     }
 }
 
@@ -86,7 +112,15 @@ mod tests {
         let mut text = Text::new(b"<x>1</x>", 8);
         let before = text.bytes().as_ptr();
         text.patch(8)[3] = b'2';
+        text.seal();
+        drop(text.share());
+        let other = text.clone();
+        assert!(other.is(&text) && !text.is_free());
+        drop(other);
+        text.patch(8)[3] = b'2';
         assert_eq!(text.bytes().as_ptr(), before, "patched where it lies");
+        text.seal();
+        assert_eq!(text.memory(), 16);
         let sent = text.share();
         text.patch(8)[3] = b'3';
         assert_eq!((&*sent, text.bytes()), (&b"<x>2</x>"[..], &b"<x>3</x>"[..]));

@@ -16,6 +16,8 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
@@ -41,6 +43,22 @@ const LAST_BLOCK: [u8; 2] = [3, 0];
 #[derive(Default)]
 pub struct Folds {
     kept: HashMap<Place, Fold>,
+    account: Account,
+    /// What of the account is its own.
+    charged: usize,
+}
+
+/// Where what is kept is counted as soon as it is: messages are compressed when whoever keeps their templates has long got
+/// those back.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Account(Arc<AtomicUsize>);
+
+impl Account {
+    /// Bytes that all kept together take.
+    #[inline]
+    pub(super) fn held(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Where bytes lie and how many; as long as they are held, no others can lie there.
@@ -64,6 +82,15 @@ pub struct Folded {
 }
 
 impl Folds {
+    /// None yet; what they will take is counted there.
+    pub(super) fn of(account: &Account) -> Self {
+        Self {
+            kept: HashMap::new(),
+            account: account.clone(),
+            charged: 0,
+        }
+    }
+
     /// The chunks as one gzip stream. Compresses those that were not in the last one.
     pub fn fold(&mut self, chunks: &[Bytes]) -> Folded {
         let mut before = std::mem::take(&mut self.kept);
@@ -84,6 +111,9 @@ impl Folds {
             crc.combine(&fold.crc);
             stream.push(fold.folded.clone());
         }
+        // Those that are kept no longer go before what they take is counted.
+        drop(before);
+        self.charge();
         let length = chunks.iter().map(|text| text.len() as u64).sum();
         stream.push(end(crc.sum(), length));
         Folded {
@@ -105,6 +135,22 @@ impl Folds {
     /// Forgets everything, and lets go of the texts.
     pub fn clear(&mut self) {
         self.kept.clear();
+        self.charge();
+    }
+
+    /// Brings the account up to date.
+    fn charge(&mut self) {
+        let size = self.size();
+        // Wraps to what is less.
+        let more = size.wrapping_sub(self.charged);
+        self.account.0.fetch_add(more, Ordering::Relaxed);
+        self.charged = size;
+    }
+}
+
+impl Drop for Folds {
+    fn drop(&mut self) {
+        self.account.0.fetch_sub(self.charged, Ordering::Relaxed);
     }
 }
 
@@ -254,9 +300,9 @@ mod tests {
 
     #[test]
     fn equal_bytes_elsewhere_are_other_bytes_and_a_held_chunk_is_not_written_over() {
-        let owner = std::sync::Arc::new(vec![b'x'; 5000]);
-        let mut shared = std::sync::Arc::clone(&owner);
-        struct Owner(std::sync::Arc<Vec<u8>>);
+        let owner = Arc::new(vec![b'x'; 5000]);
+        let mut shared = Arc::clone(&owner);
+        struct Owner(Arc<Vec<u8>>);
         impl AsRef<[u8]> for Owner {
             fn as_ref(&self) -> &[u8] {
                 &self.0
@@ -265,15 +311,15 @@ mod tests {
         let mut folds = Folds::default();
         folds.fold(&[Bytes::from_owner(Owner(owner))]);
         // What a template does: patch in place if nobody else holds the chunk.
-        assert!(std::sync::Arc::get_mut(&mut shared).is_none());
-        std::sync::Arc::make_mut(&mut shared)[0] = b'y';
+        assert!(Arc::get_mut(&mut shared).is_none());
+        Arc::make_mut(&mut shared)[0] = b'y';
         let patched = [Bytes::from_owner(Owner(shared.clone()))];
         let folded = folds.fold(&patched);
         assert_eq!(folded.compressed, 5000);
         assert_eq!(unfolded(&folded)[0], b'y');
         folds.clear();
         drop((folded, patched));
-        assert!(std::sync::Arc::get_mut(&mut shared).is_some());
+        assert!(Arc::get_mut(&mut shared).is_some());
     }
 
     #[test]

@@ -1,5 +1,12 @@
 //! Messages written from first to last, of which nothing is kept: their text goes to a buffer that is used again, once the
-//! message before has left. (A buffer of some kilobytes that is asked for anew costs as much as a small message.)
+//! message before has left. (A buffer of some kilobytes that is asked for anew costs as much as a small message, and one of
+//! megabytes comes from the system page by page.)
+//!
+//! | text | buffer |
+//! |---|---|
+//! | of some hundred bytes | the thread's; what is sent is a copy |
+//! | of up to 64 KB | the thread's, if the message before has left |
+//! | longer | the store's, which counts it |
 
 use std::cell::Cell;
 
@@ -9,38 +16,80 @@ use bytes::Bytes;
 
 use super::chunk::Text;
 
-/// The largest buffer that is used again.
+/// The largest text and buffer that a thread keeps.
 const LARGEST: usize = 64 << 10;
+/// Of messages of about so many bytes a copy costs less than to share them.
+const COPIED: usize = 512;
+/// The largest buffer for messages that are copied.
+const SCRATCH: usize = 16 << 10;
 
 thread_local! {
-    /// The text of the message this thread has written last, which somebody may still hold.
+    /// The buffer for small texts.
+    static SMALL: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// The last larger text, which somebody may still hold.
     static SPARE: Cell<Option<Text>> = const { Cell::new(None) };
 }
 
-/// The text of a message.
+/// What the encoder asks for: most texts are somewhat longer.
+#[inline]
+fn estimate(record: &Record) -> usize {
+    record.slots().len() * 16 + record.heap().len()
+}
+
+/// Whether the text of a message is too long for the buffer of a thread.
+#[inline]
+pub(super) fn is_large(record: &Record) -> bool {
+    estimate(record) > LARGEST
+}
+
+/// The text of a message. If that is large it goes to `buffer`, if nobody holds what is in that any more.
 ///
 /// # Errors
 /// As [`bsoap_codec::encode()`].
-pub(super) fn text(record: &Record) -> Result<Bytes, Error> {
-    // The encoder asks for about that much.
-    if record.slots().len() * 16 + record.heap().len() > LARGEST {
-        let mut text = Vec::new();
-        Encoder::default().encode(record, &mut text)?;
-        return Ok(text.into());
+pub(super) fn text(record: &Record, buffer: &mut Option<Box<Text>>) -> Result<Bytes, Error> {
+    let about = estimate(record);
+    if about <= COPIED {
+        copied(record)
+    } else if about <= LARGEST {
+        shared(record)
+    } else {
+        let text = buffer.get_or_insert_default();
+        write(record, text)?;
+        text.seal();
+        Ok(text.share())
     }
-    // (A thread at its end has no spare any more.)
+}
+
+/// (A thread at its end has no buffers any more.)
+fn copied(record: &Record) -> Result<Bytes, Error> {
+    let mut buffer = SMALL.try_with(Cell::take).unwrap_or_default();
+    buffer.clear();
+    Encoder::default().encode(record, &mut buffer)?;
+    let bytes = Bytes::copy_from_slice(&buffer);
+    if buffer.capacity() <= SCRATCH {
+        let _ = SMALL.try_with(|small| small.set(buffer));
+    }
+    Ok(bytes)
+}
+
+fn shared(record: &Record) -> Result<Bytes, Error> {
     let spare = SPARE.try_with(Cell::take).ok().flatten();
     let mut text = spare.unwrap_or_default();
-    if !text.is_free() {
-        text = Text::default();
-    }
-    let buffer = text.patch(0);
-    buffer.clear();
-    Encoder::default().encode(record, buffer)?;
-    let is_small = buffer.capacity() <= LARGEST;
+    write(record, &mut text)?;
+    text.seal();
     let bytes = text.share();
-    if is_small {
+    if text.memory() <= LARGEST {
         let _ = SPARE.try_with(|spare| spare.set(Some(text)));
     }
     Ok(bytes)
+}
+
+/// Writes a message in place of another, which whoever holds it keeps.
+fn write(record: &Record, text: &mut Text) -> Result<(), Error> {
+    if !text.is_free() {
+        *text = Text::default();
+    }
+    let buffer = text.patch(0);
+    buffer.clear();
+    Encoder::default().encode(record, buffer)
 }

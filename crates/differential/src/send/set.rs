@@ -139,6 +139,7 @@ impl Template {
                 is_anew = true;
                 break;
             };
+            chunk.text.seal();
             // One that has merely grown past the size to split is split with the next message.
             is_anew |= patched.too_large && chunk.text.bytes().len() <= self.policy.chunks.split;
             done.add(patched);

@@ -24,6 +24,9 @@ use bsoap_codec::Record;
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::ElementId;
 
+use super::chunk::Text;
+use super::deflate::Account;
+use super::plain;
 use super::policy::Policy;
 use super::template::Template;
 
@@ -90,7 +93,12 @@ pub struct Store {
     streams: HashMap<Stream, Known, BuildHasherDefault<Mix>>,
     /// Goes up by one with each message.
     clock: u64,
+    /// Bytes of templates at rest, without what they were compressed to, and of the buffer.
     held: usize,
+    /// What templates were compressed to.
+    account: Account,
+    /// The text of the last large message without a template, which somebody may still hold; and what it takes.
+    buffer: Option<(Box<Text>, usize)>,
     /// Templates given up that nobody was told of yet.
     evicted: u64,
 }
@@ -124,8 +132,12 @@ impl Store {
             is_timed: false,
             evicted: 0,
             with: With::Plain { aside: true },
+            buffer: None,
         };
         if known.aside.passes() {
+            if plain::is_large(record) {
+                lease.buffer = Some(self.lend_buffer());
+            }
             return lease;
         }
         lease.is_timed = clock.is_multiple_of(TIMED);
@@ -138,6 +150,10 @@ impl Store {
             }
             None => self.lend_new(stream, record),
         };
+        if matches!(lease.with, With::Template(_)) && plain::is_large(record) {
+            // It will not be needed for a while.
+            self.give_buffer_up();
+        }
         lease.is_timed |= pace.byte == 0.0;
         lease.evicted = std::mem::take(&mut self.evicted);
         lease
@@ -146,7 +162,7 @@ impl Store {
     /// A copy of another endpoint's template, or an empty one, if the message is likely to be followed by others like it.
     fn lend_new(&mut self, stream: Stream, record: &Record) -> With {
         if let Some(template) = self.of_another_endpoint(stream, record) {
-            return With::Template(Lent::new(template.clone()));
+            return With::Template(Lent::new(template.clone(), &self.account));
         }
         let structures = self.policy.templates;
         let known = self.streams.get_mut(&stream);
@@ -154,7 +170,10 @@ impl Store {
             return With::Plain { aside: false };
         }
         let options = EncodeOptions::default();
-        With::Template(Lent::new(Template::new(self.policy.template, options)))
+        With::Template(Lent::new(
+            Template::new(self.policy.template, options),
+            &self.account,
+        ))
     }
 
     /// The template of another endpoint that is most like a message.
@@ -182,8 +201,12 @@ impl Store {
             pace,
             evicted,
             use_of,
+            buffer,
             lent,
         } = settled;
+        if let Some(buffer) = buffer {
+            self.keep_buffer(buffer);
+        }
         let [first, second] = lent;
         if first.is_none() && pace.is_none() {
             self.evicted += evicted;

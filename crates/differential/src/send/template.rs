@@ -18,6 +18,7 @@ use std::sync::Arc;
 use bsoap_codec::Record;
 use bsoap_codec::encode::{EncodeOptions, Error, PieceEncoder, State, Stop};
 use bytes::Bytes;
+use smallvec::SmallVec;
 
 use super::build::{Builder, Room, Specs};
 use super::chunk::Text;
@@ -45,11 +46,14 @@ pub enum Match {
     FirstTime,
 }
 
+/// The chunks of a message. Most messages have one, which needs no allocation of its own.
+pub type Pieces = SmallVec<[Bytes; 1]>;
+
 /// A message ready to be sent: its chunks as they lie.
 #[derive(Clone, Debug, Default)]
 pub struct Outgoing {
     /// The text, one after the other. Later messages do not change them.
-    pub chunks: Vec<Bytes>,
+    pub chunks: Pieces,
     /// Bytes in all: the Content-Length.
     pub length: u64,
 }
@@ -530,8 +534,10 @@ pub(crate) fn encode_piece(
     for segment in &mut segments {
         segment.see_order(record.slots(), first);
     }
+    let mut text = Text::new(piece, policy.chunks.reserve);
+    text.seal();
     let chunk = Chunk {
-        text: Text::new(piece, policy.chunks.reserve),
+        text,
         state,
         slots: end - first,
         values: segments.iter().map(Segment::values).sum(),
@@ -596,8 +602,8 @@ impl Change<'_> {
         let (old, new) = (values(self.old), values(self.new));
         // Of a message that is as it was, nothing but the values is looked at.
         let same = match only {
-            None => compare::same_front(old.slots, new.slots),
-            Some(_) => 0,
+            None if old.heap.len() == new.heap.len() => compare::same_front(old.slots, new.slots),
+            _ => 0,
         };
         if same == old.slots.len() && old.heap == new.heap {
             self.done.unchanged += *length;
@@ -687,6 +693,7 @@ impl Change<'_> {
             tools,
         )?;
         self.done.add(patched);
+        chunk.text.seal();
         for segment in &mut chunk.segments {
             segment.see_order_again(new.slots);
         }

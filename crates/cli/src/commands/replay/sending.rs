@@ -89,9 +89,9 @@ impl Sender {
             operation: *self.kinds.entry(valid.kind()).or_insert(known),
         };
         // As a program would have made it.
-        let record = valid.record.clone();
+        let mut record = valid.record.clone();
         let start = Instant::now();
-        let (sent, settled) = self.store.lend(stream, &record).send(record);
+        let (sent, settled) = self.store.lend(stream, &record).send(&mut record);
         self.store.settle(settled);
         written.times.push(start.elapsed().as_nanos() as f64);
         let sent = sent.map_err(cannot)?;

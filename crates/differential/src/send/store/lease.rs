@@ -10,9 +10,10 @@ use super::Stream;
 use super::counts::SendCounts;
 use super::lent::Lent;
 use super::pace::Pace;
+use crate::send::chunk::Text;
 use crate::send::deflate::Folds;
 use crate::send::plain;
-use crate::send::template::{Match, Outgoing, Template};
+use crate::send::template::{Match, Outgoing, Pieces, Template};
 use crate::stats::SendStats;
 
 /// From this share of the values on, writing them into a template costs more than a message from first to last.
@@ -28,6 +29,8 @@ pub struct Lease {
     /// Templates given up to make room for it.
     pub(super) evicted: u64,
     pub(super) with: With,
+    /// Where the text goes if it is large and there is no template.
+    pub(super) buffer: Option<Box<Text>>,
 }
 
 #[derive(Debug)]
@@ -59,6 +62,7 @@ pub struct Settled {
     pub(super) pace: Option<Pace>,
     pub(super) evicted: u64,
     pub(super) use_of: Use,
+    pub(super) buffer: Option<Box<Text>>,
     /// The template that was lent, and one that was made.
     pub(super) lent: [Option<Box<Lent>>; 2],
 }
@@ -80,17 +84,19 @@ impl Lease {
     /// Whether nothing is lent and nothing will be learned: the message is to be written, and that is all.
     #[inline]
     pub fn is_aside(&self) -> bool {
-        matches!(self.with, With::Plain { aside: true })
+        matches!(self.with, With::Plain { aside: true }) && self.buffer.is_none()
     }
 
-    /// Writes the message. What was lent is to be given back by [`Store::settle`](super::Store::settle), also after an error.
-    pub fn send(self, mut record: Record) -> (Result<Sent, Error>, Settled) {
+    /// Writes the message. Where a template was lent `record` gets the values of the message before in exchange, a buffer for
+    /// those of the next. What was lent is to be given back by [`Store::settle`](super::Store::settle), also after an error.
+    pub fn send(self, record: &mut Record) -> (Result<Sent, Error>, Settled) {
         let begun = self.is_timed.then(Instant::now);
         let mut settled = Settled {
             stream: self.stream,
             pace: None,
             evicted: self.evicted,
             use_of: Use::Later,
+            buffer: self.buffer,
             lent: [None, None],
         };
         let timing = Timing {
@@ -104,8 +110,8 @@ impl Lease {
             folds: None,
         };
         let written = match self.with {
-            With::Plain { aside } => settled.plain(&record, aside, timing, &mut sent),
-            With::Template(lent) => settled.write(lent, &mut record, timing, &mut sent),
+            With::Plain { aside } => settled.plain(record, aside, timing, &mut sent),
+            With::Template(lent) => settled.write(lent, record, timing, &mut sent),
         };
         if written.is_ok() {
             sent.counts.evicted = std::mem::take(&mut settled.evicted);
@@ -130,7 +136,7 @@ impl Settled {
         timing: Timing,
         sent: &mut Sent,
     ) -> Result<(), Error> {
-        sent.outgoing = plain_text(record)?;
+        sent.outgoing = plain_text(record, &mut self.buffer)?;
         sent.counts.plain = u64::from(!aside);
         sent.counts.aside = u64::from(aside);
         let taken = timing.begun.map(|begun| begun.elapsed());
@@ -176,7 +182,7 @@ impl Settled {
             let structure = lent.structure(record);
             if lent.strangers.has(structure) {
                 let (policy, options) = (*lent.template.policy(), *lent.template.options());
-                let made = made.insert(Lent::new(Template::new(policy, options)));
+                let made = made.insert(Lent::new(Template::new(policy, options), &lent.account));
                 made.update(record)?;
                 made.tell(&SendStats::default(), sent);
                 return Ok(());
@@ -212,7 +218,7 @@ impl Sent {
     /// As [`bsoap_codec::encode()`].
     pub fn plain(record: &Record) -> Result<Self, Error> {
         Ok(Self {
-            outgoing: plain_text(record)?,
+            outgoing: plain_text(record, &mut None)?,
             counts: SendCounts::default(),
             folds: None,
         })
@@ -226,10 +232,13 @@ impl Sent {
     }
 }
 
-pub(super) fn plain_text(record: &Record) -> Result<Outgoing, Error> {
-    let text = plain::text(record)?;
+pub(super) fn plain_text(
+    record: &Record,
+    buffer: &mut Option<Box<Text>>,
+) -> Result<Outgoing, Error> {
+    let text = plain::text(record, buffer)?;
     Ok(Outgoing {
         length: text.len() as u64,
-        chunks: vec![text],
+        chunks: Pieces::from_buf([text]),
     })
 }

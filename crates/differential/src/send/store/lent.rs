@@ -9,7 +9,7 @@ use bsoap_codec::encode::Error;
 use super::known::is_close;
 use super::lease::Sent;
 use super::mix::Mix;
-use crate::send::deflate::Folds;
+use crate::send::deflate::{Account, Folds};
 use crate::send::template::{Match, Template};
 use crate::stats::SendStats;
 
@@ -18,7 +18,7 @@ use crate::stats::SendStats;
 pub(super) struct Entry {
     pub(super) lent: Box<Lent>,
     pub(super) last_used: u64,
-    /// What it takes, with what it was compressed to.
+    /// What it takes, without what it was compressed to.
     pub(super) memory: usize,
 }
 
@@ -31,6 +31,8 @@ pub(super) struct Strangers([u64; 4]);
 pub(super) struct Lent {
     pub(super) template: Template,
     pub(super) folds: Arc<Mutex<Folds>>,
+    /// Where they are counted.
+    pub(super) account: Account,
     /// What the template takes.
     pub(super) memory: usize,
     /// If it has one chunk: the slots of its message that say what there is.
@@ -40,10 +42,11 @@ pub(super) struct Lent {
 }
 
 impl Lent {
-    pub(super) fn new(template: Template) -> Box<Self> {
+    pub(super) fn new(template: Template, account: &Account) -> Box<Self> {
         Box::new(Self {
             template,
-            folds: Arc::default(),
+            folds: Arc::new(Mutex::new(Folds::of(account))),
+            account: account.clone(),
             memory: 0,
             markers: None,
             strangers: Strangers::default(),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::known::{Known, Seen, oldest};
 use super::lent::{Entry, Lent};
 use super::{Store, Stream};
+use crate::send::chunk::Text;
 use crate::send::likeness::Sample;
 
 impl Store {
@@ -13,13 +14,17 @@ impl Store {
         if lent.template.is_empty() {
             return;
         }
-        let memory = lent.memory() + lent.folds.try_lock().map_or(0, |folds| folds.size());
+        let memory = lent.memory();
+        let folded = match self.account.held() {
+            0 => 0,
+            _ => lent.folds.try_lock().map_or(0, |folds| folds.size()),
+        };
         let Some(known) = self.streams.get_mut(&stream) else {
             // Forgotten meanwhile, and its templates with it.
             self.evicted += 1;
             return;
         };
-        if memory > self.policy.bytes {
+        if memory + folded > self.policy.bytes {
             // It would be made again and again, and given up each time.
             known.aside.hopeless();
             self.evicted += 1;
@@ -39,9 +44,33 @@ impl Store {
         self.shrink(self.policy.bytes);
     }
 
+    /// The buffer for the text of a large message.
+    pub(super) fn lend_buffer(&mut self) -> Box<Text> {
+        let (buffer, memory) = self.buffer.take().unwrap_or_default();
+        self.held -= memory;
+        buffer
+    }
+
+    /// Takes it back, if there is room: before templates, which are worth more.
+    pub(super) fn keep_buffer(&mut self, buffer: Box<Text>) {
+        self.give_buffer_up();
+        let memory = buffer.memory();
+        if self.held() + memory <= self.policy.bytes {
+            self.held += memory;
+            self.buffer = Some((buffer, memory));
+        }
+    }
+
+    pub(super) fn give_buffer_up(&mut self) {
+        drop(self.lend_buffer());
+    }
+
     /// Gives templates up, those used longest ago first, until no more than so many bytes are held.
     pub fn shrink(&mut self, bytes: usize) {
-        while self.held > bytes {
+        if self.held() > bytes {
+            self.give_buffer_up();
+        }
+        while self.held() > bytes {
             let oldest = self
                 .streams
                 .values_mut()
@@ -56,11 +85,16 @@ impl Store {
         }
     }
 
-    /// Bytes held by templates at rest, and by what is known of streams.
+    #[inline]
+    fn held(&self) -> usize {
+        self.held + self.account.held()
+    }
+
+    /// Bytes held by templates at rest, by the buffer of large messages without one, and by what is known of streams.
     pub fn memory(&self) -> usize {
         let looked_at = self.policy.templates * (size_of::<Seen>() + size_of::<Sample>());
         let streams = self.streams.capacity() * size_of::<(Stream, Known)>();
-        self.held + streams + self.streams.len() * looked_at
+        self.held() + streams + self.streams.len() * looked_at
     }
 
     /// How many templates are at rest.
@@ -80,6 +114,7 @@ impl Store {
     pub fn clear(&mut self) {
         self.evicted += self.len() as u64;
         self.streams = HashMap::default();
+        self.buffer = None;
         self.held = 0;
     }
 

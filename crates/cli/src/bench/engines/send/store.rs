@@ -1,6 +1,7 @@
 //! Differential serialization as clients and services have it: templates are kept in a store, which stands aside where
 //! messages have nothing in common.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bsoap_codec::Record;
@@ -13,8 +14,10 @@ use crate::bench::wire::Wire;
 pub(crate) struct Stored {
     store: Store,
     messages: Arc<Vec<Record>>,
-    /// The message to be sent next, as a program would have made it.
-    record: Option<Record>,
+    /// The messages to be sent next, as a program would have made them.
+    given: VecDeque<Record>,
+    /// What it got in exchange: buffers for those that follow. (With differential serialization off it keeps its own.)
+    spent: Vec<Record>,
     outgoing: Outgoing,
 }
 
@@ -24,7 +27,8 @@ impl Stored {
         Self {
             store: Store::new(StorePolicy::default()),
             messages,
-            record: None,
+            given: VecDeque::new(),
+            spent: Vec::new(),
             outgoing: Outgoing::default(),
         }
     }
@@ -34,20 +38,30 @@ impl Sender for Stored {
     const IS_FILLED: bool = true;
 
     fn fill(&mut self, message: usize) {
-        self.outgoing = Outgoing::default();
-        self.record = Some(self.messages[message].clone());
+        let values = &self.messages[message];
+        let record = match self.spent.pop() {
+            Some(mut record) => {
+                record.copy_from(values);
+                record
+            }
+            None => values.clone(),
+        };
+        self.given.push_back(record);
     }
 
     fn prepare(&mut self, message: usize) -> Result<(), String> {
-        let record = self.record.take();
-        let record = record.unwrap_or_else(|| self.messages[message].clone());
+        // What was sent has left: its chunks may be changed where they lie.
+        self.outgoing = Outgoing::default();
+        let record = self.given.pop_front();
+        let mut record = record.unwrap_or_else(|| self.messages[message].clone());
         let stream = Stream {
             endpoint: 0,
             root: record.root(),
             operation: 0,
         };
-        let (sent, settled) = self.store.lend(stream, &record).send(record);
+        let (sent, settled) = self.store.lend(stream, &record).send(&mut record);
         self.store.settle(settled);
+        self.spent.push(record);
         self.outgoing = sent.map_err(|error| error.to_string())?.outgoing;
         Ok(())
     }
