@@ -13,11 +13,14 @@
 //! where a text is plain, and hand every value that is in any doubt (many digits, a leading `+`, a number out of range) to
 //! those.
 
+mod carryless;
 mod nearest;
 mod portable;
 mod powers;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86;
+
+pub use carryless::Carryless;
 
 use std::sync::OnceLock;
 

@@ -107,7 +107,7 @@ impl Reading<'_> {
         let from = self.decoder.offset() as usize;
         let text = self.text.get(from..end).unwrap_or_default();
         let piece = Piece {
-            text: std::str::from_utf8(text).map_err(|_| Fail)?,
+            text: simdutf8::basic::from_utf8(text).map_err(|_| Fail)?,
             base: from as u64,
             last: self.last && end == self.end,
             beyond: self.text.len().saturating_sub(end),

@@ -5,18 +5,27 @@
 //! less than `n / 2¹²⁰` over the keys.
 //!
 //! ```text
-//! portion   1024 bytes │ 1024 bytes │ rest, filled up with zeros        words m₀ m₁ m₂ …, keys k₀ k₁ k₂ …
-//! NH        a₀ b₀        a₁ b₁        a₂ b₂                             a = Σ (m₂ᵢ + k₂ᵢ)(m₂ᵢ₊₁ + k₂ᵢ₊₁) mod 2¹²⁸, b the same
-//! digest    a polynomial of all halves of these and of the length,          with keys two words further on
-//!           at a secret point, mod 2¹²⁷ - 1
+//! portion   block │ block │ rest, filled up with zeros
+//! sums      a  b    a  b    a  b                                        of products of words with secret ones: two of 64 bits
+//! digest    (a, b) + length, if there is one block;
+//!           else a polynomial of all sums and of the length at a secret point, mod 2¹²⁷ - 1
+//! ```
+//!
+//! The sums are those of [`Carryless`], if this machine is quick with these: two blocks of the same length that differ have
+//! the same for one key in 2¹²⁸. Otherwise they are sums of products of integers, of 128 bits each:
+//!
+//! ```text
+//! words m₀ m₁ m₂ …, keys k₀ k₁ k₂ …     a = Σ (m₂ᵢ + k₂ᵢ)(m₂ᵢ₊₁ + k₂ᵢ₊₁) mod 2¹²⁸, b the same with keys two words further on
 //! ```
 //!
 //! That is the universal hash of UMAC (Black, Halevi, Krawczyk, Krovetz, Rogaway 1999; RFC 4418) with words of 64 bits: two
-//! blocks that differ have the same `a` for one key in 2⁶⁴, and both alike for one in 2¹²⁸; a polynomial of degree `d` has
+//! blocks that differ have the same `a` for one key in 2⁶⁴, and both alike for one in 2¹²⁸. A polynomial of degree `d` has
 //! at most `d` roots. It is no signature and no random function, and need not be: nobody outside sees a digest.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
+
+use bsoap_datatypes::kernel::Carryless;
 
 /// Tells portions apart.
 pub trait Digest {
@@ -24,7 +33,7 @@ pub trait Digest {
     fn digest(&self, text: &[u8]) -> u128;
 }
 
-/// Bytes of a block.
+/// Bytes of a block of integers.
 const BLOCK: usize = 1024;
 /// Words of a key for it, and two more for the second sum.
 const KEYS: usize = BLOCK / 8 + 2;
@@ -33,9 +42,15 @@ const P: u128 = (1 << 127) - 1;
 
 /// A keyed digest.
 pub struct Keyed {
-    keys: [u64; KEYS],
+    sums: Sums,
     /// The secret point and its powers: `powers[i]` is its (i + 1)-th.
     powers: [u128; 4],
+}
+
+/// What blocks are summed up with.
+enum Sums {
+    Carryless(Carryless),
+    Integers(Box<[u64; KEYS]>),
 }
 
 impl std::fmt::Debug for Keyed {
@@ -60,7 +75,10 @@ impl Keyed {
             count += 1;
             one.hash_one(count) ^ other.hash_one(!count)
         };
-        let keys = std::array::from_fn(|_| next());
+        let sums = match Carryless::new(std::array::from_fn(|_| next())) {
+            Some(sums) => Sums::Carryless(sums),
+            None => Sums::Integers(Box::new(std::array::from_fn(|_| next()))),
+        };
         let point = (u128::from(next()) << 64 | u128::from(next())) & P;
         let mut power = point;
         let powers = std::array::from_fn(|_| {
@@ -68,23 +86,40 @@ impl Keyed {
             power = multiply(power, point);
             this
         });
-        Self { keys, powers }
+        Self { sums, powers }
     }
 
-    /// The two sums of a block, which is a multiple of sixteen bytes long.
-    #[inline(always)]
-    fn sums(&self, block: &[u8]) -> (u128, u128) {
-        let (mut a, mut b) = (0_u128, 0_u128);
-        let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-        for (pair, keys) in block.chunks_exact(16).zip(self.keys.windows(4).step_by(2)) {
-            let (m, n) = (word(&pair[..8]), word(&pair[8..]));
-            let product = |k: u64, l: u64| {
-                u128::from(m.wrapping_add(k)).wrapping_mul(u128::from(n.wrapping_add(l)))
-            };
-            a = a.wrapping_add(product(keys[0], keys[1]));
-            b = b.wrapping_add(product(keys[2], keys[3]));
+    #[inline]
+    fn with_carryless(&self, text: &[u8], sums: &Carryless) -> u128 {
+        let length = text.len() as u128;
+        if text.len() <= Carryless::MOST {
+            let [a, b] = sums.sums(text);
+            return (u128::from(b) << 64 | u128::from(a)) ^ length;
         }
-        (a, b)
+        let [r, r2, ..] = self.powers;
+        let absorb = |value, block| {
+            let [a, b] = sums.sums(block).map(u128::from);
+            add(add(multiply(value, r2), multiply(a, r)), b)
+        };
+        text.chunks(Carryless::MOST).fold(length, absorb)
+    }
+
+    fn with_integers(&self, text: &[u8], keys: &[u64; KEYS]) -> u128 {
+        let mut blocks = text.chunks_exact(BLOCK);
+        let mut value = text.len() as u128;
+        for block in &mut blocks {
+            value = self.absorb(value, sums(block, keys));
+        }
+        let rest = blocks.remainder();
+        let (even, odd) = rest.split_at(rest.len() & !15);
+        let (a, b) = sums(even, keys);
+        let mut last = [0; 16];
+        last[..odd.len()].copy_from_slice(odd);
+        let (c, d) = match odd {
+            [] => (0, 0),
+            _ => sums(&last, &keys[even.len() / 8..]),
+        };
+        self.absorb(value, (a.wrapping_add(c), b.wrapping_add(d)))
     }
 
     /// The polynomial with four more coefficients.
@@ -103,30 +138,28 @@ impl Keyed {
 
 const HALF: u128 = u64::MAX as u128;
 
+/// The two sums of a block, which is a multiple of sixteen bytes long.
+#[inline(always)]
+fn sums(block: &[u8], keys: &[u64]) -> (u128, u128) {
+    let (mut a, mut b) = (0_u128, 0_u128);
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
+    for (pair, keys) in block.chunks_exact(16).zip(keys.windows(4).step_by(2)) {
+        let (m, n) = (word(&pair[..8]), word(&pair[8..]));
+        let product =
+            |k: u64, l: u64| u128::from(m.wrapping_add(k)) * u128::from(n.wrapping_add(l));
+        a = a.wrapping_add(product(keys[0], keys[1]));
+        b = b.wrapping_add(product(keys[2], keys[3]));
+    }
+    (a, b)
+}
+
 impl Digest for Keyed {
     #[inline]
     fn digest(&self, text: &[u8]) -> u128 {
-        let mut blocks = text.chunks_exact(BLOCK);
-        let mut value = text.len() as u128;
-        for block in &mut blocks {
-            value = self.absorb(value, self.sums(block));
+        match &self.sums {
+            Sums::Carryless(sums) => self.with_carryless(text, sums),
+            Sums::Integers(keys) => self.with_integers(text, keys),
         }
-        let rest = blocks.remainder();
-        let (even, odd) = rest.split_at(rest.len() & !15);
-        let (mut a, mut b) = self.sums(even);
-        if !odd.is_empty() {
-            let mut last = [0; 16];
-            last[..odd.len()].copy_from_slice(odd);
-            let keys = &self.keys[even.len() / 8..];
-            let words = u128::from_le_bytes(last);
-            let (m, n) = (words as u64, (words >> 64) as u64);
-            let product = |k: u64, l: u64| {
-                u128::from(m.wrapping_add(k)).wrapping_mul(u128::from(n.wrapping_add(l)))
-            };
-            a = a.wrapping_add(product(keys[0], keys[1]));
-            b = b.wrapping_add(product(keys[2], keys[3]));
-        }
-        self.absorb(value, (a, b))
     }
 }
 
@@ -203,14 +236,38 @@ mod tests {
         }
     }
 
-    #[test]
-    fn every_byte_and_the_length_count() {
-        let keyed = Keyed::random();
-        for length in [1, 15, 16, 17, 31, 512, 1023, 1024, 1025, 3000] {
+    fn with_integers() -> Keyed {
+        let mut keyed = Keyed::random();
+        let mut word = keyed.powers[0] as u64;
+        keyed.sums = Sums::Integers(Box::new(std::array::from_fn(|_| {
+            word = word.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+            word ^ word >> 29
+        })));
+        keyed
+    }
+
+    fn every_byte_and_the_length_count(new: fn() -> Keyed) {
+        let keyed = new();
+        let most = Carryless::MOST;
+        for length in [
+            1,
+            15,
+            16,
+            17,
+            31,
+            64,
+            512,
+            1023,
+            1024,
+            1025,
+            most,
+            most + 1,
+            5000,
+        ] {
             let text = vec![b'x'; length];
             let digest = keyed.digest(&text);
             assert_eq!(digest, keyed.digest(&text.clone()));
-            assert_ne!(digest, Keyed::random().digest(&text), "another key");
+            assert_ne!(digest, new().digest(&text), "another key");
             for at in 0..length {
                 let mut other = text.clone();
                 other[at] ^= 1;
@@ -221,5 +278,15 @@ mod tests {
             assert_ne!(digest, keyed.digest(&longer));
         }
         assert_ne!(keyed.digest(b""), keyed.digest(b"\0"));
+    }
+
+    #[test]
+    fn every_byte_and_the_length_count_in_a_digest() {
+        every_byte_and_the_length_count(Keyed::random);
+    }
+
+    #[test]
+    fn every_byte_and_the_length_count_in_a_digest_with_integers() {
+        every_byte_and_the_length_count(with_integers);
     }
 }

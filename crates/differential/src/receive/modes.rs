@@ -263,7 +263,7 @@ impl<S> Modes<S> {
         let begin = decoder.offset() as usize;
         let candidates = self.candidates(digest, text, all);
         if let Some((index, at)) = candidates.find(begin, self.shift, stretch.chunk) {
-            self.read(keeper, decoder, text, (at, false), Until::END)?;
+            self.read(keeper, decoder, digest, text, (at, false), Until::END)?;
             if decoder.offset() == at as u64
                 && self.join(keeper, decoder, digest, text, stretch, index)?
             {
@@ -295,7 +295,7 @@ impl<S> Modes<S> {
             None => (text.len(), Until::END, None),
         };
         let last = all && end == text.len();
-        self.read(keeper, decoder, text, (end, last), until)?;
+        self.read(keeper, decoder, digest, text, (end, last), until)?;
         if decoder.is_finished() {
             self.end_stretch(stretch, self.old.record.slots().len());
             self.copied = self.old.record.slots().len();
@@ -349,6 +349,7 @@ impl<S> Modes<S> {
         &mut self,
         keeper: &mut C,
         decoder: &mut Decoder,
+        digest: Option<&dyn Digest>,
         text: &[u8],
         (end, last): (usize, bool),
         until: Until,
@@ -362,9 +363,10 @@ impl<S> Modes<S> {
             last,
             until,
         };
-        let end = keeper.read(reading, &mut self.new.entries);
+        let read = keeper.read(reading, &mut self.new.entries);
         self.read += (decoder.offset() - from) as usize;
-        end
+        self.new.digest_closed(digest, text);
+        read
     }
 
     /// Passes over old entries, that at `index` among them.
@@ -413,6 +415,7 @@ impl<S> Modes<S> {
         {
             self.new.entries.pop();
         }
+        self.new.reopen();
         self.new.digest(digest, text, at);
         self.end_stretch(stretch, slots as usize);
         self.copied = slots as usize;

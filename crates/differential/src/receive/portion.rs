@@ -72,13 +72,27 @@ impl<S> Default for Portions<S> {
 impl<S> Portions<S> {
     /// Digests all portions of the text up to `end` that have none yet.
     pub(super) fn digest(&mut self, digest: Option<&dyn Digest>, text: &[u8], end: usize) {
+        self.digest_some(digest, text, self.entries.len(), end);
+    }
+
+    /// Digests those that have come to their end: while their text is near.
+    pub(super) fn digest_closed(&mut self, digest: Option<&dyn Digest>, text: &[u8]) {
+        self.digest_some(digest, text, self.entries.len().saturating_sub(1), 0);
+    }
+
+    /// The last portion has not come to its end.
+    pub(super) fn reopen(&mut self) {
+        self.digests.truncate(self.entries.len().saturating_sub(1));
+    }
+
+    fn digest_some(&mut self, digest: Option<&dyn Digest>, text: &[u8], count: usize, end: usize) {
         let Some(digest) = digest else {
             return;
         };
-        for index in self.digests.len()..self.entries.len() {
+        for index in self.digests.len()..count {
             let from = self.entries[index].mark.offset as usize;
-            let to = self.entries.get(index + 1);
-            let to = to.map_or(end, |next| next.mark.offset as usize);
+            let next = self.entries.get(index + 1);
+            let to = next.map_or(end, |next| next.mark.offset as usize);
             let portion = text.get(from..to).unwrap_or_default();
             self.digests.push(digest.digest(portion));
         }

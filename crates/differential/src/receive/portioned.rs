@@ -20,10 +20,10 @@ use super::differential::Differential;
 use super::digest::Digest;
 use super::exact::{Mode, Received, Totals};
 use super::full::Full;
-use super::history::{Text, opening};
+use super::history::{Text, cut, opening};
 use super::lightweight::Lightweight;
 use super::modes::{Modes, Saved};
-use super::pass::Flow;
+use super::pass::{Fail, Flow};
 use super::portion::{Entry, Mark, Portions};
 use super::portioning::{Checkpoints, Portioning};
 
@@ -179,6 +179,9 @@ pub(super) struct Regular<S> {
     record: Record,
     portions: Portions<S>,
 }
+
+/// So much text is read at most before it is digested.
+const NEAR: usize = 256 << 10;
 
 /// So many bytes of strings that are no more are left alone.
 const WORN: usize = 64 << 10;
@@ -347,16 +350,30 @@ impl<C: Checkpointer> Receiving<C> {
         regular: &mut Regular<C::Saved>,
         text: &str,
         last: bool,
-    ) -> Result<(), super::pass::Fail> {
-        let reading = Reading {
-            decoder: &mut self.decoder,
-            record: &mut regular.record,
-            text: text.as_bytes(),
-            end: text.len(),
-            last,
-            until: Until::END,
-        };
-        self.keeper.read(reading, &mut regular.portions.entries)
+    ) -> Result<(), Fail> {
+        let digest = self.digest();
+        // Digested while the text is near.
+        let mut is_cut = digest.is_some();
+        loop {
+            let from = self.decoder.offset() as usize;
+            let near = is_cut.then(|| cut(text.as_bytes(), from, from + NEAR));
+            let end = near.flatten().unwrap_or(text.len());
+            let reading = Reading {
+                decoder: &mut self.decoder,
+                record: &mut regular.record,
+                text: text.as_bytes(),
+                end,
+                last: last && end == text.len(),
+                until: Until::END,
+            };
+            self.keeper.read(reading, &mut regular.portions.entries)?;
+            regular.portions.digest_closed(digest, text.as_bytes());
+            if end == text.len() {
+                return Ok(());
+            }
+            // In a comment, say, nothing is read that ends before it does.
+            is_cut = self.decoder.offset() as usize > from;
+        }
     }
 
     fn end_regular(&mut self, root: ElementId, regular: Regular<C::Saved>, text: Text) -> Received {

@@ -16,12 +16,13 @@
 
 mod avx2;
 mod avx512;
+mod carryless;
 mod read;
 mod write;
 
 use read::{Array, Rows};
 
-use super::{Column, Number, Separator, Stop};
+use super::{Carryless, Column, Number, Separator, Stop};
 
 #[inline]
 pub(super) fn has_avx2() -> bool {
@@ -43,6 +44,36 @@ pub(super) fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512ifma")
         && is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("avx512vbmi2")
+}
+
+#[inline]
+pub(super) fn has_carryless() -> bool {
+    is_x86_feature_detected!("pclmulqdq")
+}
+
+#[inline]
+pub(super) fn has_wide_carryless() -> bool {
+    has_carryless()
+        && is_x86_feature_detected!("vpclmulqdq")
+        && is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512vl")
+}
+
+/// Both sums of [`Carryless`], one product at a time.
+#[inline]
+pub(super) fn sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {
+    debug_assert!(has_carryless());
+    // SAFETY: a `Carryless` of this level is only made where the instructions are there.
+    unsafe { carryless::one(text, secret) }
+}
+
+/// The same, four at a time.
+#[inline]
+pub(super) fn wide_sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {
+    debug_assert!(has_wide_carryless());
+    // SAFETY: as above.
+    unsafe { carryless::four(text, secret) }
 }
 
 /// [`super::Kernel::read_array`], until there are `limit` slots, all but the last values. `is_wide` is whether AVX-512 is there; AVX2 is.

@@ -1,0 +1,216 @@
+//! Sums of products of a text's words, as polynomials over GF(2), with secret words: the inner loop of a keyed digest.
+//!
+//! ```text
+//! words of the text   m₀ m₁   m₂ m₃   m₄ m₅   …         filled up with zeros to a multiple of eight
+//! secret words        k₀ k₁   k₂ k₃   k₄ k₅   …
+//! first sum           Σ (m₂ᵢ + k₂ᵢ)(m₂ᵢ₊₁ + k₂ᵢ₊₁)       in the field of 2⁶⁴ elements: + is XOR
+//! second sum          Σ (m₂ᵢ + k₂ᵢ₊₂)(m₂ᵢ₊₁ + k₂ᵢ₊₃)     the same, two secret words further on
+//! ```
+//!
+//! Whatever two texts of the same length are chosen, and whatever two differences: the first sums of both have the first
+//! difference for one of 2⁶⁴ keys, as the secret words that a changed word is multiplied with are as good as any; and so
+//! have the second sums, whose last secret words of a change are not in the first. So both have for one of 2¹²⁸.
+//! If the texts are of different lengths, it is one of 2¹²⁶ at most.
+//!
+//! x86-64 has had an instruction for such products since 2010, and does four at a time since 2019. Elsewhere they are slow,
+//! and other sums are better: there is no [`Carryless`] then.
+
+/// Words of a text that are summed up at most.
+const WORDS: usize = Carryless::MOST / 8;
+
+/// Secret words, and whether this machine multiplies such polynomials quickly.
+///
+/// ```
+/// use bsoap_datatypes::kernel::Carryless;
+///
+/// let words = std::array::from_fn(|at| !(at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15)); // of a random source
+/// if let Some(secret) = Carryless::new(words) {
+///     assert_ne!(secret.sums(b"one text"), secret.sums(b"another"));
+///     assert_eq!(secret.sums(b"one text"), Carryless::portable(words).sums(b"one text"));
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Carryless {
+    words: Box<[u64; Self::SECRET]>,
+    level: Level,
+}
+
+/// A set of instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// Rust that runs anywhere, slowly.
+    Portable,
+    /// PCLMULQDQ: one product at a time.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    One,
+    /// AVX-512 and VPCLMULQDQ: four.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    Four,
+}
+
+impl std::fmt::Debug for Carryless {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Carryless({:?}, …)", self.level)
+    }
+}
+
+impl Carryless {
+    /// Bytes of a text that are summed up at most.
+    pub const MOST: usize = 2048;
+    /// How many secret words there are.
+    pub const SECRET: usize = Self::MOST / 8 + 2;
+
+    /// With these secret words, if this machine has instructions for it.
+    pub fn new(words: [u64; Self::SECRET]) -> Option<Self> {
+        let level = Self::levels().next_back()?;
+        let words = Box::new(words);
+        Some(Self { words, level })
+    }
+
+    /// With these secret words, on any machine; slow.
+    pub fn portable(words: [u64; Self::SECRET]) -> Self {
+        Self {
+            words: Box::new(words),
+            level: Level::Portable,
+        }
+    }
+
+    /// What this machine has, the best last.
+    fn levels() -> impl DoubleEndedIterator<Item = Level> {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        let levels = [
+            super::x86::has_carryless().then_some(Level::One),
+            super::x86::has_wide_carryless().then_some(Level::Four),
+        ];
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        let levels = [];
+        levels.into_iter().flatten()
+    }
+
+    /// Both sums of a text of [`MOST`](Self::MOST) bytes at most: of a longer one, of those.
+    #[inline]
+    pub fn sums(&self, text: &[u8]) -> [u64; 2] {
+        let text = text.get(..Self::MOST).unwrap_or(text);
+        match self.level {
+            Level::Portable => portable(text, &self.words),
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::One => super::x86::sums(text, &self.words),
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Four => super::x86::wide_sums(text, &self.words),
+        }
+    }
+}
+
+/// The sums, with plain shifts.
+fn portable(text: &[u8], words: &[u64; WORDS + 2]) -> [u64; 2] {
+    let (mut a, mut b) = (0, 0);
+    let mut padded = [0; WORDS];
+    for (word, bytes) in padded.iter_mut().zip(text.chunks(8)) {
+        let mut whole = [0; 8];
+        whole[..bytes.len()].copy_from_slice(bytes);
+        *word = u64::from_le_bytes(whole);
+    }
+    let length = text.len().div_ceil(64) * 8;
+    for (pair, keys) in padded[..length]
+        .chunks_exact(2)
+        .zip(words.windows(4).step_by(2))
+    {
+        a ^= product(pair[0] ^ keys[0], pair[1] ^ keys[1]);
+        b ^= product(pair[0] ^ keys[2], pair[1] ^ keys[3]);
+    }
+    [reduce(a), reduce(b)]
+}
+
+/// A product of polynomials.
+fn product(one: u64, other: u64) -> u128 {
+    (0..64)
+        .filter(|bit| other >> bit & 1 == 1)
+        .fold(0, |sum, bit| sum ^ u128::from(one) << bit)
+}
+
+/// The remainder by x⁶⁴ + x⁴ + x³ + x + 1, which has no factors.
+fn reduce(value: u128) -> u64 {
+    let (low, high) = (value as u64, (value >> 64) as u64);
+    // What goes beyond x⁶³ again when x⁶⁴ is replaced by x⁴ + x³ + x + 1.
+    let high = high ^ high >> 63 ^ high >> 61 ^ high >> 60;
+    low ^ high ^ high << 1 ^ high << 3 ^ high << 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random(seed: u64) -> impl FnMut() -> u64 {
+        let mut state = seed;
+        move || {
+            state = state.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
+            let mixed = (state ^ state >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            mixed ^ mixed >> 29
+        }
+    }
+
+    #[test]
+    fn every_set_of_instructions_gives_the_same_sums() {
+        let mut next = random(1);
+        let words: [u64; Carryless::SECRET] = std::array::from_fn(|_| next());
+        let text: Vec<u8> = (0..3000).map(|_| next() as u8).collect();
+        let step = if cfg!(miri) { 331 } else { 1 };
+        for length in (0..=2100).step_by(step) {
+            let text = &text[length % 7..][..length];
+            let expected = Carryless::portable(words).sums(text);
+            for level in Carryless::levels() {
+                let words = Box::new(words);
+                assert_eq!(
+                    Carryless { words, level }.sums(text),
+                    expected,
+                    "{level:?} {length}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn remainders_are_those_of_long_division() {
+        let mut next = random(2);
+        for _ in 0..1000 {
+            let value = u128::from(next()) << 64 | u128::from(next());
+            let mut rest = value;
+            for bit in (64..128).rev() {
+                if rest >> bit & 1 == 1 {
+                    rest ^= 0x1_0000_0000_0000_001B << (bit - 64);
+                }
+            }
+            assert_eq!(reduce(value), rest as u64);
+        }
+    }
+
+    #[test]
+    fn the_modulus_has_no_factors() {
+        // x^(2^64) = x, and x^(2^32) - x has no factor in common with it: so all its factors have 64 as their degree.
+        let square = |value: u64| reduce(product(value, value));
+        let power = |times: usize| (0..times).fold(2, |value, _| square(value));
+        assert_eq!(power(64), 2);
+        let (mut one, mut other) = (0x1_0000_0000_0000_001B_u128, u128::from(power(32) ^ 2));
+        while other != 0 {
+            while one != 0 && one.ilog2() >= other.ilog2() {
+                one ^= other << (one.ilog2() - other.ilog2());
+            }
+            (one, other) = (other, one);
+        }
+        assert_eq!(one, 1);
+    }
+
+    #[test]
+    fn every_bit_counts_in_both_sums() {
+        let mut next = random(3);
+        let secret = Carryless::portable(std::array::from_fn(|_| next()));
+        let text = [7_u8; 130];
+        let [a, b] = secret.sums(&text);
+        for bit in 0..text.len() * 8 {
+            let mut other = text;
+            other[bit / 8] ^= 1 << (bit % 8);
+            let [c, d] = secret.sums(&other);
+            assert!(a != c && b != d, "{bit}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Products of polynomials with PCLMULQDQ. Earned by `portion_speed` (crate `differential`).
+
+use std::arch::x86_64::{
+    __m128i, __m512i, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_setzero_si128,
+    _mm_slli_epi64, _mm_srli_epi64, _mm_unpackhi_epi64, _mm_unpacklo_epi64, _mm_xor_si128,
+    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_xor_si256, _mm512_castsi512_si256,
+    _mm512_clmulepi64_epi128, _mm512_extracti64x4_epi64, _mm512_loadu_si512,
+    _mm512_maskz_loadu_epi8, _mm512_setzero_si512, _mm512_xor_si512,
+};
+
+use crate::kernel::Carryless;
+
+type Secret = [u64; Carryless::SECRET];
+
+/// The lower word of each half times the upper one.
+const WITHIN: i32 = 0x10;
+
+/// Both sums reduced: x⁶⁴ is x⁴ + x³ + x + 1.
+#[inline]
+#[target_feature(enable = "sse2")]
+fn reduce(a: __m128i, b: __m128i) -> [u64; 2] {
+    let (low, high) = (_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b));
+    let xor = |one, other| _mm_xor_si128(one, other);
+    let over = xor(_mm_srli_epi64::<63>(high), _mm_srli_epi64::<61>(high));
+    let high = xor(high, xor(over, _mm_srli_epi64::<60>(high)));
+    let folded = xor(_mm_slli_epi64::<1>(high), _mm_slli_epi64::<3>(high));
+    let folded = xor(xor(folded, _mm_slli_epi64::<4>(high)), xor(low, high));
+    let other = _mm_unpackhi_epi64(folded, folded);
+    [folded, other].map(|word| _mm_cvtsi128_si64(word) as u64)
+}
+
+/// One product at a time.
+#[target_feature(enable = "sse2,pclmulqdq")]
+pub(super) fn one(text: &[u8], secret: &Secret) -> [u64; 2] {
+    let (mut a, mut b) = (_mm_setzero_si128(), _mm_setzero_si128());
+    let mut last = [0; 64];
+    let (whole, rest) = text[..text.len().min(Carryless::MOST)].as_chunks::<64>();
+    last[..rest.len()].copy_from_slice(rest);
+    let blocks = whole.iter().chain((!rest.is_empty()).then_some(&last));
+    let pairs = blocks.flat_map(|block| block.as_chunks::<16>().0);
+    for (pair, keys) in pairs.zip(secret.windows(4).step_by(2)) {
+        // SAFETY: the loads are unaligned; `pair` has 16 bytes, `keys` twice as many.
+        let (pair, key, next) = unsafe {
+            (
+                _mm_loadu_si128(pair.as_ptr().cast()),
+                _mm_loadu_si128(keys.as_ptr().cast()),
+                _mm_loadu_si128(keys[2..].as_ptr().cast()),
+            )
+        };
+        let (m, n) = (_mm_xor_si128(pair, key), _mm_xor_si128(pair, next));
+        a = _mm_xor_si128(a, _mm_clmulepi64_si128::<WITHIN>(m, m));
+        b = _mm_xor_si128(b, _mm_clmulepi64_si128::<WITHIN>(n, n));
+    }
+    reduce(a, b)
+}
+
+/// All four halves.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn fold(sum: __m512i) -> __m128i {
+    let half = _mm256_xor_si256(
+        _mm512_castsi512_si256(sum),
+        _mm512_extracti64x4_epi64::<1>(sum),
+    );
+    _mm_xor_si128(
+        _mm256_castsi256_si128(half),
+        _mm256_extracti128_si256::<1>(half),
+    )
+}
+
+/// Four products at a time.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,vpclmulqdq,pclmulqdq")]
+pub(super) fn four(text: &[u8], secret: &Secret) -> [u64; 2] {
+    let (mut a, mut b) = (_mm512_setzero_si512(), _mm512_setzero_si512());
+    let (whole, rest) = text[..text.len().min(Carryless::MOST)].as_chunks::<64>();
+    let mut add = |words: __m512i, keys: &[u64; 10]| {
+        // SAFETY: the loads are unaligned, of 64 bytes each; `keys` has 80.
+        let (key, next) = unsafe {
+            (
+                _mm512_loadu_si512(keys.as_ptr().cast()),
+                _mm512_loadu_si512(keys[2..].as_ptr().cast()),
+            )
+        };
+        let (m, n) = (_mm512_xor_si512(words, key), _mm512_xor_si512(words, next));
+        a = _mm512_xor_si512(a, _mm512_clmulepi64_epi128::<WITHIN>(m, m));
+        b = _mm512_xor_si512(b, _mm512_clmulepi64_epi128::<WITHIN>(n, n));
+    };
+    let mut keys = secret.array_windows::<10>().step_by(8);
+    for (block, keys) in whole.iter().zip(&mut keys) {
+        // SAFETY: unaligned, of the 64 bytes that a block has.
+        add(unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }, keys);
+    }
+    if let (false, Some(keys)) = (rest.is_empty(), keys.next()) {
+        let mask = (1_u64 << rest.len()) - 1;
+        // SAFETY: of `rest`, which has fewer than 64 bytes, as many are loaded as there are.
+        let words = unsafe { _mm512_maskz_loadu_epi8(mask, rest.as_ptr().cast()) };
+        add(words, keys);
+    }
+    reduce(fold(a), fold(b))
+}
