@@ -21,9 +21,11 @@ use bsoap_xml::{NameId, Vocabulary};
 use crate::encode::program::Program;
 use crate::shape::Shapes;
 
+mod bounds;
 mod build;
 mod first;
 
+pub(crate) use bounds::{Bounds, Range as RealRange};
 pub use build::{AttributeDef, ElementDef, ParticleDef, PlanBuilder, PlanError, TermDef, TypeDef};
 pub use first::{FirstSet, Step};
 
@@ -371,6 +373,8 @@ pub struct Leaf {
     pub simple: Arc<SimpleType>,
     /// Whether the type asks for more than `kind` checks: facets, or a union.
     pub has_facets: bool,
+    /// If all that it asks for more is a number between bounds: those.
+    pub(crate) bounds: Option<Bounds>,
 }
 
 /// How a simple value lies in its slot.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use bsoap_codec::decode::{
     DecodeOptions, Decoder, Empty, Fast, Piece, Place, Places, Until, Validation,
 };
-use bsoap_codec::plan::{ElementId, ParticleId, UNBOUNDED};
+use bsoap_codec::plan::{ElementId, ParticleId, TypeId, UNBOUNDED};
 use bsoap_codec::{Index, Plan, Record};
-use bsoap_datatypes::Datatype;
+use bsoap_datatypes::qname::NoNamespaces;
+use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
 use common::random::Random;
 use common::roads::Roads;
 use common::schema::Schema;
@@ -31,6 +32,43 @@ const NUMBERS: [Datatype; 12] = [
 ];
 
 const NAMES: [&str; 5] = ["x", "y", "value", "aRatherLongNameOfAnElementInARow", "e"];
+
+/// A type of these numbers, now and then with facets that most of them have.
+fn number_type(schema: &mut Schema, datatype: Datatype, random: &mut Random) -> TypeId {
+    use FacetName as F;
+    if random.chance(60) {
+        return schema.builtin(datatype);
+    }
+    let facets: &[&[(F, &str)]] = match datatype {
+        Datatype::Double => &[
+            &[(F::MinInclusive, "-1e300"), (F::MaxExclusive, "1e300")],
+            &[(F::MinExclusive, "-1e306")],
+            &[(F::MaxInclusive, "1.5e306"), (F::Pattern, "[^7].*|7.*")],
+        ],
+        Datatype::Float => &[&[(F::MaxInclusive, "1e38")], &[(F::MinExclusive, "-1e37")]],
+        Datatype::Int | Datatype::Long => &[
+            &[
+                (F::MinInclusive, "-2000000000"),
+                (F::MaxExclusive, "2000000000"),
+            ],
+            &[(F::MaxInclusive, "2000000000"), (F::TotalDigits, "10")],
+        ],
+        Datatype::Short => &[&[(F::MinExclusive, "-32000")], &[(F::Pattern, "-?[0-9]+")]],
+        Datatype::UnsignedLong => &[
+            &[(F::MaxInclusive, "18446744073709551000")],
+            &[(F::MinInclusive, "1")],
+        ],
+        _ => &[&[]],
+    };
+    let facets: Vec<_> = random
+        .pick(facets)
+        .iter()
+        .map(|&(name, value)| Facet::new(name, value))
+        .collect();
+    let base = SimpleType::builtin(datatype);
+    let simple = SimpleType::restrict(&base, &facets, &NoNamespaces).expect("a type");
+    schema.simple(&simple)
+}
 
 /// What a message is: arrays and arrays of rows.
 struct Model {
@@ -61,7 +99,7 @@ fn model(random: &mut Random) -> Model {
                 })
                 .collect(),
         };
-        children.push(part(&mut schema, name, max, &fields));
+        children.push(part(&mut schema, name, max, &fields, random));
         parts.push(Part { name, fields });
     }
     let (plan, root) = schema.rooted("m", children);
@@ -73,15 +111,20 @@ fn part(
     name: &str,
     max: u32,
     fields: &[(Option<&'static str>, Datatype, bool)],
+    random: &mut Random,
 ) -> ParticleId {
     if let [(None, datatype, _)] = fields {
-        return schema.field(0, max, name, *datatype);
+        let ty = number_type(schema, *datatype, random);
+        let element = schema.element(name, ty);
+        return schema.of(0, max, element);
     }
     let children = fields
         .iter()
         .map(|&(name, datatype, may_be_missing)| {
             let min = u32::from(!may_be_missing);
-            schema.field(min, 1, name.unwrap_or_default(), datatype)
+            let ty = number_type(schema, datatype, random);
+            let element = schema.element(name.unwrap_or_default(), ty);
+            schema.of(min, 1, element)
         })
         .collect();
     let ty = schema.structure(children);
@@ -182,7 +225,7 @@ fn options(random: &mut Random) -> DecodeOptions {
     if random.chance(30) {
         options.record_slots = 10 + random.below(300);
     }
-    if random.chance(20) {
+    if random.chance(50) {
         options.validation = Validation::Full;
     }
     if random.chance(20) {

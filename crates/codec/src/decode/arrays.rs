@@ -5,7 +5,7 @@ use bsoap_datatypes::{NamespaceContext, double, float, integer};
 use bsoap_xml::State;
 
 use crate::index::Sink;
-use crate::plan::{Element, LeafId, LeafKind, Plan};
+use crate::plan::{Bounds, Element, Leaf, LeafId, LeafKind, Plan, RealRange};
 
 use super::builder::Builder;
 use super::fast::Done;
@@ -39,12 +39,14 @@ impl<S: Sink> Builder<'_, S> {
         reader: &State,
     ) -> usize {
         let leaf = self.plan.leaf(id);
-        let is_checked = leaf.has_facets || element.fixed.is_some();
-        if is_checked && self.options.validation == Validation::Full {
+        if self.options.validation == Validation::Full && element.fixed.is_some() {
             return at;
         }
-        let number = number_of(leaf.kind);
-        if number.is_none() && leaf.kind != LeafKind::Boolean {
+        let Some(plain) = Plain::of(leaf, self.options.validation) else {
+            return at;
+        };
+        let number = number_of(plain.kind);
+        if number.is_none() && plain.kind != LeafKind::Boolean {
             return at;
         }
         let Some(Frame::Group(group)) = self.machine.frames.last() else {
@@ -54,7 +56,8 @@ impl<S: Sink> Builder<'_, S> {
         let first = self.record.slots.len();
         let mut items = Items {
             number,
-            site: Site::content(id),
+            range: plain.range,
+            site: plain.site(id),
             again: &start.again,
             lead: start.again.len() - start.close.len(),
             reader,
@@ -124,11 +127,16 @@ impl<S: Sink> Builder<'_, S> {
         most: usize,
     ) -> usize {
         let (text, separator) = (window.text.as_bytes(), items.again.separator());
+        if let (Some(range), Some(number), false) =
+            (items.range, items.number, S::LISTENS || S::NOTES)
+        {
+            return self.in_range((text, at), number, range, separator, most);
+        }
         let heap = self.record.heap.len();
         let (sink, slots) = (&mut self.sink, &mut self.record.slots);
         let (plan, machine) = (self.plan, &mut *self.machine);
         let mut slot = slots.len();
-        let number = items.number;
+        let (number, range) = (items.number, items.range);
         let found = |at: usize, length: usize| {
             if S::LISTENS {
                 sink.found(slot, window.base + at as u64, length, items.site);
@@ -144,12 +152,41 @@ impl<S: Sink> Builder<'_, S> {
                 }
             }
         };
-        match number {
-            Some(number) => {
+        match (number, range) {
+            (Some(number), None) => {
                 Kernel::best().read_array(text, at, number, separator, most, slots, found)
             }
-            None => booleans((text, at), separator, most, slots, found),
+            (None, _) => one_by_one((text, at), separator, most, slots, found, boolean_slot),
+            // What is told cannot be taken back.
+            (Some(number), Some(range)) => {
+                let read =
+                    |text: &[u8]| real_slot(number, text).filter(|(slot, _)| range.has(*slot));
+                one_by_one((text, at), separator, most, slots, found, read)
+            }
         }
+    }
+
+    /// Numbers in a range: read first, and looked at together.
+    fn in_range(
+        &mut self,
+        (text, at): (&[u8], usize),
+        number: Number,
+        range: RealRange,
+        separator: &Separator,
+        most: usize,
+    ) -> usize {
+        let slots = &mut self.record.slots;
+        let first = slots.len();
+        let kernel = Kernel::best();
+        let end = kernel.read_array(text, at, number, separator, most, slots, |_, _| {});
+        let read = slots.get(first..).unwrap_or_default();
+        if range.has_all(read) {
+            return end;
+        }
+        // Up to the one that is outside, again.
+        let inside = read.iter().take_while(|slot| range.has(**slot)).count();
+        slots.truncate(first);
+        kernel.read_array(text, at, number, separator, inside, slots, |_, _| {})
     }
 
     /// Makes room for what may follow, if all of it is like what came: `slots` for each `length` bytes of the `rest`.
@@ -264,8 +301,7 @@ impl<S: Sink> Builder<'_, S> {
                 && let Some(field) = rows.fields.get(column)
             {
                 slot += usize::from(field.marker.is_some());
-                let site = Site::content(field.leaf);
-                sink.found(slot, window.base + at as u64, length, site);
+                sink.found(slot, window.base + at as u64, length, field.site);
                 slot += 1;
             }
             if let Some(places) = sink.places()
@@ -309,9 +345,9 @@ impl<S: Sink> Builder<'_, S> {
             if index + 1 == rows.fields.len() && !may_follow {
                 return (index, at);
             }
-            let length = match number(field.kind, bytes.get(at..).unwrap_or_default()) {
+            let length = match field.number(bytes.get(at..).unwrap_or_default()) {
                 Some((slot, length)) if field.after.stands_at(bytes, at + length) => {
-                    self.place(window, at, length, Site::content(field.leaf));
+                    self.place(window, at, length, field.site);
                     self.record.push(slot);
                     length
                 }
@@ -337,6 +373,8 @@ impl<S: Sink> Builder<'_, S> {
 struct Items<'a> {
     /// What they are; booleans if it is none.
     number: Option<Number>,
+    /// The range they must be in.
+    range: Option<RealRange>,
     site: Site,
     /// What stands between two values,
     again: &'a Spelling,
@@ -412,16 +450,18 @@ impl RowRun<'_> {
     }
 }
 
-/// Booleans, as long as each is followed by the separator.
-fn booleans(
+/// Values that `parse` finds, as long as each is followed by the separator.
+#[inline(always)]
+fn one_by_one(
     (text, mut at): (&[u8], usize),
     separator: &Separator,
     most: usize,
     slots: &mut Vec<u64>,
     mut found: impl FnMut(usize, usize),
+    parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
 ) -> usize {
     for _ in 0..most {
-        let Some((slot, length)) = text.get(at..).and_then(boolean_slot) else {
+        let Some((slot, length)) = text.get(at..).and_then(&parse) else {
             break;
         };
         if !text[at + length..].starts_with(separator.as_bytes()) {
@@ -447,6 +487,57 @@ pub(super) fn number(kind: LeafKind, text: &[u8]) -> Option<(u64, usize)> {
         LeafKind::Unsigned { max } => unsigned_slot(text, max),
         LeafKind::Boolean => boolean_slot(text),
         _ => None,
+    }
+}
+
+/// How the numbers of a leaf are read where nothing else need be looked at: all that its type asks for is a range.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plain {
+    pub(super) kind: LeafKind,
+    pub(super) range: Option<RealRange>,
+    is_checked: bool,
+}
+
+impl Plain {
+    /// `None` for a leaf whose facets want its text.
+    #[inline(always)]
+    pub(super) fn of(leaf: &Leaf, validation: Validation) -> Option<Self> {
+        let is_checked = leaf.has_facets && validation == Validation::Full;
+        let (kind, range) = match (is_checked, leaf.bounds) {
+            (false, _) => (leaf.kind, None),
+            (true, Some(Bounds::Integer(kind))) => (kind, None),
+            (true, Some(Bounds::Real(range))) => (leaf.kind, Some(range)),
+            (true, None) => return None,
+        };
+        Some(Self {
+            kind,
+            range,
+            is_checked,
+        })
+    }
+
+    /// Whether a number is in the range.
+    #[inline(always)]
+    pub(super) fn has(&self, slot: u64) -> bool {
+        self.range.is_none_or(|range| range.has(slot))
+    }
+
+    /// How the value can be read again alone: not at all where it must be looked at.
+    #[inline(always)]
+    pub(super) fn site(&self, id: LeafId) -> Site {
+        if self.is_checked {
+            Site::NONE
+        } else {
+            Site::content(id)
+        }
+    }
+}
+
+#[inline(always)]
+fn real_slot(number: Number, text: &[u8]) -> Option<(u64, usize)> {
+    match number {
+        Number::Float => float_slot(text),
+        _ => double_slot(text),
     }
 }
 

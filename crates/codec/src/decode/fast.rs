@@ -13,7 +13,7 @@ use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Term, Type, T
 use crate::record::{heap_slot, marker};
 
 use super::Error;
-use super::arrays::number;
+use super::arrays::{Plain, number};
 use super::builder::{Builder, Lexical, Stands, is_array};
 use super::content::{Sought, Target};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last};
@@ -22,7 +22,6 @@ use super::options::Validation;
 use super::rows::{Field, Rows};
 use super::run::{Run, Window};
 use super::spelling::Spelling;
-use super::trace::Site;
 
 /// The bindings of a scope.
 struct InScope<'a>(&'a Scopes, ScopeId);
@@ -581,9 +580,7 @@ impl<S: Sink> Builder<'_, S> {
         close: &Spelling,
         bindings: &dyn NamespaceContext,
     ) -> Option<usize> {
-        let is_checked = self.options.validation == Validation::Full
-            && (element.fixed.is_some() || self.plan.leaf(leaf).has_facets);
-        if is_checked {
+        if self.options.validation == Validation::Full && element.fixed.is_some() {
             return None;
         }
         let has_default = element.default.is_some() || element.fixed.is_some();
@@ -602,11 +599,13 @@ impl<S: Sink> Builder<'_, S> {
     ) -> Option<usize> {
         let bytes = window.text.as_bytes();
         let leaf = self.plan.leaf(id);
-        if let Some((slot, length)) = number(leaf.kind, bytes.get(at..)?)
+        if let Some(plain) = Plain::of(leaf, self.options.validation)
+            && let Some((slot, length)) = number(plain.kind, bytes.get(at..)?)
+            && plain.has(slot)
             && close.stands_at(bytes, at + length)
             && self.record.slots.len() < self.options.record_slots
         {
-            self.place(window, at, length, Site::content(id));
+            self.place(window, at, length, plain.site(id));
             self.record.push(slot);
             return Some(at + length);
         }

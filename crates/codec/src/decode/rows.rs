@@ -12,10 +12,12 @@ use bsoap_datatypes::kernel::{Column, Number};
 use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 use crate::record::marker;
 
+use super::arrays::{Plain, number};
 use super::frame::Last;
 use super::learned::{Known, Learned, Start, What};
 use super::options::{DecodeOptions, Validation};
 use super::spelling::Spelling;
+use super::trace::Site;
 
 /// A row that can be read in one go.
 #[derive(Debug)]
@@ -37,7 +39,9 @@ pub(super) struct Field {
     pub(super) particle: ParticleId,
     pub(super) element: ElementId,
     pub(super) leaf: LeafId,
-    pub(super) kind: LeafKind,
+    /// How its numbers are read; `None` if its text must be looked at.
+    plain: Option<Plain>,
+    pub(super) site: Site,
     /// What precedes the value in the Record.
     pub(super) marker: Option<u64>,
     /// What stands between this value and the next one, be it of the next row.
@@ -50,9 +54,16 @@ pub(super) struct Field {
 }
 
 impl Field {
+    /// The slot of the number at the front of a text, and its length.
+    #[inline(always)]
+    pub(super) fn number(&self, text: &[u8]) -> Option<(u64, usize)> {
+        let plain = self.plain?;
+        number(plain.kind, text).filter(|(slot, _)| plain.has(*slot))
+    }
+
     fn column(&self) -> Option<Column> {
         Some(Column {
-            number: number_of(self.kind)?,
+            number: number_of(self.plain.filter(|plain| plain.range.is_none())?.kind)?,
             marker: self.marker,
             separator: self.after.separator().clone(),
         })
@@ -209,8 +220,8 @@ fn field(plan: &Plan, options: &DecodeOptions, id: ParticleId) -> Option<Field> 
         return None;
     };
     let leaf = plan.leaf(leaf_id);
-    let checked =
-        options.validation == Validation::Full && (leaf.has_facets || element.fixed.is_some());
+    let checked = options.validation == Validation::Full && element.fixed.is_some();
+    let plain = Plain::of(leaf, options.validation);
     if particle.repeats()
         || particle.max == 0
         || !element.is_scalar
@@ -229,7 +240,8 @@ fn field(plan: &Plan, options: &DecodeOptions, id: ParticleId) -> Option<Field> 
         particle: id,
         element: element_id,
         leaf: leaf_id,
-        kind: leaf.kind,
+        plain,
+        site: plain.map_or(Site::NONE, |plain| plain.site(leaf_id)),
         marker,
         has_default: element.default.is_some() || element.fixed.is_some(),
         after: Spelling::default(),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use bsoap_datatypes::{Datatype, SimpleType, Variety};
 use bsoap_xml::{NameId, VocabularyBuilder};
 
+use super::bounds::Bounds;
 use super::{
     Attribute, Content, Element, ElementId, FirstSet, Leaf, LeafId, LeafKind, Particle, ParticleId,
     Plan, Role, Term, Type, TypeId, Wildcard,
@@ -224,6 +225,7 @@ impl PlanBuilder {
             kind,
             simple: simple.clone(),
             has_facets,
+            bounds: Bounds::of(kind, simple),
         });
         let id = LeafId(self.leaves.len() as u32 - 1);
         // The Leaf above keeps the type alive, so its address stays its own.
