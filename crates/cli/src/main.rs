@@ -16,6 +16,7 @@ mod progress;
 mod receiving;
 mod sending;
 mod style;
+mod tally;
 
 use commands::{
     call, completions, decode, demo, describe, encode, generate, replay, serve, validate,

@@ -3,6 +3,8 @@
 use bsoap::ReceiveCounts;
 use serde_json::{Value, json};
 
+use crate::tally::tally;
+
 /// For programs.
 pub(crate) fn json(counts: &ReceiveCounts) -> Value {
     let reads = &counts.reads;
@@ -27,23 +29,13 @@ pub(crate) fn json(counts: &ReceiveCounts) -> Value {
 
 /// For people: how messages were read.
 pub(crate) fn modes(counts: &ReceiveCounts) -> String {
-    let parts = [
+    tally(&[
         (counts.reads.fast, "compared"),
         (counts.reads.regular, "read and kept"),
         (counts.plain, "only read"),
         (counts.aside, "nothing in common"),
         (counts.errors, "with errors"),
-    ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    if parts.is_empty() {
-        "off".into()
-    } else {
-        parts.join(", ")
-    }
+    ])
 }
 
 /// For people: what that saved.

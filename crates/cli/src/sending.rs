@@ -3,6 +3,8 @@
 use bsoap::SendCounts;
 use serde_json::{Value, json};
 
+use crate::tally::tally;
+
 /// For programs.
 pub(crate) fn json(counts: &SendCounts) -> Value {
     let matches = &counts.matches;
@@ -26,7 +28,7 @@ pub(crate) fn json(counts: &SendCounts) -> Value {
 /// For people: which matches there were.
 pub(crate) fn matches(counts: &SendCounts) -> String {
     let matches = &counts.matches;
-    let parts = [
+    tally(&[
         (matches.content, "unchanged"),
         (matches.perfect_structural, "values patched"),
         (matches.partial_structural, "text moved"),
@@ -34,17 +36,7 @@ pub(crate) fn matches(counts: &SendCounts) -> String {
         (counts.plain, "without one"),
         (counts.aside, "nothing in common"),
         (counts.starved, "no room for one"),
-    ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    if parts.is_empty() {
-        "off".into()
-    } else {
-        parts.join(", ")
-    }
+    ])
 }
 
 /// For people: what that saved.
