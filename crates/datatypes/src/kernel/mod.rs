@@ -22,6 +22,7 @@ mod x86;
 
 pub use carryless::Carryless;
 
+use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 /// A set of instructions.
@@ -141,12 +142,22 @@ pub struct Stop {
 }
 
 impl Kernel {
-    /// The best that this machine has.
+    /// The best that this machine has; no better than the one named in the environment variable `BSOAP_KERNEL`, which is
+    /// read once (`portable`, `avx2`): to measure on one machine what others get.
     #[inline]
     pub fn best() -> Self {
         static BEST: OnceLock<Kernel> = OnceLock::new();
-        let best = || Self::avx512().or_else(Self::avx2).unwrap_or(Self::PORTABLE);
-        *BEST.get_or_init(best)
+        *BEST.get_or_init(|| Self::up_to(std::env::var_os("BSOAP_KERNEL").as_deref()))
+    }
+
+    /// The best that is no better than the one named. Other names are no bound.
+    fn up_to(name: Option<&OsStr>) -> Self {
+        let avx2 = || Self::avx2().unwrap_or(Self::PORTABLE);
+        match name.and_then(OsStr::to_str) {
+            Some("portable") => Self::PORTABLE,
+            Some("avx2") => avx2(),
+            _ => Self::avx512().unwrap_or_else(avx2),
+        }
     }
 
     /// What every machine has.
@@ -289,5 +300,20 @@ impl Kernel {
             return x86::read_rows(is_wide, text, (columns, end), at, most, slots, &mut found);
         }
         portable::read_rows(text, at, columns, most, slots, &mut found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_named_kernel_is_a_bound_and_no_promise() {
+        let named = |name: &str| Kernel::up_to(Some(OsStr::new(name)));
+        let best = Kernel::up_to(None);
+        assert_eq!(named("portable"), Kernel::PORTABLE);
+        assert_eq!(named("avx2"), Kernel::avx2().unwrap_or(Kernel::PORTABLE));
+        assert_eq!(named("avx512"), best);
+        assert!([Kernel::avx512(), Kernel::avx2(), Some(Kernel::PORTABLE)].contains(&Some(best)));
     }
 }
