@@ -1,4 +1,5 @@
-//! What comparing costs and saves: `receive_speed [ROUNDS] [WORD…]`, of the cases that have all words in their names.
+//! What comparing costs and saves: `receive_speed [ROUNDS] [--forced] [WORD…]`, of the cases that have all words in their
+//! names; forced: never standing aside.
 //!
 //! Each line is the time of a message that differs from the one before as told, against a full decode of it and one compare
 //! of its bytes with others; all three by turns, and medians. The bound of a share P of changed values is `P · full + compare`.
@@ -154,6 +155,39 @@ fn doubles(count: usize) -> Workload {
         value: hard,
         row: 1,
     }
+}
+
+/// An array of a name's kind, of so many values.
+fn array(
+    name: &str,
+    datatype: Datatype,
+    count: usize,
+    value: fn(&mut Random, usize) -> String,
+) -> Workload {
+    let mut schema = Schema(PlanBuilder::new());
+    let item = schema.field("item", datatype, 0, UNBOUNDED);
+    let (plan, root) = schema.rooted("values", vec![item]);
+    let mut random = Random(0x517c_c1b7);
+    Workload {
+        name: format!("{name}-{count}"),
+        plan,
+        root,
+        leaves: (0..count).map(|_| value(&mut random, 0)).collect(),
+        text: array_text,
+        value,
+        row: 1,
+    }
+}
+
+fn int(random: &mut Random, _: usize) -> String {
+    format!("{}", random.next() as i32)
+}
+
+fn words(random: &mut Random, _: usize) -> String {
+    let length = 5 + random.below(36);
+    (0..length)
+        .map(|_| char::from(b'a' + random.below(26) as u8))
+        .collect()
 }
 
 fn mio_text(leaves: &[String]) -> String {
@@ -387,6 +421,8 @@ fn run(
 struct Bench {
     rounds: usize,
     words: Vec<String>,
+    /// Whether nothing is left aside.
+    is_forced: bool,
 }
 
 impl Bench {
@@ -399,7 +435,9 @@ impl Bench {
     fn pair(&self, work: &Workload, name: &str, share: f64, other: impl FnOnce() -> Leaves) {
         if self.is_wanted(&work.name, name) {
             let texts = [(work.text)(&work.leaves), (work.text)(&other())].map(Bytes::from);
-            self.ring(work, name, share, &texts, Policy::default());
+            let mut policy = Policy::default();
+            policy.stands_aside = !self.is_forced;
+            self.ring(work, name, share, &texts, policy);
         }
     }
 
@@ -557,16 +595,22 @@ fn scattered(work: &Workload, share: f64, length: Length) -> Leaves {
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let bench = Bench {
+    let mut bench = Bench {
+        is_forced: false,
         rounds: arguments
             .next()
             .and_then(|it| it.parse().ok())
             .unwrap_or(11),
         words: arguments.collect(),
     };
+    let all = bench.words.len();
+    bench.words.retain(|word| word != "--forced");
+    bench.is_forced = bench.words.len() < all;
     for count in [100_000, 50_000, 25_000] {
         bench.array(&doubles(count));
     }
+    bench.array(&array("ints", Datatype::Int, 100_000, int));
+    bench.array(&array("strings", Datatype::String, 100_000, words));
     bench.array(&structs(33_000));
     bench.order(&order());
     bench.polls(&polls());

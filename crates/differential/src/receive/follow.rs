@@ -5,12 +5,14 @@
 //! same, both are in step. It begins with an end tag, so nothing but the value can have come before it since its element
 //! began.
 
-use bsoap_codec::decode::{Decoder, parse_number};
+use std::ops::Range;
+
+use bsoap_codec::decode::{Decoder, Site, parse_number};
 use bsoap_datatypes::kernel::Kernel;
 use bsoap_xml::scan;
 
 use super::pass::{ALIKE, LONG, Pass, Step, word};
-use super::stretch::Pattern;
+use super::stretch::{Field, Pattern};
 
 /// What has been read of a block of values.
 struct Block {
@@ -23,7 +25,7 @@ struct Block {
 
 /// Rows in a block: at first, and at most.
 const FIRST: usize = 8;
-const MOST: usize = 64;
+const MOST: usize = 32;
 /// So many values that stay the same at the end of a block, and what follows is looked at first.
 const SAME: usize = 3;
 
@@ -85,7 +87,8 @@ impl Pass {
         let (front, at) = (self.o, start.wrapping_add(self.shift()));
         let before = (self.o, self.n);
         (self.o, self.n) = (start, at);
-        if !self.value(decoder, index, front, old, new) {
+        let is_read = index == 0 && self.few_rows(old, new);
+        if !is_read && !self.value(decoder, index, front, old, new) {
             (self.o, self.n) = before;
             return None;
         }
@@ -121,7 +124,8 @@ impl Pass {
                 if self.stretch.is_long() && self.is_unlike(old, new) {
                     return Step::Unlike;
                 }
-                if let Some(block) = self.block(old, new) {
+                let rows = self.rows_ahead(are_all_read, old, new);
+                if let Some(block) = self.block(rows, old, new) {
                     are_all_read = block.others < block.values && block.same < SAME;
                     continue;
                 }
@@ -193,11 +197,10 @@ impl Pass {
 
     /// Reads rows at `o` and `n` together, as many as seem right. Nothing if not even one is plain, and in step with the old
     /// text; then nothing is changed.
-    fn block(&mut self, old: &[u8], new: &[u8]) -> Option<Block> {
+    fn block(&mut self, rows: usize, old: &[u8], new: &[u8]) -> Option<Block> {
         if self.stretch.pattern.columns.is_empty() {
             return None;
         }
-        let rows = (self.stretch.values / 8).clamp(FIRST, MOST);
         let (rows, end) = self.read_block(rows, new);
         let rows = self.in_step(rows, old);
         let slots = rows * self.stretch.pattern.slots;
@@ -219,9 +222,61 @@ impl Pass {
             .copy_from_slice(&self.stretch.starts[..slots]);
         (self.o, self.n) = (o, n);
         self.cursor += slots;
-        self.touched += block.values;
+        self.touched += block.others;
         self.stretch.values += block.values;
         Some(block)
+    }
+
+    /// How many rows to read together.
+    #[inline]
+    fn rows_ahead(&self, are_all_read: bool, old: &[u8], new: &[u8]) -> usize {
+        let rows = (self.stretch.values / 8).clamp(FIRST, MOST);
+        match are_all_read {
+            true => rows,
+            false => self.differing(rows, old, new).unwrap_or(rows),
+        }
+    }
+
+    /// Reads the first rows of a stretch together, if it can be seen where it ends: most often that is near.
+    #[inline]
+    fn few_rows(&mut self, old: &[u8], new: &[u8]) -> bool {
+        if self.stretch.pattern.columns.is_empty() {
+            return false;
+        }
+        let rows = match self.is_same(1, old, new) {
+            true => Some(1),
+            false => self.differing(FIRST, old, new),
+        };
+        rows.is_some_and(|rows| self.block(rows, old, new).is_some())
+    }
+
+    /// Whether the row so many further is the same, if those in between are as long as they were.
+    #[inline]
+    fn is_same(&self, rows: usize, old: &[u8], new: &[u8]) -> bool {
+        let pattern = &self.stretch.pattern;
+        let lead = pattern.fields.first().map_or(0, |field| field.lead);
+        let place = self.cursor + rows * pattern.slots + lead;
+        self.history.trace.starts.get(place).is_some_and(|&place| {
+            let place = place as usize;
+            word(old, place) == word(new, place.wrapping_add(self.shift()))
+        })
+    }
+
+    /// How many of the next rows differ, if the last is the same: the first does differ.
+    #[inline]
+    fn differing(&self, rows: usize, old: &[u8], new: &[u8]) -> Option<usize> {
+        if !self.is_same(rows, old, new) {
+            return None;
+        }
+        let (mut differs, mut same) = (0, rows);
+        while same - differs > 1 {
+            let middle = (differs + same) / 2;
+            match self.is_same(middle, old, new) {
+                true => same = middle,
+                false => differs = middle,
+            }
+        }
+        Some(same)
     }
 
     /// Lets a kernel read rows of the new text. How many there are, and where the next begins.
@@ -237,6 +292,7 @@ impl Pass {
         slots.clear();
         starts.clear();
         slots.reserve((rows + 1) * width);
+        starts.reserve((rows + 1) * width);
         let kernel = Kernel::best();
         if let ([column], [field]) = (&**columns, &**fields)
             && field.lead == 0
@@ -268,11 +324,18 @@ impl Pass {
         // The first value of the row behind them must be there, too.
         let most = starts.len().saturating_sub(first.lead + 1) / pattern.slots;
         let rows = rows.min(most);
+        if pattern.slots == 1 && is_array(&starts[..=rows], &sites[..=rows], first, old) {
+            return rows;
+        }
         for row in 0..rows {
             let row_at = row * pattern.slots;
+            let starts = &starts[row_at..=row_at + pattern.slots + first.lead];
             for field in &pattern.fields {
                 let slot = row_at + field.at;
-                let (start, next) = (starts[slot] as usize, starts[slot + field.step] as usize);
+                let (start, next) = (
+                    starts[field.at] as usize,
+                    starts[field.at + field.step] as usize,
+                );
                 let end = next.wrapping_sub(field.gap.len());
                 if sites[slot] != field.site
                     || end < start
@@ -293,12 +356,16 @@ impl Pass {
     fn hold_block(&mut self, slots: usize) {
         let pattern = &self.stretch.pattern;
         let lead = pattern.fields.first().map_or(0, |field| field.lead);
-        let rows = (0..slots).step_by(pattern.slots.max(1));
-        for row in rows {
-            let start = self.history.trace.starts[self.cursor + row + lead];
-            self.stretch.passed.push(start);
+        let starts = &self.history.trace.starts[self.cursor..self.cursor + slots];
+        match pattern.slots {
+            1 => self.stretch.passed.extend_from_slice(starts),
+            _ => {
+                let rows = starts.get(lead..).unwrap_or_default();
+                let rows = rows.iter().step_by(pattern.slots.max(1));
+                self.stretch.passed.extend(rows);
+            }
         }
-        let Some(&last) = self.history.trace.starts[self.cursor..self.cursor + slots].last() else {
+        let Some(&last) = starts.last() else {
             return;
         };
         if self.next_checkpoint() > last as usize {
@@ -315,48 +382,39 @@ impl Pass {
 
     /// Takes over the values just read.
     fn keep_block(&mut self, slots: usize) -> Block {
-        let (fields, width) = (&self.stretch.pattern.fields, self.stretch.pattern.slots);
-        let (mut others, mut same) = (0, 0);
+        let (fields, width) = (
+            &self.stretch.pattern.fields,
+            self.stretch.pattern.slots.max(1),
+        );
         let old = &mut self.slots[self.cursor..self.cursor + slots];
-        let new = &self.stretch.slots[..slots];
-        if width == 1 {
-            for (index, (old, new)) in old.iter_mut().zip(new).enumerate() {
-                let is_other = *old != *new;
-                *old = *new;
-                others += usize::from(is_other);
-                same = if is_other { 0 } else { same + 1 };
-                if is_other {
-                    let slot = self.cursor + index;
-                    match self.changed.last_mut() {
-                        Some(last) if last.end == slot => last.end += 1,
-                        _ => self.changed.push(slot..slot + 1),
-                    }
+        let new = &mut self.stretch.slots[..slots];
+        if fields.len() < width {
+            // Markers are what they were.
+            for row in (0..slots).step_by(width) {
+                let mut at = row;
+                for field in fields {
+                    new[at..row + field.at].copy_from_slice(&old[at..row + field.at]);
+                    at = row + field.at + 1;
                 }
+                new[at..row + width].copy_from_slice(&old[at..row + width]);
             }
-            return Block {
-                values: slots,
-                others,
-                same,
-            };
         }
-        for row in (0..slots).step_by(width.max(1)) {
-            for field in fields {
-                let at = row + field.at;
-                if old[at] == new[at] {
-                    same += 1;
-                    continue;
-                }
-                old[at] = new[at];
-                (others, same) = (others + 1, 0);
-                let slot = self.cursor + at;
-                match self.changed.last_mut() {
-                    Some(last) if last.end == slot => last.end += 1,
-                    _ => self.changed.push(slot..slot + 1),
-                }
+        let (mut others, mut same) = (0, slots);
+        let chunks = old.chunks_mut(64).zip(new.chunks(64)).enumerate();
+        for (chunk, (old, new)) in chunks {
+            let mut mask = 0u64;
+            for (bit, (old, new)) in old.iter().zip(new).enumerate() {
+                mask |= u64::from(old != new) << bit;
+            }
+            old.copy_from_slice(new);
+            if mask != 0 {
+                others += mask.count_ones() as usize;
+                same = slots - (chunk * 64 + 64 - mask.leading_zeros() as usize);
+                note(&mut self.changed, self.cursor + chunk * 64, mask);
             }
         }
         Block {
-            values: slots / width.max(1) * fields.len(),
+            values: slots / width * fields.len(),
             others,
             same,
         }
@@ -384,5 +442,74 @@ impl Pass {
             }
         }
         false
+    }
+}
+
+/// Adds the slots whose bits are set, from a slot on, to those that changed.
+#[inline]
+fn note(changed: &mut Vec<Range<usize>>, from: usize, mut bits: u64) {
+    if let Some(last) = changed.last_mut()
+        && last.end == from
+    {
+        let more = bits.trailing_ones();
+        last.end += more as usize;
+        bits = bits.checked_shr(more).unwrap_or(0) << (more % 64);
+    }
+    // Each run of ones: its first, and what is behind its last.
+    let (mut firsts, mut ends) = (bits & !(bits << 1), !bits & (bits << 1));
+    while firsts != 0 {
+        let end = match ends {
+            0 => 64,
+            _ => ends.trailing_zeros(),
+        };
+        let first = firsts.trailing_zeros() as usize;
+        changed.push(from + first..from + end as usize);
+        firsts &= firsts - 1;
+        ends &= ends.wrapping_sub(1);
+    }
+}
+
+/// Whether values of an array begin at all of these places but the last, with its gap between them.
+#[inline]
+fn is_array(starts: &[u32], sites: &[Site], field: &Field, old: &[u8]) -> bool {
+    let are_its = sites
+        .iter()
+        .fold(true, |all, site| all & (*site == field.site));
+    are_its
+        && starts
+            .iter()
+            .zip(starts.iter().skip(1))
+            .all(|(&start, &next)| {
+                let end = next.wrapping_sub(field.gap.len() as u32);
+                end >= start && end < next && field.gap.stands_at(old, end as usize)
+            })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_that_are_set_are_slots_that_changed() {
+        for bits in [
+            0,
+            1,
+            0b1011_0110,
+            u64::MAX,
+            1 << 63,
+            u64::MAX << 60,
+            !1,
+            0x5555_5555_5555_5555,
+        ] {
+            for before in [0..3, 5..10] {
+                let mut changed = vec![before.clone()];
+                note(&mut changed, 10, bits);
+                let found: Vec<usize> = changed.iter().cloned().flatten().collect();
+                let ones = (0..64).filter(|bit| bits >> bit & 1 == 1);
+                let expected: Vec<usize> = before.chain(ones.map(|bit| 10 + bit)).collect();
+                assert_eq!(found, expected, "{bits:b}");
+                assert!(changed.windows(2).all(|pair| pair[0].end < pair[1].start));
+            }
+        }
     }
 }

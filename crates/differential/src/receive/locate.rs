@@ -84,6 +84,12 @@ impl Gap {
         let Some(rest) = text.get(at..) else {
             return false;
         };
+        // Most are short.
+        if self.length <= SHORT / 2
+            && let Some(front) = rest.first_chunk::<{ SHORT / 2 }>()
+        {
+            return (u128::from_le_bytes(*front) ^ self.words[0]) & self.masks[0] == 0;
+        }
         let [low, high] = match rest.first_chunk::<SHORT>() {
             Some(front) => halves(front),
             None if rest.len() < self.length => return false,

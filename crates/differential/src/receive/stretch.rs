@@ -234,11 +234,11 @@ impl Stretch {
     /// How far to look, this time; the next time is later, and further. Looking takes a fiftieth of the reading's time.
     pub(super) fn probe(&mut self) -> usize {
         let passed = self.passed.len();
-        self.due = (4 * passed).max(16);
+        self.due = (4 * passed).max(24);
         match passed {
             0..=3 => 2,
-            4..=31 => 16,
-            _ => passed / 2,
+            4..=15 => 4,
+            _ => (passed / 8).max(16),
         }
     }
 
