@@ -866,4 +866,21 @@ proptest! {
             prop_assert_eq!(&read(kernel), &expected, "{:?}", kernel);
         }
     }
+
+    #[test]
+    fn all_kernels_list_what_differs(
+        slots in prop::collection::vec((any::<u64>(), prop::bool::weighted(0.2), 0_u32..64), 0..200), quiet in 0_usize..200
+    ) {
+        let old: Vec<u64> = slots.iter().map(|&(slot, ..)| slot).collect();
+        let mut new = old.clone();
+        for (slot, &(_, differs, bit)) in new.iter_mut().zip(&slots).skip(quiet) {
+            *slot ^= u64::from(differs) << bit;
+        }
+        let expected: Vec<u32> = (0..).zip(old.iter().zip(&new)).filter(|(_, (old, new))| old != new).map(|(at, _)| at).collect();
+        for kernel in kernels() {
+            let mut list = vec![0; new.len()].into_boxed_slice();
+            let count = kernel.list_differing(&old, &new, &mut list);
+            prop_assert_eq!(&list[..count], &expected, "{:?}", kernel);
+        }
+    }
 }

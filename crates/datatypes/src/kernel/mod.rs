@@ -269,6 +269,30 @@ impl Kernel {
         out.truncate(out.len() - last.separator.bytes.len());
     }
 
+    /// Lists the numbers of the slots that are others in `new` than in `old`, in order, to the front of `list`, and returns how
+    /// many there are. What stands behind them in the list has no meaning.
+    ///
+    /// ```
+    /// use bsoap_datatypes::kernel::Kernel;
+    ///
+    /// let mut list = [0; 4];
+    /// let count = Kernel::best().list_differing(&[1, 2, 3, 4], &[1, 5, 3, 6], &mut list);
+    /// assert_eq!(list[..count], [1, 3]);
+    /// ```
+    ///
+    /// # Panics
+    /// The arrays are not of one length.
+    #[inline]
+    pub fn list_differing(self, old: &[u64], new: &[u64], list: &mut [u32]) -> usize {
+        assert!(old.len() == new.len() && new.len() <= list.len());
+        let (count, seen) = match self.0 {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx512 => x86::list_differing(old, new, list),
+            _ => (0, 0),
+        };
+        portable::list_differing((old, new), seen, count, list)
+    }
+
     /// Reads rows from `text[at..]`, where the first value of the first row stands, for as long as each value is followed by
     /// its separator, and appends their slots to `slots`. Tells of each value its column, where it stands and how long it
     /// is. At most `most` rows are read whole: behind the last value of the next, no other row may follow, so it stops

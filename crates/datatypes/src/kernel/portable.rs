@@ -165,6 +165,59 @@ fn format(slot: u64, number: Number, room: &mut [u8; ROOM]) -> usize {
     }
 }
 
+/// Slots that are compared at once where most are the same.
+const SAME: usize = 32;
+/// Slots that are listed together.
+const STEP: usize = 8;
+
+/// [`super::Kernel::list_differing`], from slot `first` on; `count` are listed already.
+pub(super) fn list_differing(
+    (old, new): (&[u64], &[u64]),
+    first: usize,
+    count: usize,
+    list: &mut [u32],
+) -> usize {
+    let (old, new) = (&old[first..], &new[first..]);
+    let (old_blocks, old_rest) = old.as_chunks::<SAME>();
+    let (new_blocks, new_rest) = new.as_chunks::<SAME>();
+    let (mut count, mut first) = (count, first as u32);
+    let mut is_quiet = true;
+    for (old, new) in old_blocks.iter().zip(new_blocks) {
+        // Where much has changed, it is not worth asking.
+        if !is_quiet || old != new {
+            let before = count;
+            for (old, new) in old.as_chunks().0.iter().zip(new.as_chunks().0) {
+                count += differing(old, new, first, &mut list[count..]);
+                first += STEP as u32;
+            }
+            is_quiet = count == before;
+        } else {
+            first += SAME as u32;
+        }
+    }
+    for ((number, old), new) in (first..).zip(old_rest).zip(new_rest) {
+        list[count] = number;
+        count += usize::from(old != new);
+    }
+    count
+}
+
+/// Lists the slots that differ, `first` being the number of the first. Returns how many. A branch for each would be guessed
+/// wrong too often.
+#[inline(always)]
+fn differing(old: &[u64; STEP], new: &[u64; STEP], first: u32, list: &mut [u32]) -> usize {
+    let Some(list) = list.first_chunk_mut::<STEP>() else {
+        return 0;
+    };
+    let mut count = 0;
+    for at in 0..STEP {
+        // Written in any case, and kept if it counts.
+        list[count % STEP] = first + at as u32;
+        count += usize::from(old[at] != new[at]);
+    }
+    count
+}
+
 /// [`super::Kernel::read_rows`].
 pub(super) fn read_rows(
     text: &[u8],

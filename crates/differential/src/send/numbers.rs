@@ -11,7 +11,7 @@
 //! Value by value, with a branch for each, the processor guesses wrong as often as values have changed or not in no
 //! order; that alone would cost as much as formatting a short number.
 
-use bsoap_datatypes::kernel::{self, Kernel, Separator};
+use bsoap_datatypes::kernel::{self, Column, Kernel, Separator};
 
 use super::leaves::{Cell, Kind};
 use super::lexical::{self, Number};
@@ -20,17 +20,18 @@ use super::stuff;
 /// So many numbers are formatted, then put into their places: the processor is still about that, waiting for memory, while
 /// it formats the next.
 const BLOCK: usize = 64;
-/// So many are written at once where all are.
+/// So many are written at once where all are; fewer at first, to guess how long all will be.
 const AT_ONCE: usize = 256;
-/// So many are looked at to guess how many have changed; from this percentage on, all are written.
+const FIRST: usize = 48;
+/// So many are looked at to guess how many have changed. From this percentage on, all are written: of tables with doubles in
+/// them, and of integers only, which take less time to write than to find and to put.
 const SAMPLE: usize = 32;
-const MANY: usize = 60;
+const MANY: usize = 40;
+const MANY_INTEGERS: usize = 25;
+/// So many times fewer are too many if they change their lengths.
+const REPLACED: usize = 4;
 /// Bytes that a text is copied by.
 const WINDOW: usize = size_of::<Number>();
-/// Slots that are compared at once where most are the same.
-const SAME: usize = 32;
-/// Slots that are listed together.
-const STEP: usize = 8;
 
 /// The numbers of a table that have changed. Kept from one table to the next for its room.
 #[derive(Debug)]
@@ -49,8 +50,11 @@ pub(crate) struct Fresh {
     lengths: Vec<u8>,
     /// Values to be formatted at once.
     values: Vec<u64>,
-    /// The lengths of all numbers of a table that is written again.
+    /// The lengths of all numbers of a table that is written again, and where they begin.
     pub(crate) all: Vec<u8>,
+    offsets: Vec<u16>,
+    /// What stands in a row of such a table.
+    columns: Vec<Column>,
 }
 
 impl Default for Fresh {
@@ -66,6 +70,8 @@ impl Default for Fresh {
             lengths: Vec::new(),
             values: Vec::new(),
             all: Vec::new(),
+            offsets: Vec::new(),
+            columns: Vec::new(),
         }
     }
 }
@@ -97,6 +103,7 @@ impl Fresh {
             + self.lengths.capacity()
             + self.values.capacity() * size_of::<u64>()
             + self.all.capacity()
+            + self.offsets.capacity() * size_of::<u16>()
     }
 
     /// How many have changed.
@@ -141,31 +148,11 @@ impl Fresh {
     /// Finds which numbers differ. `old` and `new` are of equal length.
     #[inline(never)]
     pub(crate) fn find(&mut self, old: &[u64], new: &[u64]) {
-        if self.list.len() < new.len() + SAME {
-            self.list.resize(new.len() + SAME, 0);
+        if self.list.len() < new.len() {
+            self.list.resize(new.len(), 0);
         }
-        let (old_blocks, old_rest) = old.as_chunks::<SAME>();
-        let (new_blocks, new_rest) = new.as_chunks::<SAME>();
-        let (mut count, mut first) = (0, 0);
-        let mut is_quiet = true;
-        for (old, new) in old_blocks.iter().zip(new_blocks) {
-            // Where much has changed, it is not worth asking.
-            if !is_quiet || old != new {
-                let before = count;
-                for (old, new) in old.as_chunks().0.iter().zip(new.as_chunks().0) {
-                    count += differing(old, new, first, &mut self.list[count..]);
-                    first += STEP as u32;
-                }
-                is_quiet = count == before;
-            } else {
-                first += SAME as u32;
-            }
-        }
-        for ((number, old), new) in (first..).zip(old_rest).zip(new_rest) {
-            self.list[count] = number;
-            count += usize::from(old != new);
-        }
-        (self.count, self.done, self.held) = (count, 0, 0);
+        self.count = Kernel::best().list_differing(old, new, &mut self.list);
+        (self.done, self.held) = (0, 0);
     }
 
     /// Those whose text is known are done; formats the next ones.
@@ -237,74 +224,172 @@ impl Fresh {
     }
 }
 
-/// Lists the slots that differ, `first` being the number of the first. Returns how many. A branch for each would be guessed
-/// wrong too often.
-#[inline(always)]
-fn differing(old: &[u64; STEP], new: &[u64; STEP], first: u32, list: &mut [u32]) -> usize {
-    let Some(list) = list.first_chunk_mut::<STEP>() else {
-        return 0;
-    };
-    let mut count = 0;
-    for at in 0..STEP {
-        // Written in any case, and kept if it counts.
-        list[count % STEP] = first + at as u32;
-        count += usize::from(old[at] != new[at]);
-    }
-    count
-}
-
 /// Where all numbers of a table are written.
 pub(crate) struct Whole<'w> {
-    pub(crate) kind: Kind,
-    pub(crate) between: &'w [u8],
+    pub(crate) cells: &'w [Cell],
     /// Appended to; what there is of it stands before the first number.
     pub(crate) out: &'w mut Vec<u8>,
-    /// The most bytes it may have.
+    /// How much longer it may get.
     pub(crate) most: usize,
 }
 
 impl Fresh {
-    /// Whether most numbers of a table have changed, and all are written sooner than those found and put into their places.
-    pub(crate) fn are_many(&self, kind: Kind, old: &[u64], new: &[u64]) -> bool {
-        if self.kernel.is_none() || number(kind).is_none() || new.len() < SAMPLE * 2 {
+    /// Whether so many numbers of a table have changed that all are written sooner than those found and put into their places.
+    pub(crate) fn are_many(&self, cells: &[Cell], old: &[u64], new: &[u64]) -> bool {
+        let enough = (2 * SAMPLE).max(2 * cells.len());
+        let can_be_written = cells.iter().all(|cell| number(cell.kind).is_some());
+        if self.kernel.is_none() || new.len() < enough || !can_be_written {
             return false;
         }
-        let step = new.len() / SAMPLE;
+        // Of all columns.
+        let mut step = new.len() / SAMPLE;
+        while gcd(step, cells.len()) > 1 {
+            step += 1;
+        }
         let samples = old.iter().zip(new).step_by(step);
         let seen = samples.len();
         let changed = samples.filter(|(old, new)| old != new).count();
-        changed * 100 > seen * MANY
+        changed * 100 > seen * many(cells)
     }
 
-    /// Writes all numbers of a table. Returns where each begins in the text, and its length; `None` if there is no room.
-    pub(crate) fn write_all(&mut self, slots: &[u64], whole: Whole<'_>) -> Option<(&[u32], &[u8])> {
-        let (kernel, number) = (self.kernel?, number(whole.kind)?);
-        let Whole {
-            between, out, most, ..
-        } = whole;
-        let separator = Separator::new(between);
-        self.starts.resize(slots.len().max(self.starts.len()), 0);
-        self.lengths.resize(slots.len().max(self.lengths.len()), 0);
-        let begin = out.len();
-        let mut places = self.starts.iter_mut().zip(&mut self.lengths);
-        let mut seen = 0;
-        for block in slots.chunks(AT_ONCE) {
-            if seen > 0 {
-                out.extend_from_slice(between);
+    /// Learns what stands behind the numbers of a row. `between` tells what stands behind a number of the first row.
+    pub(crate) fn learn<'t>(&mut self, cells: &[Cell], between: impl Fn(usize) -> &'t [u8]) {
+        self.columns.truncate(cells.len());
+        for (index, cell) in cells.iter().enumerate() {
+            let (bytes, number) = (between(index), number(cell.kind));
+            let number = number.unwrap_or(kernel::Number::Double);
+            match self.columns.get(index) {
+                Some(own) if own.number == number && own.separator.as_bytes() == bytes => {}
+                _ => {
+                    self.columns.truncate(index);
+                    self.columns.push(Column {
+                        number,
+                        marker: None,
+                        separator: Separator::new(bytes),
+                    });
+                }
             }
-            kernel.write_array(block, number, &separator, out, |start, length| {
+        }
+    }
+
+    /// Writes all numbers of a table, with what stands between them as [`Self::learn`] has found it. Returns where each begins, counted
+    /// from the first, and its length; `None` if there is no room.
+    pub(crate) fn write_all(&mut self, slots: &[u64], whole: Whole<'_>) -> Option<(&[u16], &[u8])> {
+        let Whole { cells, out, most } = whole;
+        let between = self.columns.last()?.separator.as_bytes();
+        let begin = out.len();
+        self.all.resize(slots.len().max(self.all.len()), 0);
+        self.offsets.resize(slots.len().max(self.offsets.len()), 0);
+        let mut places = self.offsets.iter_mut().zip(&mut self.all);
+        let mut place = |start: usize, length: usize| {
+            if let Some((own_start, own_length)) = places.next() {
+                *own_start = (start - begin) as u16;
+                *own_length = length as u8;
+            }
+        };
+        let mut seen = 0;
+        for rows in [FIRST, AT_ONCE] {
+            let block = (rows / cells.len()).max(1) * cells.len();
+            for slots in slots[seen..].chunks(block) {
+                if seen > 0 {
+                    out.extend_from_slice(between);
+                }
+                Kernel::best().write_rows(slots, &self.columns, out, &mut place);
+                seen += slots.len();
+                if rows == FIRST {
+                    break;
+                }
+                if out.len() - begin > most {
+                    return None;
+                }
+            }
+            let guess = (out.len() - begin) * slots.len() / seen;
+            if guess > most {
+                return None;
+            }
+        }
+        Some((&self.offsets[..seen], &self.all[..seen]))
+    }
+}
+
+/// Numbers formatted one after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Block<'b> {
+    /// The slot of the first, counted from the table's first.
+    pub(crate) first: usize,
+    texts: &'b [u8],
+    starts: &'b [u32],
+    lengths: &'b [u8],
+}
+
+impl Block<'_> {
+    /// Their slots, texts and lengths.
+    #[inline(always)]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Number, usize)> {
+        let places = self.starts.iter().zip(self.lengths);
+        (self.first..).zip(places).map(|(slot, (&start, &length))| {
+            let window = self.texts[start as usize..].first_chunk();
+            let Some(text) = window else {
+                unreachable!("behind each there is room for a window")
+            };
+            (slot, text, usize::from(length))
+        })
+    }
+}
+
+impl Fresh {
+    /// Formats all numbers of a table, block by block. Each block is handed on, and is the last one if the answer is no.
+    pub(crate) fn all_in_blocks(
+        &mut self,
+        cells: &[Cell],
+        slots: &[u64],
+        mut hand_on: impl FnMut(Block<'_>) -> bool,
+    ) {
+        self.learn(cells, |_| b"");
+        let block = (BLOCK / cells.len()).max(1) * cells.len();
+        self.starts.resize(self.starts.len().max(block), 0);
+        self.lengths.resize(self.lengths.len().max(block), 0);
+        for (number, slots) in slots.chunks(block).enumerate() {
+            self.texts.clear();
+            let mut places = self.starts.iter_mut().zip(&mut self.lengths);
+            let place = |start: usize, length: usize| {
                 if let Some((own_start, own_length)) = places.next() {
                     *own_start = start as u32;
                     *own_length = length as u8;
                 }
-            });
-            seen += block.len();
-            let guess = (out.len() - begin) * slots.len() / seen;
-            if begin + guess > most {
-                return None;
+            };
+            Kernel::best().write_rows(slots, &self.columns, &mut self.texts, place);
+            self.texts.extend_from_slice(&[0; WINDOW]);
+            let block = Block {
+                first: number * block,
+                texts: &self.texts,
+                starts: &self.starts[..slots.len()],
+                lengths: &self.lengths[..slots.len()],
+            };
+            if !hand_on(block) {
+                return;
             }
         }
-        Some((&self.starts[..seen], &self.lengths[..seen]))
+    }
+}
+
+/// Whether among so many numbers of a table, which change their lengths, all are written sooner than the text put together of what
+/// is new and what stays.
+pub(crate) fn are_many_misfits(cells: &[Cell], changed: usize, all: usize) -> bool {
+    changed * 100 > all * many(cells) / REPLACED
+}
+
+/// From this percentage on numbers are many.
+fn many(cells: &[Cell]) -> usize {
+    let has_doubles = cells.iter().any(|cell| cell.kind == Kind::Double);
+    if has_doubles { MANY } else { MANY_INTEGERS }
+}
+
+fn gcd(one: usize, other: usize) -> usize {
+    if other == 0 {
+        one
+    } else {
+        gcd(other, one % other)
     }
 }
 
@@ -331,8 +416,8 @@ fn format(source: Source<'_>, list: &[u32], mut out: Out<'_>) {
 
 /// Numbers of several kinds: the doubles first, then the others, as which one is which follows no order.
 fn by_kind(cells: &[Cell], slots: &[u64], list: &[u32], mut out: Out<'_>) {
-    let column = Column::of(cells.len());
-    let kind = |index: u32| cells[column.of_slot(index)].kind;
+    let grid = Grid::of(cells.len());
+    let kind = |index: u32| cells[grid.of_slot(index)].kind;
     let (mut doubles, mut others) = ([0_u8; BLOCK], [0_u8; BLOCK]);
     let (mut count, mut other_count) = (0, 0);
     let mut are_signed = true;
@@ -449,13 +534,13 @@ fn number(kind: Kind) -> Option<kernel::Number> {
 
 /// Which column a slot of a table is in, without a division.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Column {
+pub(crate) struct Grid {
     columns: u32,
     /// 2³² by the number of columns, rounded up: right for slots below 2³² by that number.
     inverse: u64,
 }
 
-impl Column {
+impl Grid {
     pub(crate) fn of(columns: usize) -> Self {
         Self {
             columns: columns as u32,
@@ -566,9 +651,9 @@ mod tests {
     #[test]
     fn the_column_of_a_slot_is_the_rest_of_a_division() {
         for columns in 1..300 {
-            let column = Column::of(columns);
+            let grid = Grid::of(columns);
             for slot in (0..1 << 16).step_by(7).chain([(1 << 16) - 1]) {
-                assert_eq!(column.of_slot(slot), slot as usize % columns);
+                assert_eq!(grid.of_slot(slot), slot as usize % columns);
             }
         }
     }

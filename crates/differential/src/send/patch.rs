@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use super::compare::{Dirty, Values, range};
-use super::leaves::{Columns, Kind, Leaves, Mixed, Place, Segment, Table};
+use super::leaves::{Cell, Columns, Kind, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
-use super::numbers::{Formatted, Fresh, Source, Whole};
+use super::numbers::{Formatted, Fresh, Source, Whole, are_many_misfits};
 use super::policy::Policy;
-use super::rewrite::{rewrite, rewrite_mixed, rewrite_table};
+use super::rewrite::{Rewrite, rewrite, rewrite_mixed};
 use super::shift::shift;
 use super::steal::steal;
 use super::stuff::{self, Rows};
@@ -106,12 +106,14 @@ pub(crate) fn patch(
         policy,
         segment: 0,
         patched: Patched::default(),
+        rewrite: Rewrite::into(std::mem::take(&mut tools.spare)),
+        moved: 0,
     };
     let mut leaves = std::mem::take(&mut tools.dirty.leaves);
     let mut rest = &*leaves;
-    let mut moved = 0;
     for (number, segment) in segments.iter_mut().enumerate() {
-        segment.start = segment.start.wrapping_add_signed(moved);
+        let start = segment.start;
+        segment.start = patcher.in_new(start);
         if patcher.patched.too_large {
             continue;
         }
@@ -122,23 +124,27 @@ pub(crate) fn patch(
         };
         match &mut segment.leaves {
             Leaves::Table(table) => {
-                moved += patcher.table(segment.start, table, old.slots, new.slots, tools);
+                let start = patcher.in_old(start);
+                patcher.table(start, table, old.slots, new.slots, tools);
             }
             Leaves::Mixed(mixed) => {
                 let own = rest.partition_point(|&(segment, _)| segment as usize <= number);
                 let (own, later) = rest.split_at(own);
                 rest = later;
                 if patcher.is_better_rewritten(mixed, own, new) {
-                    moved += patcher.mixed(segment.start, mixed, old, new, own.len(), tools)?;
+                    patcher.mixed(segment.start, mixed, old, new, own.len(), tools)?;
                 } else {
+                    let start = patcher.in_old(start);
                     for &(_, index) in own {
-                        patcher.leaf(segment.start, mixed, index as usize, new, tools)?;
+                        patcher.leaf(start, mixed, index as usize, new, tools)?;
                     }
                 }
             }
         }
     }
+    patcher.finish_rewrite();
     let patched = patcher.patched;
+    tools.spare = patcher.rewrite.out;
     leaves.clear();
     tools.dirty.leaves = leaves;
     finish(text, segments, policy, new, tools, patched)
@@ -161,6 +167,8 @@ pub(crate) fn patch_listed(
         policy,
         segment: 0,
         patched: Patched::default(),
+        rewrite: Rewrite::default(),
+        moved: 0,
     };
     for &(number, index) in listed {
         patcher.segment = number as u32;
@@ -204,9 +212,28 @@ struct Patcher<'t> {
     /// The number of the segment.
     segment: u32,
     patched: Patched,
+    /// Tables that are written anew.
+    rewrite: Rewrite,
+    /// How far what is not done has moved in `text`.
+    moved: isize,
 }
 
 impl Patcher<'_> {
+    /// Where the text that stood at a place before anything was patched stands now, ...
+    fn in_old(&self, place: usize) -> usize {
+        place.wrapping_add_signed(self.moved)
+    }
+
+    /// ... and where when what is being written anew is done.
+    fn in_new(&self, place: usize) -> usize {
+        place.wrapping_add_signed(self.moved + self.rewrite.moved())
+    }
+
+    /// Makes what has been written anew the text.
+    fn finish_rewrite(&mut self) {
+        self.moved += self.rewrite.finish(self.text);
+    }
+
     fn misfit(&self, place: Place, index: usize, length: usize, number: usize) -> Misfit {
         let width = if place.pads {
             self.policy.stuffing.room(length, place.widest)
@@ -240,7 +267,7 @@ impl Patcher<'_> {
         sample.filter(grows).count() > FEW / 4
     }
 
-    /// Writes all values of a mixed segment again. Returns by how much what follows it has moved.
+    /// Writes all values of a mixed segment again, which begins at `start` when what is being written anew is done.
     fn mixed(
         &mut self,
         start: usize,
@@ -249,7 +276,8 @@ impl Patcher<'_> {
         new: Values<'_>,
         dirty: usize,
         tools: &mut Tools,
-    ) -> Result<isize, Unwritable> {
+    ) -> Result<(), Unwritable> {
+        self.finish_rewrite();
         let grows = |((&mask, &old), &new): ((&u64, &u64), &u64)| {
             ((mask & new) >> 32) as isize - ((mask & old) >> 32) as isize
         };
@@ -258,13 +286,13 @@ impl Patcher<'_> {
         let split = self.policy.chunks.split as isize;
         if grown > 0 && self.text.len() as isize + grown > split {
             self.patched.too_large = true;
-            return Ok(0);
+            return Ok(());
         }
-        let (escaped, spare) = (&mut tools.escaped, &mut tools.spare);
-        let grown = rewrite_mixed(self.text, start, mixed, new, escaped, spare)?;
+        let (escaped, spare) = (&mut tools.escaped, &mut self.rewrite.out);
+        self.moved += rewrite_mixed(self.text, start, mixed, new, escaped, spare)?;
         self.patched.values += dirty;
         self.patched.rewritten += dirty;
-        Ok(grown)
+        Ok(())
     }
 
     /// A dirty value of a mixed segment.
@@ -314,7 +342,7 @@ impl Patcher<'_> {
         self.narrow(start, table, index, new.slots[index], tools);
     }
 
-    /// The dirty numbers of a table. Returns by how much what follows it has moved.
+    /// The dirty numbers of a table.
     fn table(
         &mut self,
         start: usize,
@@ -322,16 +350,14 @@ impl Patcher<'_> {
         old: &[u64],
         new: &[u64],
         tools: &mut Tools,
-    ) -> isize {
+    ) {
         let mut fresh = std::mem::take(&mut tools.fresh);
-        let moved = if self.policy.stuffing.keeps_room() {
+        if self.policy.stuffing.keeps_room() {
             self.roomy(start, table, (old, new), &mut fresh, tools);
-            0
         } else {
-            self.exact(start, table, (old, new), &mut fresh, tools)
-        };
+            self.exact(start, table, (old, new), &mut fresh, tools);
+        }
         tools.fresh = fresh;
-        moved
     }
 
     /// Those of a table in which every number has as much room as it takes.
@@ -342,22 +368,21 @@ impl Patcher<'_> {
         (old, new): (&[u64], &[u64]),
         fresh: &mut Fresh,
         tools: &mut Tools,
-    ) -> isize {
-        if let [cell] = &*table.cells
-            && fresh.are_many(cell.kind, old, new)
-        {
-            let kind = cell.kind;
-            return self.write_table(start, table, kind, new, fresh, &mut tools.spare);
+    ) {
+        if fresh.are_many(&table.cells, old, new) {
+            self.patched.values += new.len();
+            return self.write_table(start, table, new, fresh);
         }
         fresh.find(old, new);
         self.patched.values += fresh.len();
+        let before = (tools.misfits.len(), tools.numbers.len());
         let mut known = 0;
         while fresh.left() > 0 {
             let Columns::Dense {
                 offsets, lengths, ..
             } = &table.columns
             else {
-                return 0;
+                return;
             };
             let source = Source {
                 cells: &table.cells,
@@ -370,57 +395,59 @@ impl Patcher<'_> {
                 fresh.put(&mut self.text[start..], offsets);
             } else if known <= self.policy.shifts {
                 self.put_fitting(start, table, fresh, tools);
+            } else if are_many_misfits(&table.cells, fresh.len(), new.len()) {
+                tools.misfits.truncate(before.0);
+                tools.numbers.truncate(before.1);
+                return self.write_table(start, table, new, fresh);
             } else {
-                return self.rewrite_table(start, table, new, formatted, fresh, tools);
+                return self.rewrite_table(start, table, new, formatted, fresh);
             }
         }
-        0
     }
 
-    /// Writes all numbers of a table of one column.
-    fn write_table(
-        &mut self,
-        start: usize,
-        table: &mut Table,
-        kind: Kind,
-        new: &[u64],
-        fresh: &mut Fresh,
-        spare: &mut Vec<u8>,
-    ) -> isize {
+    /// How long the chunk may get.
+    fn longest(&self) -> usize {
+        let now = self.text.len().wrapping_add_signed(self.rewrite.moved());
+        now.max(self.policy.chunks.split)
+    }
+
+    /// Writes all numbers of a table.
+    fn write_table(&mut self, start: usize, table: &mut Table, new: &[u64], fresh: &mut Fresh) {
         let Columns::Dense {
             offsets, lengths, ..
         } = &mut table.columns
         else {
-            return 0;
+            return;
         };
-        let end = |index: usize| start + usize::from(offsets[index]) + usize::from(lengths[index]);
-        let begin = start + usize::from(offsets[0]);
-        let between = &self.text[end(0)..start + usize::from(offsets[1])];
-        let behind = &self.text[end(offsets.len() - 1)..];
-        let most = self.text.len().max(self.policy.chunks.split) - behind.len();
-        spare.clear();
-        spare.extend_from_slice(&self.text[..begin]);
+        let begin = |index: usize| start + usize::from(offsets[index]);
+        let end = |index: usize| begin(index) + usize::from(lengths[index]);
+        let text = &*self.text;
+        fresh.learn(&table.cells, |index| &text[end(index)..begin(index + 1)]);
+        let (from, to) = (begin(0), end(offsets.len() - 1));
+        let first = offsets[0];
+        let longest = self.longest();
+        self.rewrite.up_to(self.text, from);
+        let behind = self.text.len() - to;
+        let most = longest - (self.rewrite.out.len() + behind).min(longest);
         let whole = Whole {
-            kind,
-            between,
-            out: spare,
-            most: most.min(start + usize::from(u16::MAX)),
+            cells: &table.cells,
+            most: most.min(usize::from(u16::MAX - first)),
+            out: &mut self.rewrite.out,
         };
-        let Some((starts, fresh)) = fresh.write_all(new, whole) else {
+        let begun = whole.out.len();
+        let Some((places, now)) = fresh.write_all(new, whole) else {
+            self.rewrite.out.truncate(begun);
             self.patched.too_large = true;
-            return 0;
+            return;
         };
-        spare.extend_from_slice(behind);
-        let pairs = lengths.iter().zip(fresh);
+        self.rewrite.skip_to(to);
+        let pairs = lengths.iter().zip(now);
         let misfits: u32 = pairs.map(|(old, new)| u32::from(old != new)).sum();
-        self.patched.values += new.len();
         self.patched.rewritten += misfits as usize;
-        for (offset, &place) in offsets.iter_mut().zip(starts) {
-            *offset = (place - start as u32) as u16;
+        for (offset, place) in offsets.iter_mut().zip(places) {
+            *offset = first + place;
         }
-        lengths.copy_from_slice(fresh);
-        std::mem::swap(self.text, spare);
-        self.text.len() as isize - spare.len() as isize
+        lengths.copy_from_slice(now);
     }
 
     /// Writes the table again from the first number on that is not done. `formatted` are those whose text is known.
@@ -431,13 +458,14 @@ impl Patcher<'_> {
         new: &[u64],
         formatted: Formatted,
         fresh: &mut Fresh,
-        tools: &mut Tools,
-    ) -> isize {
+    ) {
+        let length = self.text.len().wrapping_add_signed(self.rewrite.moved()) as isize;
+        let most = self.longest() as isize;
         let Columns::Dense {
             offsets, lengths, ..
         } = &mut table.columns
         else {
-            return 0;
+            return;
         };
         let source = Source {
             cells: &table.cells,
@@ -445,8 +473,6 @@ impl Patcher<'_> {
             slots: new,
         };
         let left = fresh.left();
-        let length = self.text.len() as isize;
-        let most = length.max(self.policy.chunks.split as isize);
         let is_too_large = |seen: usize, grown: isize| {
             let whole = grown.saturating_mul(left as isize) / seen as isize;
             length + whole > most
@@ -463,12 +489,11 @@ impl Patcher<'_> {
         let furthest = offsets.last().map_or(0, |&last| last as isize) + grown;
         if is_too_large(fresh.held(), grown) || furthest > u16::MAX as isize {
             self.patched.too_large = true;
-            return 0;
+            return;
         }
         self.patched.rewritten += misfits;
         let places = (offsets.as_mut_slice(), lengths.as_mut_slice());
-        rewrite_table(self.text, start, places, fresh, grown, &mut tools.spare);
-        grown
+        self.rewrite.table(self.text, start, places, fresh, grown);
     }
 
     /// Puts those numbers that fit into their places; the few that do not are remembered.
@@ -492,9 +517,15 @@ impl Patcher<'_> {
         fresh: &mut Fresh,
         tools: &mut Tools,
     ) {
+        let cells = Arc::clone(&table.cells);
+        if let Columns::Strided { stride, .. } = table.columns
+            && fresh.are_many(&cells, old, new)
+            && self.write_rows(start, &cells, stride, new, fresh)
+        {
+            return;
+        }
         fresh.find(old, new);
         self.patched.values += fresh.len();
-        let cells = Arc::clone(&table.cells);
         let source = Source {
             cells: &cells,
             lengths: &[],
@@ -523,6 +554,30 @@ impl Patcher<'_> {
             }
             !self.patched.too_large
         });
+    }
+
+    /// Writes all numbers of a table of fixed stride, if its rows are not too long for that.
+    fn write_rows(
+        &mut self,
+        start: usize,
+        cells: &[Cell],
+        stride: usize,
+        new: &[u64],
+        fresh: &mut Fresh,
+    ) -> bool {
+        let rows = Rows::of(cells, stride);
+        let text = &mut self.text[start..];
+        let Some(behind) = rows.behind(text) else {
+            return false;
+        };
+        self.patched.values += new.len();
+        fresh.all_in_blocks(cells, new, |block| {
+            let fits = rows.write(text, &behind, new.len() - 1, block.iter());
+            // In a fixed stride there is no room for what is not a value of its type.
+            self.patched.too_large |= !fits;
+            fits
+        });
+        true
     }
 
     /// A number of a table that is written by itself.

@@ -52,35 +52,106 @@ pub(crate) fn rewrite(
     length
 }
 
-/// The same for the numbers of one table in which every number has as much room as it takes. `text` becomes
-/// the new text, `grown` bytes longer; places are those of all its numbers.
-pub(crate) fn rewrite_table(
-    text: &mut Vec<u8>,
-    start: usize,
-    (offsets, lengths): (&mut [u16], &mut [u8]),
-    fresh: &mut Fresh,
-    grown: isize,
-    out: &mut Vec<u8>,
-) {
-    let length = text.len().wrapping_add_signed(grown);
-    if out.len() < length + SLACK {
-        out.resize(length + SLACK, 0);
+/// A chunk on its way from one text to the next, table by table: what stands before `read` is written, what stands behind may
+/// still be changed where it lies.
+#[derive(Debug, Default)]
+pub(crate) struct Rewrite {
+    /// A buffer; what is in it means something if `read` is known.
+    pub(crate) out: Vec<u8>,
+    read: Option<usize>,
+}
+
+impl Rewrite {
+    /// Of which nothing is written yet, into a buffer.
+    pub(crate) fn into(out: Vec<u8>) -> Self {
+        Self { out, read: None }
     }
-    let mut pass = Pass {
-        text,
-        out,
-        read: 0,
-        written: 0,
-    };
-    if fresh.are_dense() {
-        pass.numbers::<FIXED>(start, offsets, lengths, fresh);
-    } else {
-        pass.numbers::<FAR>(start, offsets, lengths, fresh);
+
+    /// How much further what stands behind is in the new text than in the old.
+    #[inline]
+    pub(crate) fn moved(&self) -> isize {
+        let moved = |read| self.out.len() as isize - read as isize;
+        self.read.map_or(0, moved)
     }
-    debug_assert_eq!(pass.written, length);
-    out.truncate(length);
-    std::mem::swap(text, out);
-    // In a pass of its own, which has no branches.
+
+    /// Copies the old text up to `to`.
+    pub(crate) fn up_to(&mut self, text: &[u8], to: usize) {
+        if self.read.is_none() {
+            self.out.clear();
+            self.room(text.len() + SLACK);
+        }
+        let read = self.read.unwrap_or(0);
+        self.out.extend_from_slice(&text[read..to]);
+        self.read = Some(to);
+    }
+
+    /// The old text up to `to` is written in other words.
+    pub(crate) fn skip_to(&mut self, to: usize) {
+        self.read = Some(to);
+    }
+
+    /// Takes room for so many bytes more.
+    fn room(&mut self, more: usize) {
+        if self.out.capacity() - self.out.len() < more {
+            self.out.reserve_exact(more);
+        }
+    }
+
+    /// Makes `text` the new text, if there is one. Returns by how much it has grown.
+    pub(crate) fn finish(&mut self, text: &mut Vec<u8>) -> isize {
+        if self.read.is_none() {
+            return 0;
+        }
+        self.up_to(text, text.len());
+        self.read = None;
+        std::mem::swap(text, &mut self.out);
+        text.len() as isize - self.out.len() as isize
+    }
+
+    /// Writes a table in which every number has as much room as it takes, of which those of `fresh` have changed and make it
+    /// `grown` bytes longer. Places are those of all its numbers.
+    pub(crate) fn table(
+        &mut self,
+        text: &[u8],
+        start: usize,
+        (offsets, lengths): (&mut [u16], &mut [u8]),
+        fresh: &mut Fresh,
+        grown: isize,
+    ) {
+        let (Some((first, ..)), Some((&offset, &length))) =
+            (fresh.iter().next(), offsets.last().zip(lengths.last()))
+        else {
+            return;
+        };
+        let from = start + usize::from(offsets[first]);
+        let to = start + usize::from(offset) + usize::from(length);
+        self.up_to(text, from);
+        let begin = self.out.len();
+        let end = begin + (to - from).wrapping_add_signed(grown);
+        self.room(end - begin + SLACK);
+        self.out.resize(end + SLACK, 0);
+        let mut pass = Pass {
+            text,
+            out: &mut self.out,
+            read: from,
+            written: begin,
+        };
+        let places = (start, to, &*offsets, &*lengths);
+        if fresh.are_dense() {
+            pass.numbers::<FIXED>(places, fresh);
+        } else {
+            pass.numbers::<FAR>(places, fresh);
+        }
+        debug_assert_eq!(pass.written, end);
+        self.out.truncate(end);
+        self.read = Some(to);
+        replace(offsets, lengths, fresh);
+    }
+}
+
+/// Gives the numbers of a table the places that they have when those of `fresh` have got their lengths: in a pass of its own,
+/// which has no branches.
+fn replace(offsets: &mut [u16], lengths: &mut [u8], fresh: &mut Fresh) {
     let mut all = std::mem::take(&mut fresh.all);
     all.clear();
     all.extend_from_slice(lengths);
@@ -96,7 +167,7 @@ pub(crate) fn rewrite_table(
     fresh.all = all;
 }
 
-/// The same for all values of a mixed segment in which every value has as much room as it takes. Nothing is compared;
+/// Writes all values of a mixed segment again, in which every value has as much room as it takes. Nothing is compared;
 /// `new` are the segment's values. Returns by how much the text has grown.
 pub(crate) fn rewrite_mixed(
     text: &mut Vec<u8>,
@@ -260,13 +331,11 @@ impl Pass<'_> {
         self.written as isize - self.read as isize
     }
 
-    /// Writes the text with the numbers of a table replaced.
+    /// Writes the text of a table, up to `to`, with numbers of it replaced.
     #[inline(always)]
     fn numbers<const STEP: usize>(
         &mut self,
-        start: usize,
-        offsets: &[u16],
-        lengths: &[u8],
+        (start, to, offsets, lengths): (usize, usize, &[u16], &[u8]),
         fresh: &Fresh,
     ) {
         for (index, number, length) in fresh.iter() {
@@ -276,7 +345,7 @@ impl Pass<'_> {
             self.written += length;
             self.read = from + usize::from(lengths[index]);
         }
-        self.copy::<STEP>(self.text.len());
+        self.copy::<STEP>(to);
     }
 
     /// Copies the old text up to `to`, by copies of fixed size where it is not far.

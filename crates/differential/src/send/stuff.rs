@@ -7,7 +7,7 @@
 
 use super::leaves::{Cell, Place};
 use super::lexical::Number;
-use super::numbers::Column;
+use super::numbers::Grid;
 
 /// The longest end tag that moves by copies of fixed size.
 const TAG: usize = 32;
@@ -75,7 +75,7 @@ pub(crate) struct Rows<'c> {
     /// The cells' end tags, where they stand before the pad, with blanks behind them.
     tags: Vec<[u8; TAG]>,
     stride: usize,
-    column: Column,
+    grid: Grid,
 }
 
 impl<'c> Rows<'c> {
@@ -97,7 +97,7 @@ impl<'c> Rows<'c> {
                 Vec::new()
             },
             stride,
-            column: Column::of(cells.len()),
+            grid: Grid::of(cells.len()),
         }
     }
 
@@ -111,7 +111,7 @@ impl<'c> Rows<'c> {
         for (slot, number, length) in numbers {
             let (row, column) = match self.cells {
                 [_] => (slot, 0),
-                _ => self.column.row_and_column(slot as u32),
+                _ => self.grid.row_and_column(slot as u32),
             };
             let cell = &self.cells[column];
             let width = usize::from(cell.widest);
@@ -128,6 +128,117 @@ impl<'c> Rows<'c> {
         }
         true
     }
+}
+
+/// Blanks for copies of fixed size.
+const BLANKS: [u8; WINDOW] = [b' '; WINDOW];
+/// Bytes that copies of fixed size write of a room and behind it: number, end tag, blanks, and what stands behind.
+const REACH: usize = 128;
+
+/// What stands between the room of a cell and the next number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Behind {
+    bytes: [u8; WINDOW],
+    length: usize,
+}
+
+impl Rows<'_> {
+    /// What stands behind the rooms of a row, of which there are two; `None` if that or the rooms are too long for copies of
+    /// fixed size.
+    pub(crate) fn behind(&self, text: &[u8]) -> Option<Vec<Behind>> {
+        let next = self.cells.iter().skip(1).map(|cell| cell.offset.into());
+        let next = next.chain([self.stride + usize::from(self.cells.first()?.offset)]);
+        let behind = |(cell, next): (&Cell, usize)| {
+            let from = usize::from(cell.offset) + extent(cell);
+            let is_short = usize::from(cell.widest) <= WINDOW && cell.close.len() <= TAG;
+            let own = text.get(from..next).filter(|_| is_short)?;
+            let mut bytes = [0; WINDOW];
+            bytes.get_mut(..own.len())?.copy_from_slice(own);
+            let length = own.len();
+            Some(Behind { bytes, length })
+        };
+        self.cells.iter().zip(next).map(behind).collect()
+    }
+
+    /// Writes numbers of slots in order, and what stands behind each, `last` being the table's last slot. Nothing is read of
+    /// the text, so nothing waits for it. Says whether all fit; if not, the text is good for nothing.
+    pub(crate) fn write<'n>(
+        &self,
+        text: &mut [u8],
+        behind: &[Behind],
+        last: usize,
+        numbers: impl Iterator<Item = (usize, &'n Number, usize)>,
+    ) -> bool {
+        let (last_row, last_column) = self.grid.row_and_column(last as u32);
+        let last_cell = &self.cells[last_column];
+        let end = last_row * self.stride + usize::from(last_cell.offset) + extent(last_cell);
+        for (slot, number, length) in numbers {
+            let (row, column) = match self.cells {
+                [_] => (slot, 0),
+                _ => self.grid.row_and_column(slot as u32),
+            };
+            let (cell, behind) = (&self.cells[column], &behind[column]);
+            if length > usize::from(cell.widest) {
+                return false;
+            }
+            let at = row * self.stride + usize::from(cell.offset);
+            // What is written too much is written again by those that follow, up to the end of the last.
+            let window = text[..end]
+                .get_mut(at..)
+                .and_then(|text| text.first_chunk_mut::<REACH>());
+            let tag = self.tags.get(column).filter(|_| !cell.close.is_empty());
+            match (window, tag) {
+                (Some(window), None) => {
+                    write_row(window, cell.widest.into(), number, length, behind);
+                }
+                (Some(window), Some(tag)) => {
+                    window[..WINDOW].copy_from_slice(number);
+                    window[length..length + TAG].copy_from_slice(tag);
+                    window[length + TAG..length + TAG + WINDOW].copy_from_slice(&BLANKS);
+                    let extent = extent(cell);
+                    window[extent..extent + WINDOW].copy_from_slice(&behind.bytes);
+                }
+                (None, tag) => {
+                    let text = &mut text[at..];
+                    match tag {
+                        Some(tag) => lay_tagged(text, cell, tag, number, length),
+                        None => lay(text, cell.widest.into(), number, length),
+                    }
+                    if slot < last {
+                        let extent = extent(cell);
+                        text[extent..extent + behind.length]
+                            .copy_from_slice(&behind.bytes[..behind.length]);
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
+/// A number, its pad, and what stands behind, by three stores of fixed size.
+#[inline(always)]
+fn write_row(
+    window: &mut [u8; REACH],
+    width: usize,
+    number: &Number,
+    length: usize,
+    behind: &Behind,
+) {
+    if width <= 16 {
+        window[..16].copy_from_slice(&number[..16]);
+        window[length..length + 16].copy_from_slice(&BLANKS[..16]);
+    } else {
+        window[..WINDOW].copy_from_slice(number);
+        window[length..length + WINDOW].copy_from_slice(&BLANKS);
+    }
+    window[width..width + WINDOW].copy_from_slice(&behind.bytes);
+}
+
+/// The bytes of a cell's number, end tag and pad.
+#[inline(always)]
+fn extent(cell: &Cell) -> usize {
+    usize::from(cell.widest) + cell.close.len()
 }
 
 /// The same with an end tag between number and pad. Copies of fixed size write too much, which is put back.

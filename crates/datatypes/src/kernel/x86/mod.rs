@@ -17,6 +17,7 @@
 mod avx2;
 mod avx512;
 mod carryless;
+mod differ;
 mod read;
 mod write;
 
@@ -148,6 +149,14 @@ pub(super) fn write_rows<'s>(
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
     unsafe { write::rows(slots, columns, out, placed) };
     &[]
+}
+
+/// [`super::Kernel::list_differing`], of all but the last. Returns how many differ, and of how many.
+#[inline]
+pub(super) fn list_differing(old: &[u64], new: &[u64], list: &mut [u32]) -> (usize, usize) {
+    debug_assert!(has_avx512());
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    unsafe { differ::list(old, new, list) }
 }
 
 /// [`super::Kernel::read_rows`]. `end` ends every value; `is_wide` is whether AVX-512 is there; AVX2 is.

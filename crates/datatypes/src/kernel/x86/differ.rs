@@ -1,0 +1,33 @@
+//! Which of many numbers are others than before, with AVX-512.
+
+use std::arch::x86_64::*;
+
+/// Compares eight at a time, and lists the numbers of those that differ. Returns how many, and how many have been compared.
+///
+/// # Safety
+/// AVX-512 F, VL.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+)]
+pub(super) unsafe fn list(old: &[u64], new: &[u64], list: &mut [u32]) -> (usize, usize) {
+    let (old, _) = old.as_chunks::<8>();
+    let (new, _) = new.as_chunks::<8>();
+    let blocks = old.len().min(new.len()).min(list.len() / 8);
+    let out = list.as_mut_ptr();
+    let mut count = 0;
+    let mut numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    for (old, new) in old.iter().zip(new).take(blocks) {
+        // SAFETY: each block is eight slots; before it at most eight numbers a block have been listed, and the list has room
+        // for as many of all blocks.
+        unsafe {
+            let old = _mm512_loadu_si512(old.as_ptr().cast());
+            let new = _mm512_loadu_si512(new.as_ptr().cast());
+            let differs = _mm512_cmpneq_epu64_mask(old, new);
+            let listed = _mm256_maskz_compress_epi32(differs, numbers);
+            _mm256_storeu_si256(out.add(count).cast(), listed);
+            count += differs.count_ones() as usize;
+        }
+        numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(8));
+    }
+    (count, blocks * 8)
+}
