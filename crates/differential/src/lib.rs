@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod hint;
 pub mod receive;
 pub mod send;
 pub mod stats;

@@ -1,0 +1,19 @@
+//! Hints: the sender says where its values stand, in a header block that other receivers pass over. (The *Cache Parser* of
+//! Lelli and Maron, "On Boosting the Web Service Performances for High Energy Experiments".)
+//!
+//! ```text
+//! sender    values ──encode──► text and Index ──► key, lengths ──► <b:hint key="…" at="…"/> between the slices of the text
+//! receiver  key ──► skeleton ──► bytes between the values the same?  each value a lexical form of its type?  ──► Record
+//!                       └ none, or not so: an ordinary reading, which makes one
+//! ```
+//!
+//! A hint is never believed: it picks a candidate and says where to look, and every byte of the message is compared or read.
+//! So the Record, and what is wrong with a message, are those of an ordinary reading. See `docs/design/hints.md`.
+
+mod block;
+mod reader;
+mod skeleton;
+mod store;
+
+pub use block::{Key, NAMESPACE};
+pub use store::{HintCounts, Lease, Reader, Reading, Settled, Store, StorePolicy};

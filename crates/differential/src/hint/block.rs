@@ -1,0 +1,341 @@
+//! The header block as text.
+//!
+//! ```text
+//! <b:hint xmlns:b="urn:bsoap:hint" key="0123456789abcdef0123456789abcdef" at="DJTI*3F~1f4;"/>
+//!                                       which skeleton                        how long the values are
+//! ```
+//!
+//! Places are told as what they differ by from those of the skeleton: by the lengths of the values, in the order of the
+//! text. Where a value stands is then where it stands in the skeleton without values, and the sum of the lengths before it.
+//!
+//! | in `at` | means |
+//! |---|---|
+//! | a byte from `@` to `}` | a value of so many bytes: `@` is 0, `}` is 61 |
+//! | `~`, hexadecimal digits, `;` | a longer one |
+//! | `*`, decimal digits, one of the above | so many values of that length (stride form) |
+//! | the end | of the values that follow nothing is told: they are sought |
+//!
+//! Each byte may stand in an attribute as it is, and there is no colon among them: it looks like no prefixed name.
+
+/// The namespace of the block.
+pub const NAMESPACE: &str = "urn:bsoap:hint";
+
+/// All before the key.
+pub(super) const OPEN: &[u8] = b"<b:hint xmlns:b=\"urn:bsoap:hint\" key=\"";
+/// Between the key and the lengths.
+pub(super) const AT: &[u8] = b"\" at=\"";
+/// Behind the key, or the lengths.
+pub(super) const CLOSE: &[u8] = b"\"/>";
+/// Digits of a key.
+pub(super) const DIGITS: usize = 32;
+/// A block begins among so many bytes, or is not looked for.
+const FRONT: usize = 8 << 10;
+/// The longest `at` that is written, and read.
+pub(super) const LONGEST: usize = 1024;
+
+/// The longest length that takes one byte.
+pub(super) const SHORT: usize = 61;
+/// Stands for a length of nothing.
+pub(super) const ZERO: u8 = b'@';
+
+/// Which skeleton a message has: a plain hash of all its bytes that are in no value. It picks a candidate, and proves
+/// nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key(pub u128);
+
+impl Key {
+    /// Its digits.
+    pub(super) fn digits(self) -> [u8; DIGITS] {
+        let mut digits = [0; DIGITS];
+        for (index, digit) in digits.iter_mut().enumerate() {
+            let value = (self.0 >> (4 * (DIGITS - 1 - index))) as usize & 15;
+            *digit = b"0123456789abcdef"[value];
+        }
+        digits
+    }
+
+    /// From its digits.
+    pub(super) fn parse(digits: &[u8]) -> Option<Self> {
+        let digits: &[u8; DIGITS] = digits.try_into().ok()?;
+        let mut key = 0;
+        for &digit in digits {
+            let value = match digit {
+                b'0'..=b'9' => digit - b'0',
+                b'a'..=b'f' => digit - b'a' + 10,
+                _ => return None,
+            };
+            key = key << 4 | u128::from(value);
+        }
+        Some(Self(key))
+    }
+}
+
+/// A block in the text of a message, spelled as [`Block::write`] spells it. Others are of use to nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Its first byte.
+    pub(super) from: usize,
+    pub(super) key: Key,
+    /// Where the lengths begin, and where they end; both are the end of the key if there are none.
+    pub(super) at: usize,
+    pub(super) at_end: usize,
+    /// Behind its last byte.
+    pub(super) to: usize,
+}
+
+impl Block {
+    /// The block of a message, if it looks as if it had one. (What looks like a block may stand in a comment or in a value.)
+    pub(super) fn find(message: &[u8]) -> Option<Self> {
+        let front = &message[..message.len().min(FRONT)];
+        let from = memchr::memmem::find(front, OPEN)?;
+        let digits = from + OPEN.len();
+        let behind = digits + DIGITS;
+        let key = Key::parse(message.get(digits..behind)?)?;
+        let (at, at_end, to) = lengths(message, behind)?;
+        Some(Self {
+            from,
+            key,
+            at,
+            at_end,
+            to,
+        })
+    }
+
+    /// Appends a block.
+    pub(super) fn write(key: Key, lengths: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(OPEN);
+        out.extend_from_slice(&key.digits());
+        if !lengths.is_empty() {
+            out.extend_from_slice(AT);
+            out.extend_from_slice(lengths);
+        }
+        out.extend_from_slice(CLOSE);
+    }
+}
+
+/// The lengths behind a key that ends at `behind`: where they begin and end, and where the block ends. They are of bytes
+/// that mean nothing to XML; whether they are lengths is not looked at.
+#[inline]
+pub(super) fn lengths(message: &[u8], behind: usize) -> Option<(usize, usize, usize)> {
+    let rest = message.get(behind..)?;
+    if rest.starts_with(CLOSE) {
+        return Some((behind, behind, behind + CLOSE.len()));
+    }
+    if !rest.starts_with(AT) {
+        return None;
+    }
+    let rest = &rest[AT.len()..];
+    let length = memchr::memchr(b'"', &rest[..rest.len().min(LONGEST + 1)])?;
+    let is_plain = rest[..length]
+        .iter()
+        .fold(true, |all, &byte| all & may_stand(byte));
+    let at = behind + AT.len();
+    let ends = is_plain && rest[length..].starts_with(CLOSE);
+    ends.then_some((at, at + length, at + length + CLOSE.len()))
+}
+
+/// Whether a byte may stand in `at`.
+#[inline(always)]
+pub(super) fn may_stand(byte: u8) -> bool {
+    byte.is_ascii_digit() | (byte == b'*') | (byte == b';') | ((byte >= ZERO) & (byte <= b'~'))
+}
+
+/// What an `at` tells, value by value.
+#[derive(Clone, Debug)]
+pub(super) struct Lengths<'t> {
+    rest: &'t [u8],
+    /// So many more of this length.
+    again: u64,
+    length: usize,
+}
+
+impl<'t> Lengths<'t> {
+    pub(super) fn new(at: &'t [u8]) -> Self {
+        Self {
+            rest: at,
+            again: 0,
+            length: 0,
+        }
+    }
+
+    /// A length that takes more than a byte.
+    #[cold]
+    fn long(&mut self) -> Option<usize> {
+        let length = memchr::memchr(b';', self.rest)?;
+        let (digits, rest) = self.rest.split_at(length);
+        self.rest = &rest[1..];
+        usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    }
+
+    fn one(&mut self) -> Option<usize> {
+        let (&byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        match byte {
+            ZERO..=b'}' => Some(usize::from(byte - ZERO)),
+            b'~' => self.long(),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn many(&mut self) -> Option<usize> {
+        let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit());
+        let (count, rest) = self.rest.split_at(digits.count());
+        self.rest = rest;
+        let count: u64 = std::str::from_utf8(count).ok()?.parse().ok()?;
+        self.length = self.one()?;
+        self.again = count.checked_sub(1)?;
+        Some(self.length)
+    }
+}
+
+impl Iterator for Lengths<'_> {
+    type Item = usize;
+
+    /// The length of the next value; none if nothing is told of it, or that is no length.
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.again > 0 {
+            self.again -= 1;
+            return Some(self.length);
+        }
+        if let Some((b'*', rest)) = self.rest.split_first() {
+            self.rest = rest;
+            return self.many();
+        }
+        self.one()
+    }
+}
+
+/// Writes an `at`.
+#[derive(Debug, Default)]
+pub(super) struct LengthWriter {
+    pub(super) text: Vec<u8>,
+    /// The length told last, and how many more values of that length are not told yet.
+    last: usize,
+    again: u64,
+}
+
+/// So many values of one length are told together.
+const MANY: u64 = 6;
+
+impl LengthWriter {
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.again = 0;
+    }
+
+    /// Whether there is no room for more.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        // A stride, and a length, take 40 bytes at the most.
+        self.text.len() + 64 > LONGEST
+    }
+
+    /// Tells of a value.
+    #[inline]
+    pub(super) fn push(&mut self, length: usize) {
+        if self.again > 0 && length == self.last {
+            self.again += 1;
+            return;
+        }
+        self.flush();
+        (self.last, self.again) = (length, 1);
+    }
+
+    /// Tells what is not told yet.
+    #[inline]
+    pub(super) fn flush(&mut self) {
+        if self.again >= MANY {
+            self.text
+                .extend_from_slice(format!("*{}", self.again).as_bytes());
+            self.again = 1;
+        }
+        for _ in 0..self.again {
+            if self.last <= SHORT {
+                self.text.push(ZERO + self.last as u8);
+            } else {
+                self.text
+                    .extend_from_slice(format!("~{:x};", self.last).as_bytes());
+            }
+        }
+        self.again = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_that_are_written_are_read() {
+        let mut writer = LengthWriter::default();
+        let lengths = [
+            0, 1, 61, 62, 500, 7, 7, 7, 7, 7, 7, 7, 7, 3, 3, 100_000, 100_000,
+        ];
+        lengths.iter().for_each(|&length| writer.push(length));
+        writer.flush();
+        assert_eq!(writer.text, b"@A}~3e;~1f4;*8GCC~186a0;~186a0;");
+        assert!(writer.text.iter().all(|&byte| may_stand(byte)));
+        assert_eq!(Lengths::new(&writer.text).collect::<Vec<_>>(), lengths);
+    }
+
+    #[test]
+    fn what_is_no_length_is_the_end_of_what_is_told() {
+        for (at, expected) in [
+            (b"".as_slice(), [].as_slice()),
+            (b"A0B", &[1]),
+            (b"A~", &[1]),
+            (b"~zz;A", &[]),
+            (b"*0A", &[]),
+            (b"*A", &[]),
+            (b"*2", &[]),
+            (b"~ffffffffffffffffffff;", &[]),
+            (b"*99999999999999999999A", &[]),
+        ] {
+            let found: Vec<_> = Lengths::new(at).collect();
+            assert_eq!(found, expected, "{}", String::from_utf8_lossy(at));
+        }
+        assert_eq!(Lengths::new(b"*18446744073709551615A").take(9).count(), 9);
+    }
+
+    #[test]
+    fn a_block_that_is_written_is_found() {
+        let key = Key(0x0123_4567_89ab_cdef_0011_2233_4455_6677);
+        for lengths in [b"".as_slice(), b"AB~3e;"] {
+            let mut text = b"<e:Envelope><e:Header>".to_vec();
+            let from = text.len();
+            Block::write(key, lengths, &mut text);
+            let to = text.len();
+            text.extend_from_slice(b"</e:Header>");
+            let block = Block::find(&text).expect("it is there");
+            assert_eq!((block.from, block.to, block.key), (from, to, key));
+            assert_eq!(&text[block.at..block.at_end], lengths);
+        }
+    }
+
+    #[test]
+    fn what_is_spelled_otherwise_is_no_block() {
+        let key = "0123456789abcdef0011223344556677";
+        let good = format!("<b:hint xmlns:b=\"urn:bsoap:hint\" key=\"{key}\" at=\"AB\"/>");
+        assert!(Block::find(good.as_bytes()).is_some());
+        for (from, to) in [
+            ("<b:", "<c:"),
+            ("0123", "012"),
+            ("0123", "012G"),
+            ("0123", "012F"),
+            (" at", "  at"),
+            ("AB", "A B"),
+            ("AB", "A&lt;"),
+            ("AB", "A:B"),
+            ("/>", " />"),
+            ("/>", "></b:hint>"),
+            ("\"AB\"/>", "\"AB"),
+        ] {
+            let other = good.replacen(from, to, 1);
+            assert_eq!(Block::find(other.as_bytes()), None, "{other}");
+        }
+        let long = good.replace("AB", &"A".repeat(LONGEST + 1));
+        assert_eq!(Block::find(long.as_bytes()), None);
+    }
+}

@@ -1,0 +1,353 @@
+//! Following a skeleton: what a message costs whose skeleton is known.
+//!
+//! ```text
+//! head = head?   lengths   piece = piece?  value  piece = piece?  value  …  tail = tail?
+//! ```
+//!
+//! Where a value stands is known from the lengths told, before the values before it have been read: so nothing waits for
+//! anything, and the processor reads several values at the same time. Each is read all the same, and must be as long as was
+//! told; and all bytes between are compared. Whatever is not as it should be, the message is not followed, and an ordinary
+//! reading says what it is.
+
+use std::sync::Arc;
+
+use bsoap_codec::Record;
+use bsoap_codec::decode::{Decoder, parse_number};
+use bsoap_datatypes::datetime;
+use bsoap_xml::scan;
+
+use super::block::{Lengths, SHORT, ZERO, lengths};
+use super::skeleton::{BEYOND, Field, Form, Info, Room, STEP, Skeleton};
+
+/// What decodes the values that are not plain; made when it is needed.
+pub(super) struct Lazy<F> {
+    pub(super) decoder: Option<Decoder>,
+    pub(super) make: Option<F>,
+}
+
+impl<F: FnOnce() -> Decoder> Lazy<F> {
+    pub(super) fn new(make: F) -> Self {
+        Self {
+            decoder: None,
+            make: Some(make),
+        }
+    }
+
+    pub(super) fn get(&mut self) -> Option<&mut Decoder> {
+        if let Some(make) = self.make.take() {
+            self.decoder = Some(make());
+        }
+        self.decoder.as_mut()
+    }
+}
+
+/// How the lengths of the values are known.
+trait Told {
+    /// The length of the next value, if it was told; nothing at the end.
+    fn next(&mut self) -> Option<Option<usize>>;
+}
+
+/// A byte each; that they are lengths has been seen.
+struct Bytes<'t>(std::slice::Iter<'t, u8>);
+
+impl Told for Bytes<'_> {
+    #[inline(always)]
+    fn next(&mut self) -> Option<Option<usize>> {
+        Some(Some(usize::from(self.0.next()?.wrapping_sub(ZERO))))
+    }
+}
+
+impl Told for Lengths<'_> {
+    #[inline]
+    fn next(&mut self) -> Option<Option<usize>> {
+        Some(Iterator::next(self))
+    }
+}
+
+impl Skeleton {
+    /// Whether a message begins as those of this skeleton do, up to the key.
+    #[inline]
+    pub(super) fn begins(&self, message: &[u8]) -> bool {
+        message.starts_with(&self.head)
+    }
+
+    /// Reads a message that begins as those of this skeleton do: afterwards, its values are in the Record. `false` if it has
+    /// to be read otherwise; the Record is then of no use.
+    pub(super) fn follow<F>(&mut self, message: &[u8], decoder: &mut Lazy<F>) -> bool
+    where
+        F: FnOnce() -> Decoder,
+    {
+        self.try_follow(message, decoder).is_some()
+    }
+
+    fn try_follow<F>(&mut self, message: &[u8], decoder: &mut Lazy<F>) -> Option<()>
+    where
+        F: FnOnce() -> Decoder,
+    {
+        if message.len() > self.longest {
+            return None;
+        }
+        let behind = self.head.len();
+        // Most often, a byte for each value.
+        let short = behind + super::block::AT.len();
+        let end = short + self.fields.len();
+        let is_short = message.get(end) == Some(&b'"') && !self.fields.is_empty();
+        let (at, at_end, to) = match is_short {
+            true if message.get(behind..short)? == super::block::AT
+                && message.get(end..)?.starts_with(super::block::CLOSE) =>
+            {
+                (short, end, end + super::block::CLOSE.len())
+            }
+            _ => lengths(message, behind)?,
+        };
+        let told = &message[at..at_end];
+        if Arc::get_mut(&mut self.record).is_none() {
+            self.record = Arc::new(Record::clone(&self.record));
+        }
+        let record = Arc::get_mut(&mut self.record)?;
+        record.parts_mut().1.truncate(self.heap);
+        let reading = Reading {
+            message,
+            pieces: &self.pieces,
+            infos: &self.infos,
+            text_length: self.text_length,
+            record,
+        };
+        let tail = (self.tail.0 as usize, self.tail.1 as usize);
+        let fields = &self.fields[..];
+        let told = if self.is_left_alone { &[] } else { told };
+        let are_bytes = told.len() == fields.len()
+            && told.iter().fold(true, |all, &byte| {
+                all & (byte.wrapping_sub(ZERO) <= SHORT as u8)
+            });
+        let mut reading = match are_bytes {
+            true => reading.run(fields, tail, to, Bytes(told.iter()), decoder)?,
+            false => reading.run(fields, tail, to, Lengths::new(told), decoder)?,
+        };
+        let block = &message[self.head.len() - super::block::DIGITS - super::block::OPEN.len()..to];
+        let slot = reading.keep(self.block.1, block);
+        *reading
+            .record
+            .parts_mut()
+            .0
+            .get_mut(self.block.0 as usize)? = slot;
+        Some(())
+    }
+}
+
+/// A message on its way.
+struct Reading<'r> {
+    message: &'r [u8],
+    pieces: &'r [u8],
+    infos: &'r [Info],
+    text_length: usize,
+    record: &'r mut Record,
+}
+
+impl<'r> Reading<'r> {
+    /// All that follows the block, which ends at `at`.
+    #[inline(always)]
+    fn run<F>(
+        mut self,
+        fields: &[Field],
+        tail: (usize, usize),
+        mut at: usize,
+        mut told: impl Told,
+        decoder: &mut Lazy<F>,
+    ) -> Option<Self>
+    where
+        F: FnOnce() -> Decoder,
+    {
+        // What differs, of all pieces and lengths.
+        let mut wrong = 0;
+        for field in fields {
+            wrong |= self.difference(field.piece as usize, field.length as usize, at)?;
+            at += field.length as usize;
+            let info = self.infos.get(field.info as usize)?;
+            let length = match told.next()? {
+                Some(length) => {
+                    wrong |= (self.value(field, info, at, Some(length), decoder)? ^ length) as u64;
+                    length
+                }
+                None => self.value(field, info, at, None, decoder)?,
+            };
+            at = at.checked_add(length)?;
+        }
+        let rest = self.message.get(at..)?;
+        let is_same = rest == self.pieces.get(tail.0..tail.0 + tail.1)?;
+        (is_same && wrong == 0).then_some(self)
+    }
+
+    /// What differs between a piece and the text at a place: nothing, if they are the same.
+    #[inline(always)]
+    fn difference(&self, piece: usize, length: usize, at: usize) -> Option<u64> {
+        if length <= BEYOND
+            && let Some(text) = self.message.get(at..)?.first_chunk::<BEYOND>()
+        {
+            let piece = self.pieces.get(piece..)?.first_chunk::<BEYOND>()?;
+            let mask = MASKS.get(length)?;
+            let mut wrong = 0;
+            for index in 0..BEYOND / 8 {
+                let word = |bytes: &[u8; BEYOND]| {
+                    let word = bytes[8 * index..].first_chunk();
+                    word.map_or(0, |word| u64::from_le_bytes(*word))
+                };
+                wrong |= (word(text) ^ word(piece)) & word(mask);
+            }
+            return Some(wrong);
+        }
+        let is_same = self.message.get(at..at.checked_add(length)?)?
+            == self.pieces.get(piece..piece + length)?;
+        Some(u64::from(!is_same))
+    }
+
+    /// Reads the value at a place and returns its length. What follows it is seen when the next piece is compared.
+    #[inline(always)]
+    fn value<F>(
+        &mut self,
+        field: &Field,
+        info: &Info,
+        at: usize,
+        told: Option<usize>,
+        decoder: &mut Lazy<F>,
+    ) -> Option<usize>
+    where
+        F: FnOnce() -> Decoder,
+    {
+        if info.form == Form::Number {
+            let number = parse_number(info.kind, self.message.get(at..)?);
+            if let Some((slot, length)) = number
+                && told.unwrap_or(length) == length
+            {
+                self.store(field, slot)?;
+                return Some(length);
+            }
+        } else if info.form != Form::Other {
+            let length = match told {
+                Some(length) => length,
+                None => {
+                    let rest = self.message.get(at..)?;
+                    match info.quote {
+                        0 => scan::find_text_special(rest),
+                        quote => scan::find_value_special(rest, quote),
+                    }
+                }
+            };
+            if let Some(slot) = self.string(field, info, at, length) {
+                self.store(field, slot)?;
+                return Some(length);
+            }
+        }
+        let (slot, length) = decoder
+            .get()?
+            .read_again(info.site, self.message, at, self.record)?;
+        self.store(field, slot)?;
+        Some(length)
+    }
+
+    #[inline(always)]
+    fn store(&mut self, field: &Field, slot: u64) -> Option<()> {
+        *self.record.parts_mut().0.get_mut(field.slot as usize)? = slot;
+        Some(())
+    }
+
+    /// A string of plain characters, that has room.
+    #[inline(always)]
+    fn string(&mut self, field: &Field, info: &Info, at: usize, length: usize) -> Option<u64> {
+        let text = self.message.get(at..at.checked_add(length)?)?;
+        let room = field.room;
+        if length > room.width as usize || length > self.text_length {
+            return None;
+        }
+        if length == 0 {
+            let may_be_empty = info.may_be_empty && info.form == Form::Plain;
+            return may_be_empty.then_some(u64::from(room.at));
+        }
+        let is_good = match info.form {
+            Form::Moment => datetime::is_plain_date_time(text),
+            Form::Uri => is_plain_uri(text),
+            _ => true,
+        };
+        if !is_good {
+            return None;
+        }
+        let to = room.at as usize;
+        let heap = self.record.parts_mut().1;
+        let mut done = 0;
+        while done < length {
+            let step = (length - done).min(STEP);
+            let from: [u8; STEP] = match self.message.get(at + done..)?.first_chunk() {
+                Some(chunk) => *chunk,
+                None => {
+                    let mut chunk = [0; STEP];
+                    chunk[..step].copy_from_slice(text.get(done..done + step)?);
+                    chunk
+                }
+            };
+            if !is_plain(&from, step, info.quote) {
+                return None;
+            }
+            *heap.get_mut(to + done..)?.first_chunk_mut()? = from;
+            done += STEP;
+        }
+        Some(u64::from(room.at) | (length as u64) << 32)
+    }
+
+    /// Puts octets into their room, or behind all others.
+    fn keep(&mut self, room: Room, octets: &[u8]) -> u64 {
+        let heap = self.record.parts_mut().1;
+        let mut at = room.at as usize;
+        match heap.get_mut(at..at + octets.len()) {
+            Some(own) if octets.len() <= room.width as usize => own.copy_from_slice(octets),
+            _ => {
+                at = heap.len();
+                heap.extend_from_slice(octets);
+            }
+        }
+        at as u64 | (octets.len() as u64) << 32
+    }
+}
+
+/// By length, the bytes of a piece.
+static MASKS: [[u8; BEYOND]; BEYOND + 1] = {
+    let mut masks = [[0; BEYOND]; BEYOND + 1];
+    let mut length = 0;
+    while length <= BEYOND {
+        let mut at = 0;
+        while at < length {
+            masks[length][at] = 0xff;
+            at += 1;
+        }
+        length += 1;
+    }
+    masks
+};
+
+/// Whether the first bytes are all ASCII that stands for itself, in content or in an attribute.
+#[inline(always)]
+fn is_plain(bytes: &[u8; STEP], length: usize, quote: u8) -> bool {
+    let mask = &MASKS[length.min(STEP)];
+    let mut special = 0;
+    for (&byte, &mask) in bytes.iter().zip(mask) {
+        let is_special = (byte.wrapping_sub(0x20) >= 0x5f)
+            | (byte == b'<')
+            | (byte == b'&')
+            | (byte == b']')
+            | (byte == quote);
+        special |= u8::from(is_special) & mask;
+    }
+    special == 0
+}
+
+/// Whether a text is certainly an `anyURI` that needs no white space taken away: a letter or digit in front, and nothing in it that
+/// could be wrong.
+#[inline(always)]
+fn is_plain_uri(text: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (text.first(), text.last()) else {
+        return false;
+    };
+    let special = text.iter().fold(false, |any, &byte| {
+        any | (byte <= b' ') | (byte == b'%') | (byte == b'#')
+    });
+    first.is_ascii_alphanumeric() && *last != b':' && !special
+}

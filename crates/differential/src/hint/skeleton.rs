@@ -1,0 +1,429 @@
+//! The skeleton: what a receiver keeps of the messages of one key.
+//!
+//! ```text
+//! <e:Envelope …><e:Header><b:hint … key="…" at="…"/></e:Header><e:Body><m:op><x>1.5</x><y>two</y></m:op></e:Body></e:Envelope>
+//! └─────────────── head ────────────────┘          └──────── piece 0 ─────────┘   └ piece ┘   └────────── tail ──────────────┘
+//!                                                                              field 0     field 1
+//! ```
+//!
+//! All bytes but those of the block's lengths and of the fields are the same in every message of the skeleton: it is a straight list of
+//! pieces and fields. What a decoder found in the message it was made of stands in its Record; only the slots of the fields
+//! change.
+
+use std::sync::Arc;
+
+use bsoap_codec::decode::{Decoder, Error, Piece, Site, Trace};
+use bsoap_codec::plan::{Content, ElementId, LeafKind};
+use bsoap_codec::{Plan, Record};
+use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
+
+use super::block::{Block, DIGITS, Key, Lengths, OPEN};
+
+/// Bytes that can be read behind each piece.
+pub(super) const BEYOND: usize = 32;
+/// Strings are looked at, and copied, so many bytes at a time.
+pub(super) const STEP: usize = 32;
+/// The room of a string is not larger.
+const WIDEST: usize = 4096;
+
+/// The messages of one key, as far as they are the same.
+#[derive(Debug)]
+pub(super) struct Skeleton {
+    pub(super) root: ElementId,
+    pub(super) key: Key,
+    /// From the first byte of a message to the end of the key.
+    pub(super) head: Box<[u8]>,
+    /// The bytes of all pieces; equal ones that are near one another lie in the same place.
+    pub(super) pieces: Vec<u8>,
+    pub(super) fields: Vec<Field>,
+    /// Where the bytes behind the last field lie.
+    pub(super) tail: (u32, u32),
+    pub(super) infos: Vec<Info>,
+    /// The slot of the block, and its room.
+    pub(super) block: (u32, Room),
+    /// The values of the message read last.
+    pub(super) record: Arc<Record>,
+    /// Octets of its heap that stay: what no field says, and the rooms.
+    pub(super) heap: usize,
+    /// Messages that long do not pass the limits of a Record.
+    pub(super) longest: usize,
+    /// The longest text of a value.
+    pub(super) text_length: usize,
+    /// Whether the sender counts values that are no fields here: what it tells of lengths is of no use.
+    pub(super) is_left_alone: bool,
+    /// Messages that did not follow it since the last that did.
+    pub(super) misses: u32,
+}
+
+/// A value and what stands before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field {
+    /// Where the bytes before it lie, and how many they are.
+    pub(super) piece: u32,
+    pub(super) length: u32,
+    pub(super) slot: u32,
+    /// What it is.
+    pub(super) info: u32,
+    pub(super) room: Room,
+}
+
+/// Octets of the heap that are a string's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Room {
+    pub(super) at: u32,
+    /// A multiple of [`STEP`].
+    pub(super) width: u32,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Info {
+    pub(super) site: Site,
+    pub(super) kind: LeafKind,
+    pub(super) form: Form,
+    /// The quote it ends with; 0 for content.
+    pub(super) quote: u8,
+    /// Whether no text is a text like others.
+    pub(super) may_be_empty: bool,
+}
+
+/// How a value is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A number or truth value.
+    Number,
+    /// A string, as it stands.
+    Plain,
+    /// An `anyURI`.
+    Uri,
+    /// A `dateTime`.
+    Moment,
+    /// As the decoder does it.
+    Other,
+}
+
+/// Reads a message as a decoder does, and makes its skeleton if it has one.
+pub(super) fn learn(
+    decoder: &mut Decoder,
+    root: ElementId,
+    message: &[u8],
+    block: &Block,
+) -> Result<(Arc<Record>, Option<Box<Skeleton>>), Error> {
+    let plain = |decoder: &mut Decoder| Ok((Arc::new(decoder.decode(root, message)?), None));
+    let Some(text) = plain_text(message) else {
+        return plain(decoder);
+    };
+    let mut record = Record::new(decoder.plan().clone(), root);
+    let mut trace = Trace::default();
+    let piece = Piece {
+        text,
+        base: 0,
+        last: true,
+        beyond: 0,
+    };
+    decoder.start(root);
+    if decoder.read(piece, &mut record, Some(&mut trace)).is_err() {
+        // Said of all of it.
+        return plain(decoder);
+    }
+    trace.fit(record.slots().len(), text.len() as u32);
+    let mark = message.len() - text.len();
+    let skeleton = Maker::new(decoder, message, mark).make(root, block, &record, &trace);
+    let record = Arc::new(record);
+    Ok((record, skeleton.map(Box::new)))
+}
+
+/// A text in UTF-8 that lies in a message, at its end.
+fn plain_text(message: &[u8]) -> Option<&str> {
+    if message.len() >= u32::MAX as usize {
+        return None;
+    }
+    match bsoap_xml::decode_str(message) {
+        Ok(std::borrow::Cow::Borrowed(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Where the pieces before this one are sought for an equal one.
+const NEAR: usize = 8;
+
+/// Makes a skeleton.
+struct Maker<'m> {
+    decoder: &'m Decoder,
+    message: &'m [u8],
+    /// Bytes of the message before its text.
+    mark: usize,
+    pieces: Vec<u8>,
+    fields: Vec<Field>,
+    infos: Vec<Info>,
+    /// Leaves of elements that have a default, by number.
+    defaults: Vec<bool>,
+    /// Octets for rooms.
+    rooms: usize,
+    /// Octets of the Record's heap that fields and the block point at.
+    covered: usize,
+}
+
+impl<'m> Maker<'m> {
+    fn new(decoder: &'m Decoder, message: &'m [u8], mark: usize) -> Self {
+        Self {
+            decoder,
+            message,
+            mark,
+            pieces: Vec::new(),
+            fields: Vec::new(),
+            infos: Vec::new(),
+            defaults: defaults(decoder.plan()),
+            rooms: 0,
+            covered: 0,
+        }
+    }
+
+    fn make(
+        mut self,
+        root: ElementId,
+        block: &Block,
+        record: &Record,
+        trace: &Trace,
+    ) -> Option<Skeleton> {
+        let own = self.slot_of(block, record, trace)?;
+        self.covered = record.octets(record.slots()[own]).len();
+        let mut end = block.to;
+        let mut lengths = Vec::new();
+        let places = trace.starts.iter().zip(&trace.sites).enumerate();
+        for (slot, (&start, &site)) in places {
+            if site == Site::NONE {
+                continue;
+            }
+            let start = start as usize + self.mark;
+            if start < end {
+                // A value before the block, or in one that was taken for its own.
+                return None;
+            }
+            if let Some((info, length)) = self.info(site, start) {
+                let text = &self.message[start..start + length];
+                self.push(end, start, (slot, info), record, text)?;
+                lengths.push(length);
+                end = start + length;
+            }
+        }
+        let tail = self.piece(end, self.message.len());
+        let behind = self.pieces.len() + BEYOND;
+        self.pieces.resize(behind, 0);
+        self.pieces.shrink_to_fit();
+        self.fields.shrink_to_fit();
+        let room = self.room(super::block::LONGEST.min(256));
+        let digits = block.from + OPEN.len();
+        let (record, heap) = self.record(record);
+        let options = self.decoder.options();
+        Some(Skeleton {
+            root,
+            key: block.key,
+            head: self.message[..digits + DIGITS].into(),
+            tail,
+            block: (own as u32, room_from(room, heap.1)),
+            longest: options
+                .record_heap
+                .checked_sub(heap.0)?
+                .min(usize::try_from(options.limits.total_size).unwrap_or(usize::MAX)),
+            text_length: options.limits.text_length,
+            record: Arc::new(record),
+            heap: heap.0,
+            is_left_alone: self.told_otherwise(block, &lengths),
+            misses: 0,
+            pieces: self.pieces,
+            fields: self.fields,
+            infos: self.infos,
+        })
+    }
+
+    /// Whether the message tells other lengths than those that are found in it.
+    fn told_otherwise(&self, block: &Block, lengths: &[usize]) -> bool {
+        let told = Lengths::new(&self.message[block.at..block.at_end]);
+        let told: Vec<usize> = told.take(lengths.len() + 1).collect();
+        !lengths.starts_with(&told)
+    }
+
+    /// The slot in which the block is kept, byte for byte.
+    fn slot_of(&self, block: &Block, record: &Record, trace: &Trace) -> Option<usize> {
+        let from = u32::try_from(block.from.checked_sub(self.mark)?).ok()?;
+        let text = &self.message[block.from..block.to];
+        let options = self.decoder.options();
+        let longest = text.len() + super::block::LONGEST;
+        if longest > options.limits.markup_length || longest > options.limits.text_length {
+            return None;
+        }
+        let first = trace.starts.partition_point(|&start| start < from);
+        let here = trace.starts[first..]
+            .iter()
+            .take_while(|&&start| start == from);
+        (first..).zip(here).map(|(slot, _)| slot).find(|&slot| {
+            trace.sites[slot] == Site::NONE && record.octets(record.slots()[slot]) == text
+        })
+    }
+
+    /// What stands at a place, and how long it is, if it can be read again.
+    fn info(&mut self, site: Site, start: usize) -> Option<(u32, usize)> {
+        let leaf = site.leaf()?;
+        let before = *self.message.get(start.checked_sub(1)?)?;
+        let rest = &self.message[start..];
+        let (quote, length) = match site.is_attribute() {
+            true if matches!(before, b'"' | b'\'') => (before, memchr::memchr(before, rest)?),
+            true => return None,
+            false => (0, memchr::memchr(b'<', rest)?),
+        };
+        if quote == 0 && (before != b'>' || !rest[length..].starts_with(b"</")) {
+            return None;
+        }
+        let known = |info: &Info| info.site == site && info.quote == quote;
+        if let Some(index) = self.infos.iter().rposition(known) {
+            return Some((index as u32, length));
+        }
+        // (An infinite number of leaves is not to make this quadratic.)
+        if self.infos.len() >= 4096 {
+            return None;
+        }
+        let plan = self.decoder.plan();
+        let kind = plan.leaf(leaf).kind;
+        let has_default = self.defaults.get(leaf.index()).copied().unwrap_or(false);
+        self.infos.push(Info {
+            site,
+            kind,
+            form: form(plan, leaf),
+            quote,
+            may_be_empty: quote != 0 || !has_default,
+        });
+        Some((self.infos.len() as u32 - 1, length))
+    }
+
+    /// Adds a value, and the piece before it.
+    fn push(
+        &mut self,
+        end: usize,
+        start: usize,
+        (slot, info): (usize, u32),
+        record: &Record,
+        text: &[u8],
+    ) -> Option<()> {
+        let (piece, length) = self.piece(end, start);
+        let known = &self.infos[info as usize];
+        let mut room = 0..0;
+        if known.kind.is_in_heap() {
+            self.covered += record.octets(record.slots()[slot]).len();
+            if matches!(known.form, Form::Plain | Form::Uri | Form::Moment) {
+                room = self.room(text.len());
+            }
+        }
+        self.fields.push(Field {
+            piece,
+            length,
+            slot: u32::try_from(slot).ok()?,
+            info,
+            room: room_from(room, 0),
+        });
+        Some(())
+    }
+
+    /// The bytes of a piece: in a place of their own, if they are not those of one before.
+    fn piece(&mut self, from: usize, to: usize) -> (u32, u32) {
+        let bytes = &self.message[from..to];
+        let near = self.fields.iter().rev().take(NEAR);
+        for field in near {
+            let (at, length) = (field.piece as usize, field.length as usize);
+            if self.pieces[at..at + length] == *bytes {
+                return (field.piece, field.length);
+            }
+        }
+        let at = self.pieces.len();
+        self.pieces.extend_from_slice(bytes);
+        (at as u32, bytes.len() as u32)
+    }
+
+    /// Room for a string, and for one that is longer.
+    fn room(&mut self, length: usize) -> std::ops::Range<usize> {
+        let width = (length + length / 2 + 1).next_multiple_of(STEP).min(WIDEST);
+        let at = self.rooms;
+        self.rooms += width;
+        at..at + width
+    }
+
+    /// The Record that messages are copied from, the length of its heap, and where its rooms begin.
+    fn record(&mut self, record: &Record) -> (Record, (usize, usize)) {
+        let mut copy = record.clone();
+        let heap = copy.parts_mut().1;
+        // What a decoder puts into the heap is pointed at by one slot each. If fields cover all of it, nothing has to stay.
+        let stays = match self.covered == heap.len() {
+            true => 0,
+            false => heap.len(),
+        };
+        heap.truncate(stays);
+        heap.resize(stays + self.rooms, 0);
+        let length = heap.len();
+        for field in &mut self.fields {
+            field.room.at += stays as u32;
+        }
+        (copy, (length, stays))
+    }
+}
+
+fn room_from(room: std::ops::Range<usize>, stays: usize) -> Room {
+    Room {
+        at: (room.start + stays) as u32,
+        width: (room.end - room.start) as u32,
+    }
+}
+
+/// How the values of a leaf are read.
+fn form(plan: &Plan, leaf: bsoap_codec::plan::LeafId) -> Form {
+    let leaf = plan.leaf(leaf);
+    match (leaf.kind, leaf.simple.variety()) {
+        (LeafKind::Text, Variety::Atomic(Datatype::AnyUri)) => Form::Uri,
+        (LeafKind::Text, Variety::Atomic(Datatype::DateTime)) => Form::Moment,
+        (LeafKind::Text, Variety::Atomic(_))
+            if leaf.simple.white_space() == WhiteSpace::Preserve =>
+        {
+            Form::Plain
+        }
+        (
+            LeafKind::Text | LeafKind::Base64 | LeafKind::Hex | LeafKind::Name | LeafKind::List(_),
+            _,
+        ) => Form::Other,
+        _ => Form::Number,
+    }
+}
+
+/// Which leaves are of elements whose text may be left out for another.
+fn defaults(plan: &Plan) -> Vec<bool> {
+    let mut found = Vec::new();
+    let mut mark = |ty| {
+        if let Content::Simple(leaf) = plan.ty(ty).content {
+            if found.len() <= leaf.index() {
+                found.resize(leaf.index() + 1, false);
+            }
+            found[leaf.index()] = true;
+        }
+    };
+    for index in 0..plan.element_count() {
+        let element = plan.element(ElementId(index as u32));
+        if element.default.is_some() || element.fixed.is_some() {
+            mark(element.ty);
+            plan.ty(element.ty)
+                .alternatives
+                .iter()
+                .for_each(|&ty| mark(ty));
+        }
+    }
+    found
+}
+
+impl Skeleton {
+    /// Bytes held.
+    pub(super) fn memory(&self) -> usize {
+        size_of::<Self>()
+            + self.head.len()
+            + self.pieces.capacity()
+            + self.fields.capacity() * size_of::<Field>()
+            + self.infos.capacity() * size_of::<Info>()
+            + self.record.memory()
+    }
+}
