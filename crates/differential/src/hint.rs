@@ -11,9 +11,12 @@
 //! So the Record, and what is wrong with a message, are those of an ordinary reading. See `docs/design/hints.md`.
 
 mod block;
+mod key;
 mod reader;
 mod skeleton;
 mod store;
+mod writer;
 
 pub use block::{Key, NAMESPACE};
 pub use store::{HintCounts, Lease, Reader, Reading, Settled, Store, StorePolicy};
+pub use writer::{Hint, Writer};

@@ -210,57 +210,92 @@ impl Iterator for Lengths<'_> {
 /// Writes an `at`.
 #[derive(Debug, Default)]
 pub(super) struct LengthWriter {
-    pub(super) text: Vec<u8>,
-    /// The length told last, and how many more values of that length are not told yet.
-    last: usize,
-    again: u64,
+    text: Vec<u8>,
 }
 
+/// From so many bytes on, strides are looked for.
+const LONG: usize = 48;
 /// So many values of one length are told together.
-const MANY: u64 = 6;
+const MANY: usize = 6;
 
 impl LengthWriter {
+    #[inline]
     pub(super) fn clear(&mut self) {
         self.text.clear();
-        self.again = 0;
-    }
-
-    /// Whether there is no room for more.
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        // A stride, and a length, take 40 bytes at the most.
-        self.text.len() + 64 > LONGEST
     }
 
     /// Tells of a value.
     #[inline]
     pub(super) fn push(&mut self, length: usize) {
-        if self.again > 0 && length == self.last {
-            self.again += 1;
-            return;
+        if length <= SHORT {
+            self.text.push(ZERO + length as u8);
+        } else {
+            self.push_long(length);
         }
-        self.flush();
-        (self.last, self.again) = (length, 1);
     }
 
-    /// Tells what is not told yet.
-    #[inline]
-    pub(super) fn flush(&mut self) {
-        if self.again >= MANY {
-            self.text
-                .extend_from_slice(format!("*{}", self.again).as_bytes());
-            self.again = 1;
-        }
-        for _ in 0..self.again {
-            if self.last <= SHORT {
-                self.text.push(ZERO + self.last as u8);
-            } else {
-                self.text
-                    .extend_from_slice(format!("~{:x};", self.last).as_bytes());
-            }
-        }
-        self.again = 0;
+    #[cold]
+    fn push_long(&mut self, length: usize) {
+        self.text
+            .extend_from_slice(format!("~{length:x};").as_bytes());
     }
+
+    /// Tells of many values of the same length.
+    #[cold]
+    pub(super) fn push_many(&mut self, count: usize, length: usize) {
+        self.text.extend_from_slice(format!("*{count}").as_bytes());
+        self.push(length);
+    }
+
+    /// All that was told, as far as it fits; values of the same length together, if it is long.
+    #[inline]
+    pub(super) fn finish(&mut self) -> &[u8] {
+        if self.text.len() > LONG {
+            self.stride();
+        }
+        &self.text
+    }
+
+    /// Rewrites it in stride form.
+    #[cold]
+    fn stride(&mut self) {
+        let told = std::mem::take(&mut self.text);
+        let mut rest = &told[..];
+        while let [first, ..] = *rest {
+            let again = match first {
+                ZERO..=b'}' => rest.iter().take_while(|&&byte| byte == first).count(),
+                b'~' => 0,
+                // A stride already: with the length behind it.
+                _ => 0,
+            };
+            let one = if again > 0 { 1 } else { token(rest) };
+            let (token, _) = rest.split_at(one);
+            let before = self.text.len();
+            if again >= MANY {
+                self.push_many(again, usize::from(first - ZERO));
+            } else {
+                (0..again.max(1)).for_each(|_| self.text.extend_from_slice(token));
+            }
+            if self.text.len() > LONGEST {
+                self.text.truncate(before);
+                return;
+            }
+            rest = &rest[one * again.max(1)..];
+        }
+    }
+}
+
+/// The length of what is told first: a length, or a stride with its length.
+fn token(told: &[u8]) -> usize {
+    let counted = match told {
+        [b'*', rest @ ..] => 1 + rest.iter().take_while(|byte| byte.is_ascii_digit()).count(),
+        _ => 0,
+    };
+    let length = match told.get(counted) {
+        Some(b'~') => memchr::memchr(b';', &told[counted..]).map_or(told.len(), |at| at + 1),
+        _ => 1,
+    };
+    (counted + length).min(told.len())
 }
 
 #[cfg(test)]

@@ -1,0 +1,270 @@
+//! What a message costs that comes with a hint: a sensor's reading of ten values, all of them others each time; against an
+//! ordinary reading, the comparing one, and a copy of the values from known places, which is the least that can be done.
+//! Interleaved; the fastest of many short runs, as the machine is never quiet.
+//!
+//! `cargo run --release -p bsoap-differential --example hint_speed [ROUNDS]`
+
+#![allow(clippy::print_stdout)]
+
+#[path = "../../codec/tests/common/by_hand.rs"]
+mod by_hand;
+#[path = "../../datatypes/tests/common/random.rs"]
+mod random;
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bsoap_codec::plan::{ElementId, NamespaceConstraint, ProcessContents, Role, TermDef, Wildcard};
+use bsoap_codec::{
+    DecodeOptions, Decoder, EncodeOptions, Encoder, Index, Plan, Record, Value, build,
+};
+use bsoap_datatypes::Datatype;
+use bsoap_differential::hint::{Reader, StorePolicy, Writer};
+use bsoap_differential::receive::{Exact, Policy};
+use bytes::Bytes;
+
+use by_hand::{MANY, ONCE, OPTIONAL, Schema};
+use random::Random;
+
+const SOAP: &str = "http://schemas.xmlsoap.org/soap/envelope/";
+
+/// A reading in an Envelope.
+fn plan() -> (Arc<Plan>, ElementId) {
+    let mut schema = Schema::new();
+    let fields = [
+        ("station", Datatype::String),
+        ("sensor", Datatype::AnyUri),
+        ("time", Datatype::DateTime),
+        ("sequence", Datatype::Long),
+        ("latitude", Datatype::Double),
+        ("longitude", Datatype::Double),
+        ("altitude", Datatype::Double),
+        ("value", Datatype::Double),
+        ("unit", Datatype::String),
+        ("quality", Datatype::Int),
+    ];
+    let fields = fields
+        .map(|(name, datatype)| schema.field(name, datatype, ONCE))
+        .to_vec();
+    let reading = schema.record(fields);
+    let reading = schema.element("urn:bsoap:bench", "reading", reading);
+    let reading = schema.particle(ONCE, TermDef::Element(reading));
+    let body = schema.record(vec![reading]);
+    let any = schema.particle(
+        MANY,
+        TermDef::Any(Wildcard {
+            namespaces: NamespaceConstraint::Any,
+            process: ProcessContents::Skip,
+        }),
+    );
+    let header = schema.record(vec![any]);
+    let [header, body] = [("Header", header), ("Body", body)]
+        .map(|(name, ty)| schema.any_element(SOAP, name, ty, false, Role::Soap));
+    let header = schema.particle(OPTIONAL, TermDef::Element(header));
+    let body = schema.particle(ONCE, TermDef::Element(body));
+    let envelope = schema.record(vec![header, body]);
+    let envelope = schema.any_element(SOAP, "Envelope", envelope, false, Role::Soap);
+    schema.builder.prefix(SOAP, "soap");
+    schema.builder.prefix("urn:bsoap:bench", "tns");
+    (schema.finish(), envelope)
+}
+
+fn decimals(random: &mut Random, range: f64, digits: i32) -> f64 {
+    let scale = 10f64.powi(digits);
+    let unit = (random.next() >> 11) as f64 / (1u64 << 53) as f64;
+    (unit * range * scale).round() / scale
+}
+
+fn reading(random: &mut Random) -> Value {
+    let unit = [
+        "degree Celsius",
+        "metre per second",
+        "hectopascal",
+        "percent",
+    ];
+    Value::object([
+        (
+            "station",
+            Value::from(format!(
+                "Observatory {} at {}",
+                random.next() % 1000,
+                random.word()
+            )),
+        ),
+        (
+            "sensor",
+            Value::from(format!(
+                "urn:sensor:{:016x}-{:016x}",
+                random.next(),
+                random.next()
+            )),
+        ),
+        (
+            "time",
+            Value::from(format!(
+                "20{:02}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+                random.next() % 100,
+                1 + random.next() % 12,
+                1 + random.next() % 28,
+                random.next() % 24,
+                random.next() % 60,
+                random.next() % 60
+            )),
+        ),
+        ("sequence", Value::from((random.next() >> 24) as i64)),
+        ("latitude", Value::from(decimals(random, 180.0, 6) - 90.0)),
+        ("longitude", Value::from(decimals(random, 360.0, 6) - 180.0)),
+        ("altitude", Value::from(decimals(random, 4000.0, 1))),
+        (
+            "value",
+            Value::from((random.next() >> 11) as f64 / (1u64 << 53) as f64 * 100.0),
+        ),
+        ("unit", Value::from(unit[(random.next() % 4) as usize])),
+        ("quality", Value::from((random.next() % 5) as i64)),
+    ])
+}
+
+struct Document {
+    record: Record,
+    plain: Bytes,
+    hinted: Bytes,
+    /// The same without lengths.
+    keyed: Bytes,
+    places: Vec<(u32, u32)>,
+}
+
+fn without_lengths(text: &[u8]) -> Bytes {
+    let text = String::from_utf8(text.to_vec()).expect("text");
+    let at = text.find(" at=").expect("lengths");
+    let end = at + text[at..].find("/>").expect("an end");
+    Bytes::from([&text[..at], &text[end..]].concat())
+}
+
+fn documents(count: usize) -> (Arc<Plan>, ElementId, Vec<Document>) {
+    let (plan, root) = plan();
+    let mut random = Random(7);
+    let mut writer = Writer::new();
+    let documents = (0..count)
+        .map(|_| {
+            let value =
+                Value::object([("Body", Value::object([("reading", reading(&mut random))]))]);
+            let record = build(&plan, root, &value).expect("it fits");
+            let (mut plain, mut index, mut text) = (Vec::new(), Index::new(), Vec::new());
+            Encoder::default()
+                .encode_indexed(&record, &mut plain, &mut index)
+                .expect("it is written");
+            let hint = writer.write(&record, EncodeOptions::default(), &mut text);
+            assert_eq!(plain, text);
+            let hint = hint.expect("it is written").expect("it is worth it");
+            let hinted = hint.within(&text);
+            Document {
+                places: index
+                    .iter()
+                    .map(|(_, place)| (place.offset, place.length))
+                    .collect(),
+                keyed: without_lengths(&hinted),
+                plain: plain.into(),
+                hinted,
+                record,
+            }
+        })
+        .collect();
+    (plan, root, documents)
+}
+
+/// The fastest of some rounds, in nanoseconds a document.
+struct Timing {
+    name: &'static str,
+    best: f64,
+}
+
+fn main() {
+    let rounds: usize = std::env::args()
+        .nth(1)
+        .map_or(60, |it| it.parse().expect("a number"));
+    let (plan, root, documents) = documents(1000);
+    let bytes: usize = documents.iter().map(|it| it.hinted.len()).sum();
+    println!(
+        "{} bytes a document, {} values",
+        bytes / documents.len(),
+        documents[0].places.len()
+    );
+    println!("{}", String::from_utf8_lossy(&documents[0].hinted));
+    let options = DecodeOptions::default();
+    let reader = || Reader::new(plan.clone(), options, StorePolicy::default());
+    let (mut hints, mut keys) = (reader(), reader());
+    let mut decoder = Decoder::new(plan.clone(), options);
+    let mut exact = Exact::with_policy(plan.clone(), options, Policy::default());
+    let mut fresh = Decoder::new(plan.clone(), options);
+    for document in &documents {
+        let expected = fresh.decode(root, &document.hinted).expect("a message");
+        assert_eq!(
+            *hints.receive(root, &document.hinted).expect("a message"),
+            expected
+        );
+        let expected = fresh.decode(root, &document.keyed).expect("a message");
+        assert_eq!(
+            *keys.receive(root, &document.keyed).expect("a message"),
+            expected
+        );
+    }
+    println!("{:?}", hints.counts());
+    let (mut record, mut copy) = (Record::new(plan.clone(), root), Vec::<u8>::new());
+    let mut writer = Writer::new();
+    let mut text = Vec::new();
+    let mut all: Vec<Timing> = Vec::new();
+    let mut run = |name: &'static str, work: &mut dyn FnMut(&Document)| {
+        let begun = Instant::now();
+        documents.iter().for_each(&mut *work);
+        let taken = begun.elapsed().as_nanos() as f64 / documents.len() as f64;
+        match all.iter_mut().find(|it| it.name == name) {
+            Some(timing) => timing.best = timing.best.min(taken),
+            None => all.push(Timing { name, best: taken }),
+        }
+    };
+    for _ in 0..rounds {
+        run("copy of the values (lower bound)", &mut |it| {
+            copy.clear();
+            for &(at, length) in &it.places {
+                copy.extend_from_slice(&it.plain[at as usize..(at + length) as usize]);
+            }
+            black_box(&copy);
+        });
+        run("with hints", &mut |it| {
+            black_box(hints.receive(root, &it.hinted).expect("a message"));
+        });
+        run("with keys alone", &mut |it| {
+            black_box(keys.receive(root, &it.keyed).expect("a message"));
+        });
+        run("decoder", &mut |it| {
+            decoder
+                .decode_into(root, &it.plain, &mut record, None)
+                .expect("a message");
+            black_box(&record);
+        });
+        run("exact", &mut |it| {
+            black_box(exact.receive(root, it.plain.clone()).expect("a message"));
+        });
+        run("encoder", &mut |it| {
+            text.clear();
+            Encoder::default()
+                .encode(&it.record, &mut text)
+                .expect("it is written");
+            black_box(&text);
+        });
+        run("encoder with hints", &mut |it| {
+            text.clear();
+            black_box(
+                writer
+                    .write(&it.record, EncodeOptions::default(), &mut text)
+                    .expect("it is written"),
+            );
+            black_box(&text);
+        });
+    }
+    let bound = all[0].best;
+    for Timing { name, best } in &all {
+        println!("{name:36} {best:8.1} ns {:6.2}", best / bound);
+    }
+}
