@@ -2,7 +2,7 @@
 //! ordinary reading, the comparing one, and a copy of the values from known places, which is the least that can be done.
 //! Interleaved; the fastest of many short runs, as the machine is never quiet.
 //!
-//! `cargo run --release -p bsoap-differential --example hint_speed [ROUNDS]`
+//! `cargo run --release -p bsoap-differential --example hint_speed [ROUNDS] [ENGINE]`
 
 #![allow(clippy::print_stdout)]
 
@@ -223,6 +223,12 @@ fn main() {
             None => all.push(Timing { name, best: taken }),
         }
     };
+    let only = std::env::args().nth(2).unwrap_or_default();
+    let mut run = |name: &'static str, work: &mut dyn FnMut(&Document)| {
+        if name.starts_with(&only) || name.starts_with("copy") {
+            run(name, work);
+        }
+    };
     for _ in 0..rounds {
         run("copy of the values (lower bound)", &mut |it| {
             copy.clear();
@@ -231,10 +237,13 @@ fn main() {
             }
             black_box(&copy);
         });
-        run("with hints", &mut |it| {
+        run("hints", &mut |it| {
+            black_box(hints.read(root, &it.hinted).expect("a message"));
+        });
+        run("hints, Records to be kept", &mut |it| {
             black_box(hints.receive(root, &it.hinted).expect("a message"));
         });
-        run("with keys alone", &mut |it| {
+        run("keys alone", &mut |it| {
             black_box(keys.receive(root, &it.keyed).expect("a message"));
         });
         run("decoder", &mut |it| {

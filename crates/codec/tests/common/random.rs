@@ -71,16 +71,33 @@ const BUILTINS: [Datatype; 20] = [
 
 /// A random Plan and its root element, a pure function of the seed.
 pub fn plan(seed: u64) -> (Arc<Plan>, ElementId) {
-    let mut maker = Maker {
-        random: Random::new(seed),
-        schema: Schema::new(),
-        open: Vec::new(),
-        names: 0,
-        types: 0,
-    };
+    let mut maker = Maker::new(seed);
     let ty = maker.complex(4);
     let root = maker.schema.element_in("urn:a", "root", ty);
     (maker.schema.finish(), root)
+}
+
+/// The same in the body of an Envelope, whose header admits anything.
+pub fn enveloped(seed: u64) -> (Arc<Plan>, ElementId) {
+    let mut maker = Maker::new(seed);
+    let ty = maker.complex(4);
+    let schema = &mut maker.schema;
+    let root = schema.element_in("urn:a", "root", ty);
+    let anything = Wildcard {
+        namespaces: NamespaceConstraint::Any,
+        process: ProcessContents::Skip,
+    };
+    let blocks = schema.any(0, UNBOUNDED, anything);
+    let header = schema.structure(vec![blocks]);
+    let header = schema.element("Header", header);
+    let header = schema.of(0, 1, header);
+    let root = schema.of(1, 1, root);
+    let body = schema.structure(vec![root]);
+    let body = schema.element("Body", body);
+    let body = schema.of(1, 1, body);
+    let envelope = schema.structure(vec![header, body]);
+    let envelope = schema.element("Envelope", envelope);
+    (maker.schema.finish(), envelope)
 }
 
 struct Maker {
@@ -93,6 +110,16 @@ struct Maker {
 }
 
 impl Maker {
+    fn new(seed: u64) -> Self {
+        Self {
+            random: Random::new(seed),
+            schema: Schema::new(),
+            open: Vec::new(),
+            names: 0,
+            types: 0,
+        }
+    }
+
     fn simple(&mut self) -> Arc<SimpleType> {
         let builtin = SimpleType::builtin(*self.random.pick(&BUILTINS));
         match self.random.below(20) {

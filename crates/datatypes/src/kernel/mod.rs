@@ -14,6 +14,7 @@
 //! those.
 
 mod carryless;
+pub mod form;
 mod nearest;
 mod portable;
 mod powers;

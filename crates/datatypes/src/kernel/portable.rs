@@ -266,7 +266,7 @@ pub(super) fn value(
 
 /// The slot of the number at the front of a text, and its length.
 #[inline]
-fn read(number: Number, text: &[u8]) -> Option<(u64, usize)> {
+pub(super) fn read(number: Number, text: &[u8]) -> Option<(u64, usize)> {
     match number {
         Number::Double => double_slot(text),
         Number::Float => float_slot(text),

@@ -137,7 +137,7 @@ pub(super) fn lengths(message: &[u8], behind: usize) -> Option<(usize, usize, us
 /// Whether a byte may stand in `at`.
 #[inline(always)]
 pub(super) fn may_stand(byte: u8) -> bool {
-    byte.is_ascii_digit() | (byte == b'*') | (byte == b';') | ((byte >= ZERO) & (byte <= b'~'))
+    byte.is_ascii_digit() | (byte == b'*') | (byte == b';') | (ZERO..=b'~').contains(&byte)
 }
 
 /// What an `at` tells, value by value.
@@ -305,14 +305,37 @@ mod tests {
     #[test]
     fn lengths_that_are_written_are_read() {
         let mut writer = LengthWriter::default();
-        let lengths = [
+        let few = [
             0, 1, 61, 62, 500, 7, 7, 7, 7, 7, 7, 7, 7, 3, 3, 100_000, 100_000,
         ];
+        few.iter().for_each(|&length| writer.push(length));
+        assert_eq!(writer.finish(), b"@A}~3e;~1f4;GGGGGGGGCC~186a0;~186a0;");
+        let mut many = few.to_vec();
+        for length in [5, 5, 5, 100, 6, 6, 6, 6, 6, 6, 6, 61, 0, 0] {
+            writer.push(length);
+            many.push(length);
+        }
+        writer.push_many(1000, 12);
+        writer.push_many(20, 400);
+        many.extend([12; 1000].iter().chain(&[400; 20]));
+        let told = writer.finish();
+        assert_eq!(
+            told,
+            b"@A}~3e;~1f4;*8GCC~186a0;~186a0;EEE~64;*7F}@@*1000L*20~190;"
+        );
+        assert!(told.iter().all(|&byte| may_stand(byte)));
+        assert_eq!(Lengths::new(told).collect::<Vec<_>>(), many);
+    }
+
+    #[test]
+    fn what_is_too_long_is_told_in_part() {
+        let mut writer = LengthWriter::default();
+        let lengths: Vec<usize> = (0..3000).map(|n| n % 70).collect();
         lengths.iter().for_each(|&length| writer.push(length));
-        writer.flush();
-        assert_eq!(writer.text, b"@A}~3e;~1f4;*8GCC~186a0;~186a0;");
-        assert!(writer.text.iter().all(|&byte| may_stand(byte)));
-        assert_eq!(Lengths::new(&writer.text).collect::<Vec<_>>(), lengths);
+        let told = writer.finish();
+        assert!(told.len() <= LONGEST && told.len() > LONGEST - 8);
+        let told: Vec<usize> = Lengths::new(told).collect();
+        assert!(lengths.starts_with(&told));
     }
 
     #[test]

@@ -13,11 +13,14 @@ use std::sync::Arc;
 
 use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, parse_number};
+use bsoap_codec::plan::LeafKind;
 use bsoap_datatypes::datetime;
+use bsoap_datatypes::kernel::Kernel;
+use bsoap_datatypes::kernel::form::{Blank, Filling, Sheet, WIDEST};
 use bsoap_xml::scan;
 
 use super::block::{Lengths, SHORT, ZERO, lengths};
-use super::skeleton::{BEYOND, Field, Form, Info, Room, STEP, Skeleton};
+use super::skeleton::{BEYOND, Info, Room, STEP, Skeleton};
 
 /// What decodes the values that are not plain; made when it is needed.
 pub(super) struct Lazy<F> {
@@ -38,29 +41,6 @@ impl<F: FnOnce() -> Decoder> Lazy<F> {
             self.decoder = Some(make());
         }
         self.decoder.as_mut()
-    }
-}
-
-/// How the lengths of the values are known.
-trait Told {
-    /// The length of the next value, if it was told; nothing at the end.
-    fn next(&mut self) -> Option<Option<usize>>;
-}
-
-/// A byte each; that they are lengths has been seen.
-struct Bytes<'t>(std::slice::Iter<'t, u8>);
-
-impl Told for Bytes<'_> {
-    #[inline(always)]
-    fn next(&mut self) -> Option<Option<usize>> {
-        Some(Some(usize::from(self.0.next()?.wrapping_sub(ZERO))))
-    }
-}
-
-impl Told for Lengths<'_> {
-    #[inline]
-    fn next(&mut self) -> Option<Option<usize>> {
-        Some(Iterator::next(self))
     }
 }
 
@@ -101,29 +81,27 @@ impl Skeleton {
             _ => lengths(message, behind)?,
         };
         let told = &message[at..at_end];
-        if Arc::get_mut(&mut self.record).is_none() {
-            self.record = Arc::new(Record::clone(&self.record));
-        }
-        let record = Arc::get_mut(&mut self.record)?;
+        let record = Arc::make_mut(&mut self.record);
         record.parts_mut().1.truncate(self.heap);
-        let reading = Reading {
+        let mut reading = Reading {
             message,
+            at: to,
+            is_same: true,
             pieces: &self.pieces,
+            fields: &self.fields,
             infos: &self.infos,
             text_length: self.text_length,
             record,
         };
-        let tail = (self.tail.0 as usize, self.tail.1 as usize);
-        let fields = &self.fields[..];
         let told = if self.is_left_alone { &[] } else { told };
-        let are_bytes = told.len() == fields.len()
-            && told.iter().fold(true, |all, &byte| {
-                all & (byte.wrapping_sub(ZERO) <= SHORT as u8)
-            });
-        let mut reading = match are_bytes {
-            true => reading.run(fields, tail, to, Bytes(told.iter()), decoder)?,
-            false => reading.run(fields, tail, to, Lengths::new(told), decoder)?,
-        };
+        match told.len() == self.fields.len() {
+            true => reading.with_bytes(told, decoder)?,
+            false => reading.with_some(0, Lengths::new(told), decoder)?,
+        }
+        let at = reading.at;
+        if !reading.is_same || *message.get(at..)? != *self.pieces.get(self.tail.clone())? {
+            return None;
+        }
         let block = &message[self.head.len() - super::block::DIGITS - super::block::OPEN.len()..to];
         let slot = reading.keep(self.block.1, block);
         *reading
@@ -138,44 +116,87 @@ impl Skeleton {
 /// A message on its way.
 struct Reading<'r> {
     message: &'r [u8],
+    /// Up to here it has been read, and all pieces have been the same.
+    at: usize,
+    is_same: bool,
     pieces: &'r [u8],
+    fields: &'r [Blank],
     infos: &'r [Info],
     text_length: usize,
     record: &'r mut Record,
 }
 
-impl<'r> Reading<'r> {
-    /// All that follows the block, which ends at `at`.
-    #[inline(always)]
-    fn run<F>(
-        mut self,
-        fields: &[Field],
-        tail: (usize, usize),
-        mut at: usize,
-        mut told: impl Told,
-        decoder: &mut Lazy<F>,
-    ) -> Option<Self>
+impl Reading<'_> {
+    /// All fields, for each of which a byte tells its length.
+    #[inline]
+    fn with_bytes<F>(&mut self, told: &[u8], decoder: &mut Lazy<F>) -> Option<()>
     where
         F: FnOnce() -> Decoder,
     {
-        // What differs, of all pieces and lengths.
-        let mut wrong = 0;
-        for field in fields {
-            wrong |= self.difference(field.piece as usize, field.length as usize, at)?;
-            at += field.length as usize;
-            let info = self.infos.get(field.info as usize)?;
-            let length = match told.next()? {
-                Some(length) => {
-                    wrong |= (self.value(field, info, at, Some(length), decoder)? ^ length) as u64;
-                    length
+        let kernel = Kernel::best();
+        let mut done = 0;
+        while done < told.len() && self.is_same {
+            if self.text_length >= WIDEST {
+                let (slots, heap) = self.record.parts_mut();
+                let filled = kernel.fill(
+                    (self.message, self.at),
+                    (&told[done..], ZERO),
+                    self.pieces,
+                    &self.fields[done..],
+                    Sheet { slots, heap },
+                );
+                done += filled.blanks;
+                (self.at, self.is_same) = (filled.at, filled.is_same);
+            }
+            if let Some(&length) = told.get(done) {
+                let length = usize::from(length.wrapping_sub(ZERO));
+                if length > SHORT {
+                    // A long value makes up for a stride: what stands here is no length.
+                    return self.with_some(done, Lengths::new(told), decoder);
                 }
-                None => self.value(field, info, at, None, decoder)?,
-            };
-            at = at.checked_add(length)?;
+                self.field(done, Some(length), decoder)?;
+                done += 1;
+            }
         }
-        let rest = self.message.get(at..)?;
-        let is_same = rest == self.pieces.get(tail.0..tail.0 + tail.1)?;
-        (is_same && wrong == 0).then_some(self)
+        Some(())
+    }
+
+    /// All fields from one on, of some of which nothing is told.
+    fn with_some<F>(
+        &mut self,
+        done: usize,
+        mut told: Lengths<'_>,
+        decoder: &mut Lazy<F>,
+    ) -> Option<()>
+    where
+        F: FnOnce() -> Decoder,
+    {
+        for _ in 0..done {
+            told.next();
+        }
+        for index in done..self.fields.len() {
+            self.field(index, told.next(), decoder)?;
+            if !self.is_same {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// One field, and the piece before it.
+    #[inline]
+    fn field<F>(&mut self, index: usize, told: Option<usize>, decoder: &mut Lazy<F>) -> Option<()>
+    where
+        F: FnOnce() -> Decoder,
+    {
+        let field = self.fields.get(index)?;
+        let wrong = self.difference(field.piece as usize, field.length as usize, self.at)?;
+        let at = self.at + field.length as usize;
+        let info = self.infos.get(field.tag as usize)?;
+        let length = self.value(field, info, at, told, decoder)?;
+        self.is_same &= wrong == 0 && told.unwrap_or(length) == length;
+        self.at = at.checked_add(length)?;
+        Some(())
     }
 
     /// What differs between a piece and the text at a place: nothing, if they are the same.
@@ -205,7 +226,7 @@ impl<'r> Reading<'r> {
     #[inline(always)]
     fn value<F>(
         &mut self,
-        field: &Field,
+        field: &Blank,
         info: &Info,
         at: usize,
         told: Option<usize>,
@@ -214,7 +235,7 @@ impl<'r> Reading<'r> {
     where
         F: FnOnce() -> Decoder,
     {
-        if info.form == Form::Number {
+        if matches!(info.filling, Filling::Number(_)) || info.kind == LeafKind::Boolean {
             let number = parse_number(info.kind, self.message.get(at..)?);
             if let Some((slot, length)) = number
                 && told.unwrap_or(length) == length
@@ -222,7 +243,7 @@ impl<'r> Reading<'r> {
                 self.store(field, slot)?;
                 return Some(length);
             }
-        } else if info.form != Form::Other {
+        } else if info.filling != Filling::Other {
             let length = match told {
                 Some(length) => length,
                 None => {
@@ -246,32 +267,31 @@ impl<'r> Reading<'r> {
     }
 
     #[inline(always)]
-    fn store(&mut self, field: &Field, slot: u64) -> Option<()> {
+    fn store(&mut self, field: &Blank, slot: u64) -> Option<()> {
         *self.record.parts_mut().0.get_mut(field.slot as usize)? = slot;
         Some(())
     }
 
     /// A string of plain characters, that has room.
     #[inline(always)]
-    fn string(&mut self, field: &Field, info: &Info, at: usize, length: usize) -> Option<u64> {
+    fn string(&mut self, field: &Blank, info: &Info, at: usize, length: usize) -> Option<u64> {
         let text = self.message.get(at..at.checked_add(length)?)?;
-        let room = field.room;
-        if length > room.width as usize || length > self.text_length {
+        if length > field.width as usize || length > self.text_length {
             return None;
         }
         if length == 0 {
-            let may_be_empty = info.may_be_empty && info.form == Form::Plain;
-            return may_be_empty.then_some(u64::from(room.at));
+            let is_string = matches!(info.filling, Filling::Text | Filling::Quoted(_));
+            return (info.may_be_empty && is_string).then_some(u64::from(field.room));
         }
-        let is_good = match info.form {
-            Form::Moment => datetime::is_plain_date_time(text),
-            Form::Uri => is_plain_uri(text),
+        let is_good = match info.filling {
+            Filling::DateTime => datetime::is_plain_date_time(text),
+            Filling::Uri => is_plain_uri(text),
             _ => true,
         };
         if !is_good {
             return None;
         }
-        let to = room.at as usize;
+        let to = field.room as usize;
         let heap = self.record.parts_mut().1;
         let mut done = 0;
         while done < length {
@@ -290,7 +310,7 @@ impl<'r> Reading<'r> {
             *heap.get_mut(to + done..)?.first_chunk_mut()? = from;
             done += STEP;
         }
-        Some(u64::from(room.at) | (length as u64) << 32)
+        Some(u64::from(field.room) | (length as u64) << 32)
     }
 
     /// Puts octets into their room, or behind all others.

@@ -10,11 +10,14 @@
 //! pieces and fields. What a decoder found in the message it was made of stands in its Record; only the slots of the fields
 //! change.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bsoap_codec::decode::{Decoder, Error, Piece, Site, Trace};
-use bsoap_codec::plan::{Content, ElementId, LeafKind};
+use bsoap_codec::plan::{Content, ElementId, LeafId, LeafKind};
 use bsoap_codec::{Plan, Record};
+use bsoap_datatypes::kernel::Number;
+use bsoap_datatypes::kernel::form::{Blank, Filling, WIDEST};
 use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 
 use super::block::{Block, DIGITS, Key, Lengths, OPEN};
@@ -24,7 +27,7 @@ pub(super) const BEYOND: usize = 32;
 /// Strings are looked at, and copied, so many bytes at a time.
 pub(super) const STEP: usize = 32;
 /// The room of a string is not larger.
-const WIDEST: usize = 4096;
+const LARGEST: usize = 4096;
 
 /// The messages of one key, as far as they are the same.
 #[derive(Debug)]
@@ -35,9 +38,9 @@ pub(super) struct Skeleton {
     pub(super) head: Box<[u8]>,
     /// The bytes of all pieces; equal ones that are near one another lie in the same place.
     pub(super) pieces: Vec<u8>,
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Vec<Blank>,
     /// Where the bytes behind the last field lie.
-    pub(super) tail: (u32, u32),
+    pub(super) tail: Range<usize>,
     pub(super) infos: Vec<Info>,
     /// The slot of the block, and its room.
     pub(super) block: (u32, Room),
@@ -55,23 +58,11 @@ pub(super) struct Skeleton {
     pub(super) misses: u32,
 }
 
-/// A value and what stands before it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Field {
-    /// Where the bytes before it lie, and how many they are.
-    pub(super) piece: u32,
-    pub(super) length: u32,
-    pub(super) slot: u32,
-    /// What it is.
-    pub(super) info: u32,
-    pub(super) room: Room,
-}
-
 /// Octets of the heap that are a string's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Room {
     pub(super) at: u32,
-    /// A multiple of [`STEP`].
+    /// A multiple of [`WIDEST`].
     pub(super) width: u32,
 }
 
@@ -80,26 +71,11 @@ pub(super) struct Room {
 pub(super) struct Info {
     pub(super) site: Site,
     pub(super) kind: LeafKind,
-    pub(super) form: Form,
+    pub(super) filling: Filling,
     /// The quote it ends with; 0 for content.
     pub(super) quote: u8,
     /// Whether no text is a text like others.
     pub(super) may_be_empty: bool,
-}
-
-/// How a value is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// A number or truth value.
-    Number,
-    /// A string, as it stands.
-    Plain,
-    /// An `anyURI`.
-    Uri,
-    /// A `dateTime`.
-    Moment,
-    /// As the decoder does it.
-    Other,
 }
 
 /// Reads a message as a decoder does, and makes its skeleton if it has one.
@@ -154,7 +130,7 @@ struct Maker<'m> {
     /// Bytes of the message before its text.
     mark: usize,
     pieces: Vec<u8>,
-    fields: Vec<Field>,
+    fields: Vec<Blank>,
     infos: Vec<Info>,
     /// Leaves of elements that have a default, by number.
     defaults: Vec<bool>,
@@ -207,7 +183,8 @@ impl<'m> Maker<'m> {
                 end = start + length;
             }
         }
-        let tail = self.piece(end, self.message.len());
+        let (tail, length) = self.piece(end, self.message.len());
+        let tail = tail as usize..tail as usize + length as usize;
         let behind = self.pieces.len() + BEYOND;
         self.pieces.resize(behind, 0);
         self.pieces.shrink_to_fit();
@@ -289,7 +266,7 @@ impl<'m> Maker<'m> {
         self.infos.push(Info {
             site,
             kind,
-            form: form(plan, leaf),
+            filling: filling(plan, leaf, quote),
             quote,
             may_be_empty: quote != 0 || !has_default,
         });
@@ -310,16 +287,19 @@ impl<'m> Maker<'m> {
         let mut room = 0..0;
         if known.kind.is_in_heap() {
             self.covered += record.octets(record.slots()[slot]).len();
-            if matches!(known.form, Form::Plain | Form::Uri | Form::Moment) {
+            if known.filling != Filling::Other {
                 room = self.room(text.len());
             }
         }
-        self.fields.push(Field {
+        let filling = self.infos[info as usize].filling;
+        self.fields.push(Blank {
             piece,
             length,
             slot: u32::try_from(slot).ok()?,
-            info,
-            room: room_from(room, 0),
+            room: room.start as u32,
+            width: room.len() as u32,
+            tag: info,
+            filling,
         });
         Some(())
     }
@@ -340,8 +320,10 @@ impl<'m> Maker<'m> {
     }
 
     /// Room for a string, and for one that is longer.
-    fn room(&mut self, length: usize) -> std::ops::Range<usize> {
-        let width = (length + length / 2 + 1).next_multiple_of(STEP).min(WIDEST);
+    fn room(&mut self, length: usize) -> Range<usize> {
+        let width = (length + length / 4 + 1)
+            .next_multiple_of(WIDEST)
+            .min(LARGEST);
         let at = self.rooms;
         self.rooms += width;
         at..at + width
@@ -360,13 +342,13 @@ impl<'m> Maker<'m> {
         heap.resize(stays + self.rooms, 0);
         let length = heap.len();
         for field in &mut self.fields {
-            field.room.at += stays as u32;
+            field.room += stays as u32;
         }
         (copy, (length, stays))
     }
 }
 
-fn room_from(room: std::ops::Range<usize>, stays: usize) -> Room {
+fn room_from(room: Range<usize>, stays: usize) -> Room {
     Room {
         at: (room.start + stays) as u32,
         width: (room.end - room.start) as u32,
@@ -374,21 +356,25 @@ fn room_from(room: std::ops::Range<usize>, stays: usize) -> Room {
 }
 
 /// How the values of a leaf are read.
-fn form(plan: &Plan, leaf: bsoap_codec::plan::LeafId) -> Form {
+fn filling(plan: &Plan, leaf: LeafId, quote: u8) -> Filling {
     let leaf = plan.leaf(leaf);
-    match (leaf.kind, leaf.simple.variety()) {
-        (LeafKind::Text, Variety::Atomic(Datatype::AnyUri)) => Form::Uri,
-        (LeafKind::Text, Variety::Atomic(Datatype::DateTime)) => Form::Moment,
-        (LeafKind::Text, Variety::Atomic(_))
-            if leaf.simple.white_space() == WhiteSpace::Preserve =>
-        {
-            Form::Plain
-        }
-        (
-            LeafKind::Text | LeafKind::Base64 | LeafKind::Hex | LeafKind::Name | LeafKind::List(_),
-            _,
-        ) => Form::Other,
-        _ => Form::Number,
+    match leaf.kind {
+        LeafKind::Double => Filling::Number(Number::Double),
+        LeafKind::Float => Filling::Number(Number::Float),
+        LeafKind::Signed { min, max } => Filling::Number(Number::Signed { min, max }),
+        LeafKind::Unsigned { max } => Filling::Number(Number::Unsigned { max }),
+        LeafKind::Text => match leaf.simple.variety() {
+            Variety::Atomic(Datatype::AnyUri) if quote == 0 => Filling::Uri,
+            Variety::Atomic(Datatype::DateTime) if quote == 0 => Filling::DateTime,
+            Variety::Atomic(_) if leaf.simple.white_space() == WhiteSpace::Preserve => {
+                match quote {
+                    0 => Filling::Text,
+                    quote => Filling::Quoted(quote),
+                }
+            }
+            _ => Filling::Other,
+        },
+        _ => Filling::Other,
     }
 }
 
@@ -422,7 +408,7 @@ impl Skeleton {
         size_of::<Self>()
             + self.head.len()
             + self.pieces.capacity()
-            + self.fields.capacity() * size_of::<Field>()
+            + self.fields.capacity() * size_of::<Blank>()
             + self.infos.capacity() * size_of::<Info>()
             + self.record.memory()
     }

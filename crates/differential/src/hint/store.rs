@@ -127,6 +127,8 @@ pub struct HintCounts {
     pub followed_bytes: u64,
     /// Skeletons given up for lack of room.
     pub evicted: u64,
+    /// Of the messages sent, those with a hint.
+    pub given: u64,
 }
 
 impl HintCounts {
@@ -140,6 +142,7 @@ impl HintCounts {
             errors,
             followed_bytes,
             evicted,
+            given,
         } = self;
         *followed += other.followed;
         *learned += other.learned;
@@ -148,9 +151,10 @@ impl HintCounts {
         *errors += other.errors;
         *followed_bytes += other.followed_bytes;
         *evicted += other.evicted;
+        *given += other.given;
     }
 
-    /// How many messages.
+    /// How many messages with hints were received.
     pub fn messages(&self) -> u64 {
         self.followed + self.learned + self.plain + self.errors
     }
@@ -185,6 +189,7 @@ impl Store {
 
     fn seek(&mut self, root: ElementId, message: &[u8]) -> Option<Lease> {
         let block = Block::find(message)?;
+        #[allow(clippy::borrowed_box)] // it is what the iterator gives
         let is_it = |entry: &Box<Entry>| {
             let skeleton = &entry.skeleton;
             skeleton.key == block.key && skeleton.root == root && skeleton.begins(message)
@@ -270,6 +275,11 @@ impl Entry {
 }
 
 impl Lease {
+    /// Whether a decoder will be needed for sure.
+    pub fn wants_decoder(&self) -> bool {
+        !matches!(self.with, With::Skeleton(_))
+    }
+
     /// Reads a message, which must be the one that this was lent for. `decoder` is asked for one if that is needed.
     ///
     /// The values are those that a fresh decoder gives, and so are the errors.
@@ -372,6 +382,8 @@ pub struct Reader {
     decoder: Option<Box<Decoder>>,
     store: Store,
     counts: HintCounts,
+    /// A message that followed no skeleton.
+    last: Option<Arc<Record>>,
 }
 
 impl Reader {
@@ -383,6 +395,7 @@ impl Reader {
             decoder: None,
             store: Store::new(policy),
             counts: HintCounts::default(),
+            last: None,
         }
     }
 
@@ -406,6 +419,40 @@ impl Reader {
             self.decoder = reading.decoder;
         }
         reading.result
+    }
+
+    /// The same; the values are there until the next message is read, and their memory is used again.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`].
+    pub fn read(&mut self, root: ElementId, message: &[u8]) -> Result<&Record, Error> {
+        if let Some(entry) = self.store.entries.last_mut()
+            && entry.skeleton.root == root
+            && entry.skeleton.begins(message)
+        {
+            let mut lazy = Lazy::new(|| match self.decoder.take() {
+                Some(decoder) => *decoder,
+                None => Decoder::new(self.plan.clone(), self.options),
+            });
+            let follows = entry.skeleton.follow(message, &mut lazy);
+            if let Some(decoder) = lazy.decoder {
+                self.decoder = Some(Box::new(decoder));
+            }
+            if follows {
+                (entry.is_used, entry.skeleton.misses) = (true, 0);
+                self.counts.followed += 1;
+                self.counts.followed_bytes += message.len() as u64;
+                return match self.store.entries.last() {
+                    Some(entry) => Ok(&entry.skeleton.record),
+                    None => unreachable!("it was there just now"),
+                };
+            }
+        }
+        self.last = Some(self.receive(root, message)?);
+        match &self.last {
+            Some(record) => Ok(record),
+            None => unreachable!("it was put there just now"),
+        }
     }
 
     /// What has been done so far.

@@ -11,6 +11,7 @@
 use bsoap_codec::encode::{
     EncodeOptions, Encoder, Error, LeafRef, PieceEncoder, Places, Rows, Stop,
 };
+use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Index, Record};
 use bytes::{Bytes, BytesMut};
 
@@ -65,6 +66,7 @@ struct Known {
 /// By what structures are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
+    root: ElementId,
     slots: usize,
     /// Of the first values, how many they are, and a digest of what lies between them.
     values: usize,
@@ -165,6 +167,7 @@ impl Writer {
         let is_all = stop == Stop::End && front.values <= TOLD;
         let told = front.told;
         let mut shape = Shape {
+            root: record.root(),
             slots: record.slots().len(),
             values: front.values.min(TOLD),
             gaps: front.gaps,

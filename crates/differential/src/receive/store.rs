@@ -522,9 +522,9 @@ pub struct Reading {
 
 impl Arrived {
     /// A message without a history.
-    pub fn plain(record: Record) -> Self {
+    pub fn plain(record: impl Into<Arc<Record>>) -> Self {
         Self {
-            record: Arc::new(record),
+            record: record.into(),
             changes: Changes::all(),
             stamp: None,
             since: None,

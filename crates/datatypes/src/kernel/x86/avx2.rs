@@ -6,7 +6,9 @@ use std::arch::x86_64::{
     _mm256_sub_epi8,
 };
 
+use super::super::form::{Filled, Sheet};
 use super::super::{Stop, nearest};
+use super::form::Form;
 use super::read::{Array, Classes, Isa, Rows, Significand};
 
 /// # Safety
@@ -73,6 +75,14 @@ static FROM: [u8; 64] = {
     }
     mask
 };
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn fill(form: Form<'_>, at: usize, sheet: Sheet<'_>) -> Filled {
+    // SAFETY: the features are enabled.
+    unsafe { form.fill::<Avx2>(at, sheet) }
+}
 
 struct Avx2;
 

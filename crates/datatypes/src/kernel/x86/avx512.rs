@@ -5,7 +5,9 @@ use std::arch::x86_64::{
     _mm256_maskz_compress_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_sub_epi8,
 };
 
+use super::super::form::{Filled, Sheet};
 use super::super::{Stop, nearest};
+use super::form::Form;
 use super::read::{Array, Classes, Isa, Rows, Significand};
 
 /// # Safety
@@ -46,6 +48,14 @@ pub(super) unsafe fn rows(
 ) -> Stop {
     // SAFETY: the features are enabled.
     unsafe { rows.read::<Avx512>(at, most, slots, found) }
+}
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
+pub(super) unsafe fn fill(form: Form<'_>, at: usize, sheet: Sheet<'_>) -> Filled {
+    // SAFETY: the features are enabled.
+    unsafe { form.fill::<Avx512>(at, sheet) }
 }
 
 struct Avx512;

@@ -18,11 +18,14 @@ mod avx2;
 mod avx512;
 mod carryless;
 mod differ;
+mod form;
 mod read;
 mod write;
 
+use form::Form;
 use read::{Array, Rows};
 
+use super::form::{Blank, Filled, Sheet};
 use super::{Carryless, Column, Number, Separator, Stop};
 
 #[inline]
@@ -177,6 +180,33 @@ pub(super) fn read_rows(
         match is_wide {
             true => avx512::rows(rows, at, most, slots, found),
             false => avx2::rows(rows, at, most, slots, found),
+        }
+    }
+}
+
+/// [`super::Kernel::fill`]. `is_wide` is whether AVX-512 is there; AVX2 is.
+#[inline]
+pub(super) fn fill(
+    is_wide: bool,
+    (text, at): (&[u8], usize),
+    (told, zero): (&[u8], u8),
+    pieces: &[u8],
+    blanks: &[Blank],
+    sheet: Sheet<'_>,
+) -> Filled {
+    debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
+    let form = Form {
+        text,
+        told,
+        zero,
+        pieces,
+        blanks,
+    };
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    unsafe {
+        match is_wide {
+            true => avx512::fill(form, at, sheet),
+            false => avx2::fill(form, at, sheet),
         }
     }
 }

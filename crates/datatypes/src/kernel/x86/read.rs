@@ -437,7 +437,7 @@ impl Rows<'_> {
 /// # Safety
 /// AVX2; `length` is below 32; 32 bytes before the text's end can be read.
 #[inline(always)]
-unsafe fn integer(text: *const u8, length: u32, min: i64, max: i64) -> Option<u64> {
+pub(super) unsafe fn integer(text: *const u8, length: u32, min: i64, max: i64) -> Option<u64> {
     // SAFETY: as above.
     unsafe {
         let negative = *text == b'-';
@@ -504,7 +504,11 @@ impl Pattern {
 /// # Safety
 /// What `I` needs; `length` is below 32; from 8 bytes before the text's end on, and 34 from its start, all can be read.
 #[inline(always)]
-unsafe fn real<I: Isa, N: Format>(text: *const u8, classes: &Classes, length: u32) -> Option<u64> {
+pub(super) unsafe fn real<I: Isa, N: Format>(
+    text: *const u8,
+    classes: &Classes,
+    length: u32,
+) -> Option<u64> {
     // SAFETY: as above.
     unsafe {
         let negative = u32::from(*text == b'-');

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use bsoap_codec::Record;
 use bsoap_codec::encode::Error;
+use bytes::Bytes;
 
 use super::Stream;
 use super::counts::SendCounts;
@@ -222,6 +223,26 @@ impl Sent {
             counts: SendCounts::default(),
             folds: None,
         })
+    }
+
+    /// A message that was written by others, of which nothing is kept; not counted.
+    pub fn of_chunks(chunks: Vec<Bytes>) -> Self {
+        let outgoing = Outgoing {
+            length: chunks.iter().map(|chunk| chunk.len() as u64).sum(),
+            chunks,
+        };
+        Self {
+            outgoing,
+            counts: SendCounts::default(),
+            folds: None,
+        }
+    }
+
+    /// Counts it as one of a stream whose messages have nothing in common.
+    #[must_use]
+    pub fn aside(mut self) -> Self {
+        self.counts.aside = 1;
+        self
     }
 
     /// Counts a [plain](Self::plain) message as one for whose template there was no room.

@@ -1,0 +1,166 @@
+//! Blanks filled with wide registers hold what they hold without.
+
+use bsoap_datatypes::kernel::form::{Blank, Filled, Filling, Sheet, WIDEST};
+use bsoap_datatypes::kernel::{Kernel, Number};
+use proptest::prelude::*;
+
+const ZERO: u8 = b'@';
+
+fn kernels() -> impl Iterator<Item = Kernel> {
+    [Kernel::avx2(), Kernel::avx512()].into_iter().flatten()
+}
+
+fn filling() -> impl Strategy<Value = Filling> {
+    prop_oneof![
+        Just(Filling::Number(Number::Double)),
+        Just(Filling::Number(Number::Float)),
+        Just(Filling::Number(Number::Signed {
+            min: -1000,
+            max: i64::MAX
+        })),
+        Just(Filling::Number(Number::Unsigned { max: u64::MAX })),
+        Just(Filling::Text),
+        Just(Filling::Quoted(b'"')),
+        Just(Filling::Quoted(b'\'')),
+        Just(Filling::Uri),
+        Just(Filling::DateTime),
+        Just(Filling::Other),
+    ]
+}
+
+/// Most often a value of the kind.
+fn value(filling: Filling) -> BoxedStrategy<String> {
+    let odd = "[ -~]{0,70}|[0-9+.eE-]{0,35}|\\PC{0,9}|";
+    let good = match filling {
+        Filling::Number(Number::Double) => any::<u64>()
+            .prop_map(|bits| f64::from_bits(bits).to_string())
+            .boxed(),
+        Filling::Number(Number::Float) => any::<u32>()
+            .prop_map(|bits| f32::from_bits(bits).to_string())
+            .boxed(),
+        Filling::Number(_) => any::<i64>()
+            .prop_map(|value| (value >> (value & 63)).to_string())
+            .boxed(),
+        Filling::Uri => "[a-z]{1,9}:[a-z0-9/.#%?:-]{0,60}".boxed(),
+        Filling::DateTime => {
+            "[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-6][0-9]:[0-6][0-9](\\.[0-9]{1,9})?Z?"
+                .boxed()
+        }
+        _ => "[a-zA-Z ,.]{1,64}".boxed(),
+    };
+    prop_oneof![8 => good, 1 => odd].boxed()
+}
+
+fn blanks() -> impl Strategy<Value = Vec<(String, Filling, String)>> {
+    let blank = (
+        prop_oneof![5 => "</[a-z]{1,9}><[a-z]{1,9}>", 1 => "<[a-z]{1,80}>"],
+        filling(),
+    );
+    let blank =
+        blank.prop_flat_map(|(piece, filling)| (Just(piece), Just(filling), value(filling)));
+    prop::collection::vec(blank, 1..14)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_filled_in_with_wide_registers_is_what_is_filled_in_without(
+        given in blanks(),
+        front in 0_usize..80,
+        behind in 0_usize..200,
+        flaw in prop::option::weighted(0.2, (any::<prop::sample::Index>(), any::<u8>())),
+        lie in prop::option::weighted(0.1, (any::<prop::sample::Index>(), any::<u8>())),
+    ) {
+        let (mut text, mut pieces) = (vec![b'x'; front], Vec::new());
+        let (mut told, mut form, mut rooms) = (Vec::new(), Vec::new(), 0_u32);
+        for (piece, filling, value) in &given {
+            form.push(Blank {
+                piece: pieces.len() as u32,
+                length: piece.len() as u32,
+                slot: form.len() as u32,
+                room: rooms,
+                width: WIDEST as u32,
+                tag: 0,
+                filling: *filling,
+            });
+            rooms += WIDEST as u32;
+            pieces.extend_from_slice(piece.as_bytes());
+            text.extend_from_slice(piece.as_bytes());
+            text.extend_from_slice(value.as_bytes());
+            told.push(ZERO.wrapping_add(value.len() as u8));
+        }
+        pieces.extend_from_slice(&[0; 32]);
+        text.extend(std::iter::repeat_n(b'<', behind));
+        if let (Some((at, byte)), false) = (flaw, text.is_empty()) {
+            let at = at.index(text.len());
+            text[at] = byte;
+        }
+        if let Some((at, length)) = lie {
+            let at = at.index(told.len());
+            told[at] = length;
+        }
+        let fill = |kernel: Kernel| {
+            let (mut slots, mut heap) = (vec![7; form.len()], vec![0; rooms as usize]);
+            let sheet = Sheet { slots: &mut slots, heap: &mut heap };
+            let filled = kernel.fill((&text, front), (&told, ZERO), &pieces, &form, sheet);
+            (filled, slots, heap)
+        };
+        let (plain, plain_slots, plain_heap) = fill(Kernel::PORTABLE);
+        for kernel in kernels() {
+            let (filled, slots, heap) = fill(kernel);
+            let Filled { blanks, at, is_same } = filled;
+            // It may stop earlier, but not later.
+            prop_assert!(blanks <= plain.blanks, "{kernel:?} {filled:?} {plain:?}");
+            prop_assert_eq!(&slots[..blanks], &plain_slots[..blanks]);
+            let lengths = told[..blanks].iter().map(|&told| usize::from(told.wrapping_sub(ZERO)));
+            let passed: usize = lengths.sum::<usize>() + form[..blanks].iter().map(|it| it.length as usize).sum::<usize>();
+            prop_assert_eq!(at, front + passed);
+            if is_same && blanks == plain.blanks {
+                prop_assert!(plain.is_same || blanks < form.len());
+            }
+            for (blank, &slot) in form.iter().zip(&slots[..blanks]) {
+                if !matches!(blank.filling, Filling::Number(_)) {
+                    let room = blank.room as usize..blank.room as usize + (slot >> 32) as usize;
+                    prop_assert_eq!(&heap[room.clone()], &plain_heap[room]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn other_pieces_are_found(given in blanks(), at in any::<prop::sample::Index>(), bit in 0..8_u8) {
+        let (mut text, mut pieces) = (vec![b'x'; 40], Vec::new());
+        let (mut told, mut form, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        for (piece, _, _) in &given {
+            form.push(Blank {
+                piece: pieces.len() as u32,
+                length: piece.len() as u32,
+                slot: 0,
+                room: 0,
+                width: 64,
+                tag: 0,
+                filling: Filling::Number(Number::Signed { min: 0, max: 9 }),
+            });
+            pieces.extend_from_slice(piece.as_bytes());
+            places.extend(text.len()..text.len() + piece.len());
+            text.extend_from_slice(piece.as_bytes());
+            text.push(b'7');
+            told.push(ZERO + 1);
+        }
+        pieces.extend_from_slice(&[0; 32]);
+        text.extend_from_slice(&[b'<'; 100]);
+        for kernel in kernels().chain([Kernel::PORTABLE]) {
+            for is_other in [false, true] {
+                let mut text = text.clone();
+                if is_other {
+                    text[places[at.index(places.len())]] ^= 1 << bit;
+                }
+                let sheet = Sheet { slots: &mut [0], heap: &mut [] };
+                let filled = kernel.fill((&text, 40), (&told, ZERO), &pieces, &form, sheet);
+                prop_assert_eq!(filled.blanks, form.len());
+                prop_assert_eq!(filled.is_same, !is_other);
+            }
+        }
+    }
+}
