@@ -229,7 +229,7 @@ impl Sent {
     pub fn of_chunks(chunks: Vec<Bytes>) -> Self {
         let outgoing = Outgoing {
             length: chunks.iter().map(|chunk| chunk.len() as u64).sum(),
-            chunks,
+            chunks: chunks.into(),
         };
         Self {
             outgoing,
