@@ -137,8 +137,12 @@ impl Scope {
             counts.evicted = histories.settle(settled);
             has_grown |= histories.memory() != before;
         }
+        let stored = saved.store.as_ref().map_or(0, Store::memory);
         if has_grown {
             self.settle(saved, Grown::Histories);
+        } else if stored != saved.stored {
+            // What was sent was compressed after its template had come back.
+            self.settle(saved, Grown::Store);
         } else {
             self.inner.is_used();
         }
@@ -158,7 +162,7 @@ impl Scope {
 
     /// Writes a message with what is known of those of its stream.
     pub(crate) fn sending(&self, stream: Stream, mut record: Record) -> Result<Sent, Error> {
-        let lease = {
+        let mut lease = {
             let mut saved = self.inner.saved();
             let is_starved = saved.starved > 0;
             saved.starved = saved.starved.saturating_sub(1);
@@ -175,14 +179,14 @@ impl Scope {
             }
         };
         if lease.is_aside() {
-            return lease.send(&mut record).0;
+            return lease.send(&mut record);
         }
-        let (mut sent, settled) = lease.send(&mut record);
+        let mut sent = lease.send(&mut record);
         let mut saved = self.inner.saved();
         let mut evicted = 0;
         let mut stored = saved.stored;
         if let Some(store) = &mut saved.store {
-            evicted = store.settle(settled);
+            evicted = store.settle(lease);
             stored = store.memory();
         }
         if stored == saved.stored {

@@ -228,8 +228,9 @@ fn engines(messages: &[Record]) -> Vec<Engine<'static>> {
         (
             "store",
             Box::new(move |mut record| {
-                let (sent, settled) = store.lend(stream, &record).send(&mut record);
-                store.settle(settled);
+                let mut lease = store.lend(stream, &record);
+                let sent = lease.send(&mut record);
+                store.settle(lease);
                 sent.unwrap().outgoing.length
             }),
         ),

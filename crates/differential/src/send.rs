@@ -29,5 +29,5 @@ pub use overlay::{Cells, Layout, Number, Offer, Overlay, OverlayError, Piece, Ro
 pub use policy::{Chunks, Order, Pad, Policy, Steal, Stuffing};
 pub use relay::Part;
 pub use set::SetError;
-pub use store::{Lease, SendCounts, Sent, Settled, Store, StorePolicy, Stream};
+pub use store::{Lease, SendCounts, Sent, Store, StorePolicy, Stream};
 pub use template::{Match, Outgoing, Pieces, Template};

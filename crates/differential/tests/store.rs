@@ -145,8 +145,9 @@ impl Sender {
             .encode(&record, &mut fresh)
             .expect("a message");
         let stream = self.world.stream(endpoint, operation);
-        let (sent, settled) = self.store.lend(stream, &record).send(&mut record);
-        let evicted = self.store.settle(settled);
+        let mut lease = self.store.lend(stream, &record);
+        let sent = lease.send(&mut record);
+        let evicted = self.store.settle(lease);
         let mut sent = sent.expect("a message");
         sent.counts.evicted += evicted;
         assert!(sent.outgoing.chunks.concat() == fresh, "another text");
@@ -359,10 +360,10 @@ fn messages_written_at_the_same_time_have_templates_of_their_own() {
             .collect();
         let sent: Vec<_> = leases
             .into_iter()
-            .map(|lease| lease.send(&mut record.clone()))
+            .map(|mut lease| (lease.send(&mut record.clone()), lease))
             .collect();
-        for (sent, settled) in sent {
-            let evicted = store.settle(settled);
+        for (sent, lease) in sent {
+            let evicted = store.settle(lease);
             let mut sent = sent.expect("a message").counts;
             sent.evicted += evicted;
             counts.add(&sent);
@@ -389,8 +390,9 @@ fn a_message_that_cannot_be_written_takes_its_template_along() {
     };
     let mut record = sender.world.record(&bad);
     let stream = sender.world.stream(0, 0);
-    let (sent, settled) = sender.store.lend(stream, &record).send(&mut record);
-    let _ = sender.store.settle(settled);
+    let mut lease = sender.store.lend(stream, &record);
+    let sent = lease.send(&mut record);
+    let _ = sender.store.settle(lease);
     sent.expect_err("a control character");
     assert!(sender.store.is_empty());
     assert!(

@@ -177,12 +177,14 @@ impl<'s> Scan<'s> {
         let (old, old_rest) = self.old.slots[at..].as_chunks::<BLOCK>();
         let (new, new_rest) = self.new.slots[at..].as_chunks::<BLOCK>();
         for (block, ((masks, old), new)) in masks.iter().zip(old).zip(new).enumerate() {
-            let mut bits = [0; BLOCK];
-            for (nth, bits) in bits.iter_mut().enumerate() {
-                *bits = differs(masks[nth], old[nth], new[nth]);
+            // All of a block in one sum without a branch: an array of them would be compared by a call.
+            let mut any = 0;
+            for nth in 0..BLOCK {
+                any |= differs(masks[nth], old[nth], new[nth]);
             }
-            if bits != [0; BLOCK] {
-                let found = bits.iter().position(|&bits| bits != 0);
+            if any != 0 {
+                let mut slots = masks.iter().zip(old).zip(new);
+                let found = slots.position(|((&mask, &old), &new)| differs(mask, old, new) != 0);
                 return at + block * BLOCK + found.unwrap_or(0);
             }
         }

@@ -39,12 +39,13 @@ mod pace;
 mod room;
 
 pub use counts::SendCounts;
-pub use lease::{Lease, Sent, Settled};
+pub use lease::{Lease, Sent};
 
 use known::{Known, fitting, likeness};
 use lease::{Use, With};
 use lent::Lent;
 use mix::Mix;
+use room::Room;
 
 /// One message in so many is timed.
 const TIMED: u64 = 16;
@@ -125,15 +126,7 @@ impl Store {
             .entry(stream)
             .or_insert_with(|| Known::new(structures));
         known.last_used = clock;
-        let pace = known.pace;
-        let mut lease = Lease {
-            stream,
-            pace,
-            is_timed: false,
-            evicted: 0,
-            with: With::Plain { aside: true },
-            buffer: None,
-        };
+        let mut lease = Lease::aside(stream, known.pace);
         if known.aside.passes() {
             if plain::is_large(record) {
                 lease.buffer = Some(self.lend_buffer());
@@ -145,7 +138,7 @@ impl Store {
             Some(index) => {
                 let entry = known.templates.swap_remove(index);
                 self.held -= entry.memory;
-                lease.is_timed |= pace.message == 0.0;
+                lease.is_timed |= lease.pace.message == 0.0;
                 With::Template(entry.lent)
             }
             None => self.lend_new(stream, record),
@@ -154,7 +147,7 @@ impl Store {
             // It will not be needed for a while.
             self.give_buffer_up();
         }
-        lease.is_timed |= pace.byte == 0.0;
+        lease.is_timed |= lease.pace.byte == 0.0;
         lease.evicted = std::mem::take(&mut self.evicted);
         lease
     }
@@ -195,44 +188,46 @@ impl Store {
     }
 
     /// Takes back what was lent. Answers with how many templates were given up to make room.
-    pub fn settle(&mut self, settled: Settled) -> u64 {
-        let Settled {
-            stream,
-            pace,
-            evicted,
-            use_of,
-            buffer,
-            lent,
-        } = settled;
-        if let Some(buffer) = buffer {
+    pub fn settle(&mut self, lease: Lease) -> u64 {
+        if let Some(buffer) = lease.buffer {
             self.keep_buffer(buffer);
         }
-        let [first, second] = lent;
-        if first.is_none() && pace.is_none() {
-            self.evicted += evicted;
-            return 0;
-        }
-        self.evicted += evicted;
-        let structures = self.policy.templates;
-        if let Some(known) = self.streams.get_mut(&stream) {
-            known.pace = pace.unwrap_or(known.pace);
-            match use_of {
-                Use::None => known.aside.useless(structures),
-                Use::Some => known.aside.useful(structures),
-                Use::Stranger => known.aside.unlike(structures),
-                Use::Later => {}
-            }
-        }
+        self.evicted += lease.evicted;
+        let lent = match lease.with {
+            With::Template(lent) => Some(lent),
+            With::Plain { .. } if lease.is_paced => None,
+            With::Plain { .. } => return 0,
+        };
         let before = self.evicted;
-        if let Some(lent) = first {
-            self.keep(stream, lent);
+        let kept = lent.into_iter().chain(lease.made);
+        let kept = kept.filter(|lent| !lent.template.is_empty());
+        let Some(known) = self.streams.get_mut(&lease.stream) else {
+            // Forgotten meanwhile, and its templates with it.
+            self.evicted += kept.count() as u64;
+            return std::mem::take(&mut self.evicted);
+        };
+        known.pace = lease.pace;
+        let structures = self.policy.templates;
+        match lease.use_of {
+            Use::None => known.aside.useless(structures),
+            Use::Some => known.aside.useful(structures),
+            Use::Stranger => known.aside.unlike(structures),
+            Use::Later => {}
         }
-        if let Some(lent) = second {
-            self.keep(stream, lent);
+        let mut room = Room {
+            policy: &self.policy,
+            clock: self.clock,
+            account: &self.account,
+            held: &mut self.held,
+            evicted: &mut self.evicted,
+        };
+        kept.for_each(|lent| room.keep(known, lent));
+        if self.held() > self.policy.bytes {
+            self.shrink(self.policy.bytes);
         }
         if self.evicted > before
-            && use_of == Use::Later
-            && let Some(known) = self.streams.get_mut(&stream)
+            && lease.use_of == Use::Later
+            && let Some(known) = self.streams.get_mut(&lease.stream)
         {
             // Templates that push one another out are worth little: not with each message.
             known.aside.useless(structures);

@@ -91,8 +91,9 @@ impl Sender {
         // As a program would have made it.
         let mut record = valid.record.clone();
         let start = Instant::now();
-        let (sent, settled) = self.store.lend(stream, &record).send(&mut record);
-        self.store.settle(settled);
+        let mut lease = self.store.lend(stream, &record);
+        let sent = lease.send(&mut record);
+        self.store.settle(lease);
         written.times.push(start.elapsed().as_nanos() as f64);
         let sent = sent.map_err(cannot)?;
         written.note(&sent);

@@ -20,18 +20,23 @@ use crate::stats::SendStats;
 /// From this share of the values on, writing them into a template costs more than a message from first to last.
 const MOST: f64 = 0.8;
 
-/// What a message is to be written with.
+/// What a message is to be written with. It goes back to the store by [`Store::settle`](super::Store::settle), with what was learned.
 #[derive(Debug)]
 #[must_use]
 pub struct Lease {
     pub(super) stream: Stream,
-    pub(super) pace: Pace,
-    pub(super) is_timed: bool,
-    /// Templates given up to make room for it.
-    pub(super) evicted: u64,
     pub(super) with: With,
     /// Where the text goes if it is large and there is no template.
     pub(super) buffer: Option<Box<Text>>,
+    /// A template that was made.
+    pub(super) made: Option<Box<Lent>>,
+    pub(super) pace: Pace,
+    /// Whether the clock said something new.
+    pub(super) is_paced: bool,
+    pub(super) is_timed: bool,
+    pub(super) use_of: Use,
+    /// Templates given up to make room for it, that nobody was told of.
+    pub(super) evicted: u64,
 }
 
 #[derive(Debug)]
@@ -55,19 +60,6 @@ pub struct Sent {
     pub folds: Option<Arc<Mutex<Folds>>>,
 }
 
-/// What comes back of a [`Lease`].
-#[derive(Debug)]
-#[must_use]
-pub struct Settled {
-    pub(super) stream: Stream,
-    pub(super) pace: Option<Pace>,
-    pub(super) evicted: u64,
-    pub(super) use_of: Use,
-    pub(super) buffer: Option<Box<Text>>,
-    /// The template that was lent, and one that was made.
-    pub(super) lent: [Option<Box<Lent>>; 2],
-}
-
 /// What a template was good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
@@ -82,6 +74,22 @@ pub(super) enum Use {
 }
 
 impl Lease {
+    /// For a message written plainly.
+    #[inline]
+    pub(super) fn aside(stream: Stream, pace: Pace) -> Self {
+        Self {
+            stream,
+            with: With::Plain { aside: true },
+            buffer: None,
+            made: None,
+            pace,
+            is_paced: false,
+            is_timed: false,
+            use_of: Use::Later,
+            evicted: 0,
+        }
+    }
+
     /// Whether nothing is lent and nothing will be learned: the message is to be written, and that is all.
     #[inline]
     pub fn is_aside(&self) -> bool {
@@ -89,84 +97,63 @@ impl Lease {
     }
 
     /// Writes the message. Where a template was lent `record` gets the values of the message before in exchange, a buffer for
-    /// those of the next. What was lent is to be given back by [`Store::settle`](super::Store::settle), also after an error.
-    pub fn send(self, record: &mut Record) -> (Result<Sent, Error>, Settled) {
+    /// those of the next. What was lent is to be given back also after an error.
+    ///
+    /// # Errors
+    /// As [`bsoap_codec::encode()`].
+    pub fn send(&mut self, record: &mut Record) -> Result<Sent, Error> {
         let begun = self.is_timed.then(Instant::now);
-        let mut settled = Settled {
-            stream: self.stream,
-            pace: None,
-            evicted: self.evicted,
-            use_of: Use::Later,
-            buffer: self.buffer,
-            lent: [None, None],
-        };
-        let timing = Timing {
-            pace: self.pace,
-            begun,
-        };
-        // Filled where it stands: it is large, and moving it takes time.
-        let mut sent = Sent {
-            outgoing: Outgoing::default(),
-            counts: SendCounts::default(),
-            folds: None,
-        };
-        let written = match self.with {
-            With::Plain { aside } => settled.plain(record, aside, timing, &mut sent),
-            With::Template(lent) => settled.write(lent, record, timing, &mut sent),
-        };
-        if written.is_ok() {
-            sent.counts.evicted = std::mem::take(&mut settled.evicted);
+        let mut sent = Sent::new();
+        match self.with {
+            With::Plain { aside } => self.plain(record, aside, begun, &mut sent)?,
+            With::Template(_) => self.write(record, begun, &mut sent)?,
         }
-        (written.map(|()| sent), settled)
+        sent.counts.evicted = std::mem::take(&mut self.evicted);
+        Ok(sent)
     }
-}
 
-/// What the clock said before, and when the message was begun, if it is timed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Timing {
-    pace: Pace,
-    begun: Option<Instant>,
-}
-
-impl Settled {
     /// Writes a message without a template.
+    #[inline]
     fn plain(
         &mut self,
         record: &Record,
         aside: bool,
-        timing: Timing,
+        begun: Option<Instant>,
         sent: &mut Sent,
     ) -> Result<(), Error> {
         sent.outgoing = plain_text(record, &mut self.buffer)?;
         sent.counts.plain = u64::from(!aside);
         sent.counts.aside = u64::from(aside);
-        let taken = timing.begun.map(|begun| begun.elapsed());
-        self.pace = taken.map(|taken| timing.pace.plain(taken, sent.outgoing.length));
+        if let Some(begun) = begun {
+            self.pace = self.pace.plain(begun.elapsed(), sent.outgoing.length);
+            self.is_paced = true;
+        }
         Ok(())
     }
 
-    /// Writes a message by a template, or by one that is made for it.
+    /// Writes a message by the template that was lent, or by one that is made for it.
     #[inline]
     fn write(
         &mut self,
-        lent: Box<Lent>,
         record: &mut Record,
-        timing: Timing,
+        begun: Option<Instant>,
         sent: &mut Sent,
     ) -> Result<(), Error> {
-        let lent = self.lent[0].insert(lent);
+        let With::Template(lent) = &mut self.with else {
+            unreachable!("a template was lent");
+        };
         let before = *lent.template.stats();
         let Some(matched) = lent.update(record)? else {
-            return self.stranger(record, timing, sent);
+            return self.stranger(record, begun, sent);
         };
         lent.tell(&before, sent);
         self.use_of = use_of(&lent.template, matched, &sent.counts.matches);
         if matched != Match::FirstTime {
-            let pace = timing
-                .begun
-                .map(|begun| timing.pace.updated(begun.elapsed()));
-            self.pace = pace;
-            sent.counts.saved = pace.unwrap_or(timing.pace).saved(sent.outgoing.length);
+            if let Some(begun) = begun {
+                self.pace = self.pace.updated(begun.elapsed());
+                self.is_paced = true;
+            }
+            sent.counts.saved = self.pace.saved(sent.outgoing.length);
         }
         Ok(())
     }
@@ -176,14 +163,15 @@ impl Settled {
     fn stranger(
         &mut self,
         record: &mut Record,
-        timing: Timing,
+        begun: Option<Instant>,
         sent: &mut Sent,
     ) -> Result<(), Error> {
-        if let [Some(lent), made] = &mut self.lent {
+        if let With::Template(lent) = &mut self.with {
             let structure = lent.structure(record);
             if lent.strangers.has(structure) {
                 let (policy, options) = (*lent.template.policy(), *lent.template.options());
-                let made = made.insert(Lent::new(Template::new(policy, options), &lent.account));
+                let made = Lent::new(Template::new(policy, options), &lent.account);
+                let made = self.made.insert(made);
                 made.update(record)?;
                 made.tell(&SendStats::default(), sent);
                 return Ok(());
@@ -191,14 +179,14 @@ impl Settled {
             lent.strangers.add(structure);
         }
         self.use_of = Use::Stranger;
-        self.plain(record, false, timing, sent)
+        self.plain(record, false, begun, sent)
     }
 }
 
 /// What a template was good for, by what had to be written: the clock would judge the same stream this way or that on a busy
 /// machine. A value of the length it had costs about what it costs in a message written from first to last, one of another
 /// length twice that, and so does a chunk that is encoded anew.
-pub(super) fn use_of(template: &Template, matched: Match, counted: &SendStats) -> Use {
+fn use_of(template: &Template, matched: Match, counted: &SendStats) -> Use {
     let is_useless = match matched {
         Match::Content => false,
         Match::FirstTime => return Use::Later,
@@ -213,16 +201,23 @@ pub(super) fn use_of(template: &Template, matched: Match, counted: &SendStats) -
 }
 
 impl Sent {
+    #[inline]
+    fn new() -> Self {
+        Self {
+            outgoing: Outgoing::default(),
+            counts: SendCounts::default(),
+            folds: None,
+        }
+    }
+
     /// A message written from first to last, of which nothing is kept; not counted.
     ///
     /// # Errors
     /// As [`bsoap_codec::encode()`].
     pub fn plain(record: &Record) -> Result<Self, Error> {
-        Ok(Self {
-            outgoing: plain_text(record, &mut None)?,
-            counts: SendCounts::default(),
-            folds: None,
-        })
+        let mut sent = Self::new();
+        sent.outgoing = plain_text(record, &mut None)?;
+        Ok(sent)
     }
 
     /// A message that was written by others, of which nothing is kept; not counted.
@@ -253,10 +248,7 @@ impl Sent {
     }
 }
 
-pub(super) fn plain_text(
-    record: &Record,
-    buffer: &mut Option<Box<Text>>,
-) -> Result<Outgoing, Error> {
+fn plain_text(record: &Record, buffer: &mut Option<Box<Text>>) -> Result<Outgoing, Error> {
     let text = plain::text(record, buffer)?;
     Ok(Outgoing {
         length: text.len() as u64,

@@ -4,46 +4,50 @@ use std::collections::HashMap;
 
 use super::known::{Known, Seen, oldest};
 use super::lent::{Entry, Lent};
-use super::{Store, Stream};
+use super::{Store, StorePolicy, Stream};
 use crate::send::chunk::Text;
+use crate::send::deflate::Account;
 use crate::send::likeness::Sample;
 
-impl Store {
-    /// Keeps a template, if there is room.
-    pub(super) fn keep(&mut self, stream: Stream, mut lent: Box<Lent>) {
-        if lent.template.is_empty() {
-            return;
-        }
+/// What a store holds, while one of its streams gets a template back.
+pub(super) struct Room<'s> {
+    pub(super) policy: &'s StorePolicy,
+    pub(super) clock: u64,
+    pub(super) account: &'s Account,
+    pub(super) held: &'s mut usize,
+    pub(super) evicted: &'s mut u64,
+}
+
+impl Room<'_> {
+    /// Keeps a template, if there is room for it alone.
+    #[inline]
+    pub(super) fn keep(&mut self, known: &mut Known, mut lent: Box<Lent>) {
         let memory = lent.memory();
         let folded = match self.account.held() {
             0 => 0,
             _ => lent.folds.try_lock().map_or(0, |folds| folds.size()),
         };
-        let Some(known) = self.streams.get_mut(&stream) else {
-            // Forgotten meanwhile, and its templates with it.
-            self.evicted += 1;
-            return;
-        };
         if memory + folded > self.policy.bytes {
             // It would be made again and again, and given up each time.
             known.aside.hopeless();
-            self.evicted += 1;
+            *self.evicted += 1;
             return;
         }
         if known.templates.len() >= self.policy.templates.max(1) {
             let oldest = oldest(&known.templates);
-            self.held -= known.templates.swap_remove(oldest).memory;
-            self.evicted += 1;
+            *self.held -= known.templates.swap_remove(oldest).memory;
+            *self.evicted += 1;
         }
-        self.held += memory;
+        *self.held += memory;
         known.templates.push(Entry {
             lent,
             last_used: self.clock,
             memory,
         });
-        self.shrink(self.policy.bytes);
     }
+}
 
+impl Store {
     /// The buffer for the text of a large message.
     pub(super) fn lend_buffer(&mut self) -> Box<Text> {
         let (buffer, memory) = self.buffer.take().unwrap_or_default();
@@ -86,7 +90,7 @@ impl Store {
     }
 
     #[inline]
-    fn held(&self) -> usize {
+    pub(super) fn held(&self) -> usize {
         self.held + self.account.held()
     }
 

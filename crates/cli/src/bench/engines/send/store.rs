@@ -59,8 +59,9 @@ impl Sender for Stored {
             root: record.root(),
             operation: 0,
         };
-        let (sent, settled) = self.store.lend(stream, &record).send(&mut record);
-        self.store.settle(settled);
+        let mut lease = self.store.lend(stream, &record);
+        let sent = lease.send(&mut record);
+        self.store.settle(lease);
         self.spent.push(record);
         self.outgoing = sent.map_err(|error| error.to_string())?.outgoing;
         Ok(())
