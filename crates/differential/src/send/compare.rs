@@ -108,7 +108,10 @@ pub(crate) fn chunk(
     }
     for (number, segment) in segments.iter_mut().enumerate() {
         let (first, slots) = (segment.first, segment.slots());
-        let (Some(old), Some(new)) = (old.part(first, slots), new.part(first, slots)) else {
+        let Some(old) = old.part(first, slots) else {
+            return;
+        };
+        let Some(new) = new.part(first, slots) else {
             return;
         };
         match &mut segment.leaves {

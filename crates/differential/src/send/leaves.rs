@@ -208,6 +208,7 @@ impl Segment {
 
     /// The place of a slot that has one. Of a number of fixed stride, length is not known: it is
     /// given as the width.
+    #[inline]
     pub(crate) fn place(&self, index: usize) -> Option<Place> {
         match &self.leaves {
             Leaves::Mixed(mixed) => mixed.place(index),
@@ -286,6 +287,7 @@ impl Segment {
 }
 
 impl Mixed {
+    #[inline]
     pub(crate) fn place(&self, index: usize) -> Option<Place> {
         let entry = self.entries.get(index)?;
         entry.kind.has_place().then(|| Place {

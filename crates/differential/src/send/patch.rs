@@ -119,9 +119,8 @@ pub(crate) fn patch(
         }
         patcher.segment = number as u32;
         let (first, slots) = (segment.first, segment.slots());
-        let (Some(old), Some(new)) = (old.part(first, slots), new.part(first, slots)) else {
-            return Err(Unwritable);
-        };
+        let old = old.part(first, slots).ok_or(Unwritable)?;
+        let new = new.part(first, slots).ok_or(Unwritable)?;
         match &mut segment.leaves {
             Leaves::Table(table) => {
                 let start = patcher.in_old(start);

@@ -620,10 +620,11 @@ impl Change<'_> {
                 self.done.unchanged += before;
                 continue;
             }
-            let (Some(old), Some(new)) = (
-                old.part(slots.start, chunk.slots),
-                new.part(slots.start, chunk.slots),
-            ) else {
+            // One by one: a pair of them would go through memory.
+            let Some(old) = old.part(slots.start, chunk.slots) else {
+                return Err(Failure::Anew);
+            };
+            let Some(new) = new.part(slots.start, chunk.slots) else {
                 return Err(Failure::Anew);
             };
             self.compare(chunk, old, new, &mut delta);
