@@ -6,6 +6,7 @@ mod common;
 
 use std::sync::Arc;
 
+use bsoap_codec::decode::ErrorKind;
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{
     DecodeOptions, Decoder, EncodeOptions, Encoder, Object, Plan, Record, Value, View, build,
@@ -230,6 +231,10 @@ fn check(stream: &mut Stream, template: &Template, record: &Record) -> Result<()
     let meant = stream.decoder.decode(stream.root, &fresh);
     match (again, meant) {
         (Ok(again), Ok(meant)) => prop_assert_eq!(again, meant),
+        // What is set need not be a value of its type. Where it is empty, so is the element, which may then have a default; with
+        // a pad it is not.
+        (Err(error), Ok(_)) if matches!(error.kind(), ErrorKind::Lexical { found, .. } if found.is_empty()) =>
+            {}
         (again, meant) => prop_assert_eq!(again.is_ok(), meant.is_ok(), "decoding fails alike"),
     }
     let text = String::from_utf8(text).expect("UTF-8");
