@@ -126,10 +126,10 @@ fn array(
     let items: String = (0..count)
         .map(|_| format!("<item>{}</item>", value(&mut random)))
         .collect();
-    let floor = if datatype == Datatype::Double {
-        floor_doubles
-    } else {
-        floor_ints
+    let floor = match datatype {
+        Datatype::Double => floor_doubles,
+        Datatype::String => floor_strings,
+        _ => floor_ints,
     };
     Case {
         name,
@@ -167,6 +167,21 @@ fn floor_ints(text: &str, count: usize) -> usize {
         at += memchr::memchr(b'>', &bytes[at..]).expect("a start tag") + 1;
     }
     black_box(&slots).len()
+}
+
+/// Copies what stands between two tags, references and all.
+fn floor_strings(text: &str, count: usize) -> usize {
+    let bytes = text.as_bytes();
+    let mut slots: Vec<u64> = Vec::with_capacity(count);
+    let mut heap: Vec<u8> = Vec::with_capacity(text.len());
+    let mut at = "<values>".len() + "<item>".len();
+    for _ in 0..count {
+        let length = memchr::memchr(b'<', &bytes[at..]).expect("an end tag");
+        slots.push((heap.len() as u64) | (length as u64) << 32);
+        heap.extend_from_slice(&bytes[at..at + length]);
+        at += length + "</item><item>".len();
+    }
+    black_box((&slots, &heap)).0.len()
 }
 
 fn plain_int(text: &[u8]) -> (i64, usize) {
@@ -432,6 +447,15 @@ fn main() {
         }),
         array("int", Datatype::Int, count, |random| {
             format!("{}", random.next() as i32)
+        }),
+        array("words", Datatype::String, count, Random::word),
+        array("strings", Datatype::String, count, |random| {
+            let word = random.word();
+            match random.below(8) {
+                0 => format!("{word}&lt;{word}"),
+                1 => format!("{word}\u{e9}"),
+                _ => word,
+            }
         }),
         mio(count),
         order("order", ""),

@@ -36,6 +36,7 @@ mod place;
 mod rows;
 mod run;
 mod spelling;
+mod strings;
 mod trace;
 
 pub use checkpoint::{Checkpoint, Loop};

@@ -375,6 +375,8 @@ pub struct Leaf {
     pub has_facets: bool,
     /// If all that it asks for more is a number between bounds: those.
     pub(crate) bounds: Option<Bounds>,
+    /// Whether its value is its text as it stands: an atomic type that preserves white space.
+    pub(crate) is_verbatim: bool,
 }
 
 /// How a simple value lies in its slot.

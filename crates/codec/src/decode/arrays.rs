@@ -27,8 +27,8 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// Numbers of an array, as long as each is followed by the same bytes: the end tag and the next start tag. Returns where
-    /// the first value stands that is not.
+    /// Numbers or strings of an array, as long as each is followed by the same bytes: the end tag and the next start tag.
+    /// Returns where the first value stands that is not.
     pub(super) fn array(
         &mut self,
         window: &Window<'_>,
@@ -45,18 +45,21 @@ impl<S: Sink> Builder<'_, S> {
         let Some(plain) = Plain::of(leaf, self.options.validation) else {
             return at;
         };
-        let number = number_of(plain.kind);
-        if number.is_none() && plain.kind != LeafKind::Boolean {
-            return at;
-        }
+        let values = match (number_of(plain.kind), plain.kind) {
+            (Some(number), _) => Values::Numbers(number, plain.range),
+            (None, LeafKind::Boolean) => Values::Booleans,
+            _ if leaf.is_verbatim => Values::Strings {
+                has_default: element.default.is_some() || element.fixed.is_some(),
+            },
+            _ => return at,
+        };
         let Some(Frame::Group(group)) = self.machine.frames.last() else {
             return at;
         };
         let max = self.plan.particle(group.particle).max;
         let first = self.record.slots.len();
         let mut items = Items {
-            number,
-            range: plain.range,
+            values,
             site: plain.site(id),
             again: &start.again,
             lead: start.again.len() - start.close.len(),
@@ -127,16 +130,20 @@ impl<S: Sink> Builder<'_, S> {
         most: usize,
     ) -> usize {
         let (text, separator) = (window.text.as_bytes(), items.again.separator());
-        if let (Some(range), Some(number), false) =
-            (items.range, items.number, S::LISTENS || S::NOTES)
-        {
-            return self.in_range((text, at), number, range, separator, most);
+        match items.values {
+            Values::Strings { has_default } => {
+                return self.strings(window, items, has_default, at, most);
+            }
+            Values::Numbers(number, Some(range)) if !(S::LISTENS || S::NOTES) => {
+                return self.in_range((text, at), number, range, separator, most);
+            }
+            _ => {}
         }
         let heap = self.record.heap.len();
         let (sink, slots) = (&mut self.sink, &mut self.record.slots);
         let (plan, machine) = (self.plan, &mut *self.machine);
         let mut slot = slots.len();
-        let (number, range) = (items.number, items.range);
+        let values = items.values;
         let found = |at: usize, length: usize| {
             if S::LISTENS {
                 sink.found(slot, window.base + at as u64, length, items.site);
@@ -152,13 +159,15 @@ impl<S: Sink> Builder<'_, S> {
                 }
             }
         };
-        match (number, range) {
-            (Some(number), None) => {
+        match values {
+            Values::Numbers(number, None) => {
                 Kernel::best().read_array(text, at, number, separator, most, slots, found)
             }
-            (None, _) => one_by_one((text, at), separator, most, slots, found, boolean_slot),
+            Values::Booleans | Values::Strings { .. } => {
+                one_by_one((text, at), separator, most, slots, found, boolean_slot)
+            }
             // What is told cannot be taken back.
-            (Some(number), Some(range)) => {
+            Values::Numbers(number, Some(range)) => {
                 let read =
                     |text: &[u8]| real_slot(number, text).filter(|(slot, _)| range.has(*slot));
                 one_by_one((text, at), separator, most, slots, found, read)
@@ -369,17 +378,26 @@ impl<S: Sink> Builder<'_, S> {
     }
 }
 
+/// What the values of an array are.
+#[derive(Clone, Copy, Debug)]
+enum Values {
+    /// Numbers, which may have to be in a range.
+    Numbers(Number, Option<RealRange>),
+    Booleans,
+    /// Strings kept as they stand. If there is a default, an empty one stands for that.
+    Strings {
+        has_default: bool,
+    },
+}
+
 /// An array of values being read.
-struct Items<'a> {
-    /// What they are; booleans if it is none.
-    number: Option<Number>,
-    /// The range they must be in.
-    range: Option<RealRange>,
-    site: Site,
+pub(super) struct Items<'a> {
+    values: Values,
+    pub(super) site: Site,
     /// What stands between two values,
-    again: &'a Spelling,
+    pub(super) again: &'a Spelling,
     /// and how much of it belongs to the next item.
-    lead: usize,
+    pub(super) lead: usize,
     reader: &'a State,
     /// The slot of the first of them.
     first: usize,
@@ -393,7 +411,7 @@ impl Items<'_> {
     /// Notes the place behind an item, where so many slots and bytes of strings have been written.
     #[cold]
     #[inline(never)]
-    fn note(
+    pub(super) fn note(
         &mut self,
         places: &mut Places,
         plan: &Plan,

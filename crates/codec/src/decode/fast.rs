@@ -609,6 +609,15 @@ impl<S: Sink> Builder<'_, S> {
             self.record.push(slot);
             return Some(at + length);
         }
+        if leaf.is_verbatim
+            && let Some(plain) = Plain::of(leaf, self.options.validation)
+            && self.record.slots.len() < self.options.record_slots
+        {
+            let (slot, length) = self.text_before(window, at, close, has_default)?;
+            self.place(window, at, length, plain.site(id));
+            self.record.push(slot);
+            return Some(at + length);
+        }
         let length = scan::find_text_special(&bytes[at..]);
         let end = at + length;
         if bytes.get(end) != Some(&b'<')

@@ -2,7 +2,6 @@
 //! pieces, be set back to it, and be stopped at a place.
 
 use bsoap_datatypes::qname::NoNamespaces;
-use bsoap_datatypes::{Variety, WhiteSpace};
 use bsoap_xml::scan;
 
 use crate::plan::{ElementId, LeafId, LeafKind};
@@ -124,12 +123,8 @@ impl Decoder {
     /// Whether the value at a site is its text as it stands, with nothing replaced but references and line ends.
     #[inline]
     pub fn reads_as_it_stands(&self, site: Site) -> bool {
-        site.leaf().is_some_and(|leaf| {
-            let leaf = self.plan.leaf(leaf);
-            leaf.kind == LeafKind::Text
-                && leaf.simple.white_space() == WhiteSpace::Preserve
-                && matches!(leaf.simple.variety(), Variety::Atomic(_))
-        })
+        site.leaf()
+            .is_some_and(|leaf| self.plan.leaf(leaf).is_verbatim)
     }
 
     #[inline(never)]

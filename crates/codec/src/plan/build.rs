@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use bsoap_datatypes::{Datatype, SimpleType, Variety};
+use bsoap_datatypes::{Datatype, SimpleType, Variety, WhiteSpace};
 use bsoap_xml::{NameId, VocabularyBuilder};
 
 use super::bounds::Bounds;
@@ -226,6 +226,9 @@ impl PlanBuilder {
             simple: simple.clone(),
             has_facets,
             bounds: Bounds::of(kind, simple),
+            is_verbatim: kind == LeafKind::Text
+                && simple.white_space() == WhiteSpace::Preserve
+                && matches!(simple.variety(), Variety::Atomic(_)),
         });
         let id = LeafId(self.leaves.len() as u32 - 1);
         // The Leaf above keeps the type alive, so its address stays its own.
