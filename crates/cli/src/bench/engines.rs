@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bsoap_codec::decode::Validation;
 use bsoap_differential::send::{Chunks, Layout, Pad, Policy};
 
 use super::definition::Task;
@@ -60,6 +61,9 @@ impl Engine for Both {
 fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
     Ok(match name {
         "bsoap" => Box::new(bsoap::Bsoap::new()?),
+        "bsoap:general" => Box::new(bsoap::Bsoap::general()?),
+        "bsoap:lexical" => Box::new(bsoap::Bsoap::with_facets(Validation::Lexical)?),
+        "bsoap:validate" => Box::new(bsoap::Bsoap::with_facets(Validation::Full)?),
         "floor" => Box::new(bare::Bare::<bare::Floor>::default()),
         "bsoap:avx2" => Box::new(kernels::Kernels::avx2()?),
         "bsoap:portable" => Box::new(kernels::Kernels::portable()),

@@ -254,8 +254,11 @@ impl<S: Sink> Builder<'_, S> {
         };
         loop {
             // The kernel leaves at a value that is not plain, with its marker there: that row is gone through one by one.
-            let is_numbers = !rows.columns.is_empty() && done.rows >= MEASURED as u64;
-            let begun = is_numbers.then(|| self.many_rows(window, &mut run, &mut done, most));
+            let begun = if !rows.columns.is_empty() && done.rows >= MEASURED as u64 {
+                self.many_rows(window, &mut run, &mut done, most)
+            } else {
+                None
+            };
             let may_follow = done.rows < most as u64;
             match self.row(window, rows, done.at, begun, may_follow, bindings) {
                 (field, at) if field < rows.fields.len() => {
@@ -289,16 +292,25 @@ impl<S: Sink> Builder<'_, S> {
         Some(done)
     }
 
-    /// Rows of numbers, as long as they are plain; there may be `most` in all. Returns the field at which it stopped; its
-    /// marker has been written.
+    /// Rows of numbers, as long as they are plain; there may be `most` in all. Returns the field at which it stopped, whose
+    /// marker has been written; `None` if it has not begun.
     fn many_rows(
         &mut self,
         window: &Window<'_>,
         run: &mut RowRun<'_>,
         done: &mut Done,
         most: usize,
-    ) -> usize {
+    ) -> Option<usize> {
         let rows = run.rows;
+        if !rows.ranges.is_empty() {
+            // What is told cannot be taken back.
+            let is_told = S::LISTENS || S::NOTES;
+            return if is_told {
+                None
+            } else {
+                self.rows_in_ranges(window, rows, done, most)
+            };
+        }
         let (text, columns) = (window.text.as_bytes(), &*rows.columns);
         let heap = self.record.heap.len();
         let (sink, slots) = (&mut self.sink, &mut self.record.slots);
@@ -327,7 +339,41 @@ impl<S: Sink> Builder<'_, S> {
         let stop = Kernel::best().read_rows(text, done.at, columns, most, slots, found);
         done.rows += stop.rows as u64;
         done.at = stop.at;
-        stop.column
+        Some(stop.column)
+    }
+
+    /// Rows some of whose numbers must be in a range: read first, and looked at together.
+    fn rows_in_ranges(
+        &mut self,
+        window: &Window<'_>,
+        rows: &Rows,
+        done: &mut Done,
+        most: usize,
+    ) -> Option<usize> {
+        let (text, columns) = (window.text.as_bytes(), &*rows.columns);
+        let slots = &mut self.record.slots;
+        let first = slots.len();
+        let mut most = most.saturating_sub(done.rows as usize);
+        loop {
+            let read = Kernel::best().read_rows(text, done.at, columns, most, slots, |_, _, _| {});
+            let found = slots.get(first..).unwrap_or_default();
+            let is_right = |row: &[u64]| {
+                rows.ranges
+                    .iter()
+                    .all(|(slot, range)| row.get(*slot).is_none_or(|slot| range.has(*slot)))
+            };
+            let Some(wrong) = found
+                .chunks(rows.slots.max(1))
+                .position(|row| !is_right(row))
+            else {
+                done.rows += read.rows as u64;
+                done.at = read.at;
+                return Some(read.column);
+            };
+            // Again, up to the last number before that row.
+            slots.truncate(first);
+            most = wrong.checked_sub(1)?;
+        }
     }
 
     /// One row, or what is left of it from the field `begun` on, whose marker is there: the field at which it left the known

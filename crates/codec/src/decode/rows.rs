@@ -9,7 +9,9 @@
 
 use bsoap_datatypes::kernel::{Column, Number};
 
-use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
+use crate::plan::{
+    Content, ElementId, LeafId, LeafKind, ParticleId, Plan, RealRange, Term, TypeId,
+};
 use crate::record::marker;
 
 use super::arrays::{Plain, number};
@@ -31,6 +33,8 @@ pub(super) struct Rows {
     pub(super) slots: usize,
     /// The fields as kernels read them, if all are numbers; else none.
     pub(super) columns: Box<[Column]>,
+    /// Which slots of a row must be in a range.
+    pub(super) ranges: Box<[(usize, RealRange)]>,
 }
 
 /// A value of a row.
@@ -63,7 +67,7 @@ impl Field {
 
     fn column(&self) -> Option<Column> {
         Some(Column {
-            number: number_of(self.plain.filter(|plain| plain.range.is_none())?.kind)?,
+            number: number_of(self.plain?.kind)?,
             marker: self.marker,
             separator: self.after.separator().clone(),
         })
@@ -146,10 +150,12 @@ impl Rows {
             field.after = field.after.and(&again.spelling).and(&head);
             lead = again.spelling.len() + head.len();
         }
-        let slots = fields
-            .iter()
-            .map(|field| 1 + usize::from(field.marker.is_some()))
-            .sum();
+        let (mut slots, mut ranges) = (0, Vec::new());
+        for field in &fields {
+            slots += usize::from(field.marker.is_some());
+            ranges.extend(field.plain.and_then(|plain| Some((slots, plain.range?))));
+            slots += 1;
+        }
         let columns: Option<Vec<Column>> = fields.iter().map(Field::column).collect();
         Some(Self {
             head,
@@ -157,6 +163,7 @@ impl Rows {
             lead,
             slots,
             columns: columns.unwrap_or_default().into(),
+            ranges: ranges.into(),
         })
     }
 }

@@ -40,7 +40,7 @@ fn array(
         let Some((slot, length)) = text.get(at..).and_then(&parse) else {
             break;
         };
-        if !text[at + length..].starts_with(&separator.bytes) {
+        if !separator.stands_at(text, at + length) {
             break;
         }
         found(at, length);
@@ -257,10 +257,9 @@ pub(super) fn value(
     number: Number,
     separator: &Separator,
 ) -> Option<(u64, usize)> {
-    let text = text.get(at..)?;
-    let (slot, length) = read(number, text)?;
-    text.get(length..)?
-        .starts_with(&separator.bytes)
+    let (slot, length) = read(number, text.get(at..)?)?;
+    separator
+        .stands_at(text, at + length)
         .then_some((slot, length))
 }
 

@@ -197,15 +197,29 @@ fn decode_mesh<N: Numbers>(work: &Arc<Workload>, count: usize) -> Option<Box<dyn
     Local::new(
         vec![Mesh::default(); count],
         move |state| {
-            let mut at = work.first;
+            let (text, mut at) = (work.text(), work.first);
+            let compares = work.task == Task::Numbers;
+            // What a decoder that has learned the tags compares. (They do not stand behind the last value.)
+            let stands = |at: usize, n: usize| {
+                !compares || text.get(at..at + MESH[n].len()) == Some(MESH[n].as_bytes())
+            };
             for slot in state.iter_mut() {
-                let (x, length) = N::parse_int(&work.text()[at..]);
+                let (x, length) = N::parse_int(&text[at..]);
+                if !stands(at + length, 0) {
+                    break;
+                }
                 at += length + MESH[0].len();
-                let (y, length) = N::parse_int(&work.text()[at..]);
+                let (y, length) = N::parse_int(&text[at..]);
+                if !stands(at + length, 1) {
+                    break;
+                }
                 at += length + MESH[1].len();
-                let (value, length) = N::parse_double(&work.text()[at..]);
-                at += length + MESH[2].len();
+                let (value, length) = N::parse_double(&text[at..]);
                 *slot = Mesh { x, y, value };
+                if !stands(at + length, 2) {
+                    break;
+                }
+                at += length + MESH[2].len();
             }
             Ok(())
         },

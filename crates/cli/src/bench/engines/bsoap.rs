@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
+use bsoap_codec::decode::{Fast, Validation};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{DecodeOptions, Decoder, Encoder, Plan, Record, View};
 use bsoap_datatypes::{double, integer};
@@ -21,21 +22,49 @@ use crate::bench::workload::{Answer, Workload};
 
 const WSDL: &str = include_str!("../../../../../bench/bench.wsdl");
 
+/// The same messages with facets on nearly every value.
+const FACETS: &str = include_str!("../../../../../bench/validate.wsdl");
+
 /// bsoap itself.
 pub(crate) struct Bsoap {
     plan: Arc<Plan>,
     root: ElementId,
+    options: DecodeOptions,
 }
 
 impl Bsoap {
     /// Loads the WSDL of the benchmarks.
     pub(crate) fn new() -> Result<Self, String> {
         let (plan, root) = plan()?;
-        Ok(Self { plan, root })
+        let options = DecodeOptions::default();
+        Ok(Self {
+            plan,
+            root,
+            options,
+        })
+    }
+
+    /// Without the fast road: tags and values one after the other.
+    pub(crate) fn general() -> Result<Self, String> {
+        let mut general = Self::new()?;
+        general.options.fast = Fast::Off;
+        Ok(general)
+    }
+
+    /// With a schema that has facets, which are checked or not.
+    pub(crate) fn with_facets(validation: Validation) -> Result<Self, String> {
+        let (plan, root) = load("validate.wsdl", FACETS)?;
+        let mut options = DecodeOptions::default();
+        options.validation = validation;
+        Ok(Self {
+            plan,
+            root,
+            options,
+        })
     }
 
     fn decoder(&self) -> Decoder {
-        Decoder::new(Arc::clone(&self.plan), DecodeOptions::default())
+        Decoder::new(Arc::clone(&self.plan), self.options)
     }
 }
 
@@ -45,19 +74,20 @@ impl Bsoap {
 /// The WSDL does not load.
 pub(crate) fn plan() -> Result<(Arc<Plan>, ElementId), String> {
     static PLAN: OnceLock<Result<(Arc<Plan>, ElementId), String>> = OnceLock::new();
-    let load = || {
-        let mut loader = MemoryLoader::default();
-        loader.add("bench.wsdl", WSDL);
-        let definitions = Definitions::load("bench.wsdl", &loader)
-            .map_err(|error| format!("bench/bench.wsdl: {error}"))?;
-        let root = definitions
-            .ports()
-            .next()
-            .map(|(_, port)| port.binding.request)
-            .ok_or("bench/bench.wsdl has no port")?;
-        Ok((Arc::clone(definitions.plan()), root))
-    };
-    PLAN.get_or_init(load).clone()
+    PLAN.get_or_init(|| load("bench.wsdl", WSDL)).clone()
+}
+
+fn load(name: &str, wsdl: &str) -> Result<(Arc<Plan>, ElementId), String> {
+    let mut loader = MemoryLoader::default();
+    loader.add(name, wsdl);
+    let definitions =
+        Definitions::load(name, &loader).map_err(|error| format!("bench/{name}: {error}"))?;
+    let root = definitions
+        .ports()
+        .next()
+        .map(|(_, port)| port.binding.request)
+        .ok_or_else(|| format!("bench/{name} has no port"))?;
+    Ok((Arc::clone(definitions.plan()), root))
 }
 
 impl Engine for Bsoap {
@@ -74,7 +104,7 @@ impl Engine for Bsoap {
 
 impl Bsoap {
     fn decode(&self, work: &Arc<Workload>) -> Option<Box<dyn Job>> {
-        let root = self.root;
+        let (root, options) = (self.root, self.options);
         let (timed, answered, fresh) = (Arc::clone(work), Arc::clone(work), Arc::clone(work));
         let plan = Arc::clone(&self.plan);
         let state = (self.decoder(), Record::new(Arc::clone(&plan), root));
@@ -100,7 +130,7 @@ impl Bsoap {
             read(&answered, &records)
         };
         let from_nothing = move || {
-            let mut decoder = Decoder::new(Arc::clone(&plan), DecodeOptions::default());
+            let mut decoder = Decoder::new(Arc::clone(&plan), options);
             let decode = |message: &Vec<u8>| {
                 decoder
                     .decode(root, message)
