@@ -124,14 +124,11 @@ impl Scope {
             result,
             mut counts,
             settled,
-            decoder,
             ..
-        } = lease.receive(root, message, || {
-            own.take().unwrap_or_else(|| self.inner.pool.take())
-        });
+        } = lease.receive(root, message, &mut own, || self.inner.pool.take());
         let mut saved = self.inner.saved();
-        let mut has_grown = decoder.is_some();
-        saved.decoders.extend(decoder.map(|boxed| *boxed));
+        let mut has_grown = own.is_some();
+        saved.decoders.extend(own);
         let before = saved.remembered;
         if let Some(histories) = &mut saved.histories {
             counts.evicted = histories.settle(settled);

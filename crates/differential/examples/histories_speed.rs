@@ -83,13 +83,14 @@ fn main() {
                 for round in 0..rounds {
                     let message = &messages[round % messages.len()];
                     let lease = store.lend(root, message);
-                    let own = || {
-                        let new = || Decoder::new(plan.clone(), DecodeOptions::default());
-                        spare.pop().unwrap_or_else(new)
+                    let new = || Decoder::new(plan.clone(), DecodeOptions::default());
+                    let mut own = match lease.wants_decoder() {
+                        true => spare.pop(),
+                        false => None,
                     };
-                    let reading = lease.receive(root, message, own);
+                    let reading = lease.receive(root, message, &mut own, new);
                     store.settle(reading.settled);
-                    spare.extend(reading.decoder.map(|boxed| *boxed));
+                    spare.extend(own);
                     counts.add(&reading.counts);
                     black_box(reading.result.expect("a message"));
                 }

@@ -55,14 +55,14 @@ impl Owner {
     fn receive(&mut self, text: &str) -> Result<Arrived, Error> {
         let message = Bytes::copy_from_slice(text.as_bytes());
         let lease = self.store.lend(self.root, &message);
-        let (plan, decoders) = (&self.plan, &mut self.decoders);
-        let decoder = || {
-            let new = || Decoder::new(plan.clone(), DecodeOptions::default());
-            decoders.pop().unwrap_or_else(new)
+        let mut decoder = match lease.wants_decoder() {
+            true => self.decoders.pop(),
+            false => None,
         };
-        let mut reading = lease.receive(self.root, &message, decoder);
+        let new = || Decoder::new(self.plan.clone(), DecodeOptions::default());
+        let mut reading = lease.receive(self.root, &message, &mut decoder, new);
         reading.counts.evicted = self.store.settle(reading.settled);
-        self.decoders.extend(reading.decoder.map(|boxed| *boxed));
+        self.decoders.extend(decoder);
         self.counts.add(&reading.counts);
         reading.result
     }
@@ -197,8 +197,8 @@ fn histories_are_lent_to_one_at_a_time() {
     let wants: Vec<bool> = leases.iter().map(Lease::wants_decoder).collect();
     assert_eq!(wants, [false, true, true, true, true, true]);
     for lease in leases {
-        let decoder = || Decoder::new(owner.plan.clone(), DecodeOptions::default());
-        let reading = lease.receive(owner.root, &message, decoder);
+        let new = || Decoder::new(owner.plan.clone(), DecodeOptions::default());
+        let reading = lease.receive(owner.root, &message, &mut None, new);
         assert_eq!(
             *reading.result.expect("a message").record,
             owner.fresh(&text).unwrap()

@@ -176,6 +176,19 @@ impl Exact {
         self.aside.passes()
     }
 
+    /// Leaves out a message that would [neither be compared nor kept](Self::passes), and is read elsewhere. Whether the next
+    /// one is such a message.
+    pub fn pass(&mut self) -> bool {
+        let passes = self.aside.passes();
+        if passes {
+            self.aside.turn();
+            self.totals.messages += 1;
+            self.totals.aside += 1;
+            self.let_go();
+        }
+        passes
+    }
+
     /// About how many bytes it holds between messages.
     pub fn memory(&self) -> usize {
         let history = self.history.as_ref().map_or(0, History::memory);

@@ -26,6 +26,10 @@ struct Block {
 /// Rows in a block: at first, and at most.
 const FIRST: usize = 8;
 const MOST: usize = 32;
+/// So far is looked ahead for the end of a stretch.
+const AHEAD: usize = 64;
+/// The end of a stretch as long as this is not looked for any more: little is read in vain.
+const SEEN: usize = 256;
 /// So many values that stay the same at the end of a block, and what follows is looked at first.
 const SAME: usize = 3;
 
@@ -230,8 +234,9 @@ impl Pass {
     /// How many rows to read together.
     #[inline]
     fn rows_ahead(&self, are_all_read: bool, old: &[u8], new: &[u8]) -> usize {
-        let rows = (self.stretch.values / 8).clamp(FIRST, MOST);
-        match are_all_read {
+        let values = self.stretch.values;
+        let rows = (values / 8).clamp(FIRST, MOST);
+        match are_all_read || values >= SEEN {
             true => rows,
             false => self.differing(rows, old, new).unwrap_or(rows),
         }
@@ -245,7 +250,9 @@ impl Pass {
         }
         let rows = match self.is_same(1, old, new) {
             true => Some(1),
-            false => self.differing(FIRST, old, new),
+            false => self
+                .differing(FIRST, old, new)
+                .or_else(|| self.differing(AHEAD, old, new)),
         };
         rows.is_some_and(|rows| self.block(rows, old, new).is_some())
     }
@@ -324,7 +331,15 @@ impl Pass {
         // The first value of the row behind them must be there, too.
         let most = starts.len().saturating_sub(first.lead + 1) / pattern.slots;
         let rows = rows.min(most);
-        if pattern.slots == 1 && is_array(&starts[..=rows], &sites[..=rows], first, old) {
+        let values = rows * pattern.slots;
+        let are_plain = match pattern.slots {
+            1 => is_array(&starts[..=values], &sites[..=values], first, old),
+            slots if pattern.fields.len() == slots => {
+                are_rows(&starts[..=values], &sites[..=values], pattern, old)
+            }
+            _ => false,
+        };
+        if are_plain {
             return rows;
         }
         for row in 0..rows {
@@ -472,17 +487,33 @@ fn note(changed: &mut Vec<Range<usize>>, from: usize, mut bits: u64) {
 /// Whether values of an array begin at all of these places but the last, with its gap between them.
 #[inline]
 fn is_array(starts: &[u32], sites: &[Site], field: &Field, old: &[u8]) -> bool {
-    let are_its = sites
-        .iter()
-        .fold(true, |all, site| all & (*site == field.site));
+    let are_its = |all, site: &Site| all & (*site == field.site);
+    let pairs = starts.iter().zip(starts.get(1..).unwrap_or_default());
+    sites.iter().fold(true, are_its)
+        && pairs.into_iter().all(|(&start, &next)| {
+            let end = next.wrapping_sub(field.gap.len() as u32);
+            end >= start && end < next && field.gap.stands_at(old, end as usize)
+        })
+}
+
+/// Whether values of rows without markers begin at all of these places, with their gaps between them; and one more.
+#[inline]
+fn are_rows(starts: &[u32], sites: &[Site], pattern: &Pattern, old: &[u8]) -> bool {
+    let is_site = |(site, field): (&Site, &Field)| *site == field.site;
+    let rows = sites.chunks(pattern.slots);
+    let mut are_its = true;
+    for row in rows {
+        are_its &= row.iter().zip(&pattern.fields).all(is_site);
+    }
+    let ends = starts.get(1..).unwrap_or_default();
+    let rows = starts.chunks(pattern.slots).zip(ends.chunks(pattern.slots));
+    for (starts, nexts) in rows {
+        for ((&start, &next), field) in starts.iter().zip(nexts).zip(&pattern.fields) {
+            let end = next.wrapping_sub(field.gap.len() as u32);
+            are_its &= end >= start && end < next && field.gap.stands_at(old, end as usize);
+        }
+    }
     are_its
-        && starts
-            .iter()
-            .zip(starts.iter().skip(1))
-            .all(|(&start, &next)| {
-                let end = next.wrapping_sub(field.gap.len() as u32);
-                end >= start && end < next && field.gap.stands_at(old, end as usize)
-            })
 }
 
 #[cfg(test)]

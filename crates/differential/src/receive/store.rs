@@ -12,25 +12,23 @@
 //!
 //! A history is only made of the second of two messages of a kind: what comes once would pay for it and have nothing of it.
 
-use std::sync::Arc;
+mod lease;
+
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bsoap_codec::Record;
-use bsoap_codec::decode::{Decoder, Error};
 use bsoap_codec::plan::ElementId;
-use bytes::Bytes;
 
-use super::change::Changes;
-use super::exact::{Mode, Received, Totals};
 use super::kind::{Sample, tail};
 use super::stream::{Stream, Way};
 use crate::stats::ReceiveStats;
 
+pub use lease::{Arrived, Lease, Reading, Settled};
+
+use lease::{Terms, With};
+
 /// Messages of a kind that are read without a history, where there is no room for one.
 const STARVED: u32 = 32;
-/// Shorter messages are copied to be kept: what they came in may be much larger.
-const COPIED: usize = 64 << 10;
 /// Shorter messages are not timed, but for one in [`TIMED`]: the clock takes as long as some of their values.
 const SHORT: usize = 16 << 10;
 /// See [`SHORT`].
@@ -104,8 +102,6 @@ struct Entry {
     stamp: Stamp,
     last_used: u64,
     memory: usize,
-    /// Whether the message it is lent for is only read.
-    passes: bool,
 }
 
 /// Which message it is, of all that were read with a history.
@@ -117,44 +113,6 @@ impl Stamp {
         static LAST: AtomicU64 = AtomicU64::new(0);
         Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
     }
-}
-
-/// What a message is to be read with.
-#[derive(Debug)]
-#[must_use]
-pub struct Lease {
-    kind: u64,
-    cost: f64,
-    is_timed: bool,
-    /// How many messages this one is timed for.
-    weight: u32,
-    with: With,
-}
-
-#[derive(Debug)]
-enum With {
-    /// A decoder.
-    Plain { aside: bool },
-    /// A decoder, which the history will keep.
-    New { way: Way, sample: Box<Sample> },
-    /// A history.
-    History { entry: Box<Entry>, is_like: bool },
-}
-
-/// A message that was read.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Arrived {
-    /// Its values. They may be kept: they are never changed.
-    pub record: Arc<Record>,
-    /// What changed since the message before.
-    pub changes: Changes,
-    /// Which message it is; none if it has no history.
-    pub stamp: Option<Stamp>,
-    /// Which one the changes are counted from.
-    pub since: Option<Stamp>,
-    /// How it was read.
-    pub mode: Mode,
 }
 
 /// What was saved by histories, and what was not.
@@ -209,14 +167,13 @@ impl Store {
         let held = &mut self.held;
         let kind = &mut self.kinds[index];
         kind.last_used = clock;
+        let is_short = message.len() < SHORT;
         let lease = |kind: &Kind, with| Lease {
-            kind: kind.number,
-            cost: kind.cost,
-            is_timed: message.len() >= SHORT || clock.is_multiple_of(TIMED),
-            weight: if message.len() >= SHORT {
-                1
-            } else {
-                TIMED as u32
+            terms: Terms {
+                kind: kind.number,
+                cost: kind.cost,
+                is_timed: !is_short || clock.is_multiple_of(TIMED),
+                weight: if is_short { TIMED as u32 } else { 1 },
             },
             with,
         };
@@ -224,13 +181,12 @@ impl Store {
             kind.starved = kind.starved.saturating_sub(1);
             return lease(kind, With::Plain { aside: !is_new });
         }
-        if let Some(mut entry) = kind.entries.pop_if(|last| last.stream.passes()) {
-            // What it looks like does not matter.
-            *held -= entry.memory;
-            kind.lent += 1;
-            entry.passes = true;
-            let is_like = true;
-            return lease(kind, With::History { entry, is_like });
+        if let Some(last) = kind.entries.last_mut()
+            && last.stream.pass()
+        {
+            // What it looks like does not matter, and nothing of it is needed.
+            last.last_used = clock;
+            return lease(kind, With::Plain { aside: true });
         }
         let likeliest = kind
             .entries
@@ -317,9 +273,7 @@ impl Store {
             kind.wanted = (kind.wanted + 1).min(self.policy.histories.max(1));
         }
         entry.last_used = self.clock;
-        if !std::mem::take(&mut entry.passes) {
-            entry.memory = size_of::<Entry>() + entry.stream.memory();
-        }
+        entry.memory = size_of::<Entry>() + entry.stream.memory();
         if entry.memory > self.policy.bytes {
             // It would be made again and again, and given up each time.
             kind.starved = STARVED;
@@ -376,200 +330,4 @@ impl Store {
         self.kinds = Vec::new();
         self.held = 0;
     }
-}
-
-/// What comes back of a [`Lease`].
-#[derive(Debug)]
-#[must_use]
-pub struct Settled {
-    kind: u64,
-    cost: f64,
-    was_lent: bool,
-    was_new: bool,
-    was_unlike: bool,
-    entry: Option<Box<Entry>>,
-}
-
-impl Lease {
-    /// Whether a decoder is needed to read the message.
-    pub fn wants_decoder(&self) -> bool {
-        !matches!(self.with, With::History { .. })
-    }
-
-    /// Reads the message, with a decoder if one is [wanted](Self::wants_decoder), which comes back unless it is kept with
-    /// the history. What was lent is to be given back by [`Store::settle`], also after an error.
-    pub fn receive(
-        self,
-        root: ElementId,
-        message: &Bytes,
-        decoder: impl FnOnce() -> Decoder,
-    ) -> Reading {
-        let begun = self.is_timed.then(Instant::now);
-        let taken = || begun.map(|begun| begun.elapsed());
-        let mut settled = Settled {
-            kind: self.kind,
-            cost: 0.0,
-            was_lent: true,
-            was_new: false,
-            was_unlike: false,
-            entry: None,
-        };
-        let mut counts = ReceiveCounts::default();
-        let length = message.len();
-        let (mut entry, is_like) = match self.with {
-            With::Plain { aside } => {
-                let mut decoder = decoder();
-                let read = decoder.decode(root, message);
-                settled.was_lent = false;
-                let result = match read {
-                    Ok(record) => {
-                        settled.cost = cost(self.cost, taken(), length);
-                        counts.plain = u64::from(!aside);
-                        counts.aside = u64::from(aside);
-                        Ok(Arrived::plain(record))
-                    }
-                    Err(error) => {
-                        counts.errors = 1;
-                        Err(error)
-                    }
-                };
-                return Reading {
-                    result,
-                    counts,
-                    settled,
-                    decoder: Some(Box::new(decoder)),
-                };
-            }
-            With::New { way, sample } => {
-                settled.was_new = true;
-                let entry = Entry {
-                    stream: Box::new(Stream::with_decoder(way, decoder())),
-                    sample: *sample,
-                    stamp: Stamp(0),
-                    last_used: 0,
-                    memory: 0,
-                    passes: false,
-                };
-                (Box::new(entry), true)
-            }
-            With::History { mut entry, is_like } => {
-                if !entry.passes {
-                    entry.sample.take(message);
-                }
-                (entry, is_like)
-            }
-        };
-        let before = entry.stream.totals();
-        let stood_aside = entry.stream.stands_aside();
-        let text = match length < COPIED && !entry.passes {
-            true => Bytes::copy_from_slice(message),
-            false => message.clone(),
-        };
-        let since = entry.stamp;
-        let result = entry.stream.receive(root, text);
-        if result.is_ok() {
-            // After an error the history is that of the message before, or none.
-            entry.stamp = Stamp::next();
-        }
-        settled.was_unlike = !is_like && !stood_aside && entry.stream.stands_aside();
-        count(
-            &mut counts,
-            &before,
-            &entry.stream.totals(),
-            &result,
-            length,
-        );
-        let result = result.map(|received| {
-            match received.mode {
-                Mode::Fast if self.cost > 0.0 => {
-                    let plain = Duration::from_nanos((self.cost * length as f64) as u64);
-                    counts.saved = plain.saturating_sub(taken().unwrap_or(plain)) * self.weight;
-                }
-                Mode::Regular | Mode::Aside => settled.cost = cost(self.cost, taken(), length),
-                Mode::Fast => {}
-            }
-            Arrived {
-                since: (!received.changes.is_all()).then_some(since),
-                stamp: Some(entry.stamp),
-                record: received.record,
-                changes: received.changes,
-                mode: received.mode,
-            }
-        });
-        settled.entry = Some(entry);
-        Reading {
-            result,
-            counts,
-            settled,
-            decoder: None,
-        }
-    }
-}
-
-/// What became of a message, and of what was lent to read it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Reading {
-    /// The message.
-    pub result: Result<Arrived, Error>,
-    /// How it was read.
-    pub counts: ReceiveCounts,
-    /// For [`Store::settle`].
-    pub settled: Settled,
-    /// The decoder, if it was not kept. (Boxed, for most messages need none, and it is large to move.)
-    pub decoder: Option<Box<Decoder>>,
-}
-
-impl Arrived {
-    /// A message without a history.
-    pub fn plain(record: impl Into<Arc<Record>>) -> Self {
-        Self {
-            record: record.into(),
-            changes: Changes::all(),
-            stamp: None,
-            since: None,
-            mode: Mode::Aside,
-        }
-    }
-}
-
-/// Tells how a message was read.
-fn count(
-    counts: &mut ReceiveCounts,
-    before: &Totals,
-    after: &Totals,
-    result: &Result<Received, Error>,
-    length: usize,
-) {
-    let Ok(received) = result else {
-        counts.errors = 1;
-        return;
-    };
-    let reads = &mut counts.reads;
-    match received.mode {
-        Mode::Regular => reads.regular = 1,
-        Mode::Fast => {
-            reads.fast = 1;
-            let slots = received.record.slots().len();
-            reads.slots = slots as u64;
-            reads.unchanged_slots = (slots - received.changes.count(slots).min(slots)) as u64;
-            reads.fast_bytes = length as u64;
-        }
-        Mode::Aside => {
-            counts.aside = 1;
-            return;
-        }
-    }
-    reads.failed = after.failed - before.failed;
-    reads.values = after.touched - before.touched;
-    reads.restructured = after.restructured - before.restructured;
-    reads.bytes = length as u64;
-}
-
-/// The cost of a byte, with one more message taken into account. The least counts: nothing makes a message faster than
-/// it is, much makes it slower.
-fn cost(known: f64, taken: Option<Duration>, bytes: usize) -> f64 {
-    let Some(taken) = taken else { return known };
-    let found = taken.as_nanos() as f64 / bytes.max(1) as f64;
-    if known > 0.0 { known.min(found) } else { found }
 }

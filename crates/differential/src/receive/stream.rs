@@ -102,6 +102,19 @@ impl Stream {
         }
     }
 
+    /// Leaves out a message that would [neither be compared nor kept](Self::passes), and is read elsewhere. Whether the next
+    /// one is such a message.
+    pub fn pass(&mut self) -> bool {
+        match &mut self.receiver {
+            Receiver::Exact(exact) => exact.pass(),
+            Receiver::Portions(_) => false,
+            Receiver::Off(off) => {
+                off.begin();
+                true
+            }
+        }
+    }
+
     /// The way chosen.
     pub fn way(&self) -> Way {
         self.way

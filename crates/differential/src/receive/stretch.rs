@@ -234,7 +234,7 @@ impl Stretch {
     /// How far to look, this time; the next time is later, and further. Looking takes a fiftieth of the reading's time.
     pub(super) fn probe(&mut self) -> usize {
         let passed = self.passed.len();
-        self.due = (4 * passed).max(24);
+        self.due = (4 * passed).max(64);
         match passed {
             0..=3 => 2,
             4..=15 => 4,
