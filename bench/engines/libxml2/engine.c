@@ -1,10 +1,12 @@
-/* libxml2's SAX2 events: reads the markup and converts nothing, so it does less than a decoder does.
+/* libxml2's SAX2 events, or its tree (-DTREE), or its pull reader (-DREADER): reads the markup and converts nothing, so it does less
+ * than a decoder does.
  * The answer is written by libxml2's own tree writer from the same text, to show that it reads it right. */
 #include "protocol.h"
 
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 #include <libxml/tree.h>
+#include <libxml/xmlreader.h>
 
 static const struct work *the_work;
 static xmlSAXHandler handler;
@@ -39,6 +41,32 @@ static const char *engine_prepare(const struct work *work) {
 
 static void engine_clear(void) { the_work = NULL; }
 
+#if defined(TREE)
+static const char *engine_run(void) {
+  size_t i;
+  for (i = 0; i < the_work->count; i++) {
+    xmlDocPtr document = xmlReadMemory(the_work->text[i], (int)the_work->length[i], NULL, NULL, XML_PARSE_NOENT | XML_PARSE_HUGE | XML_PARSE_NONET);
+    if (!document) return "not well-formed";
+    xmlFreeDoc(document);
+  }
+  return NULL;
+}
+#elif defined(READER)
+static const char *engine_run(void) {
+  size_t i;
+  xmlTextReaderPtr reader = NULL;
+  events = 0;
+  for (i = 0; i < the_work->count; i++) {
+    int more;
+    if (!reader) reader = xmlReaderForMemory(the_work->text[i], (int)the_work->length[i], NULL, NULL, XML_PARSE_NOENT | XML_PARSE_HUGE | XML_PARSE_NONET);
+    else if (xmlReaderNewMemory(reader, the_work->text[i], (int)the_work->length[i], NULL, NULL, XML_PARSE_NOENT | XML_PARSE_HUGE | XML_PARSE_NONET)) return "no reader";
+    while ((more = xmlTextReaderRead(reader)) == 1) events++;
+    if (more) return "not well-formed";
+  }
+  xmlFreeTextReader(reader);
+  return events ? NULL : "no events";
+}
+#else
 static const char *engine_run(void) {
   size_t i;
   events = 0;
@@ -54,6 +82,7 @@ static const char *engine_run(void) {
   }
   return events ? NULL : "no events";
 }
+#endif
 
 static const char *engine_answer(FILE *out) {
   size_t i;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::Plan;
@@ -16,11 +16,11 @@ use bsoap_schema::{Definitions, Operation, Port};
 
 use crate::decoders::Decoders;
 use crate::offload::{convert, weight_of_record};
-use crate::scope::Scope;
+use crate::scope::{Keeping, Scope};
 use crate::sending::{self, Written};
 use crate::{
-    Budget, Changes, Error, Meter, ReceiveCounts, Receiving, SendCounts, SendPolicy, Sending,
-    Streamed, Wsdl, receiving,
+    Budget, Changes, Error, HintCounts, Hints, Meter, ReceiveCounts, Receiving, SendCounts,
+    SendPolicy, Sending, Streamed, Wsdl, hints, receiving,
 };
 
 mod builder;
@@ -63,6 +63,10 @@ struct Inner {
     policy: SendPolicy,
     /// How answers are kept.
     receiving: Receiving,
+    /// Whether hints are followed, and given.
+    hints: Hints,
+    /// Whether the peer has said that it follows hints.
+    follows_hints: AtomicBool,
     /// Its number among those clients.
     endpoint: u32,
     /// How many those are.
@@ -108,7 +112,11 @@ impl Client {
             scope: Scope::new(
                 &inner.decoders,
                 &inner.budget,
-                (Sending::off(), inner.receiving),
+                Keeping {
+                    sending: Sending::off(),
+                    receiving: inner.receiving,
+                    hints: inner.hints,
+                },
             ),
             templates: inner.templates.clone(),
             endpoint: inner.endpoints.fetch_add(1, Ordering::Relaxed),
@@ -121,6 +129,8 @@ impl Client {
             budget: inner.budget.clone(),
             policy: inner.policy,
             receiving: inner.receiving,
+            hints: inner.hints,
+            follows_hints: AtomicBool::new(false),
             meter: inner.meter.clone(),
         };
         Ok(Self {
@@ -215,8 +225,10 @@ impl Client {
             let weight = weight_of_record(request.record());
             let (client, stream) = (self.clone(), self.stream(&request));
             convert(weight, move || {
-                let write =
-                    |record| sending::write(&client.inner.templates, stream, &meter, record);
+                let write = |record| {
+                    let (scope, has_hint) = (&client.inner.templates, client.gives_hints());
+                    sending::write(scope, stream, &meter, record, has_hint)
+                };
                 meter.converting(|| request.write_by(write))
             })
         };
@@ -310,11 +322,16 @@ impl Client {
             })?;
             headers.insert(name, value);
         }
+        self.inner.hints.offer(&mut headers);
         let fetched = self
             .inner
             .transport
             .post(&self.inner.address, headers, body)
             .await?;
+        if self.inner.hints.is_on() {
+            let follows = hints::are_wanted(&fetched.headers);
+            self.inner.follows_hints.store(follows, Ordering::Relaxed);
+        }
         let (length, scope) = (fetched.body.len(), self.inner.scope.clone());
         meter.receives(length);
         let read = move || {
@@ -339,6 +356,13 @@ impl Client {
             Ok((reply, of_answer))
         };
         convert(length, read).await
+    }
+
+    fn gives_hints(&self) -> bool {
+        let inner = &*self.inner;
+        inner
+            .hints
+            .gives(inner.follows_hints.load(Ordering::Relaxed))
     }
 
     fn stream(&self, request: &Request) -> Stream {
@@ -392,6 +416,11 @@ impl Client {
     /// What of the answers was known from those before, and what that saved.
     pub fn receiver_stats(&self) -> ReceiveCounts {
         self.inner.meter.receiving()
+    }
+
+    /// What became of hints: of those given to the peer, and of its own.
+    pub fn hint_stats(&self) -> HintCounts {
+        self.inner.meter.hints()
     }
 
     /// What went over the wire so far.

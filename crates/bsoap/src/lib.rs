@@ -35,6 +35,7 @@ mod changes;
 mod client;
 mod decoders;
 mod error;
+mod hints;
 mod load;
 mod meter;
 mod offload;
@@ -50,6 +51,7 @@ pub use bsoap_codec::{
     Column, DecodeOptions, Object, Octets, Pack, PackError, Packer, Record, Region, Rows, Unpack,
     Unpacker, Value, View,
 };
+pub use bsoap_differential::hint::HintCounts;
 pub use bsoap_differential::receive::{
     Policy as ReceivePolicy, ReceiveCounts, Span, Way as ReceiveWay,
 };
@@ -66,6 +68,7 @@ pub use budget::Budget;
 pub use changes::Changes;
 pub use client::{Client, ClientBuilder, Draft, DraftPlace, Relay};
 pub use error::{Blame, Error};
+pub use hints::Hints;
 pub use load::{Fetch, Wsdl};
 pub use meter::{Meter, Traffic};
 pub use principal::Principal;

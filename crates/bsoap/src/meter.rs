@@ -4,8 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use bsoap_differential::hint::HintCounts;
 use bsoap_differential::receive::ReceiveCounts;
 use bsoap_differential::send::SendCounts;
+
+use crate::scope::Read;
 
 /// Counts messages, bytes and time. Cloning shares the counts.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +25,7 @@ struct Counts {
     nanoseconds: AtomicU64,
     sending: Mutex<SendCounts>,
     receiving: Mutex<ReceiveCounts>,
+    hints: Mutex<HintCounts>,
 }
 
 /// What a [`Meter`] has counted.
@@ -63,9 +67,27 @@ impl Meter {
         *self.lock_receiving()
     }
 
+    /// What became of hints: of those given, and of those that came.
+    pub fn hints(&self) -> HintCounts {
+        *self.lock_hints()
+    }
+
     /// A message was read.
-    pub(crate) fn reads(&self, counts: &ReceiveCounts) {
-        self.lock_receiving().add(counts);
+    pub(crate) fn reads(&self, counts: &Read) {
+        match counts.hints == HintCounts::default() {
+            true => self.lock_receiving().add(&counts.receiving),
+            false => self.lock_hints().add(&counts.hints),
+        }
+    }
+
+    /// A message was written with a hint, or with none after all.
+    pub(crate) fn hints_at(&self, counts: &HintCounts) {
+        self.lock_hints().add(counts);
+    }
+
+    fn lock_hints(&self) -> std::sync::MutexGuard<'_, HintCounts> {
+        let hints = &self.counts.hints;
+        hints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_receiving(&self) -> std::sync::MutexGuard<'_, ReceiveCounts> {

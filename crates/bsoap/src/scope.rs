@@ -12,16 +12,17 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use bsoap_codec::encode::Error;
+use bsoap_codec::encode::{EncodeOptions, Error};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Decoder, Record, decode};
+use bsoap_differential::hint::{self, HintCounts};
 use bsoap_differential::receive::{self, Arrived, Reading, ReceiveCounts};
 use bsoap_differential::send::{Sent, Store, Stream};
 use bytes::Bytes;
 
 use crate::budget::Keeper;
 use crate::decoders::Decoders;
-use crate::{Budget, Receiving, Sending};
+use crate::{Budget, Hints, Receiving, Sending};
 
 /// What is remembered of one peer. Cloning gives the same scope.
 #[derive(Clone)]
@@ -49,6 +50,10 @@ struct Saved {
     store: Option<Store>,
     /// None, where messages are not to be kept.
     histories: Option<receive::Store>,
+    /// None, where hints are not followed.
+    skeletons: Option<hint::Store>,
+    /// As many as there were hints made at the same time.
+    writers: Vec<hint::Writer>,
     /// So many messages are written without templates: there was no room.
     starved: u32,
     /// So many are read without histories.
@@ -65,8 +70,26 @@ impl Saved {
     fn memory(&self) -> usize {
         let decoders: usize = self.decoders.iter().map(Decoder::memory).sum();
         let histories = self.histories.as_ref().map_or(0, receive::Store::memory);
-        decoders + self.store.as_ref().map_or(0, Store::memory) + histories
+        let skeletons = self.skeletons.as_ref().map_or(0, hint::Store::memory);
+        let writers: usize = self.writers.iter().map(hint::Writer::memory).sum();
+        let templates = self.store.as_ref().map_or(0, Store::memory);
+        decoders + templates + histories + skeletons + writers
     }
+}
+
+/// What is to be remembered, and how.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Keeping {
+    pub(crate) sending: Sending,
+    pub(crate) receiving: Receiving,
+    pub(crate) hints: Hints,
+}
+
+/// How messages were read or written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) receiving: ReceiveCounts,
+    pub(crate) hints: HintCounts,
 }
 
 /// Room is charged in steps, so that not every message that teaches a little has to ask.
@@ -76,11 +99,7 @@ const STEP: usize = 4 << 10;
 const STARVED: u32 = 32;
 
 impl Scope {
-    pub(crate) fn new(
-        pool: &Arc<Decoders>,
-        budget: &Budget,
-        (sending, receiving): (Sending, Receiving),
-    ) -> Self {
+    pub(crate) fn new(pool: &Arc<Decoders>, budget: &Budget, keeping: Keeping) -> Self {
         Self {
             inner: Arc::new(Inner {
                 pool: Arc::clone(pool),
@@ -88,8 +107,9 @@ impl Scope {
                 number: OnceLock::new(),
                 last_used: AtomicU64::new(0),
                 saved: Mutex::new(Saved {
-                    store: sending.store(),
-                    histories: receiving.store(),
+                    store: keeping.sending.store(),
+                    histories: keeping.receiving.store(),
+                    skeletons: keeping.hints.is_on().then(hint::Store::default),
                     ..Saved::default()
                 }),
             }),
@@ -101,15 +121,20 @@ impl Scope {
         &self,
         root: ElementId,
         message: &Bytes,
-    ) -> (Result<Arrived, decode::Error>, ReceiveCounts) {
+    ) -> (Result<Arrived, decode::Error>, Read) {
         let mut saved = self.inner.saved();
+        if let Some(skeletons) = &mut saved.skeletons
+            && let Some(lease) = skeletons.lend(root, message)
+        {
+            return self.following(saved, lease, root, message);
+        }
         let is_forgetful = saved.forgetful > 0;
         saved.forgetful = saved.forgetful.saturating_sub(1);
         let lease = match &mut saved.histories {
             Some(histories) if !is_forgetful => histories.lend(root, message),
             is_kept => {
-                let mut counts = ReceiveCounts::default();
-                counts.plain = u64::from(is_kept.is_some());
+                let mut counts = Read::default();
+                counts.receiving.plain = u64::from(is_kept.is_some());
                 drop(saved);
                 let read = self.reading(|decoder| decoder.decode(root, message));
                 return (read.map(Arrived::plain), counts);
@@ -143,7 +168,45 @@ impl Scope {
         } else {
             self.inner.is_used();
         }
+        let counts = Read {
+            receiving: counts,
+            ..Read::default()
+        };
         (result, counts)
+    }
+
+    /// Reads a message that has a hint.
+    fn following(
+        &self,
+        mut saved: MutexGuard<'_, Saved>,
+        lease: hint::Lease,
+        root: ElementId,
+        message: &Bytes,
+    ) -> (Result<Arrived, decode::Error>, Read) {
+        let mut own = None;
+        if lease.wants_decoder() {
+            own = saved.decoders.pop();
+        }
+        drop(saved);
+        let reading = lease.read(root, message, || {
+            own.take().unwrap_or_else(|| self.inner.pool.take())
+        });
+        let mut counts = Read {
+            hints: reading.counts,
+            ..Read::default()
+        };
+        let mut saved = self.inner.saved();
+        let has_grown = reading.decoder.is_some();
+        saved.decoders.extend(reading.decoder.map(|boxed| *boxed));
+        if let Some(skeletons) = &mut saved.skeletons {
+            counts.hints.evicted = skeletons.settle(reading.settled);
+        }
+        if has_grown {
+            self.settle(saved, Grown::Skeletons);
+        } else {
+            self.inner.is_used();
+        }
+        (reading.result.map(Arrived::plain), counts)
     }
 
     /// Lends a decoder that knows this peer's spellings.
@@ -158,7 +221,12 @@ impl Scope {
     }
 
     /// Writes a message with what is known of those of its stream.
-    pub(crate) fn sending(&self, stream: Stream, mut record: Record) -> Result<Sent, Error> {
+    pub(crate) fn sending(
+        &self,
+        stream: Stream,
+        mut record: Record,
+        hints: Hinting<'_>,
+    ) -> Result<Sent, Error> {
         let mut lease = {
             let mut saved = self.inner.saved();
             let is_starved = saved.starved > 0;
@@ -167,7 +235,10 @@ impl Scope {
                 Some(store) if !is_starved => store.lend(stream, &record),
                 None => {
                     drop(saved);
-                    return Sent::plain(&record);
+                    return match hints {
+                        Hinting::Yes(given) => self.hinting(&record, given),
+                        Hinting::No => Sent::plain(&record),
+                    };
                 }
                 Some(_) => {
                     drop(saved);
@@ -176,7 +247,10 @@ impl Scope {
             }
         };
         if lease.is_aside() {
-            return lease.send(&mut record);
+            return match hints {
+                Hinting::Yes(given) => self.hinting(&record, given).map(Sent::aside),
+                Hinting::No => lease.send(&mut record),
+            };
         }
         let mut sent = lease.send(&mut record);
         let mut saved = self.inner.saved();
@@ -195,6 +269,28 @@ impl Scope {
             sent.counts.evicted += evicted;
         }
         sent
+    }
+
+    /// Writes a message from first to last, with a hint. Says how many were given.
+    fn hinting(&self, record: &Record, given: &mut HintCounts) -> Result<Sent, Error> {
+        let mut writer = self.inner.saved().writers.pop().unwrap_or_default();
+        let before = writer.memory();
+        let mut text = Vec::new();
+        let hint = writer.write(record, EncodeOptions::default(), &mut text);
+        let has_grown = writer.memory() != before;
+        let mut saved = self.inner.saved();
+        saved.writers.push(writer);
+        if has_grown {
+            self.settle(saved, Grown::Writers);
+        } else {
+            drop(saved);
+        }
+        let mut chunks = vec![text.into()];
+        if let Some(hint) = hint? {
+            given.given += 1;
+            hint.splice(&mut chunks);
+        }
+        Ok(Sent::of_chunks(chunks))
     }
 
     /// Charges the budget for what is kept now, once it was used. Without room, what has grown is not.
@@ -222,6 +318,10 @@ impl Scope {
                 saved.forgetful = STARVED;
                 saved.histories.as_mut().map(receive::Store::clear);
             }
+            Grown::Skeletons => {
+                saved.skeletons.as_mut().map(hint::Store::clear);
+            }
+            Grown::Writers => saved.writers.clear(),
         }
         if inner.charge(&mut saved).is_err() {
             inner.starve(&mut saved);
@@ -237,6 +337,15 @@ enum Grown {
     Decoders,
     Store,
     Histories,
+    Skeletons,
+    Writers,
+}
+
+/// Whether a message is to have a hint; then it is told how many were given.
+#[derive(Debug)]
+pub(crate) enum Hinting<'h> {
+    No,
+    Yes(&'h mut HintCounts),
 }
 
 impl Inner {
@@ -288,6 +397,10 @@ impl Inner {
         if let Some(histories) = &mut saved.histories {
             histories.clear();
         }
+        if let Some(skeletons) = &mut saved.skeletons {
+            skeletons.clear();
+        }
+        saved.writers.clear();
         saved.stored = 0;
         saved.remembered = 0;
         self.budget.give(std::mem::take(&mut saved.charged));
@@ -353,7 +466,11 @@ mod tests {
 
         /// One that keeps spellings.
         fn scope(&self, budget: &Budget) -> Scope {
-            Scope::new(&self.pool, budget, (Sending::default(), Receiving::off()))
+            let keeping = Keeping {
+                receiving: Receiving::off(),
+                ..Keeping::default()
+            };
+            Scope::new(&self.pool, budget, keeping)
         }
 
         fn root(&self) -> ElementId {

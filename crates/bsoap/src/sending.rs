@@ -3,12 +3,13 @@
 use bsoap_codec::Record;
 use bsoap_codec::encode;
 use bsoap_codec::plan::ElementId;
+use bsoap_differential::hint::HintCounts;
 use bsoap_differential::send::{Policy, Sent, Store, StorePolicy, Stream};
 use bsoap_http::Body;
 use bsoap_protocol::Target;
 
 use crate::Meter;
-use crate::scope::Scope;
+use crate::scope::{Hinting, Scope};
 
 /// Whether a client or a service keeps the text of its messages, and how, so that only what changes has to be written
 /// for the next one.
@@ -115,20 +116,29 @@ pub(crate) fn faults(root: ElementId) -> Stream {
     }
 }
 
-/// Writes a message with what the scope knows of the stream.
+/// Writes a message with what the scope knows of the stream. `has_hint`: with a hint, if little of it is known.
 pub(crate) fn write(
     scope: &Scope,
     stream: Stream,
     meter: &Meter,
     record: Record,
+    has_hint: bool,
 ) -> Result<Written, encode::Error> {
+    let mut given = HintCounts::default();
+    let hints = match has_hint {
+        true => Hinting::Yes(&mut given),
+        false => Hinting::No,
+    };
     let Sent {
         outgoing,
         counts,
         folds,
         ..
-    } = scope.sending(stream, record)?;
+    } = scope.sending(stream, record, hints)?;
     meter.writes(&counts);
+    if has_hint {
+        meter.hints_at(&given);
+    }
     let body = Body::from_chunks(outgoing.chunks);
     Ok(Written(match folds {
         Some(folds) => body.with_folds(folds),

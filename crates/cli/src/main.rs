@@ -8,6 +8,7 @@ use clap::Parser;
 mod bench;
 mod commands;
 mod error;
+mod hints;
 mod input;
 mod message;
 mod output;

@@ -307,9 +307,10 @@ impl<'p> Sections<'p> {
 
     /// Header blocks by the name of their part.
     pub(crate) fn unwrap_headers(&self, message: &Message, header: Value) -> Object {
-        let Value::Object(blocks) = header else {
+        let Value::Object(mut blocks) = header else {
             return Object::new();
         };
+        take_hint(&mut blocks);
         let named = blocks
             .into_iter()
             .filter(|(key, _)| !key.starts_with('@'))
@@ -321,6 +322,29 @@ impl<'p> Sections<'p> {
                 (part.map_or(key, |part| part.name.clone()), block)
             });
         alone(named.collect())
+    }
+}
+
+/// How the block begins by which a peer says where its values stand: it is between receivers of messages, and nothing to
+/// those who are given the values.
+const HINT: &str = "<b:hint xmlns:b=\"urn:bsoap:hint\"";
+
+/// Takes the hint out of the header blocks, if there is one: it is the first of those that are kept as XML.
+fn take_hint(blocks: &mut Object) {
+    let is_hint = |block: &Value| block.as_str().is_some_and(|xml| xml.starts_with(HINT));
+    let Some(Value::Array(others)) = blocks.get_mut("#any") else {
+        return;
+    };
+    if !others.first().is_some_and(is_hint) {
+        return;
+    }
+    others.remove(0);
+    if others.is_empty() {
+        blocks.remove("#any");
+    }
+    if let Some(Value::Array(order)) = blocks.get_mut("#order") {
+        let at = order.iter().position(|name| name.as_str() == Some("#any"));
+        at.map(|at| order.remove(at));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
 use bsoap_codec::DecodeOptions;
@@ -13,8 +13,8 @@ use bsoap_schema::{Definitions, Port, Service};
 use super::{Client, Inner};
 use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
-use crate::scope::Scope;
-use crate::{Budget, Error, Meter, Receiving, Sending, Wsdl};
+use crate::scope::{Keeping, Scope};
+use crate::{Budget, Error, Hints, Meter, Receiving, Sending, Wsdl};
 
 /// Sets up a [`Client`].
 ///
@@ -44,6 +44,7 @@ pub struct ClientBuilder {
     budget: Budget,
     sending: Sending,
     receiving: Receiving,
+    hints: Hints,
     /// The first thing that was wrong.
     problem: Option<String>,
 }
@@ -62,6 +63,7 @@ impl ClientBuilder {
             budget: Budget::process().clone(),
             sending: Sending::default(),
             receiving: Receiving::default(),
+            hints: Hints::Off,
             problem: None,
         }
     }
@@ -212,6 +214,12 @@ impl ClientBuilder {
         self
     }
 
+    /// Whether hints of the peer are followed, and given to it. They are not by default.
+    pub fn hints(mut self, hints: Hints) -> Self {
+        self.hints = hints;
+        self
+    }
+
     /// The client.
     ///
     /// # Errors
@@ -250,7 +258,12 @@ impl ClientBuilder {
         };
         let decoding = up_to(self.decoding, self.transport.max_response);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
-        let scope = Scope::new(&decoders, &self.budget, (self.sending, self.receiving));
+        let keeping = Keeping {
+            sending: self.sending,
+            receiving: self.receiving,
+            hints: self.hints,
+        };
+        let scope = Scope::new(&decoders, &self.budget, keeping);
         let inner = Inner {
             service: service.name.clone(),
             port: port.clone(),
@@ -262,6 +275,8 @@ impl ClientBuilder {
             budget: self.budget,
             policy: self.sending.template(),
             receiving: self.receiving,
+            hints: self.hints,
+            follows_hints: AtomicBool::new(false),
             endpoint: 0,
             endpoints: Arc::new(AtomicU32::new(1)),
             definitions: Arc::clone(&definitions),

@@ -17,7 +17,8 @@ use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
 use crate::offload::{convert, weight_of_record};
 use crate::principal::Principals;
-use crate::{Budget, Error, Meter, Principal, Receiving, Sending, Wsdl};
+use crate::scope::Keeping;
+use crate::{Budget, Error, Hints, Meter, Principal, Receiving, Sending, Wsdl};
 
 /// Sets up a [`Service`].
 #[must_use]
@@ -32,6 +33,7 @@ pub struct ServiceBuilder {
     budget: Budget,
     sending: Sending,
     receiving: Receiving,
+    hints: Hints,
     principals: Option<Principals>,
     handler_timeout: Option<Duration>,
     options: ServerOptions,
@@ -53,6 +55,7 @@ impl ServiceBuilder {
             budget: Budget::process().clone(),
             sending: Sending::default(),
             receiving: Receiving::default(),
+            hints: Hints::Off,
             principals: None,
             handler_timeout: Some(HANDLER_TIMEOUT),
             options: ServerOptions::default(),
@@ -156,6 +159,12 @@ impl ServiceBuilder {
         self
     }
 
+    /// Whether hints of clients are followed, and given to them. They are not by default.
+    pub fn hints(mut self, hints: Hints) -> Self {
+        self.hints = hints;
+        self
+    }
+
     /// Remembers together what belongs to one principal, whichever connection it comes by, and never what belongs to two:
     /// the function tells whose request it is, **after it has made sure of that**. Where it does not know, the connection
     /// counts, as for all requests without such a function.
@@ -247,7 +256,11 @@ impl ServiceBuilder {
                     endpoint: Endpoint::new(definitions.plan(), bindings, self.node.clone()),
                     decoders: Arc::clone(&decoders),
                     budget: self.budget.clone(),
-                    keeping: (self.sending, self.receiving),
+                    keeping: Keeping {
+                        sending: self.sending,
+                        receiving: self.receiving,
+                        hints: self.hints,
+                    },
                     principals: self.principals.clone(),
                     operations: Arc::clone(&operations),
                     fallback: self.fallback.clone(),

@@ -18,16 +18,16 @@ use crate::decoders::Decoders;
 use crate::error::report;
 use crate::offload::{convert, weight_of_record, weight_of_value};
 use crate::principal::Principals;
-use crate::scope::Scope;
+use crate::scope::{Keeping, Scope};
 use crate::sending::{self, Written};
-use crate::{Budget, Changes, Error, Meter, Receiving, Sending, Streamed, receiving};
+use crate::{Budget, Changes, Error, Meter, Streamed, hints, receiving};
 
 /// What answers at one path.
 pub(super) struct Path {
     pub(super) endpoint: Endpoint,
     pub(super) decoders: Arc<Decoders>,
     pub(super) budget: Budget,
-    pub(super) keeping: (Sending, Receiving),
+    pub(super) keeping: Keeping,
     pub(super) principals: Option<Principals>,
     pub(super) operations: Arc<HashMap<String, Operation>>,
     pub(super) fallback: Option<Operation>,
@@ -43,6 +43,13 @@ pub(super) struct PathHandler(pub(super) Arc<Path>);
 /// What is read of a request, or why it is not processed.
 type Reading = Result<(Received, Changes, AwaitingAnswer), Box<OutgoingReply>>;
 
+/// To whom an answer goes.
+struct Receiver {
+    scope: Scope,
+    /// Whether it makes use of hints.
+    has_hint: bool,
+}
+
 /// What is sent back.
 type Reply = OutgoingReply<Written>;
 
@@ -52,7 +59,9 @@ impl Handler for PathHandler {
             self.0.meter.receives(request.body.len());
             let reply = self.0.reply(request).await;
             self.0.meter.sends(reply.body.0.len());
-            response(reply)
+            let mut response = response(reply);
+            self.0.keeping.hints.offer(&mut response.headers);
+            response
         })
     }
 }
@@ -60,6 +69,7 @@ impl Handler for PathHandler {
 impl Path {
     async fn reply(self: &Arc<Self>, request: Request) -> Reply {
         let scope = self.scope(&request);
+        let is_wanted = hints::are_wanted(&request.headers);
         let (reading, request) = self.read(request, &scope).await;
         let (received, changes, awaiting) = match reading {
             Ok(read) => read,
@@ -89,7 +99,11 @@ impl Path {
         }
         let answer = running.await;
         let last_length = operation.last_length();
-        let reply = self.write(awaiting, answer, last_length, scope).await;
+        let to = Receiver {
+            scope,
+            has_hint: self.keeping.hints.gives(is_wanted),
+        };
+        let reply = self.write(awaiting, answer, last_length, to).await;
         operation.answered(usize::try_from(reply.body.0.len()).unwrap_or(usize::MAX));
         reply
     }
@@ -139,7 +153,7 @@ impl Path {
         awaiting: AwaitingAnswer,
         answer: Result<Payload, Fault>,
         last_length: usize,
-        scope: Scope,
+        to: Receiver,
     ) -> Reply {
         let weight = match &answer {
             Ok(Payload::Value(value)) => weight_of_value(value),
@@ -151,7 +165,7 @@ impl Path {
         };
         let (target, meter) = (awaiting.target().clone(), self.meter.clone());
         let write = move || {
-            let settle = AssertUnwindSafe(|| settle(awaiting, answer, &scope, &meter));
+            let settle = AssertUnwindSafe(|| settle(awaiting, answer, &to, &meter));
             meter.converting(|| catch_unwind(settle))
         };
         convert(weight, write).await.unwrap_or_else(|_| {
@@ -201,19 +215,20 @@ fn failed() -> Fault {
 fn settle(
     awaiting: AwaitingAnswer,
     answer: Result<Payload, Fault>,
-    scope: &Scope,
+    to: &Receiver,
     meter: &Meter,
 ) -> Reply {
+    let scope = &to.scope;
     let root = awaiting.target().binding().response;
     let stream = sending::stream(0, root, awaiting.target());
-    let write = |record| sending::write(scope, stream, meter, record);
+    let write = |record| sending::write(scope, stream, meter, record, to.has_hint);
     let reply = match answer {
         Ok(Payload::Value(value)) => awaiting.answer_by(value, write),
         Ok(Payload::Streamed(value, rows)) => return streamed(awaiting, value, rows),
         Ok(Payload::Record(record)) => awaiting.answer_with_by(record, write),
         Ok(Payload::Packed(pack)) => awaiting.answer_by(Contents::packed(&*pack), write),
         Err(fault) => {
-            let write = |record| sending::write(scope, sending::faults(root), meter, record);
+            let write = |record| sending::write(scope, sending::faults(root), meter, record, false);
             return awaiting.fault_by(&fault, write);
         }
     };

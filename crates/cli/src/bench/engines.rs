@@ -12,6 +12,7 @@ use super::workload::Workload;
 mod bare;
 mod bsoap;
 mod external;
+mod hints;
 mod kernels;
 mod libc;
 mod memory;
@@ -76,6 +77,10 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "std" => Box::new(bare::Bare::<numbers::Std>::default()),
         "libc" => Box::new(bare::Bare::<libc::Libc>::default()),
         "quick-xml" => Box::new(quick_xml::QuickXml),
+        "bsoap:hints" => Box::new(hints::Hints::Lengths),
+        "bsoap:keys" => Box::new(hints::Hints::Keys),
+        "copy" => Box::new(hints::Hints::Copy),
+        "roxmltree" => Box::new(hints::Hints::Roxmltree),
         "bsoap:explicit" => Box::new(send::Sending::Explicit),
         "bsoap:stuff-max" => by_template(Policy::MAXIMUM),
         "bsoap:stuff-tag" => by_template(Policy::MAXIMUM.with_pad(Pad::AfterTag)),
@@ -91,7 +96,9 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "writev" => Box::new(send::Sending::Writev),
         "memcmp" => Box::new(memory::Memcmp),
         "memcpy" => Box::new(memory::Memcpy),
-        "gsoap" | "gsoap:best" | "libxml2" => Box::new(external::External::build(name)?),
+        "gsoap" | "gsoap:best" | "libxml2" | "libxml2:dom" | "libxml2:reader" | "expat" => {
+            Box::new(external::External::build(name)?)
+        }
         other => return Err(format!("there is no engine of the name {other}")),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bsoap::{Client, ReceiveCounts, Receiving, SendCounts, Sending, Value};
+use bsoap::{Client, HintCounts, ReceiveCounts, Receiving, SendCounts, Sending, Value};
 use bsoap_protocol::{Fault, Reply};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use crate::input::WsdlArguments;
 use crate::output::Output;
 use crate::progress;
 use crate::style::{BAD, DIM, STRONG, paint};
-use crate::{receiving, sending};
+use crate::{hints, receiving, sending};
 
 /// Call an operation and print its answer
 ///
@@ -75,6 +75,9 @@ pub(crate) struct Arguments {
     /// Read each answer from first to last, whatever is known of those before
     #[arg(long)]
     no_histories: bool,
+    /// Give the peer hints where values stand, and follow those it gives; without a word: whether it follows them or not
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always")]
+    hints: Option<hints::When>,
     /// Send and ask for gzip
     #[arg(long)]
     gzip: bool,
@@ -135,6 +138,7 @@ fn client(arguments: &Arguments) -> Result<Client, Failure> {
     if arguments.no_histories {
         builder = builder.receiving(Receiving::off());
     }
+    builder = builder.hints(hints::wanted(arguments.hints));
     if arguments.gzip {
         builder = builder.gzip_requests().accept_gzip();
     }
@@ -193,6 +197,7 @@ struct Statistics {
     received: u64,
     sending: SendCounts,
     receiving: ReceiveCounts,
+    hints: HintCounts,
 }
 
 async fn repeat(
@@ -210,6 +215,7 @@ async fn repeat(
         received: 0,
         sending: SendCounts::default(),
         receiving: ReceiveCounts::default(),
+        hints: HintCounts::default(),
     };
     let before = client.meter().read();
     let start = Instant::now();
@@ -229,6 +235,7 @@ async fn repeat(
     statistics.received = traffic.received - before.received;
     statistics.sending = client.sender_stats();
     statistics.receiving = client.receiver_stats();
+    statistics.hints = client.hint_stats();
     Ok(statistics)
 }
 
@@ -250,6 +257,7 @@ impl Statistics {
                 "calls": calls, "faults": self.faults, "seconds": self.seconds, "calls_per_s": rate,
                 "min_ms": min, "median_ms": median, "p99_ms": p99, "max_ms": max, "bytes_sent": self.sent, "bytes_received": self.received,
                 "sending": sending::json(&self.sending), "receiving": receiving::json(&self.receiving),
+                "hints": hints::json(&self.hints),
             }))?;
         } else {
             output.line(&format!(
@@ -275,6 +283,10 @@ impl Statistics {
             if self.receiving.reads.fast > 0 {
                 output.line(&paint(DIM, &receiving::saved(&self.receiving)))?;
             }
+        }
+        if self.hints != HintCounts::default() && !output.is_json() {
+            let told = hints::told(&self.hints);
+            output.line(&format!("{} {told}", paint(DIM, "hints:")))?;
         }
         match self.faults {
             0 => Ok(()),

@@ -1,6 +1,8 @@
 //! `bsoap encode`: JSON or pairs to a message.
 
-use bsoap_codec::encode;
+use bsoap_codec::encode::Error;
+use bsoap_codec::{EncodeOptions, Record, encode};
+use bsoap_differential::hint::Writer;
 use bsoap_protocol::Target;
 use bsoap_schema::{Definitions, SoapVersion};
 use serde_json::json;
@@ -32,6 +34,9 @@ pub(crate) struct Arguments {
     /// The version of SOAP, where the WSDL has ports of both
     #[arg(long, value_name = "VERSION")]
     soap: Option<Version>,
+    /// With a hint where its values stand, for receivers that follow them
+    #[arg(long)]
+    hints: bool,
 }
 
 /// A version of SOAP on the command line.
@@ -71,8 +76,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         target.request(value)?.record().clone()
     };
     let mut text = Vec::new();
-    encode(&record, &mut text)
-        .map_err(|error| Failure::input("the message cannot be written").because(error))?;
+    let written = match arguments.hints {
+        true => hinted(&record, &mut text),
+        false => encode(&record, &mut text),
+    };
+    written.map_err(|error| Failure::input("the message cannot be written").because(error))?;
     if output.is_json() {
         return output.json(
             &json!({"operation": arguments.operation, "envelope": String::from_utf8_lossy(&text)}),
@@ -80,6 +88,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     text.push(b'\n');
     output.bytes(&text)
+}
+
+/// The message with a hint in it.
+fn hinted(record: &Record, text: &mut Vec<u8>) -> Result<(), Error> {
+    if let Some(hint) = Writer::new().write(record, EncodeOptions::default(), text)? {
+        *text = hint.within(text).into();
+    }
+    Ok(())
 }
 
 /// Arguments from a JSON file, if there is one, and pairs.

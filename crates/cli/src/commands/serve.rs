@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bsoap::{Message, Object, Record, Service, Value};
+use bsoap::{HintCounts, Message, Object, Record, Service, Value};
 use bsoap_protocol::{Fault, Target};
 use bsoap_schema::Definitions;
 use serde_json::json;
 
 use crate::error::Failure;
+use crate::hints;
 use crate::input::{self, WsdlArguments};
 use crate::output::Output;
 use crate::style::{BAD, DIM, GOOD, STRONG, paint};
@@ -38,6 +39,9 @@ pub(crate) struct Arguments {
     /// Only the service of this name
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
+    /// Give clients hints where values stand, and follow those they give; without a word: to those that say they follow them
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "offered")]
+    hints: Option<hints::When>,
     /// A line of JSON for each request
     #[arg(long)]
     json: bool,
@@ -80,11 +84,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             async move { answer.map_err(|failure| Fault::receiver(failure.0)) }
         }
     };
-    let mut builder = Service::builder(&definitions).handle_others(handler);
+    let mut builder = Service::builder(&definitions)
+        .handle_others(handler)
+        .hints(hints::wanted(arguments.hints));
     if let Some(name) = &arguments.service {
         builder = builder.service(name);
     }
     let service = builder.build()?;
+    let meter = service.meter().clone();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
@@ -94,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         bound
             .run(async { drop(tokio::signal::ctrl_c().await) })
             .await;
-        log.end();
+        log.end(&meter.hints());
         Ok(())
     })
 }
@@ -258,8 +265,12 @@ impl Log {
         ));
     }
 
-    fn end(&self) {
+    fn end(&self, hints: &HintCounts) {
         let requests = self.requests.load(Ordering::Relaxed);
-        Output::default().note(&format!("{requests} requests served"));
+        let output = Output::default();
+        output.note(&format!("{requests} requests served"));
+        if *hints != HintCounts::default() {
+            output.note(&format!("hints: {}", hints::told(hints)));
+        }
     }
 }

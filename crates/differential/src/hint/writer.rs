@@ -22,6 +22,8 @@ use super::key::Hasher;
 const TOLD: usize = 48;
 /// The values told of stand in so much text.
 const FRONT: usize = 4 << 10;
+/// About so many bytes a structure takes.
+const ROOM: usize = 1024;
 /// So many structures are known.
 const KNOWN: usize = 8;
 /// So many structures in a row that did not come again, and messages go without hints for a while.
@@ -253,16 +255,37 @@ impl Writer {
         })
     }
 
-    /// Bytes held.
+    /// About how many bytes it holds.
     pub fn memory(&self) -> usize {
-        let known = |known: &Known| {
-            size_of::<Known>() + known.last.capacity() + known.text.len() + known.place.memory()
-        };
-        self.known.iter().map(known).sum::<usize>() + self.index.len() * 8
+        self.known.len() * (size_of::<Known>() + ROOM) + self.index.len() * size_of::<u64>()
     }
 }
 
 impl Hint {
+    /// That of a message whose text is there already, with the places of its values. Nothing, if it has no place.
+    pub fn of(text: &[u8], index: &Index) -> Option<Self> {
+        let place = place(text)?;
+        let (mut end, mut lengths) = (0, LengthWriter::default());
+        let values = || {
+            let places = index.iter().map(|(_, found)| found);
+            places.map(|found| (found.offset as usize, found.length as usize))
+        };
+        for (offset, length) in values().take(TOLD) {
+            // Items of a list stand in the text of the list.
+            if offset >= end {
+                lengths.push(length);
+                end = offset + length;
+            }
+        }
+        let mut block = place.before;
+        Block::write(key(text, values()), lengths.finish(), &mut block);
+        block.extend_from_slice(&place.after);
+        Some(Self {
+            text: block.into(),
+            at: place.at,
+        })
+    }
+
     /// Puts it into a message that lies in chunks.
     pub fn splice(self, chunks: &mut Vec<Bytes>) {
         let mut before = 0;
@@ -286,12 +309,6 @@ impl Hint {
         whole.extend_from_slice(&self.text);
         whole.extend_from_slice(&text[at..]);
         whole.freeze()
-    }
-}
-
-impl Place {
-    fn memory(&self) -> usize {
-        self.before.capacity() + self.after.capacity()
     }
 }
 

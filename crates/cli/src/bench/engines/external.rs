@@ -20,6 +20,7 @@ use crate::bench::workload::{Answer, Workload};
 const PROTOCOL: &str = include_str!("../../../../../bench/engines/protocol.h");
 const GSOAP_MESSAGES: &str = include_str!("../../../../../bench/engines/gsoap/bench.h");
 const GSOAP_ENGINE: &str = include_str!("../../../../../bench/engines/gsoap/engine.c");
+const EXPAT_ENGINE: &str = include_str!("../../../../../bench/engines/expat/engine.c");
 const LIBXML2_ENGINE: &str = include_str!("../../../../../bench/engines/libxml2/engine.c");
 
 /// An engine's program, built.
@@ -37,7 +38,10 @@ impl External {
         let folder = build_folder().join(name.replace(':', "-"));
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
         match name {
-            "libxml2" => build_libxml2(&folder),
+            "libxml2" => build_libxml2(&folder, &[]),
+            "libxml2:dom" => build_libxml2(&folder, &["-DTREE"]),
+            "libxml2:reader" => build_libxml2(&folder, &["-DREADER"]),
+            "expat" => build_expat(&folder),
             "gsoap" => build_gsoap(&folder, None),
             _ => build_gsoap(&folder, Some(&gsoap_source()?)),
         }?;
@@ -58,7 +62,21 @@ fn build_folder() -> PathBuf {
     .join("bench-engines")
 }
 
-fn build_libxml2(folder: &Path) -> Result<(), String> {
+fn build_expat(folder: &Path) -> Result<(), String> {
+    write(
+        folder,
+        &[("protocol.h", PROTOCOL), ("engine.c", EXPAT_ENGINE)],
+    )?;
+    let mut compile = Command::new("cc");
+    compile
+        .current_dir(folder)
+        .args(["-O2", "-I.", "-o", "engine", "engine.c", "-lexpat"]);
+    output(&mut compile)
+        .map_err(|error| format!("{error}; Debian: apt install libexpat1-dev"))
+        .map(drop)
+}
+
+fn build_libxml2(folder: &Path, way: &[&str]) -> Result<(), String> {
     let flags = output(Command::new("xml2-config").args(["--cflags", "--libs"]))
         .map_err(|_| "xml2-config was not found; Debian: apt install libxml2-dev".to_owned())?;
     write(
@@ -69,6 +87,7 @@ fn build_libxml2(folder: &Path) -> Result<(), String> {
     compile
         .current_dir(folder)
         .args(["-O2", "-I.", "-o", "engine", "engine.c"])
+        .args(way)
         .args(flags.split_whitespace());
     output(&mut compile).map(drop)
 }
