@@ -1,5 +1,6 @@
 //! The engines that benchmarks compare: ours, bare loops over the best crates, and peers.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use bsoap_codec::decode::Validation;
@@ -11,6 +12,7 @@ use super::workload::Workload;
 
 mod bare;
 mod bsoap;
+mod dispatch;
 mod external;
 mod hints;
 mod kernels;
@@ -76,6 +78,10 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "lexical" => Box::new(bare::Bare::<numbers::Lexical>::default()),
         "std" => Box::new(bare::Bare::<numbers::Std>::default()),
         "libc" => Box::new(bare::Bare::<libc::Libc>::default()),
+        "trie" => Box::new(dispatch::Dispatch::<bsoap_xml::Trie>::default()),
+        "hash-map" => Box::new(dispatch::Dispatch::<HashMap<_, _>>::default()),
+        "btree-map" => Box::new(dispatch::Dispatch::<BTreeMap<_, _>>::default()),
+        "perfect-hash" => Box::new(dispatch::Dispatch::<dispatch::Perfect>::default()),
         "quick-xml" => Box::new(quick_xml::QuickXml),
         "bsoap:hints" => Box::new(hints::Hints::Lengths),
         "bsoap:keys" => Box::new(hints::Hints::Keys),
