@@ -37,6 +37,8 @@ pub struct Exact {
     unused: Unused,
     /// The message before, if that was read without comparing and this one is to be looked at.
     glimpse: Option<Bytes>,
+    /// The Record of the last message, if that was only read.
+    handed: Option<Arc<Record>>,
     totals: Totals,
 }
 
@@ -147,6 +149,7 @@ impl Exact {
             spare: None,
             unused: Unused::default(),
             glimpse: None,
+            handed: None,
             totals: Totals::default(),
         }
     }
@@ -193,7 +196,8 @@ impl Exact {
     pub fn memory(&self) -> usize {
         let history = self.history.as_ref().map_or(0, History::memory);
         let glimpse = self.glimpse.as_ref().map_or(0, Bytes::len);
-        self.decoder.memory() + history + self.unused.memory() + glimpse
+        let handed = self.handed.as_ref().map_or(0, |record| record.memory());
+        self.decoder.memory() + history + self.unused.memory() + glimpse + handed
     }
 
     /// How many checkpoints it holds, and how many bytes they take.
@@ -214,6 +218,7 @@ impl Exact {
         self.spare = None;
         self.unused = Unused::default();
         self.glimpse = None;
+        self.handed = None;
     }
 
     /// Reads a whole message, whose root element must be `root`. It is kept, as it is, for the next one.
@@ -348,9 +353,12 @@ impl Exact {
     /// For a message that is read as a whole.
     fn begin_regular(&mut self, root: ElementId, is_kept: bool) -> Regular {
         self.decoder.start(root);
+        let mut record = Arc::try_unwrap(self.unheld(root))
+            .unwrap_or_else(|held| Record::new(held.plan().clone(), root));
+        record.clear(root);
         Regular {
             policy: self.policy,
-            record: Record::new(self.decoder.plan().clone(), root),
+            record,
             trace: is_kept.then(|| std::mem::take(&mut self.unused.trace)),
             checkpoints: std::mem::take(&mut self.unused.checkpoints),
             seen: 0,
@@ -361,12 +369,25 @@ impl Exact {
     fn pass_by(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
         self.totals.aside += 1;
         self.let_go();
-        let record = Arc::new(self.decoder.decode(root, message)?);
+        let mut shared = self.unheld(root);
+        if let Some(record) = Arc::get_mut(&mut shared) {
+            self.decoder.decode_into(root, message, record, None)?;
+        }
+        self.handed = Some(shared.clone());
         Ok(Received {
-            record,
+            record: shared,
             changes: Changes::all(),
             mode: Mode::Aside,
         })
+    }
+
+    /// A Record that nobody else holds: that of the last message that was only read, if it is one.
+    fn unheld(&mut self, root: ElementId) -> Arc<Record> {
+        let handed = self.handed.take();
+        let is_unheld = |record: &mut Arc<Record>| Arc::get_mut(record).is_some();
+        handed
+            .and_then(|mut record| is_unheld(&mut record).then_some(record))
+            .unwrap_or_else(|| Arc::new(Record::new(self.decoder.plan().clone(), root)))
     }
 
     /// Reads all of a message and keeps it.

@@ -235,7 +235,6 @@ impl Pass {
                         return Err(Fail);
                     }
                 }
-                Step::Shifted if !last => continue,
                 Step::Shifted => self.hold(self.o),
                 Step::More => {
                     // Twice as much text, so that it is not looked at again for every byte.
