@@ -26,6 +26,7 @@ const FIRST: usize = 48;
 /// So many are looked at to guess how many have changed. From this percentage on, all are written: of tables with doubles in
 /// them, and of integers only, which take less time to write than to find and to put.
 const SAMPLE: usize = 32;
+const LOOK: usize = 8;
 const MANY: usize = 40;
 const MANY_INTEGERS: usize = 25;
 /// So many times fewer are too many if they change their lengths.
@@ -60,7 +61,7 @@ pub(crate) struct Fresh {
 impl Default for Fresh {
     fn default() -> Self {
         Self {
-            kernel: Kernel::avx512(),
+            kernel: Some(Kernel::best()).filter(|best| Kernel::avx512() == Some(*best)),
             list: Vec::new(),
             count: 0,
             done: 0,
@@ -246,10 +247,18 @@ impl Fresh {
         while gcd(step, cells.len()) > 1 {
             step += 1;
         }
-        let samples = old.iter().zip(new).step_by(step);
-        let seen = samples.len();
-        let changed = samples.filter(|(old, new)| old != new).count();
-        changed * 100 > seen * many(cells)
+        let mut samples = old.iter().zip(new).step_by(step);
+        let mut count = |most| {
+            let some = samples.by_ref().take(most);
+            some.filter(|(old, new)| old != new).count()
+        };
+        // Each of them is waited for.
+        let first = count(LOOK);
+        if first == LOOK {
+            return true;
+        }
+        let changed = first + count(SAMPLE - LOOK);
+        changed * 100 > SAMPLE * many(cells)
     }
 
     /// Learns what stands behind the numbers of a row. `between` tells what stands behind a number of the first row.
@@ -323,16 +332,16 @@ pub(crate) struct Block<'b> {
 }
 
 impl Block<'_> {
-    /// Their slots, texts and lengths.
+    /// Their texts and lengths.
     #[inline(always)]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, &Number, usize)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Number, usize)> {
         let places = self.starts.iter().zip(self.lengths);
-        (self.first..).zip(places).map(|(slot, (&start, &length))| {
+        places.map(|(&start, &length)| {
             let window = self.texts[start as usize..].first_chunk();
             let Some(text) = window else {
                 unreachable!("behind each there is room for a window")
             };
-            (slot, text, usize::from(length))
+            (text, usize::from(length))
         })
     }
 }

@@ -566,12 +566,12 @@ impl Patcher<'_> {
     ) -> bool {
         let rows = Rows::of(cells, stride);
         let text = &mut self.text[start..];
-        let Some(behind) = rows.behind(text) else {
+        let Some(layouts) = rows.layout(text) else {
             return false;
         };
         self.patched.values += new.len();
         fresh.all_in_blocks(cells, new, |block| {
-            let fits = rows.write(text, &behind, new.len() - 1, block.iter());
+            let fits = rows.write(text, &layouts, new.len(), block);
             // In a fixed stride there is no room for what is not a value of its type.
             self.patched.too_large |= !fits;
             fits

@@ -75,6 +75,7 @@ pub(crate) fn restructure(
         new,
         shift: 0,
         dropped: 0,
+        grown: 0,
         here: Some(here),
         todo,
         done: chunks,
@@ -114,6 +115,8 @@ struct Walk<'w, 'c> {
     shift: isize,
     /// Bytes of the chunk that is being written anew.
     dropped: usize,
+    /// How many chunks in a row have become too large.
+    grown: usize,
     delta: Delta,
 }
 
@@ -126,9 +129,19 @@ impl Walk<'_, '_> {
             };
             self.shift = here.slot() as isize - front.state.slot() as isize;
             let target = match self.keep(&here)? {
-                Verdict::Kept => continue,
+                Verdict::Kept => {
+                    self.grown = 0;
+                    continue;
+                }
                 Verdict::Moved(target) => Some(target),
-                Verdict::TooLarge => self.next_chunk(),
+                Verdict::TooLarge => {
+                    self.grown += 1;
+                    let Some(target) = self.next_chunk() else {
+                        self.todo.clear();
+                        return self.encode_rest(here);
+                    };
+                    Some(target)
+                }
                 Verdict::Changed => self.target(&here, 1),
             };
             let target = self.drop_first(target);
@@ -232,15 +245,54 @@ impl Walk<'_, '_> {
         old.is_some() && old == left(self.new, new, new_done)
     }
 
-    /// Before the chunk behind the first, as if nothing but values had changed.
+    /// Before the chunk behind the first, as if nothing but values had changed. Where one chunk after the other has become too
+    /// large, before the next one of which some values are the same: those between are not asked, as they would become too
+    /// large as well. There may be none.
     fn next_chunk(&self) -> Option<Target> {
-        let slot = self
-            .todo
-            .get(1)?
-            .state
-            .slot()
-            .checked_add_signed(self.shift)?;
-        Some(Target { index: 1, slot })
+        let mut index = 1;
+        while self.grown > 1 && self.is_other(index) {
+            index += 1;
+        }
+        let next = self.todo.get(index)?;
+        let slot = next.state.slot().checked_add_signed(self.shift)?;
+        Some(Target { index, slot })
+    }
+
+    /// Whether of a chunk no value is where it was, as far as a few tell.
+    fn is_other(&self, index: usize) -> bool {
+        const FEW: usize = 8;
+        let Some(chunk) = self.todo.get(index) else {
+            return false;
+        };
+        let Some(slot) = chunk.state.slot().checked_add_signed(self.shift) else {
+            return false;
+        };
+        let (seen, alike) = self.alike(chunk, slot, FEW);
+        seen >= FEW && alike == 0
+    }
+
+    /// Writes the new message to its end.
+    fn encode_rest(&mut self, here: State) -> Result<(), Failure> {
+        let (record, policy) = (self.change.new, self.change.policy);
+        let mut encoder = PieceEncoder::resume(record, here, self.change.options)?;
+        loop {
+            let work = &mut *self.change.work;
+            let size = policy.chunks.initial;
+            let (chunk, stop) = encode_piece(&mut encoder, record, policy, work, size, None)?;
+            self.push(chunk);
+            if stop == Stop::End {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Adds a chunk that was written anew.
+    fn push(&mut self, chunk: Chunk) {
+        // Slots of what is absent have no text.
+        if chunk.slots > 0 || !chunk.text.bytes().is_empty() {
+            self.done.push(chunk);
+            self.change.done.encoded += 1;
+        }
     }
 
     /// Writes chunks of the new message from `here` on, until the target is reached or the end.
@@ -257,11 +309,7 @@ impl Walk<'_, '_> {
             let work = &mut *self.change.work;
             let (chunk, stop) =
                 encode_piece(&mut encoder, record, policy, work, size, until.as_ref())?;
-            // Slots of what is absent have no text.
-            if chunk.slots > 0 || !chunk.text.bytes().is_empty() {
-                self.done.push(chunk);
-                self.change.done.encoded += 1;
-            }
+            self.push(chunk);
             match (stop, target) {
                 (Stop::End, _) => return Ok(()),
                 (Stop::Until, Some(target)) => {
@@ -359,7 +407,7 @@ impl Walk<'_, '_> {
         if shifts[0] == shifts[1] && !self.change.work.patience.is_out() {
             return None;
         }
-        let (_, alike) = self.alike(chunk, here.slot());
+        let (_, alike) = self.alike(chunk, here.slot(), SAMPLE);
         if alike * 2 > SAMPLE.min(chunk.slots) {
             return None;
         }
@@ -392,14 +440,14 @@ impl Walk<'_, '_> {
         if slot == here.slot() && !chunk.state.agrees(here) {
             return None;
         }
-        let (seen, alike) = self.alike(chunk, slot);
+        let (seen, alike) = self.alike(chunk, slot, SAMPLE);
         (alike * 4 >= seen).then_some(Target { index, slot })
     }
 
-    /// Of some slots of a chunk, how many were looked at and how many are the same in the new
+    /// Of about `sample` slots of a chunk, how many were looked at and how many are the same in the new
     /// message from `slot` on.
-    fn alike(&self, chunk: &Chunk, slot: usize) -> (usize, usize) {
-        let step = chunk.slots.div_ceil(SAMPLE).max(1);
+    fn alike(&self, chunk: &Chunk, slot: usize, sample: usize) -> (usize, usize) {
+        let step = chunk.slots.div_ceil(sample).max(1);
         let (mut seen, mut alike) = (0, 0);
         for segment in &chunk.segments {
             let skip = (step - segment.first % step) % step;

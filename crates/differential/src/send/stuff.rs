@@ -7,7 +7,7 @@
 
 use super::leaves::{Cell, Place};
 use super::lexical::Number;
-use super::numbers::Grid;
+use super::numbers::{Block, Grid};
 
 /// The longest end tag that moves by copies of fixed size.
 const TAG: usize = 32;
@@ -135,104 +135,133 @@ const BLANKS: [u8; WINDOW] = [b' '; WINDOW];
 /// Bytes that copies of fixed size write of a room and behind it: number, end tag, blanks, and what stands behind.
 const REACH: usize = 128;
 
-/// What stands between the room of a cell and the next number.
+/// A cell's room, and what stands between it and the next number, for copies of fixed size.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Behind {
-    bytes: [u8; WINDOW],
-    length: usize,
+pub(crate) struct Layout {
+    offset: usize,
+    width: usize,
+    extent: usize,
+    tag: Option<[u8; TAG]>,
+    behind: [u8; WINDOW],
+    behind_length: usize,
 }
 
 impl Rows<'_> {
-    /// What stands behind the rooms of a row, of which there are two; `None` if that or the rooms are too long for copies of
-    /// fixed size.
-    pub(crate) fn behind(&self, text: &[u8]) -> Option<Vec<Behind>> {
+    /// How a row is written, of which there are two; `None` if something in it is too long for copies of fixed size.
+    pub(crate) fn layout(&self, text: &[u8]) -> Option<Vec<Layout>> {
         let next = self.cells.iter().skip(1).map(|cell| cell.offset.into());
         let next = next.chain([self.stride + usize::from(self.cells.first()?.offset)]);
-        let behind = |(cell, next): (&Cell, usize)| {
-            let from = usize::from(cell.offset) + extent(cell);
-            let is_short = usize::from(cell.widest) <= WINDOW && cell.close.len() <= TAG;
-            let own = text.get(from..next).filter(|_| is_short)?;
-            let mut bytes = [0; WINDOW];
-            bytes.get_mut(..own.len())?.copy_from_slice(own);
-            let length = own.len();
-            Some(Behind { bytes, length })
+        let layout = |(cell, next): (&Cell, usize)| {
+            let (offset, width) = (usize::from(cell.offset), usize::from(cell.widest));
+            let extent = extent(cell);
+            let is_short = width < WINDOW && cell.close.len() <= TAG;
+            let own = text.get(offset + extent..next).filter(|_| is_short)?;
+            let mut behind = [0; WINDOW];
+            behind.get_mut(..own.len())?.copy_from_slice(own);
+            let mut tag = None;
+            if !cell.close.is_empty() {
+                let tag = tag.insert([b' '; TAG]);
+                tag.get_mut(..cell.close.len())?
+                    .copy_from_slice(&cell.close);
+            }
+            Some(Layout {
+                offset,
+                width,
+                extent,
+                tag,
+                behind,
+                behind_length: own.len(),
+            })
         };
-        self.cells.iter().zip(next).map(behind).collect()
+        self.cells.iter().zip(next).map(layout).collect()
     }
 
-    /// Writes numbers of slots in order, and what stands behind each, `last` being the table's last slot. Nothing is read of
-    /// the text, so nothing waits for it. Says whether all fit; if not, the text is good for nothing.
-    pub(crate) fn write<'n>(
+    /// Writes numbers of slots in order, and what stands behind each; `slots` are the table's. Nothing is read of the text, so
+    /// nothing waits for it. Says whether all fit; if not, the text is good for nothing.
+    pub(crate) fn write(
         &self,
         text: &mut [u8],
-        behind: &[Behind],
-        last: usize,
-        numbers: impl Iterator<Item = (usize, &'n Number, usize)>,
+        layouts: &[Layout],
+        slots: usize,
+        block: Block<'_>,
     ) -> bool {
-        let (last_row, last_column) = self.grid.row_and_column(last as u32);
-        let last_cell = &self.cells[last_column];
-        let end = last_row * self.stride + usize::from(last_cell.offset) + extent(last_cell);
-        for (slot, number, length) in numbers {
-            let (row, column) = match self.cells {
-                [_] => (slot, 0),
-                _ => self.grid.row_and_column(slot as u32),
-            };
-            let (cell, behind) = (&self.cells[column], &behind[column]);
-            if length > usize::from(cell.widest) {
-                return false;
+        let last = layouts.last().map_or(0, |last| last.offset + last.extent);
+        let end = (slots / layouts.len() - 1) * self.stride + last;
+        // Up to there what is written too much is written again by those that follow.
+        let mut row = block.first / layouts.len() * self.stride;
+        let mut fits = true;
+        if let [layout] = layouts {
+            let mut at = row + layout.offset;
+            for (number, length) in block.iter() {
+                fits &= length <= layout.width;
+                write_one(text, at, end, layout, number, length);
+                at += self.stride;
             }
-            let at = row * self.stride + usize::from(cell.offset);
-            // What is written too much is written again by those that follow, up to the end of the last.
-            let window = text[..end]
-                .get_mut(at..)
-                .and_then(|text| text.first_chunk_mut::<REACH>());
-            let tag = self.tags.get(column).filter(|_| !cell.close.is_empty());
-            match (window, tag) {
-                (Some(window), None) => {
-                    write_row(window, cell.widest.into(), number, length, behind);
-                }
-                (Some(window), Some(tag)) => {
-                    window[..WINDOW].copy_from_slice(number);
-                    window[length..length + TAG].copy_from_slice(tag);
-                    window[length + TAG..length + TAG + WINDOW].copy_from_slice(&BLANKS);
-                    let extent = extent(cell);
-                    window[extent..extent + WINDOW].copy_from_slice(&behind.bytes);
-                }
-                (None, tag) => {
-                    let text = &mut text[at..];
-                    match tag {
-                        Some(tag) => lay_tagged(text, cell, tag, number, length),
-                        None => lay(text, cell.widest.into(), number, length),
-                    }
-                    if slot < last {
-                        let extent = extent(cell);
-                        text[extent..extent + behind.length]
-                            .copy_from_slice(&behind.bytes[..behind.length]);
-                    }
-                }
-            }
+            return fits;
         }
-        true
+        let mut next = layouts.iter();
+        for (number, length) in block.iter() {
+            let layout = next.next().unwrap_or_else(|| {
+                row += self.stride;
+                next = layouts[1..].iter();
+                &layouts[0]
+            });
+            fits &= length <= layout.width;
+            write_one(text, row + layout.offset, end, layout, number, length);
+        }
+        fits
     }
 }
 
-/// A number, its pad, and what stands behind, by three stores of fixed size.
+/// Writes a number, its end tag, its pad, and what stands behind, by stores of fixed size where that is not past the end.
 #[inline(always)]
-fn write_row(
-    window: &mut [u8; REACH],
-    width: usize,
+fn write_one(
+    text: &mut [u8],
+    at: usize,
+    end: usize,
+    layout: &Layout,
     number: &Number,
     length: usize,
-    behind: &Behind,
 ) {
-    if width <= 16 {
-        window[..16].copy_from_slice(&number[..16]);
-        window[length..length + 16].copy_from_slice(&BLANKS[..16]);
-    } else {
-        window[..WINDOW].copy_from_slice(number);
-        window[length..length + WINDOW].copy_from_slice(&BLANKS);
+    let window = text.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+    let window: &mut [u8; REACH] = match window {
+        Some(window) if at + REACH <= end => window,
+        _ => return write_last(&mut text[at..end], layout, number, length),
+    };
+    // What does not fit is told of; here it does no harm.
+    let (behind, extent) = (length % WINDOW, layout.extent % (2 * WINDOW));
+    match &layout.tag {
+        None if layout.width <= 16 => {
+            window[..16].copy_from_slice(&number[..16]);
+            window[behind..behind + 16].copy_from_slice(&BLANKS[..16]);
+        }
+        None => {
+            window[..WINDOW].copy_from_slice(number);
+            window[behind..behind + WINDOW].copy_from_slice(&BLANKS);
+        }
+        Some(tag) => {
+            window[..WINDOW].copy_from_slice(number);
+            window[behind..behind + TAG].copy_from_slice(tag);
+            window[behind + TAG..behind + TAG + WINDOW].copy_from_slice(&BLANKS);
+        }
     }
-    window[width..width + WINDOW].copy_from_slice(&behind.bytes);
+    window[extent..extent + WINDOW].copy_from_slice(&layout.behind);
+}
+
+/// The same byte by byte.
+#[inline(never)]
+fn write_last(text: &mut [u8], layout: &Layout, number: &Number, length: usize) {
+    let length = length.min(layout.width);
+    let pad = layout.width - length;
+    let close = layout.extent - layout.width;
+    let tag = layout.tag.iter().flatten().take(close);
+    let room = number[..length].iter().chain(tag);
+    let room = room.chain(std::iter::repeat_n(&b' ', pad));
+    let all = room.chain(&layout.behind[..layout.behind_length]);
+    // Behind the last there is something else.
+    for (byte, new) in text.iter_mut().zip(all) {
+        *byte = *new;
+    }
 }
 
 /// The bytes of a cell's number, end tag and pad.
@@ -338,6 +367,8 @@ fn move_tag(text: &mut [u8], from: usize, to: usize, close: usize) {
 mod tests {
     use super::*;
     use crate::send::leaves::Kind;
+    use crate::send::lexical;
+    use crate::send::numbers::Fresh;
 
     const NUMBER: &Number = b"-123456789.0123456789E+10garbage";
 
@@ -394,6 +425,56 @@ mod tests {
                 String::from_utf8_lossy(&expected)
             );
             assert!(!rows.lay(&mut text, [(2, NUMBER, 12)].into_iter()));
+        }
+    }
+
+    #[test]
+    fn rows_written_whole_are_those_laid_one_by_one() {
+        let closes = ["", "</i>", "</a-long-name-that-moves>"];
+        let sizes = [
+            (Kind::Signed, 11, 14),
+            (Kind::Double, 24, 0),
+            (Kind::Signed, 6, 31),
+        ];
+        for (close, columns) in closes
+            .iter()
+            .flat_map(|close| [(close, 1), (close, 2), (close, 3)])
+        {
+            let mut cells = Vec::new();
+            let mut stride = 0;
+            for (kind, widest, gap) in &sizes[..columns] {
+                cells.push(Cell {
+                    kind: *kind,
+                    pads: true,
+                    widest: *widest,
+                    close: close.as_bytes().into(),
+                    offset: stride as u16,
+                });
+                stride += extent(&cells[cells.len() - 1]) + gap;
+            }
+            let rows = Rows::of(&cells, stride);
+            let slots: Vec<u64> = (0..columns as u64 * 200).map(|n| n * 7 % 100_000).collect();
+            let before = || {
+                let mut text: Vec<u8> = b"|".iter().cycle().take(stride * 200).copied().collect();
+                text.extend_from_slice(b"what follows");
+                text
+            };
+            let (mut whole, mut expected) = (before(), before());
+            let layouts = rows.layout(&whole).unwrap();
+            Fresh::default().all_in_blocks(&cells, &slots, |block| {
+                assert!(rows.write(&mut whole, &layouts, slots.len(), block));
+                true
+            });
+            for (slot, &value) in slots.iter().enumerate() {
+                let mut number = [0; 32];
+                let kind = cells[slot % columns].kind;
+                let length = lexical::number(kind, value, &mut number);
+                assert!(rows.lay(&mut expected, [(slot, &number, length)].into_iter()));
+            }
+            assert_eq!(
+                String::from_utf8_lossy(&whole),
+                String::from_utf8_lossy(&expected)
+            );
         }
     }
 }
