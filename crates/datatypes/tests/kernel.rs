@@ -4,7 +4,7 @@
 //! `cargo test --release -p bsoap-datatypes --test kernel -- --ignored` tries many more values, and all `f32`.
 
 use bsoap_datatypes::double;
-use bsoap_datatypes::kernel::{Column, Kernel, Number, Separator, Stop};
+use bsoap_datatypes::kernel::{Column, Kernel, Number, Room, Separator, Stop};
 use proptest::prelude::*;
 
 const BETWEEN: &str = "</item><item>";
@@ -881,6 +881,34 @@ proptest! {
             let mut list = vec![0; new.len()].into_boxed_slice();
             let count = kernel.list_differing(&old, &new, &mut list);
             prop_assert_eq!(&list[..count], &expected, "{:?}", kernel);
+        }
+    }
+
+    #[test]
+    fn all_kernels_write_the_same_rooms(
+        slots in prop::collection::vec((any::<u64>(), 0_u32..64), 0..300),
+        rooms in prop::collection::vec((number(), 1_usize..40, between(), between()), 1..10), head in 0_usize..40
+    ) {
+        let rooms: Vec<Room> = rooms
+            .into_iter()
+            .map(|(number, width, close, between)| Room {
+                number,
+                width,
+                close: Separator::new(close.as_bytes()),
+                separator: Separator::new(between.as_bytes()),
+            })
+            .collect();
+        let rows = slots.len() / rooms.len();
+        let slots: Vec<u64> = slots.into_iter().take(rows * rooms.len()).map(|(slot, shift)| slot >> shift).collect();
+        let write = |kernel: Kernel| {
+            let mut text = vec![b'x'; head];
+            let fits = kernel.write_rooms(&slots, &rooms, &mut text);
+            // What does not fit is good for nothing.
+            (fits, if fits { text } else { Vec::new() })
+        };
+        let expected = write(Kernel::PORTABLE);
+        for kernel in kernels() {
+            prop_assert_eq!(&write(kernel), &expected, "{:?}", kernel);
         }
     }
 }

@@ -143,6 +143,19 @@ pub struct Column {
     pub separator: Separator,
 }
 
+/// The room of a value of a row where every row is as long as every other.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// What the value is.
+    pub number: Number,
+    /// The bytes for value and pad.
+    pub width: usize,
+    /// What stands between value and pad: an end tag, or nothing.
+    pub close: Separator,
+    /// What stands behind the pad: up to the next value, be it of the next row.
+    pub separator: Separator,
+}
+
 /// The byte that ends the values of all columns.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn same_end(columns: &[Column]) -> Option<u8> {
@@ -288,6 +301,37 @@ impl Kernel {
         };
         portable::write_rows(left, columns, out, &mut placed);
         out.truncate(out.len() - last.separator.bytes.len());
+    }
+
+    /// Appends the lexical forms of the numbers of some rows, each filled up with blanks to the width of its room, with what
+    /// stands behind each room but the last. Says whether all fit; if not, what was appended is good for nothing.
+    ///
+    /// ```
+    /// use bsoap_datatypes::kernel::{Kernel, Number, Room, Separator};
+    ///
+    /// let room = Room {
+    ///     number: Number::Signed { min: i64::MIN, max: i64::MAX },
+    ///     width: 4,
+    ///     close: Separator::new(b"</a>"),
+    ///     separator: Separator::new(b"<a>"),
+    /// };
+    /// let mut text = b"<a>".to_vec();
+    /// assert!(Kernel::best().write_rooms(&[7, 2003], &[room], &mut text));
+    /// assert_eq!(text, b"<a>7</a>   <a>2003</a>");
+    /// ```
+    #[inline]
+    pub fn write_rooms(self, slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> bool {
+        let (Some(last), true) = (rooms.last(), slots.len() >= rooms.len()) else {
+            return true;
+        };
+        let fits = match self.0 {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx512 => x86::write_rooms(slots, rooms, out),
+            _ => None,
+        };
+        let fits = fits.unwrap_or_else(|| portable::write_rooms(slots, rooms, out));
+        out.truncate(out.len() - last.separator.bytes.len());
+        fits
     }
 
     /// Lists the numbers of the slots that are others in `new` than in `old`, in order, to the front of `list`, and returns how

@@ -2,7 +2,7 @@
 
 use crate::{double, float, integer};
 
-use super::{Column, Number, Separator, Stop};
+use super::{Column, Number, Room, Separator, Stop};
 
 /// [`super::Kernel::read_array`], until there are `limit` slots.
 #[inline]
@@ -153,6 +153,23 @@ pub(super) fn write_rows(
         }
     }
     out.truncate(end);
+}
+
+/// [`super::Kernel::write_rooms`], with what stands behind the last room, too.
+pub(super) fn write_rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> bool {
+    let mut fits = true;
+    for row in slots.chunks_exact(rooms.len()) {
+        for (&slot, room) in row.iter().zip(rooms) {
+            let mut text = [0; ROOM];
+            let length = format(slot, room.number, &mut text);
+            fits &= length <= room.width;
+            out.extend_from_slice(&text[..length]);
+            out.extend_from_slice(&room.close.bytes);
+            out.resize(out.len() + room.width.saturating_sub(length), b' ');
+            out.extend_from_slice(&room.separator.bytes);
+        }
+    }
+    fits
 }
 
 #[inline]

@@ -11,7 +11,7 @@
 //! Value by value, with a branch for each, the processor guesses wrong as often as values have changed or not in no
 //! order; that alone would cost as much as formatting a short number.
 
-use bsoap_datatypes::kernel::{self, Column, Kernel, Separator};
+use bsoap_datatypes::kernel::{self, Column, Kernel, Room, Separator};
 
 use super::leaves::{Cell, Kind};
 use super::lexical::{self, Number};
@@ -27,8 +27,8 @@ const FIRST: usize = 48;
 /// them, and of integers only, which take less time to write than to find and to put.
 const SAMPLE: usize = 32;
 const LOOK: usize = 8;
-const MANY: usize = 40;
-const MANY_INTEGERS: usize = 25;
+const MANY: usize = 55;
+const MANY_INTEGERS: usize = 45;
 /// So many times fewer are too many if they change their lengths.
 const REPLACED: usize = 4;
 /// Bytes that a text is copied by.
@@ -321,65 +321,33 @@ impl Fresh {
     }
 }
 
-/// Numbers formatted one after the other.
-#[derive(Clone, Copy)]
-pub(crate) struct Block<'b> {
-    /// The slot of the first, counted from the table's first.
-    pub(crate) first: usize,
-    texts: &'b [u8],
-    starts: &'b [u32],
-    lengths: &'b [u8],
-}
-
-impl Block<'_> {
-    /// Their texts and lengths.
-    #[inline(always)]
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Number, usize)> {
-        let places = self.starts.iter().zip(self.lengths);
-        places.map(|(&start, &length)| {
-            let window = self.texts[start as usize..].first_chunk();
-            let Some(text) = window else {
-                unreachable!("behind each there is room for a window")
-            };
-            (text, usize::from(length))
+/// Writes all numbers of a table of fixed stride, `text` being its text. Says whether all fit; if not, what was appended is good for
+/// nothing.
+pub(crate) fn write_rooms(
+    cells: &[Cell],
+    stride: usize,
+    text: &[u8],
+    slots: &[u64],
+    out: &mut Vec<u8>,
+) -> bool {
+    let next = cells.iter().skip(1).map(|cell| usize::from(cell.offset));
+    let next = next.chain(
+        cells
+            .first()
+            .map(|first| stride + usize::from(first.offset)),
+    );
+    let room = |(cell, next): (&Cell, usize)| {
+        let width = usize::from(cell.widest);
+        let end = usize::from(cell.offset) + width + cell.close.len();
+        Some(Room {
+            number: number(cell.kind)?,
+            width,
+            close: Separator::new(&cell.close),
+            separator: Separator::new(text.get(end..next)?),
         })
-    }
-}
-
-impl Fresh {
-    /// Formats all numbers of a table, block by block. Each block is handed on, and is the last one if the answer is no.
-    pub(crate) fn all_in_blocks(
-        &mut self,
-        cells: &[Cell],
-        slots: &[u64],
-        mut hand_on: impl FnMut(Block<'_>) -> bool,
-    ) {
-        self.learn(cells, |_| b"");
-        let block = (BLOCK / cells.len()).max(1) * cells.len();
-        self.starts.resize(self.starts.len().max(block), 0);
-        self.lengths.resize(self.lengths.len().max(block), 0);
-        for (number, slots) in slots.chunks(block).enumerate() {
-            self.texts.clear();
-            let mut places = self.starts.iter_mut().zip(&mut self.lengths);
-            let place = |start: usize, length: usize| {
-                if let Some((own_start, own_length)) = places.next() {
-                    *own_start = start as u32;
-                    *own_length = length as u8;
-                }
-            };
-            Kernel::best().write_rows(slots, &self.columns, &mut self.texts, place);
-            self.texts.extend_from_slice(&[0; WINDOW]);
-            let block = Block {
-                first: number * block,
-                texts: &self.texts,
-                starts: &self.starts[..slots.len()],
-                lengths: &self.lengths[..slots.len()],
-            };
-            if !hand_on(block) {
-                return;
-            }
-        }
-    }
+    };
+    let rooms: Option<Vec<Room>> = cells.iter().zip(next).map(room).collect();
+    rooms.is_some_and(|rooms| Kernel::best().write_rooms(slots, &rooms, out))
 }
 
 /// Whether among so many numbers of a table, which change their lengths, all are written sooner than the text put together of what

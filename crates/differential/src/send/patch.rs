@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::compare::{Dirty, Values, range};
 use super::leaves::{Cell, Columns, Kind, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
-use super::numbers::{Formatted, Fresh, Source, Whole, are_many_misfits};
+use super::numbers::{self, Formatted, Fresh, Source, Whole, are_many_misfits};
 use super::policy::Policy;
 use super::rewrite::{Rewrite, rewrite, rewrite_mixed};
 use super::shift::shift;
@@ -519,9 +519,10 @@ impl Patcher<'_> {
         let cells = Arc::clone(&table.cells);
         if let Columns::Strided { stride, .. } = table.columns
             && fresh.are_many(&cells, old, new)
-            && self.write_rows(start, &cells, stride, new, fresh)
         {
-            return;
+            let last = table.place(new.len() - 1);
+            let length = last.offset + last.extent();
+            return self.write_rooms(start, &cells, (stride, length), new);
         }
         fresh.find(old, new);
         self.patched.values += fresh.len();
@@ -555,28 +556,28 @@ impl Patcher<'_> {
         });
     }
 
-    /// Writes all numbers of a table of fixed stride, if its rows are not too long for that.
-    fn write_rows(
+    /// Writes all numbers of a table of fixed stride, from the first to the last of which there are so many bytes.
+    fn write_rooms(
         &mut self,
         start: usize,
         cells: &[Cell],
-        stride: usize,
+        (stride, length): (usize, usize),
         new: &[u64],
-        fresh: &mut Fresh,
-    ) -> bool {
-        let rows = Rows::of(cells, stride);
-        let text = &mut self.text[start..];
-        let Some(layouts) = rows.layout(text) else {
-            return false;
-        };
+    ) {
         self.patched.values += new.len();
-        fresh.all_in_blocks(cells, new, |block| {
-            let fits = rows.write(text, &layouts, new.len(), block);
+        let first = cells.first().map_or(0, |first| first.offset.into());
+        let (from, to) = (start + first, start + length);
+        self.rewrite.up_to(self.text, from);
+        let out = &mut self.rewrite.out;
+        let begun = out.len();
+        let fits = numbers::write_rooms(cells, stride, &self.text[start..], new, out);
+        if fits && out.len() - begun == to - from {
+            self.rewrite.skip_to(to);
+        } else {
             // In a fixed stride there is no room for what is not a value of its type.
-            self.patched.too_large |= !fits;
-            fits
-        });
-        true
+            out.truncate(begun);
+            self.patched.too_large = true;
+        }
     }
 
     /// A number of a table that is written by itself.

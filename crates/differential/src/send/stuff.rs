@@ -7,7 +7,7 @@
 
 use super::leaves::{Cell, Place};
 use super::lexical::Number;
-use super::numbers::{Block, Grid};
+use super::numbers::Grid;
 
 /// The longest end tag that moves by copies of fixed size.
 const TAG: usize = 32;
@@ -130,146 +130,6 @@ impl<'c> Rows<'c> {
     }
 }
 
-/// Blanks for copies of fixed size.
-const BLANKS: [u8; WINDOW] = [b' '; WINDOW];
-/// Bytes that copies of fixed size write of a room and behind it: number, end tag, blanks, and what stands behind.
-const REACH: usize = 128;
-
-/// A cell's room, and what stands between it and the next number, for copies of fixed size.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
-    offset: usize,
-    width: usize,
-    extent: usize,
-    tag: Option<[u8; TAG]>,
-    behind: [u8; WINDOW],
-    behind_length: usize,
-}
-
-impl Rows<'_> {
-    /// How a row is written, of which there are two; `None` if something in it is too long for copies of fixed size.
-    pub(crate) fn layout(&self, text: &[u8]) -> Option<Vec<Layout>> {
-        let next = self.cells.iter().skip(1).map(|cell| cell.offset.into());
-        let next = next.chain([self.stride + usize::from(self.cells.first()?.offset)]);
-        let layout = |(cell, next): (&Cell, usize)| {
-            let (offset, width) = (usize::from(cell.offset), usize::from(cell.widest));
-            let extent = extent(cell);
-            let is_short = width < WINDOW && cell.close.len() <= TAG;
-            let own = text.get(offset + extent..next).filter(|_| is_short)?;
-            let mut behind = [0; WINDOW];
-            behind.get_mut(..own.len())?.copy_from_slice(own);
-            let mut tag = None;
-            if !cell.close.is_empty() {
-                let tag = tag.insert([b' '; TAG]);
-                tag.get_mut(..cell.close.len())?
-                    .copy_from_slice(&cell.close);
-            }
-            Some(Layout {
-                offset,
-                width,
-                extent,
-                tag,
-                behind,
-                behind_length: own.len(),
-            })
-        };
-        self.cells.iter().zip(next).map(layout).collect()
-    }
-
-    /// Writes numbers of slots in order, and what stands behind each; `slots` are the table's. Nothing is read of the text, so
-    /// nothing waits for it. Says whether all fit; if not, the text is good for nothing.
-    pub(crate) fn write(
-        &self,
-        text: &mut [u8],
-        layouts: &[Layout],
-        slots: usize,
-        block: Block<'_>,
-    ) -> bool {
-        let last = layouts.last().map_or(0, |last| last.offset + last.extent);
-        let end = (slots / layouts.len() - 1) * self.stride + last;
-        // Up to there what is written too much is written again by those that follow.
-        let mut row = block.first / layouts.len() * self.stride;
-        let mut fits = true;
-        if let [layout] = layouts {
-            let mut at = row + layout.offset;
-            for (number, length) in block.iter() {
-                fits &= length <= layout.width;
-                write_one(text, at, end, layout, number, length);
-                at += self.stride;
-            }
-            return fits;
-        }
-        let mut next = layouts.iter();
-        for (number, length) in block.iter() {
-            let layout = next.next().unwrap_or_else(|| {
-                row += self.stride;
-                next = layouts[1..].iter();
-                &layouts[0]
-            });
-            fits &= length <= layout.width;
-            write_one(text, row + layout.offset, end, layout, number, length);
-        }
-        fits
-    }
-}
-
-/// Writes a number, its end tag, its pad, and what stands behind, by stores of fixed size where that is not past the end.
-#[inline(always)]
-fn write_one(
-    text: &mut [u8],
-    at: usize,
-    end: usize,
-    layout: &Layout,
-    number: &Number,
-    length: usize,
-) {
-    let window = text.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
-    let window: &mut [u8; REACH] = match window {
-        Some(window) if at + REACH <= end => window,
-        _ => return write_last(&mut text[at..end], layout, number, length),
-    };
-    // What does not fit is told of; here it does no harm.
-    let (behind, extent) = (length % WINDOW, layout.extent % (2 * WINDOW));
-    match &layout.tag {
-        None if layout.width <= 16 => {
-            window[..16].copy_from_slice(&number[..16]);
-            window[behind..behind + 16].copy_from_slice(&BLANKS[..16]);
-        }
-        None => {
-            window[..WINDOW].copy_from_slice(number);
-            window[behind..behind + WINDOW].copy_from_slice(&BLANKS);
-        }
-        Some(tag) => {
-            window[..WINDOW].copy_from_slice(number);
-            window[behind..behind + TAG].copy_from_slice(tag);
-            window[behind + TAG..behind + TAG + WINDOW].copy_from_slice(&BLANKS);
-        }
-    }
-    window[extent..extent + WINDOW].copy_from_slice(&layout.behind);
-}
-
-/// The same byte by byte.
-#[inline(never)]
-fn write_last(text: &mut [u8], layout: &Layout, number: &Number, length: usize) {
-    let length = length.min(layout.width);
-    let pad = layout.width - length;
-    let close = layout.extent - layout.width;
-    let tag = layout.tag.iter().flatten().take(close);
-    let room = number[..length].iter().chain(tag);
-    let room = room.chain(std::iter::repeat_n(&b' ', pad));
-    let all = room.chain(&layout.behind[..layout.behind_length]);
-    // Behind the last there is something else.
-    for (byte, new) in text.iter_mut().zip(all) {
-        *byte = *new;
-    }
-}
-
-/// The bytes of a cell's number, end tag and pad.
-#[inline(always)]
-fn extent(cell: &Cell) -> usize {
-    usize::from(cell.widest) + cell.close.len()
-}
-
 /// The same with an end tag between number and pad. Copies of fixed size write too much, which is put back.
 #[inline(always)]
 fn lay_tagged(text: &mut [u8], cell: &Cell, tag: &[u8; TAG], number: &Number, length: usize) {
@@ -367,8 +227,6 @@ fn move_tag(text: &mut [u8], from: usize, to: usize, close: usize) {
 mod tests {
     use super::*;
     use crate::send::leaves::Kind;
-    use crate::send::lexical;
-    use crate::send::numbers::Fresh;
 
     const NUMBER: &Number = b"-123456789.0123456789E+10garbage";
 
@@ -425,56 +283,6 @@ mod tests {
                 String::from_utf8_lossy(&expected)
             );
             assert!(!rows.lay(&mut text, [(2, NUMBER, 12)].into_iter()));
-        }
-    }
-
-    #[test]
-    fn rows_written_whole_are_those_laid_one_by_one() {
-        let closes = ["", "</i>", "</a-long-name-that-moves>"];
-        let sizes = [
-            (Kind::Signed, 11, 14),
-            (Kind::Double, 24, 0),
-            (Kind::Signed, 6, 31),
-        ];
-        for (close, columns) in closes
-            .iter()
-            .flat_map(|close| [(close, 1), (close, 2), (close, 3)])
-        {
-            let mut cells = Vec::new();
-            let mut stride = 0;
-            for (kind, widest, gap) in &sizes[..columns] {
-                cells.push(Cell {
-                    kind: *kind,
-                    pads: true,
-                    widest: *widest,
-                    close: close.as_bytes().into(),
-                    offset: stride as u16,
-                });
-                stride += extent(&cells[cells.len() - 1]) + gap;
-            }
-            let rows = Rows::of(&cells, stride);
-            let slots: Vec<u64> = (0..columns as u64 * 200).map(|n| n * 7 % 100_000).collect();
-            let before = || {
-                let mut text: Vec<u8> = b"|".iter().cycle().take(stride * 200).copied().collect();
-                text.extend_from_slice(b"what follows");
-                text
-            };
-            let (mut whole, mut expected) = (before(), before());
-            let layouts = rows.layout(&whole).unwrap();
-            Fresh::default().all_in_blocks(&cells, &slots, |block| {
-                assert!(rows.write(&mut whole, &layouts, slots.len(), block));
-                true
-            });
-            for (slot, &value) in slots.iter().enumerate() {
-                let mut number = [0; 32];
-                let kind = cells[slot % columns].kind;
-                let length = lexical::number(kind, value, &mut number);
-                assert!(rows.lay(&mut expected, [(slot, &number, length)].into_iter()));
-            }
-            assert_eq!(
-                String::from_utf8_lossy(&whole),
-                String::from_utf8_lossy(&expected)
-            );
         }
     }
 }

@@ -26,7 +26,7 @@ use form::Form;
 use read::{Array, Rows};
 
 use super::form::{Blank, Filled, Sheet};
-use super::{Carryless, Column, Number, Separator, Stop};
+use super::{Carryless, Column, Number, Room, Separator, Stop};
 
 #[inline]
 pub(super) fn has_avx2() -> bool {
@@ -152,6 +152,18 @@ pub(super) fn write_rows<'s>(
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
     unsafe { write::rows(slots, columns, out, placed) };
     &[]
+}
+
+/// [`super::Kernel::write_rooms`], with AVX-512 and what stands behind the last room, too; `None` if it is left to do.
+#[inline]
+pub(super) fn write_rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> Option<bool> {
+    debug_assert!(has_avx512());
+    let is_far = |room: &Room| room.number == Number::Float || room.width > 32;
+    if rooms.len() > write::COLUMNS || rooms.iter().any(is_far) {
+        return None;
+    }
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    Some(unsafe { write::rooms(slots, rooms, out) })
 }
 
 /// [`super::Kernel::list_differing`], of all but the last. Returns how many differ, and of how many.

@@ -22,12 +22,12 @@ use std::arch::x86_64::*;
 use crate::double;
 
 use super::super::powers::{LEAST, POWERS};
-use super::super::{Column, Number, Separator};
+use super::super::{Column, Number, Room, Separator};
 
 /// How many values are made ready before they are written.
 const BLOCK: usize = 64;
 /// A value's text, and what is written too much behind it.
-const ROOM: usize = 64;
+const ROOM: usize = 128;
 
 /// Values ready to be written.
 #[repr(C, align(64))]
@@ -255,18 +255,93 @@ pub(super) unsafe fn rows(
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(usize, usize),
 ) {
+    let most = |column: &Column| double::WIDTH + column.separator.bytes.len();
+    let row = columns.iter().map(most).sum();
+    let finish = |index: usize, end, place: *mut u8, length| {
+        placed(end, length);
+        let column: &Column = &columns[index];
+        // SAFETY: there is room for a separator, and so much more.
+        length + unsafe { put_separator(&column.separator, place.add(length)) }
+    };
+    // SAFETY: as above.
+    unsafe {
+        write_rows(
+            slots,
+            columns.len(),
+            |index| columns[index].number,
+            row,
+            out,
+            finish,
+        );
+    };
+}
+
+/// Appends rows of numbers in rooms, with what stands behind each room. Says whether all fit.
+///
+/// # Safety
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; at most [`COLUMNS`] columns, none of floats, and no room wider than 32.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+)]
+pub(super) unsafe fn rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> bool {
+    let most = |room: &Room| {
+        let width = double::WIDTH.max(room.width);
+        width + room.close.bytes.len() + room.separator.bytes.len()
+    };
+    let row = rooms.iter().map(most).sum();
+    let mut fits = true;
+    let finish = |index: usize, _, place: *mut u8, length: usize| {
+        let room = &rooms[index];
+        fits &= length <= room.width;
+        let close = room.close.bytes.len();
+        let extent = room.width + close;
+        // SAFETY: there is room for number, end tag, pad and separator, and so much more.
+        unsafe {
+            let behind = place.add(length);
+            if close > 0 {
+                put_separator(&room.close, behind);
+            }
+            _mm256_storeu_si256(behind.add(close).cast(), _mm256_set1_epi8(b' ' as i8));
+            extent + put_separator(&room.separator, place.add(extent))
+        }
+    };
+    // SAFETY: as above.
+    unsafe {
+        write_rows(
+            slots,
+            rooms.len(),
+            |index| rooms[index].number,
+            row,
+            out,
+            finish,
+        );
+    };
+    fits
+}
+
+/// Appends rows of at most `row` bytes. `finish` writes what stands behind a number, given its column, where it begins and its
+/// length, and tells how far the next is.
+///
+/// # Safety
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; at most [`COLUMNS`] columns, none of floats. What is written behind a number
+/// and what else belongs to it has less than [`ROOM`] bytes.
+#[inline(always)]
+unsafe fn write_rows(
+    slots: &[u64],
+    stride: usize,
+    number: impl Fn(usize) -> Number,
+    row: usize,
+    out: &mut Vec<u8>,
+    finish: impl FnMut(usize, usize, *mut u8, usize) -> usize,
+) {
+    let mut finish = finish;
     let mut ready = Ready::new();
-    let stride = columns.len();
     // So many rows at a time, whole groups of eight in each column.
     let most = BLOCK / stride / 8 * 8;
-    let room: usize = columns
-        .iter()
-        .map(|column| double::WIDTH + column.separator.bytes.len())
-        .sum();
     for block in slots.chunks(most * stride) {
         let rows = block.len() / stride;
         ready.odd = 0;
-        for (index, column) in columns.iter().enumerate() {
+        for index in 0..stride {
             for group in (0..rows).step_by(8) {
                 let mut values = [0; 8];
                 let column_slots = block[group * stride + index..].iter().step_by(stride);
@@ -278,7 +353,7 @@ pub(super) unsafe fn rows(
                 let (values, at) = (&values[..count], index * most + group);
                 // SAFETY: the features are enabled; all columns together are at most a block.
                 unsafe {
-                    match column.number {
+                    match number(index) {
                         Number::Signed { .. } => ready_integers::<true>(values, &mut ready, at),
                         Number::Unsigned { .. } => ready_integers::<false>(values, &mut ready, at),
                         _ => ready_doubles(values, &mut ready, at),
@@ -286,13 +361,13 @@ pub(super) unsafe fn rows(
                 }
             }
         }
-        out.reserve(rows * room + ROOM);
+        out.reserve(rows * row + ROOM);
         let base = out.as_mut_ptr();
         let mut end = out.len();
         for row in 0..rows {
-            for (index, column) in columns.iter().enumerate() {
+            for index in 0..stride {
                 let at = index * most + row;
-                let is_double = column.number == Number::Double;
+                let is_double = number(index) == Number::Double;
                 // SAFETY: as in `write`.
                 unsafe {
                     let place = base.add(end);
@@ -310,8 +385,7 @@ pub(super) unsafe fn rows(
                             false => ready.put_integer(at, behind),
                         }
                     }
-                    placed(end, length);
-                    end += length + put_separator(&column.separator, place.add(length));
+                    end += finish(index, end, place, length);
                 }
             }
         }
