@@ -23,14 +23,13 @@ const BLOCK: usize = 64;
 /// So many are written at once where all are; fewer at first, to guess how long all will be.
 const AT_ONCE: usize = 256;
 const FIRST: usize = 48;
-/// So many are looked at to guess how many have changed. From this percentage on, all are written: of tables with doubles in
-/// them, and of integers only, which take less time to write than to find and to put.
+/// So many are looked at to guess how many have changed, fewer if all of them have. From this percentage on, all are written.
 const SAMPLE: usize = 32;
 const LOOK: usize = 8;
-const MANY: usize = 55;
-const MANY_INTEGERS: usize = 45;
-/// So many times fewer are too many if they change their lengths.
-const REPLACED: usize = 4;
+const MANY: usize = 60;
+/// The same if many change their lengths: of a table with doubles in it, and of one of integers only.
+const MISFITS: usize = 30;
+const MISFITS_OF_INTEGERS: usize = 12;
 /// Bytes that a text is copied by.
 const WINDOW: usize = size_of::<Number>();
 
@@ -258,7 +257,7 @@ impl Fresh {
             return true;
         }
         let changed = first + count(SAMPLE - LOOK);
-        changed * 100 > SAMPLE * many(cells)
+        changed * 100 > SAMPLE * MANY
     }
 
     /// Learns what stands behind the numbers of a row. `between` tells what stands behind a number of the first row.
@@ -353,13 +352,13 @@ pub(crate) fn write_rooms(
 /// Whether among so many numbers of a table, which change their lengths, all are written sooner than the text put together of what
 /// is new and what stays.
 pub(crate) fn are_many_misfits(cells: &[Cell], changed: usize, all: usize) -> bool {
-    changed * 100 > all * many(cells) / REPLACED
-}
-
-/// From this percentage on numbers are many.
-fn many(cells: &[Cell]) -> usize {
     let has_doubles = cells.iter().any(|cell| cell.kind == Kind::Double);
-    if has_doubles { MANY } else { MANY_INTEGERS }
+    let many = if has_doubles {
+        MISFITS
+    } else {
+        MISFITS_OF_INTEGERS
+    };
+    changed * 100 > all * many
 }
 
 fn gcd(one: usize, other: usize) -> usize {

@@ -122,21 +122,9 @@ pub(super) unsafe fn doubles(
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(usize, usize),
 ) {
-    let mut ready = Ready::new();
-    for block in slots.chunks(BLOCK) {
-        ready.odd = 0;
-        for (group, values) in block.chunks(8).enumerate() {
-            // SAFETY: the features are enabled; a block has eight groups.
-            unsafe { ready_doubles(values, &mut ready, group * 8) };
-        }
-        let ready = &ready;
-        // SAFETY: as above; there is room for 32 bytes.
-        let permuted = |at: usize, out| unsafe { ready.put_double(at, out) };
-        // SAFETY: there is a value for each that is odd, and room.
-        let odd = |at: usize, out| unsafe { general(block[at], out) };
-        // SAFETY: as above.
-        unsafe { write(block.len(), ready, separator, out, placed, permuted, odd) };
-    }
+    let most = double::WIDTH + separator.bytes.len();
+    // SAFETY: as above.
+    unsafe { all_doubles(slots, most, out, separated(separator, placed)) };
 }
 
 /// Appends integers with a separator behind each.
@@ -152,6 +140,66 @@ pub(super) unsafe fn integers<const SIGNED: bool>(
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(usize, usize),
 ) {
+    let most = double::WIDTH + separator.bytes.len();
+    // SAFETY: as above.
+    unsafe { all_integers::<SIGNED>(slots, most, out, separated(separator, placed)) };
+}
+
+/// What writes a separator behind a number.
+#[inline(always)]
+fn separated(
+    separator: &Separator,
+    placed: &mut impl FnMut(usize, usize),
+) -> impl FnMut(usize, *mut u8, usize) -> usize {
+    move |end, place, length| {
+        placed(end, length);
+        // SAFETY: whoever writes numbers has AVX2, and has room for a separator and so much more.
+        length + unsafe { put_separator(separator, place.add(length)) }
+    }
+}
+
+/// Appends doubles. `finish` writes what stands behind each, given where it stands and its length, and tells how far the next
+/// is: at most `most` bytes.
+///
+/// # Safety
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2. `finish` writes less than [`ROOM`] bytes too much.
+#[inline(always)]
+unsafe fn all_doubles(
+    slots: &[u64],
+    most: usize,
+    out: &mut Vec<u8>,
+    finish: impl FnMut(usize, *mut u8, usize) -> usize,
+) {
+    let mut finish = finish;
+    let mut ready = Ready::new();
+    for block in slots.chunks(BLOCK) {
+        ready.odd = 0;
+        for (group, values) in block.chunks(8).enumerate() {
+            // SAFETY: the features are enabled; a block has eight groups.
+            unsafe { ready_doubles(values, &mut ready, group * 8) };
+        }
+        let ready = &ready;
+        // SAFETY: as above; there is room for 32 bytes.
+        let permuted = |at: usize, out| unsafe { ready.put_double(at, out) };
+        // SAFETY: there is a value for each that is odd, and room.
+        let odd = |at: usize, out| unsafe { general(block[at], out) };
+        // SAFETY: as above.
+        unsafe { write(block.len(), ready, most, out, permuted, odd, &mut finish) };
+    }
+}
+
+/// The same with integers.
+///
+/// # Safety
+/// As above.
+#[inline(always)]
+unsafe fn all_integers<const SIGNED: bool>(
+    slots: &[u64],
+    most: usize,
+    out: &mut Vec<u8>,
+    finish: impl FnMut(usize, *mut u8, usize) -> usize,
+) {
+    let mut finish = finish;
     let mut ready = Ready::new();
     for block in slots.chunks(BLOCK) {
         ready.odd = 0;
@@ -165,7 +213,7 @@ pub(super) unsafe fn integers<const SIGNED: bool>(
         // SAFETY: as above.
         let odd = |at: usize, out| unsafe { ready.put_long(at, out) };
         // SAFETY: as above.
-        unsafe { write(block.len(), ready, separator, out, placed, moved, odd) };
+        unsafe { write(block.len(), ready, most, out, moved, odd, &mut finish) };
     }
 }
 
@@ -186,21 +234,21 @@ unsafe fn general(slot: u64, out: *mut u8) -> usize {
 /// Writes what is ready.
 ///
 /// # Safety
-/// AVX2; `put` writes 32 bytes at most.
+/// AVX2; `put` writes 32 bytes at most; `finish` as told of by those above.
 #[inline(always)]
 unsafe fn write(
     count: usize,
     ready: &Ready,
-    separator: &Separator,
+    most: usize,
     out: &mut Vec<u8>,
-    placed: &mut impl FnMut(usize, usize),
     put: impl Fn(usize, *mut u8),
     odd: impl Fn(usize, *mut u8) -> usize,
+    finish: &mut impl FnMut(usize, *mut u8, usize) -> usize,
 ) {
-    out.reserve(count * (double::WIDTH + separator.bytes.len()) + ROOM);
+    out.reserve(count * most + ROOM);
     let base = out.as_mut_ptr();
     let mut end = out.len();
-    // SAFETY: a text is at most 24 bytes long; what is written behind it and its separator is less than `ROOM`.
+    // SAFETY: a text is at most 24 bytes long; what is written behind it and what belongs to it is less than `ROOM`.
     unsafe {
         for at in 0..count {
             let place = base.add(end);
@@ -211,8 +259,7 @@ unsafe fn write(
             } else {
                 length = odd(at, place);
             }
-            placed(end, length);
-            end += length + put_separator(separator, place.add(length));
+            end += finish(end, place, length);
         }
         out.set_len(end);
     }
@@ -289,6 +336,12 @@ pub(super) unsafe fn rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> 
         width + room.close.bytes.len() + room.separator.bytes.len()
     };
     let row = rooms.iter().map(most).sum();
+    if let [room] = rooms
+        && room.close.bytes.len().max(room.separator.bytes.len()) <= 32
+    {
+        // SAFETY: as above.
+        return unsafe { narrow_rooms(slots, room, row, out) };
+    }
     let mut fits = true;
     let finish = |index: usize, _, place: *mut u8, length: usize| {
         let room = &rooms[index];
@@ -317,6 +370,40 @@ pub(super) unsafe fn rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> 
         );
     };
     fits
+}
+
+/// Appends numbers in rooms, with what stands behind each room. Says whether all fit.
+///
+/// # Safety
+/// As of [`rooms`]; what stands behind number and room is at most 32 bytes each.
+#[inline(always)]
+unsafe fn narrow_rooms(slots: &[u64], room: &Room, most: usize, out: &mut Vec<u8>) -> bool {
+    let (width, close) = (room.width, room.close.bytes.len());
+    let extent = width + close;
+    let stride = extent + room.separator.bytes.len();
+    let mut longest = 0;
+    // SAFETY: as above; less than `ROOM` bytes are written too much.
+    unsafe {
+        let tag = _mm256_loadu_si256(room.close.head.as_ptr().cast());
+        let behind = _mm256_loadu_si256(room.separator.head.as_ptr().cast());
+        let blanks = _mm256_set1_epi8(b' ' as i8);
+        let finish = |_, place: *mut u8, length: usize| {
+            longest = length.max(longest);
+            let end = place.add(length);
+            if close > 0 {
+                _mm256_storeu_si256(end.cast(), tag);
+            }
+            _mm256_storeu_si256(end.add(close).cast(), blanks);
+            _mm256_storeu_si256(place.add(extent).cast(), behind);
+            stride
+        };
+        match room.number {
+            Number::Signed { .. } => all_integers::<true>(slots, most, out, finish),
+            Number::Unsigned { .. } => all_integers::<false>(slots, most, out, finish),
+            _ => all_doubles(slots, most, out, finish),
+        }
+    }
+    longest <= width
 }
 
 /// Appends rows of at most `row` bytes. `finish` writes what stands behind a number, given its column, where it begins and its
