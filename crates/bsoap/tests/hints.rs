@@ -162,3 +162,46 @@ async fn hints_are_off_unless_asked_for() {
     assert_eq!(client.hint_stats(), bsoap::HintCounts::default());
     running.stop().await;
 }
+
+/// A client of another stack: calls `echoDoubles` of the WSDL at the URL a few times, and prints what it got.
+const ZEEP: &str = "
+import sys
+from zeep import Client
+client = Client(sys.argv[1] + '?wsdl')
+service = client.create_service(next(iter(client.wsdl.bindings)), sys.argv[1])
+for round in range(5):
+    print(service.echoDoubles(values={'item': [round + 0.25, 1.5]}))
+";
+
+#[tokio::test]
+async fn another_stack_reads_answers_with_hints_as_if_there_were_none() {
+    // A Python that has zeep.
+    let python = std::env::var("BSOAP_ZEEP").unwrap_or_else(|_| "python3".into());
+    let has_zeep = std::process::Command::new(&python)
+        .args(["-c", "import zeep"])
+        .output()
+        .is_ok_and(|output| output.status.success());
+    if !has_zeep {
+        eprintln!("zeep is missing (BSOAP_ZEEP names a Python that has it): not tested");
+        return;
+    }
+    let service = plainly(mesh()).hints(Hints::Always).build();
+    let service = service.expect("a service");
+    let meter = service.meter().clone();
+    let bound = service.bind("127.0.0.1:0").await.expect("a port");
+    let url = bound.urls()[0].clone();
+    tokio::spawn(bound.run(std::future::pending()));
+    let ran = tokio::task::spawn_blocking(move || {
+        std::process::Command::new(python)
+            .args(["-c", ZEEP, &url])
+            .output()
+            .expect("it runs")
+    });
+    let ran = ran.await.expect("it ends");
+    let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    for round in 0..5 {
+        assert!(printed.contains(&format!("{round}.25")), "{printed}{said}");
+    }
+    assert_eq!(meter.hints().given, 5);
+}

@@ -49,7 +49,20 @@ fn block(plan: &Arc<Plan>, root: ElementId, text: &str, random: &mut Random) -> 
         2 => at.push('A'),
         3 => at = "*3E~zz;".to_owned(),
         4 if !at.is_empty() => {
-            let lie = ["@", "}", "~", "*9", ";", "~ffffffffffffffff;"][random.below(6)];
+            let lies = [
+                "@",
+                "}",
+                "~",
+                "*9",
+                ";",
+                "~ffffffffffffffff;",
+                "<",
+                "&",
+                ":",
+                "\n",
+                "é",
+            ];
+            let lie = *random.pick(&lies);
             let from = random.below(at.len());
             at.replace_range(from..=from, lie);
         }
@@ -271,4 +284,41 @@ fn skeletons_stay_within_their_budget_and_keys_that_never_come_again_are_not_lea
         assert!(reader.receive(root, text.as_bytes()).is_ok());
     }
     assert_eq!(reader.counts().followed, 1);
+}
+
+#[test]
+fn what_may_not_stand_in_an_attribute_is_said_of_a_hint_too() {
+    let (plan, root) = random::enveloped(4);
+    let mut random = Random::new(4);
+    let style = style(&mut random);
+    let text = message(&plan, root, &mut random, style);
+    let mut session = Session::new((plan.clone(), root), DecodeOptions::default());
+    let teach = (0..40).find(|_| {
+        let block = block(&plan, root, &text, &mut random);
+        let is_plain = block.contains("at=\"");
+        let message = hinted(&text, &block, &mut Random::new(99));
+        let checked = session.check(message.as_bytes(), &mut random);
+        checked.unwrap_or_else(|what| panic!("{what}"));
+        is_plain
+    });
+    assert!(teach.is_some());
+    for odd in ["<", "&", ":", "\n", "\u{1}", "\"", "'", " ", "~"] {
+        for _ in 0..20 {
+            let block = block(&plan, root, &text, &mut random);
+            let Some(at) = block.find("at=\"").map(|at| at + 4) else {
+                continue;
+            };
+            let Some(length) = block[at..].find('"').filter(|&length| length > 0) else {
+                continue;
+            };
+            let mut block = block;
+            let from = at + random.below(length);
+            if block.is_char_boundary(from) && block.is_char_boundary(from + 1) {
+                block.replace_range(from..=from, odd);
+            }
+            let message = hinted(&text, &block, &mut Random::new(99));
+            let checked = session.check(message.as_bytes(), &mut random);
+            checked.unwrap_or_else(|what| panic!("{what}"));
+        }
+    }
 }

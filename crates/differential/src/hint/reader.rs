@@ -19,7 +19,7 @@ use bsoap_datatypes::kernel::Kernel;
 use bsoap_datatypes::kernel::form::{Blank, Filling, Sheet, WIDEST};
 use bsoap_xml::scan;
 
-use super::block::{Lengths, SHORT, ZERO, lengths};
+use super::block::{Lengths, SHORT, ZERO, lengths, may_stand};
 use super::skeleton::{BEYOND, Info, Room, STEP, Skeleton};
 
 /// What decodes the values that are not plain; made when it is needed.
@@ -93,6 +93,9 @@ impl Skeleton {
             text_length: self.text_length,
             record,
         };
+        if self.is_left_alone && !told.iter().copied().all(may_stand) {
+            return None;
+        }
         let told = if self.is_left_alone { &[] } else { told };
         match told.len() == self.fields.len() {
             true => reading.with_bytes(told, decoder)?,
@@ -102,8 +105,8 @@ impl Skeleton {
         if !reading.is_same || *message.get(at..)? != *self.pieces.get(self.tail.clone())? {
             return None;
         }
-        let block = &message[self.head.len() - super::block::DIGITS - super::block::OPEN.len()..to];
-        let slot = reading.keep(self.block.1, block);
+        let block = self.head.len() - super::block::DIGITS - super::block::OPEN.len();
+        let slot = reading.keep(self.block.1, message.get(block..to)?, behind - block);
         *reading
             .record
             .parts_mut()
@@ -151,7 +154,11 @@ impl Reading<'_> {
             if let Some(&length) = told.get(done) {
                 let length = usize::from(length.wrapping_sub(ZERO));
                 if length > SHORT {
-                    // A long value makes up for a stride: what stands here is no length.
+                    // A long value makes up for a stride: what stands here is no length. Nor need it be anything that may
+                    // stand in an attribute: so far only its end has been looked at.
+                    if !told.iter().copied().all(may_stand) {
+                        return None;
+                    }
                     return self.with_some(done, Lengths::new(told), decoder);
                 }
                 self.field(done, Some(length), decoder)?;
@@ -313,12 +320,18 @@ impl Reading<'_> {
         Some(u64::from(field.room) | (length as u64) << 32)
     }
 
-    /// Puts octets into their room, or behind all others.
-    fn keep(&mut self, room: Room, octets: &[u8]) -> u64 {
+    /// Puts octets into their room, the first of which stand there already, or behind all others.
+    #[inline]
+    fn keep(&mut self, room: Room, octets: &[u8], known: usize) -> u64 {
         let heap = self.record.parts_mut().1;
         let mut at = room.at as usize;
-        match heap.get_mut(at..at + octets.len()) {
-            Some(own) if octets.len() <= room.width as usize => own.copy_from_slice(octets),
+        match (
+            heap.get_mut(at + known..at + octets.len()),
+            octets.get(known..),
+        ) {
+            (Some(own), Some(new)) if octets.len() <= room.width as usize => {
+                own.copy_from_slice(new);
+            }
             _ => {
                 at = heap.len();
                 heap.extend_from_slice(octets);

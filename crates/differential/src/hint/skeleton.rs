@@ -191,7 +191,12 @@ impl<'m> Maker<'m> {
         self.fields.shrink_to_fit();
         let room = self.room(super::block::LONGEST.min(256));
         let digits = block.from + OPEN.len();
-        let (record, heap) = self.record(record);
+        let (mut record, heap) = self.record(record);
+        let at = heap.1 + room.start;
+        // All of it but the lengths stays.
+        let known = digits + DIGITS - block.from;
+        record.parts_mut().1[at..at + known]
+            .copy_from_slice(&self.message[block.from..block.from + known]);
         let options = self.decoder.options();
         Some(Skeleton {
             root,

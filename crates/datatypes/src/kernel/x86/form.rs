@@ -1,8 +1,11 @@
 //! The loop of [`super::super::form`].
 
 use std::arch::x86_64::{
-    __m256i, _bzhi_u32, _bzhi_u64, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_max_epu8,
-    _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_storeu_si256, _mm256_sub_epi8,
+    __m256i, _bzhi_u32, _bzhi_u64, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_maddubs_epi16,
+    _mm_or_si128, _mm_set1_epi16, _mm_setr_epi8, _mm_setr_epi16, _mm_shuffle_epi8, _mm_sub_epi16,
+    _mm_subs_epu8, _mm_subs_epu16, _mm_testz_si128, _mm_xor_si128, _mm256_cmpeq_epi8,
+    _mm256_loadu_si256, _mm256_max_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
+    _mm256_storeu_si256, _mm256_sub_epi8,
 };
 
 use super::super::form::{Blank, Filled, Filling, Sheet, WIDEST};
@@ -126,7 +129,12 @@ impl Form<'_> {
                 }
                 Filling::DateTime => {
                     let slot = string::<false>(text, b'<', blank, length, heap)?;
-                    is_plain_date_time(&self.text[begin..begin + length]).then_some(slot)
+                    let is_good = match length {
+                        19 => date_time(text),
+                        20 => date_time(text) & (*text.add(19) == b'Z'),
+                        _ => is_plain_date_time(&self.text[begin..begin + length]),
+                    };
+                    is_good.then_some(slot)
                 }
                 Filling::Other => None,
             }
@@ -164,6 +172,44 @@ unsafe fn string<const URI: bool>(
         }
     }
     Some(u64::from(blank.room) | (length as u64) << 32)
+}
+
+/// Whether the first 19 bytes are those of a `dateTime`, as [`is_plain_date_time`] has it.
+///
+/// # Safety
+/// AVX2; 32 bytes can be read.
+#[inline(always)]
+unsafe fn date_time(text: *const u8) -> bool {
+    /// A digit differs from `0` by 9 at the most, all others from themselves by nothing.
+    const FORM: &[u8; 19] = b"0000-00-00T00:00:00";
+    const fn most() -> [u8; 19] {
+        let (mut most, mut at) = ([0; 19], 0);
+        while at < 19 {
+            most[at] = if FORM[at] == b'0' { 9 } else { 0 };
+            at += 1;
+        }
+        most
+    }
+    const MOST: [u8; 19] = most();
+    // SAFETY: as above; sixteen bytes of each constant are read, from the third on at the most.
+    unsafe {
+        let part = |bytes: *const u8| _mm_loadu_si128(bytes.cast());
+        let front = _mm_xor_si128(part(text), part(FORM.as_ptr()));
+        let back = _mm_xor_si128(part(text.add(3)), part(FORM.as_ptr().add(3)));
+        let wrong = _mm_or_si128(
+            _mm_subs_epu8(front, part(MOST.as_ptr())),
+            _mm_subs_epu8(back, part(MOST.as_ptr().add(3))),
+        );
+        // Month, day, hour, minute, second.
+        let digits = _mm_setr_epi8(2, 3, 5, 6, 8, 9, 11, 12, 14, 15, -1, -1, -1, -1, -1, -1);
+        let tens = _mm_set1_epi16(0x010a);
+        let fields = _mm_maddubs_epi16(_mm_shuffle_epi8(back, digits), tens);
+        let least = _mm_setr_epi16(1, 1, 0, 0, 0, 0, 0, 0);
+        let span = _mm_setr_epi16(11, 27, 23, 59, 59, 0, 0, 0);
+        let wrong = _mm_or_si128(wrong, _mm_subs_epu16(_mm_sub_epi16(fields, least), span));
+        let has_year = _mm_cvtsi128_si32(front) != 0;
+        has_year & (_mm_testz_si128(wrong, wrong) == 1)
+    }
 }
 
 /// The bytes that are not ASCII that stands for itself; in a URI, also those that could be wrong.
