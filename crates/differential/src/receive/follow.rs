@@ -42,6 +42,9 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> Step {
+        if !self.stretch.may_learn(slot) {
+            return Step::Read;
+        }
         let trace = &self.history.trace;
         // The next value: behind some markers at the most.
         let next = trace.sites.get(self.cursor..).unwrap_or_default().iter();
@@ -62,6 +65,7 @@ impl Pass {
             return Step::Read;
         }
         let Some(pattern) = Pattern::learn(decoder.plan(), trace, slot, self.o, old) else {
+            self.stretch.found_none(slot);
             return Step::Read;
         };
         self.stretch.begin(pattern);
@@ -172,13 +176,14 @@ impl Pass {
         {
             return false;
         }
-        let (kind, site, gap) = (field.kind, field.site, field.gap);
+        let (kind, gap) = (field.kind, field.gap.len());
         let text = new.get(self.n..).unwrap_or_default();
         let read = match kind.is_in_heap() {
             false => parse_number(kind, text),
-            true => decoder.read_again(site, new, self.n, &mut self.fresh),
+            true => decoder.read_again(field.site, new, self.n, &mut self.fresh),
         };
-        let Some((value, length)) = read.filter(|(_, length)| gap.stands_at(text, *length)) else {
+        let is_next = |(_, length): &(u64, usize)| field.gap.stands_at(text, *length);
+        let Some((value, length)) = read.filter(is_next) else {
             return false;
         };
         self.hold_checkpoints(self.o);
@@ -187,7 +192,7 @@ impl Pass {
         self.cursor = slot + 1;
         self.touched += 1;
         self.stretch.values += 1;
-        (self.o, self.n) = (start as usize, self.n + length + gap.len());
+        (self.o, self.n) = (start as usize, self.n + length + gap);
         true
     }
 

@@ -46,13 +46,18 @@ pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
 /// So many values are looked at together.
 const NEAR: usize = 16;
 
-/// Bytes between two values, to be recognised with one compare.
-#[derive(Clone, Copy, Debug)]
+/// Bytes between two values, to be recognised with one compare; most often they are few.
+#[derive(Clone, Debug)]
 pub(super) struct Gap {
     words: [u128; 2],
     masks: [u128; 2],
     length: usize,
+    /// What is behind the words.
+    rest: Box<[u8]>,
 }
+
+/// Longer ones are not looked for.
+const LONGEST: usize = 1 << 10;
 
 /// How many bytes two words hold.
 const SHORT: usize = 32;
@@ -60,16 +65,18 @@ const SHORT: usize = 32;
 impl Gap {
     /// These bytes, unless they are too many.
     pub(super) fn new(bytes: &[u8]) -> Option<Self> {
-        if bytes.is_empty() || bytes.len() > SHORT {
+        if bytes.is_empty() || bytes.len() > LONGEST {
             return None;
         }
+        let (first, rest) = bytes.split_at(bytes.len().min(SHORT));
         let (mut front, mut mask) = ([0; SHORT], [0; SHORT]);
-        front[..bytes.len()].copy_from_slice(bytes);
-        mask[..bytes.len()].fill(0xff);
+        front[..first.len()].copy_from_slice(first);
+        mask[..first.len()].fill(0xff);
         Some(Self {
             words: halves(&front),
             masks: halves(&mask),
             length: bytes.len(),
+            rest: rest.into(),
         })
     }
 
@@ -100,6 +107,10 @@ impl Gap {
             }
         };
         ((low ^ self.words[0]) & self.masks[0]) | ((high ^ self.words[1]) & self.masks[1]) == 0
+            && (self.rest.is_empty()
+                || rest
+                    .get(SHORT..)
+                    .is_some_and(|rest| rest.starts_with(&self.rest)))
     }
 }
 
@@ -138,6 +149,18 @@ mod tests {
         let gap = Gap::new(b"</i><i>").expect("it is short");
         let places: Vec<usize> = (0..40).filter(|&at| gap.stands_at(text, at)).collect();
         assert_eq!(places, [7, 15]);
-        assert!(Gap::new(&[b' '; 33]).is_none() && Gap::new(b"").is_none());
+        assert!(Gap::new(&[b' '; LONGEST + 1]).is_none() && Gap::new(b"").is_none());
+        for length in [1, 15, 16, 17, 31, 32, 33, 100] {
+            let bytes: Vec<u8> = (0..length).collect();
+            let gap = Gap::new(&bytes).expect("it is not too long");
+            assert!(gap.stands_at(&bytes, 0));
+            for at in 0..bytes.len() {
+                let mut other = bytes.clone();
+                other[at] ^= 0x20;
+                assert!(!gap.stands_at(&other, 0) && !gap.stands_at(&bytes[..at], 0));
+                other.extend_from_slice(&bytes);
+                assert!(gap.stands_at(&other, bytes.len()));
+            }
+        }
     }
 }

@@ -166,6 +166,9 @@ pub(super) struct Stretch {
     /// The slot behind the last value that was read again, and about how many stay the same between two, in eighths.
     last: usize,
     sparse: usize,
+    /// No array is looked for before this slot; and how often there was none.
+    learn_from: usize,
+    failures: u32,
 }
 
 /// So many rows are read again before anything is suspected.
@@ -176,7 +179,21 @@ impl Stretch {
     pub(super) fn restart(&mut self) {
         self.pattern.fields.clear();
         (self.hint, self.alarms, self.last, self.sparse) = (None, 0, 0, 8 * APART);
+        (self.learn_from, self.failures) = (0, 0);
         self.again();
+    }
+
+    /// Whether the array that a slot belongs to is worth a look.
+    #[inline]
+    pub(super) fn may_learn(&self, slot: usize) -> bool {
+        slot >= self.learn_from
+    }
+
+    /// There was none, and is not likely to be soon.
+    #[cold]
+    pub(super) fn found_none(&mut self, slot: usize) {
+        self.learn_from = slot + (16 << self.failures.min(16));
+        self.failures += 1;
     }
 
     /// The first value of an array.
