@@ -13,6 +13,8 @@ use super::policy::{Pad, Policy, Stuffing};
 const FEW: usize = 16;
 /// A table ends when its values stand this far from its first, so that they can grow.
 const FAR: usize = 1 << 15;
+/// Messages of at most so many slots mostly have no table.
+const SMALL: usize = 512;
 /// The start of a segment that has no value yet.
 const UNKNOWN: usize = usize::MAX;
 
@@ -159,6 +161,8 @@ pub(crate) struct Builder<'b> {
     /// The chunk's first slot, and the next one to be told of.
     first: usize,
     next: usize,
+    /// How many the message has.
+    slots: usize,
     segments: Vec<Segment>,
     /// The entries being collected, where the first of them that has a place stands ([`UNKNOWN`] before
     /// it), and the first slot; they become a segment when something else begins.
@@ -171,12 +175,13 @@ pub(crate) struct Builder<'b> {
 }
 
 impl<'b> Builder<'b> {
-    /// For a chunk that begins with slot `first`.
+    /// For a chunk that begins with slot `first`, of a message of so many.
     pub(crate) fn new(
         plan: &'b Plan,
         policy: &'b Policy,
         specs: &'b mut Specs,
         first: usize,
+        slots: usize,
     ) -> Self {
         let mixed = specs.mixed();
         Self {
@@ -185,6 +190,7 @@ impl<'b> Builder<'b> {
             specs,
             first,
             next: first,
+            slots,
             segments: Vec::new(),
             mixed,
             start: UNKNOWN,
@@ -237,6 +243,9 @@ impl<'b> Builder<'b> {
         self.leaf = None;
         if self.mixed.offsets.is_empty() {
             self.mixed_first = self.next;
+            if self.slots <= SMALL {
+                self.mixed.reserve(self.slots.saturating_sub(self.next));
+            }
         }
     }
 

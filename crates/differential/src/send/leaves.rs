@@ -307,6 +307,13 @@ impl Mixed {
             + self.masks.capacity() * size_of::<u64>()
     }
 
+    /// Makes room for so many slots more.
+    pub(crate) fn reserve(&mut self, slots: usize) {
+        self.offsets.reserve(slots);
+        self.entries.reserve(slots);
+        self.masks.reserve(slots);
+    }
+
     /// Gives a slot another entry.
     pub(crate) fn set(&mut self, index: usize, offset: u32, entry: Entry) {
         if let (Some(own_offset), Some(own), Some(mask)) = (

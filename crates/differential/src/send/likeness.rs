@@ -17,7 +17,7 @@ pub(super) const WORTH: f32 = 0.25;
 const ENOUGH: u32 = 3;
 
 /// Some values of a message.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sample {
     slots: usize,
     /// A number as its slot is, a text as its digest.
@@ -25,6 +25,11 @@ pub(super) struct Sample {
 }
 
 impl Sample {
+    /// How many slots it was told of.
+    pub(super) fn slots(&self) -> usize {
+        self.slots
+    }
+
     /// Of the first `slots` slots of a message.
     pub(super) fn of(record: &Record, slots: usize) -> Self {
         let mut values = [0; SLOTS];

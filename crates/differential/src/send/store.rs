@@ -26,6 +26,7 @@ use bsoap_codec::plan::ElementId;
 
 use super::chunk::Text;
 use super::deflate::Account;
+use super::likeness::Sample;
 use super::plain;
 use super::policy::Policy;
 use super::template::Template;
@@ -179,9 +180,12 @@ impl Store {
                 && (other.root, other.operation) == (stream.root, stream.operation)
                 && !known.templates.is_empty()
         });
+        let mut others = others.peekable();
+        others.peek()?;
+        let own = Sample::of(record, record.slots().len());
         let alike = others.filter_map(|(_, known)| {
-            let template = &known.templates[fitting(known, record)?].lent.template;
-            Some((likeness(template, record).1, template))
+            let lent = &known.templates[fitting(known, record)?].lent;
+            Some((likeness(lent, record, &own).1, &lent.template))
         });
         let most = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
         most.map(|(_, template)| template)

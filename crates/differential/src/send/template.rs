@@ -523,7 +523,13 @@ pub(crate) fn encode_piece(
     let first = state.slot();
     let piece = &mut work.piece;
     piece.clear();
-    let mut builder = Builder::new(record.plan(), policy, &mut work.specs, first);
+    let mut builder = Builder::new(
+        record.plan(),
+        policy,
+        &mut work.specs,
+        first,
+        record.slots().len(),
+    );
     let stop = if policy.stuffing == Stuffing::None {
         encoder.run(piece, size, until, &(), &mut builder)?
     } else {

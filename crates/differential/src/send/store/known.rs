@@ -2,11 +2,10 @@
 
 use bsoap_codec::Record;
 
-use super::lent::Entry;
+use super::lent::{Entry, Lent};
 use super::pace::Pace;
 use crate::send::aside::Aside;
 use crate::send::likeness::{Sample, WORTH};
-use crate::send::template::Template;
 
 /// Messages of at most so many slots, and octets in the heap, are small: as good as all of one chunk.
 const SMALL: (usize, usize) = (1024, 32 << 10);
@@ -111,20 +110,18 @@ pub(super) fn fitting(known: &Known, record: &Record) -> Option<usize> {
     if second.is_none() && is_trusted {
         return Some(first.0);
     }
-    std::iter::once(first)
-        .chain(second)
-        .chain(alike)
-        .map(
-            |(
-                index,
-                Entry {
-                    lent, last_used, ..
-                },
-            )| {
-                let (alike, share) = likeness(&lent.template, record);
-                (index, lent, alike, share, last_used)
-            },
-        )
+    let own = Sample::of(record, record.slots().len());
+    let alike = std::iter::once(first).chain(second).chain(alike);
+    // Messages that take turns are each the same as one before.
+    let mut same = alike.clone();
+    if let Some((index, _)) = same.find(|(_, entry)| entry.lent.sample() == Some(&own)) {
+        return Some(index);
+    }
+    alike
+        .map(|(index, entry)| {
+            let (alike, share) = likeness(&entry.lent, record, &own);
+            (index, &entry.lent, alike, share, &entry.last_used)
+        })
         .filter(|(_, lent, _, share, _)| {
             // To try whether it is of use costs a small message dear.
             is_trusted || !lent.is_single() || *share >= WORTH
@@ -143,13 +140,16 @@ pub(super) fn is_close(slots: usize, others: usize) -> bool {
     slots.abs_diff(others) <= slots.max(others) / 4
 }
 
-/// How alike two messages are: whether they have as many slots, and the share of a few slots that are equal.
-pub(super) fn likeness(template: &Template, record: &Record) -> (bool, f32) {
-    let Some(shadow) = template.record() else {
+/// How alike two messages are: whether they have as many slots, and the share of a few slots that are equal. `own` is of all
+/// slots of the record.
+pub(super) fn likeness(lent: &Lent, record: &Record, own: &Sample) -> (bool, f32) {
+    let (Some(sample), Some(shadow)) = (lent.sample(), lent.template.record()) else {
         return (false, 0.0);
     };
-    let (old, new) = (shadow.slots().len(), record.slots().len());
-    let shorter = old.min(new);
+    if sample.slots() == own.slots() {
+        return (true, sample.likeness(own));
+    }
+    let shorter = sample.slots().min(own.slots());
     let likeness = Sample::of(shadow, shorter).likeness(&Sample::of(record, shorter));
-    (old == new, likeness)
+    (false, likeness)
 }

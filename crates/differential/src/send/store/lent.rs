@@ -1,7 +1,7 @@
 //! A template at rest, and one that is lent.
 
 use std::hash::Hasher;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bsoap_codec::Record;
 use bsoap_codec::encode::Error;
@@ -10,6 +10,7 @@ use super::known::is_close;
 use super::lease::Sent;
 use super::mix::Mix;
 use crate::send::deflate::{Account, Folds};
+use crate::send::likeness::Sample;
 use crate::send::template::{Match, Template};
 use crate::stats::SendStats;
 
@@ -35,6 +36,8 @@ pub(super) struct Lent {
     pub(super) account: Account,
     /// What the template takes.
     pub(super) memory: usize,
+    /// Some values of its message, once they were asked for.
+    sample: OnceLock<Box<Sample>>,
     /// If it has one chunk: the slots of its message that say what there is.
     pub(super) markers: Option<Arc<[u32]>>,
     /// The structures of the last messages that had as many slots, and another structure.
@@ -48,6 +51,7 @@ impl Lent {
             folds: Arc::new(Mutex::new(Folds::of(account))),
             account: account.clone(),
             memory: 0,
+            sample: OnceLock::new(),
             markers: None,
             strangers: Strangers::default(),
         })
@@ -60,11 +64,19 @@ impl Lent {
         if matched.is_some_and(|matched| matched != Match::Content) {
             // What is told of it has to be found out again.
             self.memory = 0;
+            self.sample = OnceLock::new();
             if matched == Some(Match::FirstTime) || self.template.chunks().len() != 1 {
                 self.markers = None;
             }
         }
         Ok(matched)
+    }
+
+    /// Some values of its message.
+    pub(super) fn sample(&self) -> Option<&Sample> {
+        let shadow = self.template.record()?;
+        let sample = || Box::new(Sample::of(shadow, shadow.slots().len()));
+        Some(self.sample.get_or_init(sample))
     }
 
     /// Its message, ready to be sent, and what it has done since.
