@@ -100,7 +100,7 @@ pub fn decode_cdata(raw: &str, to: &mut Vec<u8>) -> Option<()> {
 /// the document's own.
 ///
 /// ```
-/// assert_eq!(bsoap_xml::decoded_length(b"a &lt; &#xE9;\r\n"), Some(8));
+/// assert_eq!(bsoap_xml::decoded_length(b"a &lt; &#xE9;\r\n"), Some(7));
 /// ```
 pub fn decoded_length(raw: &[u8]) -> Option<usize> {
     let (mut at, mut less) = (0, 0);
