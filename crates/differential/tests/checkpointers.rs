@@ -163,33 +163,6 @@ fn what_is_between_changes_is_read_in_fast_mode() {
     }
 }
 
-#[test]
-fn lightweight_checkpoints_are_a_small_part_of_the_others() {
-    let (plan, root) = order_plan();
-    let text: Bytes = values(100_000, |_| false).into();
-    for interrupt in [32, 64, 128, 256, 512, 1024] {
-        let [full, differential, lightweight, hashed] = all(interrupt).map(|way| {
-            let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
-            portioned.receive(root, text.clone()).expect("valid");
-            let (count, bytes) = portioned.checkpoints();
-            (count, bytes, portioned.history_memory())
-        });
-        eprintln!(
-            "N = {interrupt}: checkpoints and bytes: {full:?} {differential:?} {lightweight:?} {hashed:?}"
-        );
-        assert!(
-            lightweight.1 * 10 <= differential.1,
-            "a tenth of differential ones"
-        );
-        assert!(lightweight.1 * 100 <= full.1 * 3, "3 % of full ones");
-        assert!(lightweight.1 <= lightweight.0 * 24 + 4096);
-        assert!(
-            interrupt < 1024 || hashed.2 * 100 <= text.len() * 6,
-            "6 % of the text"
-        );
-    }
-}
-
 /// Two texts of digits, as long as each other, that have the same CRC-32: found by linear algebra over their bits.
 ///
 /// CRC-32 is affine: flipping bits of the text flips bits of the sum, those of each place always the same ones. The lowest

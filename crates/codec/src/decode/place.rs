@@ -11,6 +11,10 @@
 //! ```
 //!
 //! Places are noted while reading goes on, in the midst of an array's loop: one compare an item, sixteen bytes a place.
+//!
+//! The bases of all orders of a catalogue differ in the numbers of loops alone, so they share one *shape*, a complete state,
+//! and a base is those numbers. And a place may wait: rather than a new group, one that goes on is preferred, if it comes
+//! round before the place behind is due.
 
 use bsoap_xml::State;
 
@@ -18,7 +22,7 @@ use crate::index::Sink;
 use crate::plan::{Plan, Term, UNBOUNDED};
 use crate::record::Record;
 
-use super::checkpoint::{Checkpoint, Loop};
+use super::checkpoint::{Checkpoint, Loop, same_frame};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine};
 use super::run::Window;
 use super::{Decoder, Error, Piece};
@@ -42,14 +46,33 @@ impl Place {
     pub const ITSELF: u32 = u32::MAX;
 }
 
-/// The state that the places of a group share.
+/// A state as far as groups share it: all but the numbers of loops, and the number of a place.
 #[derive(Clone, Debug)]
-struct Base {
+struct Shape {
     checkpoint: Checkpoint,
-    /// The group around it, if there was one.
-    outer: Option<u32>,
     varies: Varies,
+    /// How many loops are open.
+    loops: u32,
 }
+
+/// The state that the places of a group share.
+#[derive(Clone, Copy, Debug)]
+struct Base {
+    shape: u32,
+    /// The group around it; [`NONE`] if there was none.
+    outer: u32,
+    /// Where its numbers begin.
+    numbers: u32,
+}
+
+/// No group.
+const NONE: u32 = u32::MAX;
+
+/// So many shapes are looked at, the last ones, before there is another.
+const SHAPES: usize = 16;
+
+/// The numbers of a loop: the slot of its count, and the count.
+type Numbers = (u32, u32);
 
 /// What of the innermost level is the number of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +90,10 @@ enum Varies {
 pub struct Places {
     every: u64,
     due: u64,
+    shapes: Vec<Shape>,
     bases: Vec<Base>,
+    /// Of the loops of all bases.
+    numbers: Vec<Numbers>,
     /// The groups whose base holds still, outermost first, with the levels of their bases.
     open: Vec<(usize, u32)>,
     found: Vec<Place>,
@@ -90,7 +116,9 @@ impl Places {
         Self {
             every: every.max(1) as u64,
             due: 0,
+            shapes: Vec::new(),
             bases: Vec::new(),
+            numbers: Vec::new(),
             open: Vec::new(),
             found: Vec::new(),
         }
@@ -99,7 +127,9 @@ impl Places {
     /// Forgets all groups and places.
     pub fn clear(&mut self) {
         self.due = 0;
+        self.shapes.clear();
         self.bases.clear();
+        self.numbers.clear();
         self.open.clear();
         self.found.clear();
     }
@@ -121,26 +151,28 @@ impl Places {
 
     /// About how many bytes the bases hold.
     pub fn memory(&self) -> usize {
-        let spare = (self.bases.capacity() - self.bases.len()) * size_of::<Base>();
-        let own =
-            |base: &Base| base.checkpoint.memory() + size_of::<Base>() - size_of::<Checkpoint>();
-        spare + self.bases.iter().map(own).sum::<usize>()
+        let spare = (self.shapes.capacity() - self.shapes.len()) * size_of::<Shape>();
+        let own = |shape: &Shape| {
+            shape.checkpoint.memory() + size_of::<Shape>() - size_of::<Checkpoint>()
+        };
+        self.bases.capacity() * size_of::<Base>()
+            + self.numbers.capacity() * size_of::<Numbers>()
+            + spare
+            + self.shapes.iter().map(own).sum::<usize>()
     }
 
     /// Gives back memory that was reserved for more than came.
     pub fn fit(&mut self) {
+        self.shapes.shrink_to_fit();
         self.bases.shrink_to_fit();
+        self.numbers.shrink_to_fit();
         self.found = Vec::new();
     }
 
     /// A group of one place, which may be anywhere in the message.
     pub fn add(&mut self, decoder: &Decoder, record: &Record) -> Place {
-        let group = self.bases.len() as u32;
-        self.bases.push(Base {
-            checkpoint: decoder.checkpoint(record),
-            outer: self.open.last().map(|open| open.1),
-            varies: Varies::Nothing,
-        });
+        let checkpoint = decoder.checkpoint(record);
+        let group = self.push(&decoder.plan, checkpoint, Varies::Nothing);
         self.start(decoder.offset());
         Place {
             offset: decoder.offset() as u32,
@@ -220,20 +252,87 @@ impl Places {
         self.prune(machine, here.levels);
         if let Some(&(levels, group)) = self.open.last()
             && levels == here.levels
-            && self.is_of(group, &top)
+            && self.is_of(plan, group, &top)
         {
             return Some(group);
         }
+        // One that is open, or a loop's, may come by in time.
+        let may_wait = !self.open.is_empty() || varies == Varies::Child;
+        if may_wait && here.offset < self.due.saturating_add(self.every) {
+            return None;
+        }
         let mut checkpoint = Checkpoint::new(reader, machine, written);
-        checkpoint.cut_to(here, varies == Varies::Count);
-        let group = self.bases.len() as u32;
-        self.bases.push(Base {
-            checkpoint,
-            outer: self.open.last().map(|open| open.1),
-            varies,
-        });
+        checkpoint.cut_to(here);
+        let group = self.push(plan, checkpoint, varies);
         self.open.push((here.levels, group));
         Some(group)
+    }
+
+    /// A new group inside of the innermost that is open.
+    fn push(&mut self, plan: &Plan, mut checkpoint: Checkpoint, varies: Varies) -> u32 {
+        varies.set(&mut checkpoint, 0);
+        let loops = checkpoint.loops(plan);
+        let from = self.shapes.len().saturating_sub(SHAPES);
+        let known = self.shapes[from..].iter().position(|shape| {
+            let is_group = varies != Varies::Nothing && shape.varies == varies;
+            is_group && shape.checkpoint.is_shaped_like(&checkpoint, plan)
+        });
+        let shape = known.map_or(self.shapes.len(), |known| from + known);
+        if known.is_none() {
+            self.shapes.push(Shape {
+                checkpoint,
+                varies,
+                loops: loops.len() as u32,
+            });
+        }
+        let outer = self.open.last().map_or(NONE, |open| open.1);
+        self.push_base(shape as u32, outer, &loops)
+    }
+
+    fn push_base(&mut self, shape: u32, outer: u32, loops: &[Loop]) -> u32 {
+        let numbers = self.numbers.len() as u32;
+        self.numbers
+            .extend(loops.iter().map(|it| (it.slot, it.count)));
+        self.bases.push(Base {
+            shape,
+            outer,
+            numbers,
+        });
+        self.bases.len() as u32 - 1
+    }
+
+    fn shape(&self, group: u32) -> Option<&Shape> {
+        let base = self.bases.get(group as usize)?;
+        self.shapes.get(base.shape as usize)
+    }
+
+    /// The numbers of a group's loops, outermost first.
+    fn numbers(&self, group: u32) -> &[Numbers] {
+        let (Some(base), Some(shape)) = (self.bases.get(group as usize), self.shape(group)) else {
+            return &[];
+        };
+        let from = base.numbers as usize;
+        let to = from + shape.loops as usize;
+        self.numbers.get(from..to).unwrap_or_default()
+    }
+
+    /// Takes over the numbers of a group's loops.
+    fn renumber(&self, group: u32) -> impl FnMut(&mut Loop) + '_ {
+        let mut numbers = self.numbers(group).iter();
+        move |it| {
+            if let Some(&(slot, count)) = numbers.next() {
+                (it.slot, it.count) = (slot, count);
+            }
+        }
+    }
+
+    /// The whole state at a place of a group.
+    fn checkpoint(&self, plan: &Plan, group: u32, at: u32) -> Option<Checkpoint> {
+        let shape = self.shape(group)?;
+        let mut checkpoint = shape.checkpoint.clone();
+        checkpoint.machine.renumber(plan, self.renumber(group));
+        shape.varies.set(&mut checkpoint, at);
+        Some(checkpoint)
     }
 
     /// Forgets the groups that are over, or have changed below.
@@ -248,20 +347,25 @@ impl Places {
     }
 
     /// Whether the innermost level is that of a group's base, but for what varies.
-    fn is_of(&self, group: u32, top: &GroupFrame) -> bool {
-        let Some(base) = self.bases.get(group as usize) else {
+    fn is_of(&self, plan: &Plan, group: u32, top: &GroupFrame) -> bool {
+        let Some(shape) = self.shape(group) else {
             return false;
         };
-        match (base.checkpoint.machine.frames.last(), base.varies) {
-            (Some(Frame::Group(own)), Varies::Count) => {
-                GroupFrame {
-                    count: top.count,
-                    ..*own
-                } == *top
-            }
-            (Some(Frame::Group(own)), Varies::Child) => GroupFrame { at: top.at, ..*own } == *top,
-            _ => false,
+        let Some(Frame::Group(own)) = shape.checkpoint.machine.frames.last() else {
+            return false;
+        };
+        let mut own = *own;
+        if plan.particle(own.particle).repeats()
+            && let Some(&(marker, count)) = self.numbers(group).last()
+        {
+            (own.marker, own.count) = (marker, count);
         }
+        match shape.varies {
+            Varies::Count => own.count = top.count,
+            Varies::Child => own.at = top.at,
+            Varies::Nothing => return false,
+        }
+        own == *top
     }
 
     /// Sets the decoder to a place. `false` if that cannot be done any more; then nothing is changed.
@@ -270,12 +374,13 @@ impl Places {
     #[must_use]
     pub fn resume(&mut self, decoder: &mut Decoder, place: Place) -> bool {
         if !self.stands_in(decoder, place.group) {
-            let Some(base) = self.bases.get(place.group as usize) else {
+            let Some(shape) = self.shape(place.group) else {
                 return false;
             };
-            if !decoder.resume(&base.checkpoint) {
+            if !decoder.resume(&shape.checkpoint) {
                 return false;
             }
+            decoder.renumber(self.renumber(place.group));
             decoder.machine.frames.watch();
             self.reopen(place.group);
         }
@@ -287,22 +392,23 @@ impl Places {
     /// The groups open at a base: itself and those around it.
     fn reopen(&mut self, group: u32) {
         self.open.clear();
-        let mut next = Some(group);
-        while let Some(group) = next
-            && let Some(base) = self.bases.get(group as usize)
-        {
-            if base.varies != Varies::Nothing {
+        let mut group = group;
+        while let (Some(base), Some(shape)) = (self.bases.get(group as usize), self.shape(group)) {
+            if shape.varies != Varies::Nothing {
                 self.open
-                    .push((base.checkpoint.machine.frames.len(), group));
+                    .push((shape.checkpoint.machine.frames.len(), group));
             }
-            next = base.outer.filter(|&outer| outer < group);
+            if base.outer >= group {
+                break;
+            }
+            group = base.outer;
         }
         self.open.reverse();
     }
 
     /// Whether the decoder stands at some place of this group, so that nothing need be compared.
     pub fn stands_in(&mut self, decoder: &mut Decoder, group: u32) -> bool {
-        let machine = &mut decoder.machine;
+        let (plan, machine) = (&decoder.plan, &mut decoder.machine);
         let levels = machine.frames.len();
         let Some(Frame::Group(top)) = machine.frames.last().copied() else {
             return false;
@@ -311,12 +417,12 @@ impl Places {
             return false;
         }
         self.prune(machine, levels);
-        self.open.last() == Some(&(levels, group)) && self.is_of(group, &top)
+        self.open.last() == Some(&(levels, group)) && self.is_of(plan, group, &top)
     }
 
     fn set(&self, decoder: &mut Decoder, place: Place) {
         decoder.move_to(u64::from(place.offset));
-        let varies = self.bases.get(place.group as usize).map(|base| base.varies);
+        let varies = self.shape(place.group).map(|shape| shape.varies);
         let plan = &decoder.plan;
         let machine = &mut decoder.machine;
         machine.last = Last::NOTHING;
@@ -349,19 +455,19 @@ impl Places {
     /// its number.
     pub fn agree(&mut self, decoder: &mut Decoder, place: Place) -> Option<bool> {
         let is_inside = self.stands_in(decoder, place.group);
-        let base = self.bases.get(place.group as usize)?;
+        let varies = self.shape(place.group)?.varies;
         match decoder.machine.frames.last() {
             Some(Frame::Group(top)) if is_inside => {
-                let number = match base.varies {
+                let number = match varies {
                     Varies::Child => top.at,
                     _ => top.count,
                 };
-                let may_differ = base.varies == Varies::Count
-                    && decoder.plan.particle(top.particle).max == UNBOUNDED;
+                let may_differ =
+                    varies == Varies::Count && decoder.plan.particle(top.particle).max == UNBOUNDED;
                 (number == place.at || may_differ).then_some(number == place.at)
             }
             _ => {
-                let checkpoint = base.at(place.at);
+                let checkpoint = self.checkpoint(&decoder.plan, place.group, place.at)?;
                 decoder
                     .stands_at(&checkpoint)
                     .then(|| decoder.counts_alike(&checkpoint))
@@ -371,68 +477,75 @@ impl Places {
 
     /// The loops that a place stands in, outermost first.
     pub fn loops(&self, place: Place, plan: &Plan) -> Vec<Loop> {
-        self.bases
-            .get(place.group as usize)
-            .map_or_else(Vec::new, |base| base.at(place.at).loops(plan))
+        self.checkpoint(plan, place.group, place.at)
+            .map_or_else(Vec::new, |checkpoint| checkpoint.loops(plan))
     }
 
     /// How many levels are open at a place.
     pub fn depth(&self, place: Place) -> usize {
-        self.bases
-            .get(place.group as usize)
-            .map_or(0, |base| base.checkpoint.depth())
+        self.shape(place.group)
+            .map_or(0, |shape| shape.checkpoint.depth())
     }
 
     /// The same place of a group whose base has its loops changed, which is a new group.
     pub fn carry(&mut self, group: u32, plan: &Plan, change: impl FnMut(&mut Loop)) -> u32 {
-        let Some(base) = self.bases.get(group as usize) else {
+        let (Some(base), Some(shape)) = (self.bases.get(group as usize), self.shape(group)) else {
             return group;
         };
-        let mut base = base.clone();
-        let (slots, offset) = (base.checkpoint.slots(), base.checkpoint.offset());
-        base.checkpoint.renumber(plan, slots, offset, change);
-        self.bases.push(base);
-        self.bases.len() as u32 - 1
+        let (shape_of, outer) = (base.shape, base.outer);
+        let mut loops = shape.checkpoint.loops(plan);
+        loops.iter_mut().for_each(self.renumber(group));
+        loops.iter_mut().for_each(change);
+        self.push_base(shape_of, outer, &loops)
     }
 
     /// Whether the number of a group's places is that of its innermost loop.
     pub fn counts(&self, group: u32) -> bool {
-        let base = self.bases.get(group as usize);
-        base.is_some_and(|base| base.varies == Varies::Count)
+        let shape = self.shape(group);
+        shape.is_some_and(|shape| shape.varies == Varies::Count)
     }
 
     /// Keeps only the groups wanted, and says for each what its number is now.
     pub fn keep(&mut self, wanted: &[bool]) -> Vec<u32> {
         self.open.clear();
-        let mut numbers = vec![u32::MAX; self.bases.len()];
-        let mut kept: Vec<Base> = Vec::new();
-        for (index, base) in self.bases.drain(..).enumerate() {
-            if wanted.get(index) == Some(&true) {
-                numbers[index] = kept.len() as u32;
-                kept.push(base);
+        let mut names = vec![NONE; self.bases.len()];
+        let mut shapes = vec![NONE; self.shapes.len()];
+        let mut kept = Self::new(self.every as usize);
+        kept.due = self.due;
+        let old = &*self;
+        for (group, base) in old.bases.iter().enumerate() {
+            let (Some(true), Some(shape)) = (wanted.get(group), old.shape(group as u32)) else {
+                continue;
+            };
+            let number = &mut shapes[base.shape as usize];
+            if *number == NONE {
+                *number = kept.shapes.len() as u32;
+                kept.shapes.push(shape.clone());
             }
+            names[group] = kept.bases.len() as u32;
+            let outer = names.get(base.outer as usize);
+            kept.bases.push(Base {
+                shape: *number,
+                outer: outer.copied().unwrap_or(NONE),
+                numbers: kept.numbers.len() as u32,
+            });
+            kept.numbers.extend(old.numbers(group as u32));
         }
-        for base in &mut kept {
-            let outer = base.outer.and_then(|outer| numbers.get(outer as usize));
-            base.outer = outer.copied().filter(|&outer| outer != u32::MAX);
-        }
-        self.bases = kept;
-        numbers
+        *self = kept;
+        names
     }
 }
 
-impl Base {
-    /// The whole state at a place of the group.
-    fn at(&self, at: u32) -> Checkpoint {
-        let mut checkpoint = self.checkpoint.clone();
+impl Varies {
+    /// Sets what varies of a state.
+    fn set(self, checkpoint: &mut Checkpoint, at: u32) {
         if let Some(Frame::Group(top)) = checkpoint.machine.frames.last_mut() {
-            match self.varies {
-                Varies::Count => top.count = at,
-                Varies::Child => top.at = at,
-                Varies::Nothing => {}
+            match self {
+                Self::Count => top.count = at,
+                Self::Child => top.at = at,
+                Self::Nothing => {}
             }
         }
-        checkpoint
     }
 }
 
@@ -447,8 +560,8 @@ fn varies(plan: &Plan, top: &GroupFrame) -> Option<Varies> {
 }
 
 impl Checkpoint {
-    /// What was taken with more levels open, as it is at a place before.
-    fn cut_to(&mut self, here: Here, is_count: bool) {
+    /// What was taken with more levels open, as it is at a place before; but for the number of that place.
+    fn cut_to(&mut self, here: Here) {
         for _ in 0..here.above {
             self.reader.close(0);
         }
@@ -457,11 +570,19 @@ impl Checkpoint {
         self.reader.move_by(by);
         self.machine.frames.truncate(here.levels);
         self.machine.tag_end = here.offset;
-        if let Some(Frame::Group(top)) = self.machine.frames.last_mut()
-            && is_count
-        {
-            top.count = here.at;
-        }
+    }
+
+    /// Whether it is the same but for the numbers of loops, and where it is.
+    fn is_shaped_like(&self, other: &Self, plan: &Plan) -> bool {
+        let (a, b) = (&self.machine, &other.machine);
+        a.frames.len() == b.frames.len()
+            && a.frames
+                .iter()
+                .zip(b.frames.iter())
+                .all(|(a, b)| same_frame(a, b, plan))
+            && a.seen == b.seen
+            && a.agrees_but_for_frames(b)
+            && self.reader.is_like(&other.reader)
     }
 
     /// How many levels are open: elements, and groups in them.

@@ -84,6 +84,9 @@ impl Lightweight {
     }
 }
 
+/// So many groups are kept, needed or not.
+const FEW: usize = 8;
+
 impl Checkpointer for Lightweight {
     type Saved = Light;
 
@@ -191,19 +194,28 @@ impl Checkpointer for Lightweight {
     }
 
     fn tidy(&mut self, entries: &mut [Entry<Light>]) {
+        if self.places.groups() > FEW {
+            self.keep_wanted(entries);
+        }
+        self.places.fit();
+    }
+}
+
+impl Lightweight {
+    /// Forgets groups that have no place any more.
+    fn keep_wanted(&mut self, entries: &mut [Entry<Light>]) {
         let mut wanted = vec![false; self.places.groups()];
         for entry in entries.iter() {
             if let Some(wanted) = wanted.get_mut(entry.saved.group as usize) {
                 *wanted = true;
             }
         }
-        if wanted.iter().filter(|&&wanted| wanted).count() * 2 + 8 < wanted.len() {
+        if wanted.iter().filter(|&&wanted| wanted).count() * 2 < wanted.len() {
             let numbers = self.places.keep(&wanted);
             for entry in entries {
                 let number = numbers.get(entry.saved.group as usize);
                 entry.saved.group = number.copied().unwrap_or(u32::MAX);
             }
         }
-        self.places.fit();
     }
 }

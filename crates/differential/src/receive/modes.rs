@@ -182,6 +182,9 @@ impl<S> Modes<S> {
         let passed = std::mem::take(&mut self.passed);
         if self.new.entries.capacity() == 0 {
             self.new.entries.reserve(self.rest.len() + 8);
+            self.new
+                .digests
+                .reserve(self.old.portions.digests.len() + 8);
         }
         let from = self.new.entries.len();
         self.new.entries.extend(self.rest.by_ref().take(passed));

@@ -212,6 +212,11 @@ impl State {
         self.agrees_but_for_elements(other) && self.open.agrees(&other.open, scopes)
     }
 
+    /// Whether it is the same, but for how many bytes were read.
+    pub fn is_like(&self, other: &State) -> bool {
+        self.agrees_but_for_elements(other) && self.open == other.open
+    }
+
     /// Whether all but the open elements is alike.
     pub fn agrees_but_for_elements(&self, other: &State) -> bool {
         self.phase == other.phase
