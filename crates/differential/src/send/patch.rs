@@ -685,6 +685,35 @@ fn resize(
     tools: &mut Tools,
     patched: &mut Patched,
 ) -> Result<(), Unwritable> {
+    if tools.misfits.len() > policy.shifts {
+        patched.rewritten += tools.misfits.len();
+        return rewrite_misfits(text, segments, new, tools);
+    }
+    let Tools {
+        misfits,
+        numbers,
+        escaped,
+        ..
+    } = tools;
+    for misfit in misfits.iter() {
+        if take_room(text, segments, policy, misfit)? {
+            patched.stolen += 1;
+        } else {
+            patched.shifted += 1;
+        }
+        let segment = &mut segments[misfit.segment as usize];
+        write_misfit(text, segment, misfit, new, numbers, escaped)?;
+    }
+    Ok(())
+}
+
+/// Writes the chunk again in one pass, with a room for each misfit.
+fn rewrite_misfits(
+    text: &mut Vec<u8>,
+    segments: &mut [Segment],
+    new: Values<'_>,
+    tools: &mut Tools,
+) -> Result<(), Unwritable> {
     let Tools {
         misfits,
         numbers,
@@ -692,76 +721,83 @@ fn resize(
         spare,
         ..
     } = tools;
-    if misfits.len() > policy.shifts {
-        let mut failed = false;
-        let mut write = |misfit: &Misfit, kind: Kind, slot: u64, out: &mut [u8]| {
-            if kind.is_number() {
-                out[..32].copy_from_slice(&numbers[misfit.number as usize]);
-            } else {
-                match lexical::text(kind, slot, new, escaped) {
-                    Ok(text) => out[..text.len()].copy_from_slice(text),
-                    Err(Unwritable) => failed = true,
-                }
-            }
-        };
-        patched.rewritten += misfits.len();
-        let length = rewrite(text, segments, misfits, new.slots, spare, &mut write);
-        spare.truncate(length);
-        std::mem::swap(text, spare);
-        return if failed { Err(Unwritable) } else { Ok(()) };
-    }
-    for misfit in misfits.iter() {
-        let (number, index) = (misfit.segment as usize, misfit.index as usize);
-        let segment = &mut segments[number];
-        let kind = segment.kind(index);
-        let Some(Place { width, .. }) = segment.place(index) else {
-            return Err(Unwritable);
-        };
-        // A misfit before may have taken of this one's room.
-        let need = (misfit.length as usize).saturating_sub(width);
-        let stolen = need > 0
-            && policy.stuffing.keeps_room()
-            && steal(
-                &mut text[segment.start..],
-                segment,
-                index,
-                need,
-                policy.steal,
-            );
-        if stolen {
-            patched.stolen += 1;
-        } else {
-            patched.shifted += 1;
-            let reserve = policy.chunks.reserve;
-            shift(
-                text,
-                segments,
-                (number, index),
-                misfit.width as usize,
-                reserve,
-            );
-        }
-        let segment = &mut segments[number];
-        let Some(place) = segment.place(index) else {
-            return Err(Unwritable);
-        };
-        let own = &mut text[segment.start..];
+    let mut failed = false;
+    let mut write = |misfit: &Misfit, kind: Kind, slot: u64, out: &mut [u8]| {
         if kind.is_number() {
-            let number = &numbers[misfit.number as usize];
-            stuff::place(own, place, &number[..misfit.length as usize]);
+            out[..32].copy_from_slice(&numbers[misfit.number as usize]);
         } else {
-            let slot = new.slots[segment.first + index];
-            let octets = new.octets(slot).ok_or(Unwritable)?;
-            let is_plain = matches!(kind, Kind::Text | Kind::Attribute)
-                && octets.len() == misfit.length as usize;
-            let lexical = if is_plain {
-                octets // every reference is longer than its character
-            } else {
-                lexical::text(kind, slot, new, escaped)?
-            };
-            stuff::place(own, place, lexical);
+            match lexical::text(kind, slot, new, escaped) {
+                Ok(text) => out[..text.len()].copy_from_slice(text),
+                Err(Unwritable) => failed = true,
+            }
         }
-        segment.resize(index, misfit.length as usize, place.width);
+    };
+    let length = rewrite(text, segments, misfits, new.slots, spare, &mut write);
+    spare.truncate(length);
+    std::mem::swap(text, spare);
+    if failed { Err(Unwritable) } else { Ok(()) }
+}
+
+/// Gives a misfit its room: from a neighbour, which it says, or by moving what follows.
+fn take_room(
+    text: &mut Vec<u8>,
+    segments: &mut [Segment],
+    policy: &Policy,
+    misfit: &Misfit,
+) -> Result<bool, Unwritable> {
+    let (number, index) = (misfit.segment as usize, misfit.index as usize);
+    let segment = &mut segments[number];
+    let Some(Place { width, .. }) = segment.place(index) else {
+        return Err(Unwritable);
+    };
+    // A misfit before may have taken of this one's room.
+    let need = (misfit.length as usize).saturating_sub(width);
+    if need > 0 && policy.stuffing.keeps_room() {
+        let own = &mut text[segment.start..];
+        if steal(own, segment, index, need, policy.steal) {
+            return Ok(true);
+        }
     }
+    let reserve = policy.chunks.reserve;
+    shift(
+        text,
+        segments,
+        (number, index),
+        misfit.width as usize,
+        reserve,
+    );
+    Ok(false)
+}
+
+/// Writes a misfit into the room that it has got.
+fn write_misfit(
+    text: &mut [u8],
+    segment: &mut Segment,
+    misfit: &Misfit,
+    new: Values<'_>,
+    numbers: &[Number],
+    escaped: &mut Vec<u8>,
+) -> Result<(), Unwritable> {
+    let (index, length) = (misfit.index as usize, misfit.length as usize);
+    let Some(place) = segment.place(index) else {
+        return Err(Unwritable);
+    };
+    let kind = segment.kind(index);
+    let own = &mut text[segment.start..];
+    if kind.is_number() {
+        let number = &numbers[misfit.number as usize];
+        stuff::place(own, place, &number[..length]);
+    } else {
+        let slot = new.slots[segment.first + index];
+        let octets = new.octets(slot).ok_or(Unwritable)?;
+        let is_plain = matches!(kind, Kind::Text | Kind::Attribute) && octets.len() == length;
+        let lexical = if is_plain {
+            octets // every reference is longer than its character
+        } else {
+            lexical::text(kind, slot, new, escaped)?
+        };
+        stuff::place(own, place, lexical);
+    }
+    segment.resize(index, length, place.width);
     Ok(())
 }
