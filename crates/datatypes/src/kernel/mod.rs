@@ -39,6 +39,15 @@ enum Level {
     Avx512,
 }
 
+/// Asks for the line of memory in which a byte stands, to be written soon. If there is no such byte, nothing happens.
+#[inline(always)]
+pub fn fetch(bytes: &[u8], at: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    x86::fetch(bytes, at);
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = (bytes, at);
+}
+
 /// Instructions that this machine has: whoever has a `Kernel` may use it.
 ///
 /// ```

@@ -23,10 +23,13 @@ const BLOCK: usize = 64;
 /// So many are written at once where all are; fewer at first, to guess how long all will be.
 const AT_ONCE: usize = 256;
 const FIRST: usize = 48;
-/// So many are looked at to guess how many have changed, fewer if all of them have. From this percentage on, all are written.
+/// So many are looked at to guess how many have changed, fewer if all of them have.
 const SAMPLE: usize = 32;
 const LOOK: usize = 8;
-const MANY: usize = 60;
+/// From this percentage on, all are written sooner than those that have changed are found and put into their places; and the same
+/// for rooms of fixed stride.
+pub(crate) const MANY: usize = 60;
+pub(crate) const MANY_IN_ROOMS: usize = 30;
 /// The same if many change their lengths: of a table with doubles in it, and of one of integers only.
 const MISFITS: usize = 30;
 const MISFITS_OF_INTEGERS: usize = 12;
@@ -163,6 +166,17 @@ impl Fresh {
         self.more(source)
     }
 
+    /// Asks for the places of those that are formatted next in `text`, the table's.
+    #[inline]
+    pub(crate) fn fetch(&self, text: &[u8], offsets: &[u16], lengths: &[u8]) {
+        let next = self.list[self.done + self.held..self.count].iter();
+        for &index in next.take(BLOCK) {
+            let offset = usize::from(offsets[index as usize]);
+            kernel::fetch(text, offset);
+            kernel::fetch(text, offset + usize::from(lengths[index as usize]));
+        }
+    }
+
     /// Formats more, and keeps those whose text is known.
     pub(crate) fn more(&mut self, source: Source<'_>) -> Formatted {
         let begin = self.held;
@@ -234,8 +248,8 @@ pub(crate) struct Whole<'w> {
 }
 
 impl Fresh {
-    /// Whether so many numbers of a table have changed that all are written sooner than those found and put into their places.
-    pub(crate) fn are_many(&self, cells: &[Cell], old: &[u64], new: &[u64]) -> bool {
+    /// Whether more than `many` percent of the numbers of a table have changed.
+    pub(crate) fn are_many(&self, cells: &[Cell], old: &[u64], new: &[u64], many: usize) -> bool {
         let enough = (2 * SAMPLE).max(2 * cells.len());
         let can_be_written = cells.iter().all(|cell| number(cell.kind).is_some());
         if self.kernel.is_none() || new.len() < enough || !can_be_written {
@@ -257,7 +271,7 @@ impl Fresh {
             return true;
         }
         let changed = first + count(SAMPLE - LOOK);
-        changed * 100 > SAMPLE * MANY
+        changed * 100 > SAMPLE * many
     }
 
     /// Learns what stands behind the numbers of a row. `between` tells what stands behind a number of the first row.

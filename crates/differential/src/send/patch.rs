@@ -368,7 +368,7 @@ impl Patcher<'_> {
         fresh: &mut Fresh,
         tools: &mut Tools,
     ) {
-        if fresh.are_many(&table.cells, old, new) {
+        if fresh.are_many(&table.cells, old, new, numbers::MANY) {
             self.patched.values += new.len();
             return self.write_table(start, table, new, fresh);
         }
@@ -388,6 +388,10 @@ impl Patcher<'_> {
                 lengths,
                 slots: new,
             };
+            // Rows of which a column changes have their places far from one another, and in more text than the cache holds.
+            if table.cells.len() > 1 {
+                fresh.fetch(&self.text[start..], offsets, lengths);
+            }
             let formatted = fresh.next(source);
             known += formatted.misfits;
             if formatted.misfits == 0 {
@@ -518,7 +522,7 @@ impl Patcher<'_> {
     ) {
         let cells = Arc::clone(&table.cells);
         if let Columns::Strided { stride, .. } = table.columns
-            && fresh.are_many(&cells, old, new)
+            && fresh.are_many(&cells, old, new, numbers::MANY_IN_ROOMS)
         {
             let last = table.place(new.len() - 1);
             let length = last.offset + last.extent();

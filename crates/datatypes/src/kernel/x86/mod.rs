@@ -28,6 +28,16 @@ use read::{Array, Rows};
 use super::form::{Blank, Filled, Sheet};
 use super::{Carryless, Column, Number, Room, Separator, Stop};
 
+/// [`super::fetch`].
+#[inline(always)]
+pub(super) fn fetch(bytes: &[u8], at: usize) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    if let Some(byte) = bytes.get(at) {
+        // SAFETY: SSE is part of x86-64; nothing is read.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
+    }
+}
+
 #[inline]
 pub(super) fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2")
