@@ -84,7 +84,7 @@ impl<S: Sink> Run<'_, S> {
                 Some(What::End(_)) => match self.fast_end(window, id, after) {
                     Step::On(to) => {
                         // What an end leaves out takes room, too.
-                        let gap = scan::find_text_special(&bytes[at..]);
+                        let gap = scan::find_markup(&bytes[at..]);
                         let offset = window.base + (at + gap) as u64;
                         self.builder.check_room(offset)?;
                         Step::On(to)

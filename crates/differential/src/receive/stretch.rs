@@ -86,7 +86,7 @@ impl Pattern {
     fn of(plan: &Plan, found: &[(usize, Site, &[u8])], slots: usize) -> Option<Self> {
         let steps = found.windows(2).map(|pair| pair[1].0 - pair[0].0);
         let lead = steps.clone().next_back()? - 1;
-        let first = found.first()?.0 - lead;
+        let first = found.first()?.0.checked_sub(lead)?;
         let (mut fields, mut columns, mut before) = (Vec::new(), Vec::new(), lead);
         for (&(slot, site, gap), step) in found.iter().zip(steps) {
             let kind = plan.leaf(site.leaf()?).kind;
