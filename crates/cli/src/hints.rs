@@ -3,6 +3,8 @@
 use bsoap::{HintCounts, Hints};
 use serde_json::{Value, json};
 
+use crate::tally::tally;
+
 /// When hints are given.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum When {
@@ -38,22 +40,15 @@ pub(crate) fn json(counts: &HintCounts) -> Value {
 
 /// For people: how many there were, and what was made of them.
 pub(crate) fn told(counts: &HintCounts) -> String {
-    let parts = [
-        (counts.given, "given"),
-        (counts.followed, "followed"),
-        (counts.learned, "learned from"),
-        (counts.missed, "wrong"),
-        (counts.plain, "passed over"),
-        (counts.errors, "with errors"),
-    ];
-    let parts: Vec<String> = parts
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    if parts.is_empty() {
-        "none".into()
-    } else {
-        parts.join(", ")
-    }
+    tally(
+        &[
+            (counts.given, "given"),
+            (counts.followed, "followed"),
+            (counts.learned, "learned from"),
+            (counts.missed, "wrong"),
+            (counts.plain, "passed over"),
+            (counts.errors, "with errors"),
+        ],
+        "none",
+    )
 }

@@ -29,13 +29,16 @@ pub(crate) fn json(counts: &ReceiveCounts) -> Value {
 
 /// For people: how messages were read.
 pub(crate) fn modes(counts: &ReceiveCounts) -> String {
-    tally(&[
-        (counts.reads.fast, "compared"),
-        (counts.reads.regular, "read and kept"),
-        (counts.plain, "only read"),
-        (counts.aside, "nothing in common"),
-        (counts.errors, "with errors"),
-    ])
+    tally(
+        &[
+            (counts.reads.fast, "compared"),
+            (counts.reads.regular, "read and kept"),
+            (counts.plain, "only read"),
+            (counts.aside, "nothing in common"),
+            (counts.errors, "with errors"),
+        ],
+        "off",
+    )
 }
 
 /// For people: what that saved.

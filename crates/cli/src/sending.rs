@@ -28,15 +28,18 @@ pub(crate) fn json(counts: &SendCounts) -> Value {
 /// For people: which matches there were.
 pub(crate) fn matches(counts: &SendCounts) -> String {
     let matches = &counts.matches;
-    tally(&[
-        (matches.content, "unchanged"),
-        (matches.perfect_structural, "values patched"),
-        (matches.partial_structural, "text moved"),
-        (matches.first_time, "new templates"),
-        (counts.plain, "without one"),
-        (counts.aside, "nothing in common"),
-        (counts.starved, "no room for one"),
-    ])
+    tally(
+        &[
+            (matches.content, "unchanged"),
+            (matches.perfect_structural, "values patched"),
+            (matches.partial_structural, "text moved"),
+            (matches.first_time, "new templates"),
+            (counts.plain, "without one"),
+            (counts.aside, "nothing in common"),
+            (counts.starved, "no room for one"),
+        ],
+        "off",
+    )
 }
 
 /// For people: what that saved.
