@@ -51,7 +51,7 @@ use builder::Builder;
 use frame::Machine;
 use learned::Learned;
 use opening::Openings;
-use run::{Run, Window};
+use run::Run;
 
 /// The namespace of `xsi:type` and `xsi:nil`.
 const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
@@ -218,7 +218,7 @@ impl Decoder {
     ) -> Result<(), Error> {
         match bsoap_xml::decode_str(message) {
             Ok(text) => self.run(
-                Window {
+                Piece {
                     text: &text,
                     base: 0,
                     last: true,
@@ -233,7 +233,7 @@ impl Decoder {
                 let mut input = Input::new();
                 let _ = input.feed(message);
                 self.run(
-                    Window {
+                    Piece {
                         text: input.unread(),
                         base: 0,
                         last: false,
@@ -290,7 +290,7 @@ impl Decoder {
             Some(record) => {
                 let input = &arriving.input;
                 let last = input.is_finished() && stepped.is_ok();
-                let window = Window {
+                let window = Piece {
                     text: input.unread(),
                     base: input.offset(),
                     last,
@@ -332,7 +332,7 @@ impl Decoder {
 
     fn run<S: Sink>(
         &mut self,
-        window: Window<'_>,
+        window: Piece<'_>,
         record: &mut Record,
         sink: S,
         violations: Option<&mut Vec<Violation>>,

@@ -12,15 +12,15 @@ use super::fast::Done;
 use super::frame::{Frame, Machine};
 use super::learned::Start;
 use super::options::Validation;
+use super::piece::Piece;
 use super::place::{Here, Places};
 use super::rows::{Rows, number_of};
-use super::run::Window;
 use super::spelling::Spelling;
 use super::trace::Site;
 
 impl<S: Sink> Builder<'_, S> {
     #[inline(always)]
-    pub(super) fn place(&mut self, window: &Window<'_>, at: usize, length: usize, site: Site) {
+    pub(super) fn place(&mut self, window: &Piece<'_>, at: usize, length: usize, site: Site) {
         if S::LISTENS {
             let slot = self.record.slots.len();
             self.sink.found(slot, window.base + at as u64, length, site);
@@ -31,7 +31,7 @@ impl<S: Sink> Builder<'_, S> {
     /// Returns where the first value stands that is not.
     pub(super) fn array(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         id: LeafId,
         element: &Element,
         at: usize,
@@ -93,7 +93,7 @@ impl<S: Sink> Builder<'_, S> {
     /// At most so many items, from `at` on. Returns where the next one stands.
     fn items(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         items: &mut Items<'_>,
         mut at: usize,
         most: usize,
@@ -124,7 +124,7 @@ impl<S: Sink> Builder<'_, S> {
     #[inline(always)]
     fn stretch(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         items: &mut Items<'_>,
         at: usize,
         most: usize,
@@ -217,7 +217,7 @@ impl<S: Sink> Builder<'_, S> {
     /// Rows, as long as all between their values is what it was before. Nothing is changed if not even the first begins so.
     pub(super) fn rows(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         rows: &Rows,
         at: usize,
         bindings: &dyn NamespaceContext,
@@ -296,7 +296,7 @@ impl<S: Sink> Builder<'_, S> {
     /// marker has been written; `None` if it has not begun.
     fn many_rows(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         run: &mut RowRun<'_>,
         done: &mut Done,
         most: usize,
@@ -345,7 +345,7 @@ impl<S: Sink> Builder<'_, S> {
     /// Rows some of whose numbers must be in a range: read first, and looked at together.
     fn rows_in_ranges(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         rows: &Rows,
         done: &mut Done,
         most: usize,
@@ -381,7 +381,7 @@ impl<S: Sink> Builder<'_, S> {
     #[inline(always)]
     fn row(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         rows: &Rows,
         mut at: usize,
         begun: Option<usize>,

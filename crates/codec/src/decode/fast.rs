@@ -19,8 +19,9 @@ use super::content::{Sought, Target};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last};
 use super::learned::{Start, TagId, Values, What};
 use super::options::Validation;
+use super::piece::Piece;
 use super::rows::{Field, Rows};
-use super::run::{Run, Window};
+use super::run::Run;
 use super::spelling::Spelling;
 
 /// The bindings of a scope.
@@ -49,7 +50,7 @@ impl<S: Sink> Run<'_, S> {
     ///
     /// # Errors
     /// A limit of the Record, as the general road finds it.
-    pub(super) fn fast(&mut self, window: &Window<'_>) -> Result<(), Error> {
+    pub(super) fn fast(&mut self, window: &Piece<'_>) -> Result<(), Error> {
         let mut at = (self.reader.offset() - window.base) as usize;
         let mut values = Values::default();
         loop {
@@ -114,7 +115,7 @@ impl<S: Sink> Run<'_, S> {
     }
 
     /// An end tag that is known.
-    fn fast_end(&mut self, window: &Window<'_>, id: TagId, after: usize) -> Step {
+    fn fast_end(&mut self, window: &Piece<'_>, id: TagId, after: usize) -> Step {
         let Some(What::End(qname)) = self.learned.tag(id).map(|known| &known.what) else {
             return Step::Stop;
         };
@@ -131,13 +132,7 @@ impl<S: Sink> Run<'_, S> {
     }
 
     /// A start tag that is known.
-    fn fast_start(
-        &mut self,
-        window: &Window<'_>,
-        id: TagId,
-        after: usize,
-        values: &Values,
-    ) -> Step {
+    fn fast_start(&mut self, window: &Piece<'_>, id: TagId, after: usize, values: &Values) -> Step {
         let limits = &self.builder.options.limits;
         if self.reader.depth() + 2 > limits.depth || self.builder.check_room(0).is_err() {
             return Step::Stop;
@@ -202,7 +197,7 @@ impl<S: Sink> Run<'_, S> {
     }
 
     /// Tells the reader that the element of a known start tag is open.
-    fn open(&mut self, window: &Window<'_>, id: TagId, after: usize) -> Step {
+    fn open(&mut self, window: &Piece<'_>, id: TagId, after: usize) -> Step {
         let Some(What::Start(start)) = self.learned.tag(id).map(|known| &known.what) else {
             return Step::Stop;
         };
@@ -220,7 +215,7 @@ impl<S: Sink> Run<'_, S> {
     /// The value of an element with a known start tag; if it repeats, the values of all that follow in the same spelling.
     fn fast_leaf(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         id: TagId,
         opened: &Opened<'_>,
         leaf: LeafId,
@@ -261,7 +256,7 @@ impl<S: Sink> Run<'_, S> {
     /// Rows of an array whose tags are all known. The element of the first has been opened.
     fn fast_rows(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         id: TagId,
         opened: &Opened<'_>,
         after: usize,
@@ -309,7 +304,7 @@ impl<S: Sink> Run<'_, S> {
     }
 
     /// The value at which rows came to their end: the last one, or one that is spelled otherwise.
-    fn after_rows(&mut self, window: &Window<'_>, rows: &Rows, done: Done) -> Option<Step> {
+    fn after_rows(&mut self, window: &Piece<'_>, rows: &Rows, done: Done) -> Option<Step> {
         let field = rows.fields.get(done.field)?;
         let scope = self.reader.scope();
         let element = self.builder.plan.element(field.element);
@@ -345,7 +340,7 @@ impl<S: Sink> Run<'_, S> {
 
 /// Whether the text at hand, which is not the last, ends before the end of a value and what should follow it.
 #[cold]
-fn ends_at(window: &Window<'_>, field: Option<&Field>, at: usize) -> bool {
+fn ends_at(window: &Piece<'_>, field: Option<&Field>, at: usize) -> bool {
     let (Some(field), false) = (field, window.last) else {
         return false;
     };
@@ -510,7 +505,7 @@ impl<S: Sink> Builder<'_, S> {
     /// The slots of attributes whose values have been found in a tag that is known; `None` if one is wrong.
     fn known_attributes(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         start: &Start,
         ty: &Type,
         values: &Values,
@@ -573,7 +568,7 @@ impl<S: Sink> Builder<'_, S> {
     #[inline]
     fn value(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         leaf: LeafId,
         element: &Element,
         at: usize,
@@ -590,7 +585,7 @@ impl<S: Sink> Builder<'_, S> {
     #[inline]
     pub(super) fn value_before(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         id: LeafId,
         at: usize,
         close: &Spelling,

@@ -11,7 +11,6 @@ use super::arrays::number;
 use super::builder::Builder;
 use super::checkpoint::Checkpoint;
 use super::place::Until;
-use super::run::Window;
 use super::trace::{Site, Trace};
 use super::{Decoder, Error};
 
@@ -50,15 +49,9 @@ impl Decoder {
         record: &mut Record,
         trace: Option<&mut Trace>,
     ) -> Result<(), Error> {
-        let window = Window {
-            text: piece.text,
-            base: piece.base,
-            last: piece.last,
-            beyond: piece.beyond,
-        };
         match trace {
-            None => self.run(window, record, (), None),
-            Some(trace) => self.run(window, record, trace, None),
+            None => self.run(piece, record, (), None),
+            Some(trace) => self.run(piece, record, trace, None),
         }
     }
 

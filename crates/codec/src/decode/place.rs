@@ -24,8 +24,8 @@ use crate::record::Record;
 
 use super::checkpoint::{Checkpoint, Loop, same_frame};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine};
-use super::run::Window;
-use super::{Decoder, Error, Piece};
+use super::piece::Piece;
+use super::{Decoder, Error};
 
 /// A place of a message between two tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -633,16 +633,10 @@ impl Decoder {
         until: Until,
         places: Option<&mut Places>,
     ) -> Result<(), Error> {
-        let window = Window {
-            text: piece.text,
-            base: piece.base,
-            last: piece.last,
-            beyond: piece.beyond,
-        };
         self.until = until;
         let read = match places {
-            None => self.run(window, record, (), None),
-            Some(places) => self.run(window, record, places, None),
+            None => self.run(piece, record, (), None),
+            Some(places) => self.run(piece, record, places, None),
         };
         self.until = Until::END;
         read

@@ -11,6 +11,7 @@ use super::frame::{ElementFrame, Frame, Inside, Last};
 use super::learned::{Hole, Learned, MOST_HOLES, Start, What};
 use super::opening::Openings;
 use super::options::{Fast, Validation};
+use super::piece::Piece;
 use super::spelling::Spelling;
 use super::{XSI, builder};
 
@@ -23,19 +24,7 @@ pub(super) struct Run<'r, S> {
     pub(super) builder: Builder<'r, S>,
 }
 
-/// A part of the message: what has been read may have been let go.
-#[derive(Clone, Copy)]
-pub(super) struct Window<'t> {
-    pub(super) text: &'t str,
-    /// Where it begins in the message.
-    pub(super) base: u64,
-    /// Whether the message ends where it ends.
-    pub(super) last: bool,
-    /// How many bytes are known to follow.
-    pub(super) beyond: usize,
-}
-
-impl Window<'_> {
+impl Piece<'_> {
     #[inline]
     fn at(&self, offset: u64) -> usize {
         (offset - self.base) as usize
@@ -50,7 +39,7 @@ impl Window<'_> {
 
 impl<S: Sink> Run<'_, S> {
     /// Reads on until more text is needed or all is read.
-    pub(super) fn run(&mut self, window: Window<'_>) -> Result<(), Error> {
+    pub(super) fn run(&mut self, window: Piece<'_>) -> Result<(), Error> {
         let is_fast = self.builder.options.fast == Fast::On && self.builder.violations.is_none();
         let plan = self.builder.plan;
         if is_fast && window.base == 0 && self.reader.offset() == 0 {

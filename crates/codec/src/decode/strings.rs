@@ -7,7 +7,7 @@ use crate::record::heap_slot;
 
 use super::arrays::Items;
 use super::builder::Builder;
-use super::run::Window;
+use super::piece::Piece;
 use super::spelling::Spelling;
 
 impl<S: Sink> Builder<'_, S> {
@@ -15,7 +15,7 @@ impl<S: Sink> Builder<'_, S> {
     /// stands that is not.
     pub(super) fn strings(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         items: &mut Items<'_>,
         has_default: bool,
         mut at: usize,
@@ -43,7 +43,7 @@ impl<S: Sink> Builder<'_, S> {
     #[inline]
     pub(super) fn text_before(
         &mut self,
-        window: &Window<'_>,
+        window: &Piece<'_>,
         at: usize,
         close: &Spelling,
         has_default: bool,
