@@ -35,6 +35,7 @@ mod piece;
 mod place;
 mod rows;
 mod run;
+mod shortened;
 mod spelling;
 mod strings;
 mod trace;

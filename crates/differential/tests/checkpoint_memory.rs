@@ -195,15 +195,17 @@ fn lightweight_checkpoints_of_arrays_deep_inside_are_a_small_part_of_the_others(
 }
 
 #[test]
-fn lightweight_checkpoints_of_small_structures_are_smaller_than_the_others() {
+fn lightweight_checkpoints_of_small_structures_are_a_small_part_of_the_others() {
     let some = [
         ("300 arrays of 100, 8 levels deep", wrapped(8, 300, 100)),
-        ("a tree of 2047 nodes, 11 levels deep", tree(10)),
+        ("a tree of 8191 nodes, 13 levels deep", tree(12)),
         ("5000 lines", lines(5000)),
     ];
     for (name, (structure, text)) in some {
         for [full, differential, lightweight, _] in shown(name, &structure, &text) {
-            assert!(lightweight.bytes <= differential.bytes && lightweight.bytes <= full.bytes);
+            // What there is one of weighs more where there are few checkpoints.
+            assert!(lightweight.bytes * 10 <= differential.bytes + 40_000);
+            assert!(lightweight.bytes * 100 <= full.bytes * 3 + 100_000);
         }
     }
 }

@@ -25,6 +25,7 @@ use crate::record::Record;
 use super::checkpoint::{Checkpoint, Loop, same_frame};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine};
 use super::piece::Piece;
+use super::shortened::{Numbers, Shortened};
 use super::{Decoder, Error};
 
 /// A place of a message between two tags.
@@ -71,9 +72,6 @@ const NONE: u32 = u32::MAX;
 /// So many shapes are looked at, the last ones, before there is another.
 const SHAPES: usize = 16;
 
-/// The numbers of a loop: the slot of its count, and the count.
-type Numbers = (u32, u32);
-
 /// What of the innermost level is the number of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Varies {
@@ -93,7 +91,7 @@ pub struct Places {
     shapes: Vec<Shape>,
     bases: Vec<Base>,
     /// Of the loops of all bases.
-    numbers: Vec<Numbers>,
+    numbers: Shortened,
     /// The groups whose base holds still, outermost first, with the levels of their bases.
     open: Vec<(usize, u32)>,
     found: Vec<Place>,
@@ -118,7 +116,7 @@ impl Places {
             due: 0,
             shapes: Vec::new(),
             bases: Vec::new(),
-            numbers: Vec::new(),
+            numbers: Shortened::default(),
             open: Vec::new(),
             found: Vec::new(),
         }
@@ -156,7 +154,7 @@ impl Places {
             shape.checkpoint.memory() + size_of::<Shape>() - size_of::<Checkpoint>()
         };
         self.bases.capacity() * size_of::<Base>()
-            + self.numbers.capacity() * size_of::<Numbers>()
+            + self.numbers.memory()
             + spare
             + self.shapes.iter().map(own).sum::<usize>()
     }
@@ -165,7 +163,7 @@ impl Places {
     pub fn fit(&mut self) {
         self.shapes.shrink_to_fit();
         self.bases.shrink_to_fit();
-        self.numbers.shrink_to_fit();
+        self.numbers.fit();
         self.found = Vec::new();
     }
 
@@ -290,9 +288,8 @@ impl Places {
     }
 
     fn push_base(&mut self, shape: u32, outer: u32, loops: &[Loop]) -> u32 {
-        let numbers = self.numbers.len() as u32;
-        self.numbers
-            .extend(loops.iter().map(|it| (it.slot, it.count)));
+        let loops = loops.iter().map(|it| (it.slot, it.count));
+        let numbers = self.numbers.push(loops);
         self.bases.push(Base {
             shape,
             outer,
@@ -307,20 +304,18 @@ impl Places {
     }
 
     /// The numbers of a group's loops, outermost first.
-    fn numbers(&self, group: u32) -> &[Numbers] {
-        let (Some(base), Some(shape)) = (self.bases.get(group as usize), self.shape(group)) else {
-            return &[];
-        };
-        let from = base.numbers as usize;
-        let to = from + shape.loops as usize;
-        self.numbers.get(from..to).unwrap_or_default()
+    fn numbers(&self, group: u32) -> impl Iterator<Item = Numbers> + '_ {
+        let base = self.bases.get(group as usize).map(|base| base.numbers);
+        let loops = self.shape(group).map(|shape| shape.loops);
+        let (from, loops) = base.zip(loops).unwrap_or_default();
+        self.numbers.of(from, loops)
     }
 
     /// Takes over the numbers of a group's loops.
     fn renumber(&self, group: u32) -> impl FnMut(&mut Loop) + '_ {
-        let mut numbers = self.numbers(group).iter();
+        let mut numbers = self.numbers(group);
         move |it| {
-            if let Some(&(slot, count)) = numbers.next() {
+            if let Some((slot, count)) = numbers.next() {
                 (it.slot, it.count) = (slot, count);
             }
         }
@@ -356,7 +351,7 @@ impl Places {
         };
         let mut own = *own;
         if plan.particle(own.particle).repeats()
-            && let Some(&(marker, count)) = self.numbers(group).last()
+            && let Some((marker, count)) = self.numbers(group).last()
         {
             (own.marker, own.count) = (marker, count);
         }
@@ -527,9 +522,8 @@ impl Places {
             kept.bases.push(Base {
                 shape: *number,
                 outer: outer.copied().unwrap_or(NONE),
-                numbers: kept.numbers.len() as u32,
+                numbers: kept.numbers.push(old.numbers(group as u32)),
             });
-            kept.numbers.extend(old.numbers(group as u32));
         }
         *self = kept;
         names
