@@ -5,13 +5,14 @@
 //!          </item><item>-3.75</item><item>4</item><item>…       the same chunk again
 //! ```
 //!
-//! The text around the array is a [`Frame`]. Rows come from an iterator, or from anything that can say *not yet*; at no
-//! time is there more of them than fills a chunk. A chunk that is still being sent is left alone and another one taken, so
-//! there are as many as the transport holds at a time.
+//! The text around the array is a [`Frame`]. Rows come from an iterator, or from anything that can say *not yet*. Some hundred numbers are
+//! gathered, then written at once, as those of an array in memory are; at no time is there more of them than fills a chunk. A
+//! chunk that is still being sent is left alone and another one taken, so there are as many as the transport holds at a time.
 //!
 //! Stuffed rows ([`Layout::Stuffed`]) all have the same length, so the length of the message is known from the number of
-//! rows. Their tags are written again all the same: a copy of fixed size over them costs less than to spare them. Plain ones are shorter; for them an upper bound is known, and white space
-//! behind the message may fill it up. (Chiu, Govindaraju, Bramley: Investigating the limits of SOAP performance)
+//! rows. Their tags are written again all the same: a copy of fixed size over them costs less than to spare them. Plain ones
+//! are shorter; for them an upper bound is known, and white space behind the message may fill it up. (Chiu, Govindaraju,
+//! Bramley: Investigating the limits of SOAP performance)
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,16 +22,17 @@ use bsoap_codec::frame::Frame;
 use bsoap_codec::plan::LeafKind;
 use bytes::Bytes;
 
+mod block;
 mod number;
 mod row;
+
+use block::{Block, Ending};
 
 pub use number::Number;
 pub use row::{Cells, Row};
 
 /// About so many bytes are in a chunk.
 const CHUNK: usize = 32 << 10;
-/// Numbers and short literals are copied as so many bytes, whatever their length.
-const PAD: usize = 32;
 /// White space after a message.
 static SPACES: [u8; CHUNK] = [b' '; CHUNK];
 
@@ -117,10 +119,8 @@ pub enum Piece {
 pub struct Overlay {
     frame: Frame,
     layout: Layout,
-    cells: Vec<row::Spec>,
-    /// What stands between two rows: the end of one, the beginning of the next.
-    between: row::Literal,
-    last: usize,
+    /// The rows that are gathered.
+    block: Block,
     /// The chunks there are, the one sent longest ago first.
     chunks: VecDeque<Arc<Vec<u8>>>,
     step: Step,
@@ -144,13 +144,8 @@ enum Step {
 impl Overlay {
     /// An overlay of the rows in this frame.
     pub fn new(frame: Frame, layout: Layout) -> Self {
-        let mut between = frame.last().to_vec();
-        between.extend_from_slice(frame.first());
-        let between = row::Literal::new(&between);
         Self {
-            cells: frame.cells().iter().map(row::Spec::new).collect(),
-            between,
-            last: frame.last().len(),
+            block: Block::new(&frame, layout),
             layout,
             frame,
             chunks: VecDeque::new(),
@@ -261,41 +256,37 @@ impl Overlay {
         self.chunks.iter().map(|chunk| chunk.capacity()).sum()
     }
 
-    /// The bytes of a chunk: whole rows, and room to write the last number with a copy of fixed length.
-    fn chunk_length(&self) -> usize {
-        let row = self.frame.row_width();
-        (CHUNK / row).max(1) * row + 2 * PAD
-    }
-
     /// Writes rows until a chunk is full.
     fn fill<R: Row>(
         &mut self,
         source: &mut impl FnMut() -> Offer<R>,
     ) -> Result<Piece, OverlayError> {
-        let mut has_ended = false;
-        let mut source = || {
-            let offer = source();
-            has_ended |= matches!(offer, Offer::End);
-            offer
+        let before = self.rows;
+        let mut most = self.block.rows();
+        let mut chunk = None;
+        let ending = loop {
+            let (rows, ending) = self.block.gather(most, source);
+            self.rows += rows as u64;
+            if ending == Ending::Bad {
+                return Err(OverlayError::Range { row: self.rows });
+            }
+            if rows > 0 {
+                let chunk = chunk.get_or_insert_with(|| free_chunk(&mut self.chunks, &self.block));
+                let text = Arc::get_mut(chunk).expect("a free chunk is nobody else's");
+                self.block.write(rows, text);
+                most = self.block.fit(text);
+            }
+            if ending != Ending::Full || most == 0 {
+                break ending;
+            }
         };
-        let row = match source() {
-            Offer::Row(row) => row,
-            Offer::Later => return Ok(Piece::Later),
-            Offer::End => return Ok(Piece::End),
+        let Some(chunk) = chunk else {
+            return Ok(match ending {
+                Ending::Later => Piece::Later,
+                _ => Piece::End,
+            });
         };
-        let is_first = self.rows == 0;
-        let mut chunk = self.free_chunk();
-        let text = Arc::get_mut(&mut chunk).expect("a free chunk is nobody else's");
-        let written = match self.layout {
-            Layout::Plain => self.lay(text, false, row, &mut source),
-            Layout::Stuffed => self.lay(text, true, row, &mut source),
-        };
-        let (written, end) = match written {
-            Ok(filled) => filled,
-            Err(row) => return Err(OverlayError::Range { row }),
-        };
-        self.rows += written;
-        if has_ended {
+        if ending == Ending::End {
             // Nobody is asked again who has said that there is no more.
             self.step = Step::Rows;
         }
@@ -305,47 +296,12 @@ impl Overlay {
         }
         self.chunks.push_back(Arc::clone(&chunk));
         // No row ends before the first one.
-        let begin = if is_first { self.last } else { 0 };
-        Ok(Piece::Text(
-            Bytes::from_owner(Chunk(chunk)).slice(begin..end),
-        ))
-    }
-
-    /// Writes rows one after the other; answers how many, and where they end. The error is the number of a bad row.
-    #[inline(always)]
-    fn lay<R: Row>(
-        &self,
-        text: &mut [u8],
-        stuffed: bool,
-        mut row: R,
-        source: &mut impl FnMut() -> Offer<R>,
-    ) -> Result<(u64, usize), u64> {
-        let last_begin = text.len() - 2 * PAD - self.frame.row_width();
-        let (mut written, mut end) = (0, 0);
-        loop {
-            let mut cells = Cells::new(&self.cells, &self.between, text, end, stuffed);
-            row.write(&mut cells);
-            end = cells.finish().ok_or(self.rows + written)?;
-            written += 1;
-            if end > last_begin {
-                return Ok((written, end));
-            }
-            match source() {
-                Offer::Row(next) => row = next,
-                Offer::Later | Offer::End => return Ok((written, end)),
-            }
-        }
-    }
-
-    /// A chunk that is not being sent: the oldest, or a new one.
-    fn free_chunk(&mut self) -> Arc<Vec<u8>> {
-        if let Some(mut chunk) = self.chunks.pop_front() {
-            if Arc::get_mut(&mut chunk).is_some() {
-                return chunk;
-            }
-            self.chunks.push_front(chunk);
-        }
-        Arc::new(vec![b' '; self.chunk_length()])
+        let begin = if before == 0 {
+            self.frame.last().len()
+        } else {
+            0
+        };
+        Ok(Piece::Text(Bytes::from_owner(Chunk(chunk)).slice(begin..)))
     }
 
     /// The end of the last row and the text after the array.
@@ -365,6 +321,18 @@ impl Overlay {
         };
         Ok([last, self.frame.after()].concat().into())
     }
+}
+
+/// A chunk that is not being sent, with nothing in it: the oldest, or a new one.
+fn free_chunk(chunks: &mut VecDeque<Arc<Vec<u8>>>, block: &Block) -> Arc<Vec<u8>> {
+    if let Some(mut chunk) = chunks.pop_front() {
+        if let Some(text) = Arc::get_mut(&mut chunk) {
+            text.clear();
+            return chunk;
+        }
+        chunks.push_front(chunk);
+    }
+    Arc::new(Vec::with_capacity(block.chunk()))
 }
 
 /// A chunk on its way; free again when the transport lets go of it.

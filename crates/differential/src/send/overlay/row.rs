@@ -1,10 +1,8 @@
-//! Rows, and how their numbers get into a chunk.
+//! Rows, and how they give their numbers away.
 
-use bsoap_codec::frame::Cell;
 use bsoap_codec::plan::LeafKind;
 
-use super::PAD;
-use super::number::{self, Number};
+use super::number::{Number, Range};
 
 /// A row of numbers: a number, a tuple of up to eight, or an array of them. A struct becomes one with
 /// `rows.map(|point| (point.x, point.y, point.value))`.
@@ -15,136 +13,48 @@ pub trait Row: sealed::Sealed {
     /// Whether its numbers are of these kinds.
     fn fits(kinds: &[LeafKind]) -> bool;
 
-    /// Writes its numbers.
-    fn write(&self, cells: &mut Cells<'_>);
+    /// Gives its numbers.
+    fn give(&self, cells: &mut Cells<'_>);
 }
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// Constant markup, with room behind it for a copy of fixed length.
-#[derive(Clone, Debug)]
-pub(super) struct Literal {
-    padded: Vec<u8>,
-    pub(super) length: usize,
-}
-
-impl Literal {
-    pub(super) fn new(text: &[u8]) -> Self {
-        let mut padded = text.to_vec();
-        padded.resize(text.len().max(PAD), 0);
-        Self {
-            padded,
-            length: text.len(),
-        }
-    }
-
-    fn text(&self) -> &[u8] {
-        &self.padded[..self.length]
-    }
-
-    /// Writes the markup at `text[at..]`; what stands behind it is unspecified.
-    #[inline(always)]
-    fn lay(&self, text: &mut [u8], at: usize) -> usize {
-        match (
-            self.padded.first_chunk::<PAD>(),
-            text[at..].first_chunk_mut::<PAD>(),
-        ) {
-            (Some(from), Some(to)) if self.length <= PAD => *to = *from,
-            _ => text[at..at + self.length].copy_from_slice(self.text()),
-        }
-        at + self.length
-    }
-}
-
-/// A number of a row, and what stands before it.
-#[derive(Clone, Debug)]
-pub(super) struct Spec {
-    /// Markup between the number before and this one.
-    before: Literal,
-    /// Its room in a stuffed row.
-    width: usize,
-    min: i64,
-    max: u64,
-}
-
-impl Spec {
-    /// Of a cell of the frame.
-    pub(super) fn new(cell: &Cell) -> Self {
-        let (min, max) = number::range(cell.kind);
-        Self {
-            before: Literal::new(&cell.before),
-            width: cell.width(),
-            min,
-            max,
-        }
-    }
-}
-
 /// Takes the numbers of one row.
 #[derive(Debug)]
 pub struct Cells<'c> {
-    cells: std::slice::Iter<'c, Spec>,
-    text: &'c mut [u8],
-    /// Where the next number's markup goes.
-    end: usize,
-    stuffed: bool,
+    ranges: std::slice::Iter<'c, Range>,
+    slots: std::slice::IterMut<'c, u64>,
     bad: bool,
 }
 
 impl<'c> Cells<'c> {
-    /// A row that begins at `at`, with what stands between it and the one before.
+    /// A row whose numbers go into these slots.
     #[inline(always)]
-    pub(super) fn new(
-        cells: &'c [Spec],
-        between: &Literal,
-        text: &'c mut [u8],
-        at: usize,
-        stuffed: bool,
-    ) -> Self {
-        let end = between.lay(text, at);
+    pub(super) fn new(ranges: &'c [Range], slots: &'c mut [u64]) -> Self {
         Self {
-            cells: cells.iter(),
-            text,
-            end,
-            stuffed,
+            ranges: ranges.iter(),
+            slots: slots.iter_mut(),
             bad: false,
         }
     }
 
-    /// The end of the row; nothing if a number was out of range.
+    /// Whether all numbers were in range.
     #[inline(always)]
-    pub(super) fn finish(self) -> Option<usize> {
-        (!self.bad).then_some(self.end)
+    pub(super) fn are_good(&self) -> bool {
+        !self.bad
     }
 
     #[inline(always)]
     fn put(&mut self, number: impl Number) {
-        let Some(cell) = self.cells.next() else {
+        let (Some(range), Some(slot)) = (self.ranges.next(), self.slots.next()) else {
             // Rows were checked before the first one was written.
             self.bad = true;
             return;
         };
-        self.bad |= number.is_outside(cell.min, cell.max);
-        if cell.before.length > 0 {
-            self.end = cell.before.lay(self.text, self.end);
-        }
-        let Some(room) = self.text[self.end..].first_chunk_mut() else {
-            self.bad = true;
-            return;
-        };
-        let length = number.format(room);
-        if self.stuffed {
-            // What goes past the room is written over by what follows.
-            match self.text[self.end + length..].first_chunk_mut::<PAD>() {
-                Some(pad) => *pad = [b' '; PAD],
-                None => self.bad = true,
-            }
-            self.end += cell.width;
-        } else {
-            self.end += length;
-        }
+        self.bad |= number.is_outside(*range);
+        *slot = number.slot();
     }
 }
 
@@ -160,7 +70,7 @@ macro_rules! single {
             }
 
             #[inline(always)]
-            fn write(&self, cells: &mut Cells<'_>) {
+            fn give(&self, cells: &mut Cells<'_>) {
                 cells.put(*self);
             }
         }
@@ -181,7 +91,7 @@ macro_rules! tuple {
             }
 
             #[inline(always)]
-            fn write(&self, cells: &mut Cells<'_>) {
+            fn give(&self, cells: &mut Cells<'_>) {
                 $(cells.put(self.$index);)*
             }
         }
@@ -207,7 +117,7 @@ impl<T: Number, const N: usize> Row for [T; N] {
     }
 
     #[inline(always)]
-    fn write(&self, cells: &mut Cells<'_>) {
+    fn give(&self, cells: &mut Cells<'_>) {
         for &number in self {
             cells.put(number);
         }
@@ -224,7 +134,7 @@ impl<R: Row> Row for &R {
     }
 
     #[inline(always)]
-    fn write(&self, cells: &mut Cells<'_>) {
-        (**self).write(cells);
+    fn give(&self, cells: &mut Cells<'_>) {
+        (**self).give(cells);
     }
 }

@@ -1,0 +1,226 @@
+//! Some rows at a time: gathered from where they come, then written at once.
+//!
+//! ```text
+//! source   1.5  2.25  -3  …       some hundred numbers, as the slots that a Record would have
+//! chunk    …</item><item>  1.5</item><item>2.25</item><item>-3  </item><item>…
+//!          └ the block before      └ one call of a kernel        └ the block behind
+//! ```
+//!
+//! Row by row each number would wait for the length of the one before it; a kernel formats many side by side.
+
+use bsoap_codec::frame::Frame;
+use bsoap_codec::plan::LeafKind;
+use bsoap_datatypes::kernel::{self, Column, Kernel, Separator};
+
+use super::number::Range;
+use super::row::{Cells, Row};
+use super::{CHUNK, Layout, Offer};
+use crate::send::leaves::Kind;
+use crate::send::lexical;
+
+/// So many numbers are gathered at most, or one row.
+const NUMBERS: usize = 256;
+/// A chunk with so much room is as good as full: to write few rows at a time costs more.
+const FULL: usize = CHUNK / 16;
+/// What a kernel takes for a number, and behind the last.
+const NUMBER: usize = 32;
+const SPARE: usize = 128;
+
+/// The rows of an array that are written together.
+#[derive(Debug)]
+pub(super) struct Block {
+    ranges: Vec<Range>,
+    slots: Vec<u64>,
+    /// The end of a row and the beginning of the next.
+    between: Vec<u8>,
+    form: Form,
+    /// Bytes that it takes to write a row.
+    room: usize,
+}
+
+/// What rows look like.
+#[derive(Debug)]
+enum Form {
+    Plain(Vec<Column>),
+    Stuffed(Vec<kernel::Room>),
+    /// There are some among them that no kernel knows.
+    Each(Vec<Cell>),
+}
+
+/// A number that is written by itself.
+#[derive(Debug)]
+struct Cell {
+    kind: Kind,
+    /// Its room; 0 if it has none.
+    width: usize,
+    /// What stands behind it, up to the next number.
+    behind: Vec<u8>,
+}
+
+/// Why there are no more rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// No more were wanted.
+    Full,
+    /// The source has none at the moment.
+    Later,
+    /// The source has no more.
+    End,
+    /// The next one has a number out of range.
+    Bad,
+}
+
+impl Block {
+    pub(super) fn new(frame: &Frame, layout: Layout) -> Self {
+        let between = [frame.last(), frame.first()].concat();
+        let cells = frame.cells();
+        let next = cells.iter().skip(1).map(|cell| &*cell.before);
+        let behind = || next.clone().chain([&*between]);
+        let numbers = cells.iter().zip(behind());
+        let numbers = numbers.map(|(cell, behind)| Some((cell, number(cell.kind)?, behind)));
+        let form = match (numbers.collect::<Option<Vec<_>>>(), layout) {
+            (Some(numbers), Layout::Plain) => {
+                let column = |(_, number, behind)| Column {
+                    number,
+                    marker: None,
+                    separator: Separator::new(behind),
+                };
+                Form::Plain(numbers.into_iter().map(column).collect())
+            }
+            (Some(numbers), Layout::Stuffed) => {
+                let room =
+                    |(cell, number, behind): (&bsoap_codec::frame::Cell, _, _)| kernel::Room {
+                        number,
+                        width: cell.width(),
+                        close: Separator::new(b""),
+                        separator: Separator::new(behind),
+                    };
+                Form::Stuffed(numbers.into_iter().map(room).collect())
+            }
+            (None, _) => {
+                let cells = cells.iter().zip(behind()).map(|(cell, behind)| Cell {
+                    kind: kind(cell.kind),
+                    width: match layout {
+                        Layout::Plain => 0,
+                        Layout::Stuffed => cell.width(),
+                    },
+                    behind: behind.to_vec(),
+                });
+                Form::Each(cells.collect())
+            }
+        };
+        let room = cells.iter().zip(behind());
+        let room = room.map(|(cell, behind)| cell.width().max(NUMBER) + behind.len());
+        let room: usize = room.sum();
+        let rows = (NUMBERS / cells.len().max(1)).min(CHUNK / 2 / room.max(1));
+        Self {
+            ranges: cells.iter().map(|cell| Range::of(cell.kind)).collect(),
+            slots: vec![0; rows.max(1) * cells.len()],
+            room,
+            between,
+            form,
+        }
+    }
+
+    /// How many rows are written together.
+    pub(super) fn rows(&self) -> usize {
+        self.slots.len() / self.ranges.len().max(1)
+    }
+
+    /// The bytes of a chunk.
+    pub(super) fn chunk(&self) -> usize {
+        CHUNK.max(self.between.len() + self.rows() * self.room + SPARE)
+    }
+
+    /// How many rows may be written to a chunk that has some; none if it is as good as full.
+    pub(super) fn fit(&self, chunk: &Vec<u8>) -> usize {
+        let taken = chunk.len() + self.between.len() + SPARE;
+        let fit = chunk.capacity().saturating_sub(taken) / self.room.max(1);
+        if fit * self.room <= FULL {
+            return 0;
+        }
+        fit.min(self.rows())
+    }
+
+    /// Gathers rows, `most` of them at most. Says how many, and why there are no more.
+    #[inline]
+    pub(super) fn gather<R: Row>(
+        &mut self,
+        most: usize,
+        source: &mut impl FnMut() -> Offer<R>,
+    ) -> (usize, Ending) {
+        // Rows were checked before the first one was asked for.
+        let Some(ranges) = self.ranges.get(..R::NUMBERS) else {
+            return (0, Ending::Bad);
+        };
+        let rooms = self.slots.chunks_exact_mut(R::NUMBERS.max(1)).take(most);
+        let mut rows = 0;
+        for room in rooms {
+            let row = match source() {
+                Offer::Row(row) => row,
+                Offer::Later => return (rows, Ending::Later),
+                Offer::End => return (rows, Ending::End),
+            };
+            let mut cells = Cells::new(ranges, room);
+            row.give(&mut cells);
+            if !cells.are_good() {
+                return (rows, Ending::Bad);
+            }
+            rows += 1;
+        }
+        (rows, Ending::Full)
+    }
+
+    /// Writes the rows gathered last behind those of a chunk.
+    pub(super) fn write(&self, rows: usize, text: &mut Vec<u8>) {
+        let slots = &self.slots[..rows * self.ranges.len()];
+        text.extend_from_slice(&self.between);
+        match &self.form {
+            Form::Plain(columns) => Kernel::best().write_rows(slots, columns, text, |_, _| {}),
+            Form::Stuffed(rooms) => {
+                let fit = Kernel::best().write_rooms(slots, rooms, text);
+                debug_assert!(fit, "a number in range is not wider than its room");
+            }
+            Form::Each(cells) => {
+                for row in slots.chunks_exact(cells.len().max(1)) {
+                    for (&slot, cell) in row.iter().zip(cells) {
+                        cell.write(slot, text);
+                    }
+                }
+                text.truncate(text.len() - self.between.len());
+            }
+        }
+    }
+}
+
+impl Cell {
+    fn write(&self, slot: u64, text: &mut Vec<u8>) {
+        let mut form = [b' '; NUMBER];
+        let length = lexical::number(self.kind, slot, &mut form);
+        let end = text.len() + length.max(self.width);
+        text.extend_from_slice(&form[..length]);
+        text.resize(end, b' ');
+        text.extend_from_slice(&self.behind);
+    }
+}
+
+/// What a number is to a kernel.
+fn number(kind: LeafKind) -> Option<kernel::Number> {
+    Some(match kind {
+        LeafKind::Double => kernel::Number::Double,
+        LeafKind::Float => kernel::Number::Float,
+        LeafKind::Signed { min, max } => kernel::Number::Signed { min, max },
+        LeafKind::Unsigned { max } => kernel::Number::Unsigned { max },
+        _ => return None,
+    })
+}
+
+fn kind(kind: LeafKind) -> Kind {
+    match kind {
+        LeafKind::Double => Kind::Double,
+        LeafKind::Float => Kind::Float,
+        LeafKind::Signed { .. } => Kind::Signed,
+        LeafKind::Unsigned { .. } => Kind::Unsigned,
+        _ => Kind::Boolean,
+    }
+}
