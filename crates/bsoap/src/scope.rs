@@ -276,7 +276,15 @@ impl Scope {
         let mut writer = self.inner.saved().writers.pop().unwrap_or_default();
         let before = writer.memory();
         let mut text = Vec::new();
-        let hint = writer.write(record, EncodeOptions::default(), &mut text);
+        let sent = writer.write(record, EncodeOptions::default(), &mut text);
+        let sent = sent.map(|hint| {
+            let mut chunks = vec![text.into()];
+            if let Some(hint) = hint {
+                given.given += 1;
+                hint.splice(&mut chunks);
+            }
+            Sent::of_chunks(chunks)
+        });
         let has_grown = writer.memory() != before;
         let mut saved = self.inner.saved();
         saved.writers.push(writer);
@@ -285,12 +293,7 @@ impl Scope {
         } else {
             drop(saved);
         }
-        let mut chunks = vec![text.into()];
-        if let Some(hint) = hint? {
-            given.given += 1;
-            hint.splice(&mut chunks);
-        }
-        Ok(Sent::of_chunks(chunks))
+        Ok(sent?)
     }
 
     /// Charges the budget for what is kept now, once it was used. Without room, what has grown is not.

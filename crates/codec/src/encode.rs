@@ -12,6 +12,7 @@ mod error;
 pub(crate) mod escape;
 mod leaf;
 mod machine;
+mod outline;
 mod piece;
 mod places;
 pub(crate) mod program;
@@ -24,6 +25,7 @@ mod watch;
 
 pub use error::{Error, ErrorKind};
 pub use leaf::{Holder, LeafForm, LeafRef};
+pub use outline::Outline;
 pub use piece::{PieceEncoder, Stop};
 pub use places::{CellPlace, PadPlace, Places, Rows, Stuffing};
 pub use state::{Loop, State};
@@ -33,6 +35,7 @@ use crate::record::Record;
 
 use bound::Bound;
 use machine::Machine;
+use outline::Tracer;
 use watch::Watch;
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
@@ -141,6 +144,21 @@ impl Encoder {
         Ok(())
     }
 
+    /// Appends the text of a Record and outlines it: of the first values it is said how long they are, of the rest what they
+    /// are embedded in.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode). The outline is then of no use.
+    pub fn encode_outlined(
+        &self,
+        record: &Record,
+        out: &mut Vec<u8>,
+        outline: &mut Outline,
+    ) -> Result<(), Error> {
+        let tracer = Tracer::new(record, outline);
+        self.run(record, out, tracer).map(Tracer::finish)
+    }
+
     /// A length that the text of a Record does not pass, told without writing it: each number counts as the widest of its
     /// type. So a length can be announced before the text is there; white space behind the root makes up for the rest.
     ///
@@ -160,7 +178,8 @@ impl Encoder {
             })
     }
 
-    fn run<P: Watch>(&self, record: &Record, out: &mut Vec<u8>, places: P) -> Result<(), Error> {
+    /// Returns who was told.
+    fn run<P: Watch>(&self, record: &Record, out: &mut Vec<u8>, places: P) -> Result<P, Error> {
         let program = record.plan.program();
         let start = out.len();
         // A guess that is right for numbers saves the first few times the buffer would grow.
@@ -170,11 +189,14 @@ impl Encoder {
         }
         let mut machine = Machine::new(record, program, out, start, places, self.options.depth);
         let result = machine.element(record.root);
-        let slot = machine.at.saturating_sub(1);
-        result.map_err(|kind| {
-            out.truncate(start);
-            Error::new(kind, slot, crate::path::of_slot(record, slot))
-        })
+        let (slot, places) = (machine.at.saturating_sub(1), machine.places);
+        match result {
+            Ok(()) => Ok(places),
+            Err(kind) => {
+                out.truncate(start);
+                Err(Error::new(kind, slot, crate::path::of_slot(record, slot)))
+            }
+        }
     }
 }
 

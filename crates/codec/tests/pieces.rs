@@ -7,7 +7,8 @@ mod common;
 use std::sync::Arc;
 
 use bsoap_codec::encode::{
-    Holder, LeafForm, LeafRef, PadPlace, PieceEncoder, Places, State, Stop, Stuffing, upper_bound,
+    Holder, LeafForm, LeafRef, Outline, PadPlace, PieceEncoder, Places, State, Stop, Stuffing,
+    upper_bound,
 };
 use bsoap_codec::plan::{Content, ElementId, LeafKind, TypeDef};
 use bsoap_codec::{
@@ -567,4 +568,63 @@ fn no_message_is_longer_than_its_bound() {
         lengths += text.len();
     }
     assert!(bounds < lengths * 3 / 2, "{bounds} for {lengths}");
+}
+
+/// The text around the values that are told of.
+fn around(text: &[u8], told: &[Told]) -> Vec<Vec<u8>> {
+    let mut from = 0;
+    let mut around = Vec::new();
+    for &(_, offset, length, ..) in told {
+        around.push(text[from..offset].to_vec());
+        from = offset + length;
+    }
+    around.push(text[from..].to_vec());
+    around
+}
+
+#[test]
+fn an_outline_has_the_lengths_that_places_have_and_tells_structures_apart() {
+    let (mut same, mut other) = (0, 0);
+    for seed in 0..150 {
+        let random = &mut Random::new(seed);
+        let (plan, root) = plan(seed);
+        let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+        let mut outline = Outline::default();
+        let mut known: Vec<(u64, usize, Vec<Vec<u8>>)> = Vec::new();
+        for _ in 0..12 {
+            let size = *random.pick(&[3, 10, 60, 200]);
+            let style = Style {
+                gap: "",
+                noise: 10,
+                size,
+            };
+            let given = message(&plan, root, random, style);
+            let Ok(record) = decoder.decode(root, given.as_bytes()) else {
+                continue;
+            };
+            let mut text = Vec::new();
+            Encoder::default()
+                .encode_outlined(&record, &mut text, &mut outline)
+                .unwrap_or_else(|error| panic!("{error}"));
+            let (pieces, told) = pieces(&record, usize::MAX, &());
+            assert_eq!(text, pieces[0].1, "seed {seed}");
+            let lengths = told.iter().map(|told| told.2).take(Outline::TOLD);
+            assert!(
+                outline.lengths().eq(lengths),
+                "seed {seed}: {outline:?} {told:?}"
+            );
+            assert_eq!(outline.lengths().count(), outline.told());
+            let found = around(&text, &told);
+            for (structure, slots, around) in &known {
+                if *structure == outline.structure() && *slots == record.slots().len() {
+                    assert_eq!(*around, found, "seed {seed}");
+                    same += 1;
+                } else {
+                    other += 1;
+                }
+            }
+            known.push((outline.structure(), record.slots().len(), found));
+        }
+    }
+    assert!(same > 100 && other > 100, "{same} {other}");
 }

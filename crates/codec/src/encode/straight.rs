@@ -383,9 +383,12 @@ impl<P: Watch> Road<'_, '_, P> {
                     Some(marker::PRESENT) => {
                         self.attribute(window, before, form, Pen { at: at + 1, ..pen })
                     }
-                    Some(marker::ABSENT | marker::DEFAULTED) => {
-                        self.slot(at + 1).map(|_| pen.next(at + 2, end))
-                    }
+                    Some(marker::ABSENT | marker::DEFAULTED) => self.slot(at + 1).map(|value| {
+                        if P::LISTENS && value != 0 && !form.is_number() {
+                            self.places.hidden(at + 1);
+                        }
+                        pen.next(at + 2, end)
+                    }),
                     _ => None,
                 },
                 Act::Field(field) => match program.steps.fields.get(field as usize) {
@@ -626,7 +629,7 @@ impl<P: Watch> Road<'_, '_, P> {
     #[inline(always)]
     fn place(&mut self, at: usize, end: usize, length: usize) {
         if P::LISTENS {
-            self.places.place(at, (end - self.start) as u64, length);
+            self.places.plain(at, (end - self.start) as u64, length);
         }
     }
 

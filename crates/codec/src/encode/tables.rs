@@ -26,11 +26,17 @@ impl<P: Watch> Machine<'_, '_, P> {
         if !table.columns.is_empty() {
             self.numbers(table, slots);
             self.at = begin + slots.len();
+            if P::LISTENS {
+                self.places.rows_end(begin, self.at);
+            }
             self.literal(table.last);
             return Ok(());
         }
         self.blocks(table, slots, |slot, form, out| number(form, slot, out));
         self.at = begin + slots.len();
+        if P::LISTENS {
+            self.places.rows_end(begin, self.at);
+        }
         // The last row is followed by what stands between rows: take that back.
         self.out
             .truncate(self.out.len() - self.program.literal(table.between).len());
@@ -40,13 +46,22 @@ impl<P: Watch> Machine<'_, '_, P> {
 
     /// Rows of numbers, with what stands between rows between them.
     fn numbers(&mut self, table: &Table, slots: &[u64]) {
-        let (places, start, mut at) = (&mut self.places, self.start, self.at);
-        Kernel::best().write_rows(slots, &table.columns, self.out, |offset, length| {
-            if P::LISTENS {
-                places.place(at, (offset - start) as u64, length);
+        let mut rest = slots;
+        if P::LISTENS {
+            let cells = table.cells.len();
+            let told = self.places.told_of(table, slots.len()).div_ceil(cells) * cells;
+            let front;
+            (front, rest) = slots.split_at(told.min(slots.len()));
+            let (places, start, mut at) = (&mut self.places, self.start, self.at);
+            Kernel::best().write_rows(front, &table.columns, self.out, |offset, length| {
+                places.plain(at, (offset - start) as u64, length);
                 at += 1;
+            });
+            if !front.is_empty() && !rest.is_empty() {
+                self.literal(table.between);
             }
-        });
+        }
+        Kernel::best().write_rows(rest, &table.columns, self.out, |_, _| {});
     }
 
     /// Formats rows, each followed by what stands between rows, straight into space made for a block of them.
@@ -83,7 +98,7 @@ impl<P: Watch> Machine<'_, '_, P> {
                     let length = format(slot, *form, room);
                     if P::LISTENS {
                         let offset = (end - self.start) as u64;
-                        self.places.place(self.at, offset, length);
+                        self.places.plain(self.at, offset, length);
                         self.at += 1;
                     }
                     end += length;

@@ -21,6 +21,22 @@ pub(crate) trait Watch: Sink {
         self.place(slot, offset, length);
     }
 
+    /// The lexical form of `slot`, which is no QName, stands at `offset`.
+    #[inline(always)]
+    fn plain(&mut self, slot: usize, offset: u64, length: usize) {
+        self.place(slot, offset, length);
+    }
+
+    /// Of how many of the numbers in the rows of a table the places are to be told, the first ones.
+    #[inline(always)]
+    fn told_of(&mut self, _table: &Table, numbers: usize) -> usize {
+        numbers
+    }
+
+    /// The rows of a table, whose numbers have these slots, are written.
+    #[inline(always)]
+    fn rows_end(&mut self, _first: usize, _end: usize) {}
+
     /// A slot that points into the heap, and whose value has no place.
     #[inline(always)]
     fn hidden(&mut self, _slot: usize) {}

@@ -219,11 +219,6 @@ const LONG: usize = 48;
 const MANY: usize = 6;
 
 impl LengthWriter {
-    #[inline]
-    pub(super) fn clear(&mut self) {
-        self.text.clear();
-    }
-
     /// Tells of a value.
     #[inline]
     pub(super) fn push(&mut self, length: usize) {

@@ -5,23 +5,22 @@
 //!                        └ <e:Header><b:hint …/></e:Header>        a small buffer of its own, sent in between
 //! ```
 //!
-//! The key is made once for a structure. Whether a message has the structure of the one before is told by how many slots and
-//! values it has, and by the distances between its first values: where that is not enough, a receiver finds the hint wrong.
+//! The key is made once for a structure. Whether a message has the structure of the one before, its [`Outline`] tells, which the
+//! encoder makes on the way; where two structures had the same, a receiver would find the hint wrong. The block stays as it
+//! is from message to message, and lengths are written over lengths.
 
-use bsoap_codec::encode::{
-    EncodeOptions, Encoder, Error, LeafRef, PieceEncoder, Places, Rows, Stop,
-};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bsoap_codec::encode::{EncodeOptions, Encoder, Error, LeafRef, Outline, PieceEncoder, Places};
 use bsoap_codec::plan::ElementId;
-use bsoap_codec::{Index, Record};
+use bsoap_codec::{Index, Plan, Record};
 use bytes::{Bytes, BytesMut};
 
-use super::block::{Block, Key, LengthWriter};
+use super::block::{Block, CLOSE, Key, LengthWriter, SHORT, ZERO};
 use super::key::Hasher;
 
-/// Of so many values the lengths are told; those behind are nearly always of arrays, whose ends are found as fast.
-const TOLD: usize = 48;
-/// The values told of stand in so much text.
-const FRONT: usize = 4 << 10;
 /// About so many bytes a structure takes.
 const ROOM: usize = 1024;
 /// So many structures are known.
@@ -36,8 +35,7 @@ const PAUSE: u32 = 64;
 pub struct Writer {
     /// Structures; the one used last is last.
     known: Vec<Known>,
-    lengths: LengthWriter,
-    index: Index,
+    outline: Outline,
     /// Structures in a row that were new.
     new: u32,
     /// So many messages go without.
@@ -47,9 +45,9 @@ pub struct Writer {
 /// A header block, and where it goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Hint {
+pub struct Hint<'w> {
     /// Its text, with the tags of a Header around it if the message has none.
-    pub text: Bytes,
+    pub text: Cow<'w, [u8]>,
     /// The byte of the message that it stands before.
     pub at: usize,
 }
@@ -57,24 +55,24 @@ pub struct Hint {
 /// A structure.
 #[derive(Debug)]
 struct Known {
+    /// Held, so that no other Plan has its address.
+    plan: Arc<Plan>,
     shape: Shape,
     key: Key,
     place: Place,
-    /// The lengths told last, and the block that tells them.
-    last: Vec<u8>,
-    text: Bytes,
+    /// What was sent last within a message, and where in it lengths are told.
+    text: Vec<u8>,
+    lengths: Range<usize>,
 }
 
-/// By what structures are told apart.
+/// By what the structures of a Plan are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     root: ElementId,
+    options: EncodeOptions,
     slots: usize,
-    /// Of the first values, how many they are, and a digest of what lies between them.
-    values: usize,
-    gaps: u64,
-    /// Of a message all values of which were told of: how long its text is without them.
-    rest: usize,
+    told: usize,
+    structure: u64,
 }
 
 /// Where a block goes in the messages of a structure.
@@ -85,45 +83,13 @@ struct Place {
     after: Vec<u8>,
 }
 
-/// What the encoder tells of the first values.
-struct Front<'w> {
-    lengths: &'w mut LengthWriter,
-    /// Where the piece at hand begins.
-    base: usize,
-    end: usize,
-    /// Text of values.
-    told: usize,
-    values: usize,
-    gaps: u64,
-}
+/// Where the values of a message stand: each behind the one before.
+#[derive(Default)]
+struct Values(Vec<(usize, usize)>);
 
-impl Front<'_> {
-    #[inline(always)]
-    fn add(&mut self, offset: usize, length: usize) {
-        if self.values < TOLD {
-            let offset = self.base + offset;
-            self.lengths.push(length);
-            self.gaps = self.gaps.rotate_left(7) ^ (offset.wrapping_sub(self.end)) as u64;
-            self.end = offset + length;
-            self.told += length;
-        }
-        self.values += 1;
-    }
-}
-
-impl Places for Front<'_> {
-    #[inline(always)]
+impl Places for Values {
     fn value(&mut self, _: usize, offset: usize, length: usize, _: usize, _: LeafRef) {
-        self.add(offset, length);
-    }
-
-    #[inline]
-    fn rows(&mut self, rows: Rows<'_>) {
-        let few = TOLD.saturating_sub(self.values).min(rows.places.len());
-        for place in &rows.places[..few] {
-            self.add(rows.offset + place.offset as usize, place.length.into());
-        }
-        self.values += rows.places.len() - few;
+        self.0.push((offset, length));
     }
 }
 
@@ -143,57 +109,39 @@ impl Writer {
         record: &Record,
         options: EncodeOptions,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Hint>, Error> {
+    ) -> Result<Option<Hint<'_>>, Error> {
+        let encoder = Encoder::new(options);
         if self.pause > 0 {
             self.pause -= 1;
-            Encoder::new(options).encode(record, out)?;
+            encoder.encode(record, out)?;
             return Ok(None);
         }
-        self.lengths.clear();
-        let mut front = Front {
-            lengths: &mut self.lengths,
-            base: 0,
-            end: 0,
-            told: 0,
-            values: 0,
-            gaps: 0,
-        };
-        let mut encoder = PieceEncoder::new(record, options);
-        out.reserve(256 + record.slots().len() * 16 + record.heap().len());
-        let mut stop = Stop::Size;
-        // However long the values are, it is as many of them that are told of.
-        while stop != Stop::End && front.values < TOLD {
-            front.base = out.len();
-            stop = encoder.run(out, FRONT, None, &(), &mut front)?;
-        }
-        let is_all = stop == Stop::End && front.values <= TOLD;
-        let told = front.told;
-        let mut shape = Shape {
+        encoder.encode_outlined(record, out, &mut self.outline)?;
+        let shape = Shape {
             root: record.root(),
+            options,
             slots: record.slots().len(),
-            values: front.values.min(TOLD),
-            gaps: front.gaps,
-            rest: 0,
+            told: self.outline.told(),
+            structure: self.outline.structure(),
         };
-        while stop != Stop::End {
-            stop = encoder.run(out, usize::MAX, None, &(), &mut ())?;
-        }
-        if is_all {
-            shape.rest = out.len() - told;
-        }
-        let is_last = self.known.last().is_some_and(|last| last.shape == shape);
-        if !is_last && !self.find(shape) {
-            let Some(known) = self.meet(shape, record, options)? else {
+        let is_last = self
+            .known
+            .last()
+            .is_some_and(|last| last.shape == shape && Arc::ptr_eq(&last.plan, record.plan()));
+        if !is_last && !self.find(shape, record.plan()) {
+            let Some(mut known) = self.meet(shape, record)? else {
                 return Ok(None);
             };
+            known.tell(&self.outline);
             self.add(known);
         }
-        Ok(self.hint())
+        Ok(self.known.last_mut().map(|known| known.hint(&self.outline)))
     }
 
     /// Brings a structure to the end, if it is known.
-    fn find(&mut self, shape: Shape) -> bool {
-        let Some(index) = self.known.iter().rposition(|known| known.shape == shape) else {
+    fn find(&mut self, shape: Shape, plan: &Arc<Plan>) -> bool {
+        let is_it = |known: &Known| known.shape == shape && Arc::ptr_eq(&known.plan, plan);
+        let Some(index) = self.known.iter().rposition(is_it) else {
             return false;
         };
         self.new = 0;
@@ -203,27 +151,26 @@ impl Writer {
 
     /// A structure that is new.
     #[cold]
-    fn meet(
-        &mut self,
-        shape: Shape,
-        record: &Record,
-        options: EncodeOptions,
-    ) -> Result<Option<Known>, Error> {
+    fn meet(&mut self, shape: Shape, record: &Record) -> Result<Option<Known>, Error> {
         self.new += 1;
         if self.new > PATIENCE {
             self.pause = PAUSE;
         }
-        let mut text = Vec::new();
-        Encoder::new(options).encode_indexed(record, &mut text, &mut self.index)?;
-        let values = self.index.iter().map(|(_, place)| place);
-        let values = values.map(|place| (place.offset as usize, place.length as usize));
-        Ok(place(&text).map(|place| Known {
-            shape,
-            key: key(&text, values),
-            place,
-            last: Vec::new(),
-            text: Bytes::new(),
-        }))
+        let (mut text, mut values) = (Vec::new(), Values::default());
+        let mut encoder = PieceEncoder::new(record, shape.options);
+        encoder.run(&mut text, usize::MAX, None, &(), &mut values)?;
+        // Where a block goes is known once for all messages of the structure: no value stands before it.
+        let first = values.0.first().map_or(text.len(), |&(offset, _)| offset);
+        Ok(place(&text)
+            .filter(|place| place.at <= first)
+            .map(|place| Known {
+                plan: record.plan().clone(),
+                shape,
+                key: key(&text, values.0.into_iter()),
+                place,
+                text: Vec::new(),
+                lengths: 0..0,
+            }))
     }
 
     fn add(&mut self, known: Known) {
@@ -233,44 +180,59 @@ impl Writer {
         self.known.push(known);
     }
 
-    /// The hint of a message of the structure used last, the lengths of whose values have been told.
-    #[inline]
-    fn hint(&mut self) -> Option<Hint> {
-        let known = self.known.last_mut()?;
-        let told = self.lengths.finish();
-        if known.last != told || known.text.is_empty() {
-            known.last.clear();
-            known.last.extend_from_slice(told);
-            let place = &known.place;
-            let room = place.before.len() + place.after.len() + told.len() + 128;
-            let mut text = Vec::with_capacity(room);
-            text.extend_from_slice(&place.before);
-            Block::write(known.key, told, &mut text);
-            text.extend_from_slice(&place.after);
-            known.text = text.into();
-        }
-        Some(Hint {
-            text: known.text.clone(),
-            at: known.place.at,
-        })
-    }
-
     /// About how many bytes it holds.
     pub fn memory(&self) -> usize {
-        self.known.len() * (size_of::<Known>() + ROOM) + self.index.len() * size_of::<u64>()
+        self.known.len() * (size_of::<Known>() + ROOM)
     }
 }
 
-impl Hint {
+impl Known {
+    /// The hint of a message of this structure.
+    #[inline]
+    fn hint(&mut self, outline: &Outline) -> Hint<'_> {
+        // Nearly always each length takes one byte, as in the message before: then these are all that is written.
+        let mut told = *outline.bytes();
+        let longest = told.iter().copied().max().unwrap_or_default();
+        told.iter_mut()
+            .for_each(|byte| *byte = byte.wrapping_add(ZERO));
+        let told = &told[..outline.told()];
+        match self.text.get_mut(self.lengths.clone()) {
+            Some(last) if usize::from(longest) <= SHORT && last.len() == told.len() => {
+                last.copy_from_slice(told);
+            }
+            _ => self.tell(outline),
+        }
+        Hint {
+            text: Cow::Borrowed(&self.text),
+            at: self.place.at,
+        }
+    }
+
+    /// Writes all of it.
+    #[cold]
+    fn tell(&mut self, outline: &Outline) {
+        let mut lengths = LengthWriter::default();
+        outline.lengths().for_each(|length| lengths.push(length));
+        let (told, place) = (lengths.finish(), &self.place);
+        self.text.clear();
+        self.text.extend_from_slice(&place.before);
+        Block::write(self.key, told, &mut self.text);
+        let end = self.text.len() - CLOSE.len();
+        self.lengths = end - told.len()..end;
+        self.text.extend_from_slice(&place.after);
+    }
+}
+
+impl Hint<'_> {
     /// That of a message whose text is there already, with the places of its values. Nothing, if it has no place.
-    pub fn of(text: &[u8], index: &Index) -> Option<Self> {
+    pub fn of(text: &[u8], index: &Index) -> Option<Hint<'static>> {
         let place = place(text)?;
         let (mut end, mut lengths) = (0, LengthWriter::default());
         let values = || {
             let places = index.iter().map(|(_, found)| found);
             places.map(|found| (found.offset as usize, found.length as usize))
         };
-        for (offset, length) in values().take(TOLD) {
+        for (offset, length) in values().take(Outline::TOLD) {
             // Items of a list stand in the text of the list.
             if offset >= end {
                 lengths.push(length);
@@ -280,21 +242,22 @@ impl Hint {
         let mut block = place.before;
         Block::write(key(text, values()), lengths.finish(), &mut block);
         block.extend_from_slice(&place.after);
-        Some(Self {
+        Some(Hint {
             text: block.into(),
             at: place.at,
         })
     }
 
     /// Puts it into a message that lies in chunks.
-    pub fn splice(self, chunks: &mut Vec<Bytes>) {
+    pub fn splice(&self, chunks: &mut Vec<Bytes>) {
         let mut before = 0;
         for index in 0..chunks.len() {
             let chunk = &chunks[index];
             if self.at <= before + chunk.len() {
                 let behind = chunk.slice(self.at - before..);
                 let front = chunk.slice(..self.at - before);
-                chunks.splice(index..=index, [front, self.text, behind]);
+                let text = Bytes::copy_from_slice(&self.text);
+                chunks.splice(index..=index, [front, text, behind]);
                 return;
             }
             before += chunk.len();
@@ -424,7 +387,7 @@ mod tests {
         let text = b"0123456789";
         for at in 0..=10 {
             let hint = Hint {
-                text: Bytes::from_static(b"<>"),
+                text: Cow::Borrowed(b"<>"),
                 at,
             };
             let whole = hint.within(text);
