@@ -1,0 +1,190 @@
+//! The outline of a message: how long its first values are, and which of the texts around values it has.
+//!
+//! ```text
+//! slots   ABSENT │ PRESENT │ 2 │ value value │ BRANCH │ value │ …        all but values: what was decided on the way
+//!         └────────── digested ┘  └ lengths ┘ └ digested ┘
+//! ```
+//!
+//! From the same Plan, root, options and decisions comes the same text but for the values. So an outline is made from slots,
+//! not from text, and costs next to nothing where one value follows another.
+
+use crate::index::Sink;
+use crate::record::{Record, heap_range};
+
+use super::program::{Program, Table};
+use super::watch::Watch;
+
+/// What [`Encoder::encode_outlined`](super::Encoder::encode_outlined) tells of a message, besides writing it.
+#[derive(Clone, Debug)]
+pub struct Outline {
+    lengths: [u8; Self::TOLD],
+    told: usize,
+    /// Those of values that are longer than a byte says.
+    longer: Vec<usize>,
+    structure: u64,
+}
+
+impl Default for Outline {
+    fn default() -> Self {
+        Self {
+            lengths: [0; Self::TOLD],
+            told: 0,
+            longer: Vec::new(),
+            structure: 0,
+        }
+    }
+}
+
+impl Outline {
+    /// Of so many values the lengths are told.
+    pub const TOLD: usize = 48;
+
+    /// The lengths of the first values, in the order of the text: those that [`Places`](super::Places) are told of.
+    pub fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
+        let mut longer = self.longer.iter();
+        let lengths = self.lengths[..self.told].iter();
+        lengths.map(move |&length| match length {
+            u8::MAX => longer.next().copied().unwrap_or_default(),
+            length => length.into(),
+        })
+    }
+
+    /// How many lengths are told.
+    pub fn told(&self) -> usize {
+        self.told
+    }
+
+    /// The lengths as bytes, zero behind the last; 255 stands for what is as long or longer.
+    pub fn bytes(&self) -> &[u8; Self::TOLD] {
+        &self.lengths
+    }
+
+    /// A digest of all that is no value: if it is the same, then, but for forgeries, so is the text between the values of
+    /// two messages with the same Plan, root and options.
+    pub fn structure(&self) -> u64 {
+        self.structure
+    }
+}
+
+/// Makes an outline.
+pub(super) struct Tracer<'r> {
+    record: &'r Record,
+    program: &'r Program,
+    /// The instruction that was begun last.
+    pc: u32,
+    /// The slot behind the value told last.
+    next: usize,
+    outline: &'r mut Outline,
+}
+
+impl<'r> Tracer<'r> {
+    pub(super) fn new(record: &'r Record, outline: &'r mut Outline) -> Self {
+        outline.lengths = [0; Outline::TOLD];
+        outline.told = 0;
+        outline.longer.clear();
+        outline.structure = 0;
+        Self {
+            record,
+            program: record.plan.program(),
+            pc: u32::MAX,
+            next: 0,
+            outline,
+        }
+    }
+
+    /// Digests the slots before one, as far as they are of no value, and goes behind it.
+    #[inline(always)]
+    fn pass(&mut self, slot: usize) {
+        if slot != self.next {
+            self.digest(slot);
+        }
+        self.next = slot + 1;
+    }
+
+    #[inline(never)]
+    fn digest(&mut self, slot: usize) {
+        let slots = self.record.slots.get(self.next..slot);
+        for &slot in slots.unwrap_or_default() {
+            self.add(slot);
+        }
+    }
+
+    fn add(&mut self, word: u64) {
+        let mixed = (self.outline.structure ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.outline.structure = mixed ^ mixed >> 32;
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, length: usize) {
+        if let Some(told) = self.outline.lengths.get_mut(self.outline.told) {
+            *told = length.min(u8::MAX.into()) as u8;
+            self.outline.told += 1;
+            if length >= u8::MAX.into() {
+                self.outline.longer.push(length);
+            }
+        }
+    }
+
+    /// Digests what is left.
+    pub(super) fn finish(mut self) {
+        self.digest(self.record.slots.len());
+    }
+}
+
+impl Sink for Tracer<'_> {
+    const LISTENS: bool = true;
+
+    #[inline(always)]
+    fn place(&mut self, slot: usize, _: u64, length: usize) {
+        if self.program.leaf_of(self.pc).is_none() {
+            return self.hidden(slot);
+        }
+        self.plain(slot, 0, length);
+    }
+}
+
+impl Watch for Tracer<'_> {
+    #[inline(always)]
+    fn list(&mut self, _: usize, _: u64, _: usize) {}
+
+    /// Its text is part of the structure; where in the heap that lies is not.
+    #[cold]
+    fn hidden(&mut self, slot: usize) {
+        self.pass(slot);
+        let value = self.record.slots.get(slot).copied().unwrap_or_default();
+        let (start, length) = heap_range(value);
+        let text = self.record.heap.get(start..start + length);
+        let (words, rest) = text.unwrap_or_default().as_chunks();
+        self.add(length as u64);
+        for &word in words {
+            self.add(u64::from_le_bytes(word));
+        }
+        for &byte in rest {
+            self.add(byte.into());
+        }
+    }
+
+    #[inline(always)]
+    fn instruction(&mut self, pc: u32) {
+        self.pc = pc;
+    }
+
+    #[inline(always)]
+    fn plain(&mut self, slot: usize, _: u64, length: usize) {
+        self.pass(slot);
+        self.tell(length);
+    }
+
+    #[inline]
+    fn told_of(&mut self, _: &Table, numbers: usize) -> usize {
+        numbers.min(Outline::TOLD - self.outline.told)
+    }
+
+    #[inline]
+    fn rows_end(&mut self, first: usize, end: usize) {
+        if self.next < first {
+            self.digest(first);
+        }
+        self.next = end;
+    }
+}
