@@ -6,6 +6,7 @@ mod check;
 mod chunk;
 mod compare;
 mod deflate;
+mod digest;
 mod leaves;
 mod lexical;
 mod likeness;

@@ -247,3 +247,52 @@ fn what_is_inserted_costs_what_it_is_not_the_whole() {
         );
     }
 }
+
+#[test]
+fn a_message_that_was_the_same_for_long_is_found_out_when_it_is_not() {
+    let (plan, root) = plan();
+    for seed in 0..12 {
+        let random = &mut Random(seed);
+        let mut arrays = Arrays::random(random, 9000);
+        arrays.words[70] = "one of some length".into();
+        arrays.words[2999] = "one at the end".into();
+        let mut template = Template::first(
+            Policy::IDENTICAL,
+            EncodeOptions::default(),
+            arrays.record(&plan, root),
+        )
+        .expect("it can be encoded");
+        for _ in 0..8 {
+            let mut record = arrays.record(&plan, root);
+            for _ in 0..random.below(6) {
+                let matched = template.update(&mut record);
+                assert_eq!(matched.expect("it can be encoded"), Match::Content);
+            }
+            let place = random.below(9000);
+            let digit = char::from(b'0' + random.below(10) as u8);
+            match random.below(6) {
+                0 => arrays.items[place] = double(random),
+                1 => arrays.meshes[place / 2].1 ^= 1,
+                2 => arrays.words[70].replace_range(3..4, digit.encode_utf8(&mut [0; 4])),
+                3 => arrays.words[2999].replace_range(13..14, digit.encode_utf8(&mut [0; 4])),
+                4 => {
+                    // Set by itself: the next compare is with what was set.
+                    template.set(2 + place, 2.75).expect("it is a double");
+                    if random.below(2) == 0 {
+                        template.commit().expect("it can be encoded");
+                    }
+                }
+                _ => drop(arrays.words.swap_remove(place / 3)),
+            }
+            if arrays.words.len() < 3000 {
+                arrays.words.push("one at the end".into());
+            }
+            let record = arrays.record(&plan, root);
+            template
+                .update(&mut record.clone())
+                .expect("it can be encoded");
+            template.assert_consistent();
+            assert_eq!(template.record(), Some(&record));
+        }
+    }
+}

@@ -67,6 +67,15 @@ impl Carryless {
         Some(Self { words, level })
     }
 
+    /// Whether sums take no longer than to read a text from memory: four products are done at a time.
+    pub fn is_wide(&self) -> bool {
+        match self.level {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Four => true,
+            _ => false,
+        }
+    }
+
     /// With these secret words, on any machine; slow.
     pub fn portable(words: [u64; Self::SECRET]) -> Self {
         Self {
@@ -98,6 +107,31 @@ impl Carryless {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Four => super::x86::wide_sums(text, &self.words),
         }
+    }
+}
+
+impl Carryless {
+    /// Both sums of the bytes of some words, the lowest first, as of a text.
+    ///
+    /// ```
+    /// use bsoap_datatypes::kernel::Carryless;
+    ///
+    /// let secret = Carryless::portable(std::array::from_fn(|at| at as u64 * at as u64));
+    /// assert_eq!(secret.sums_of_words(&[1, 2]), secret.sums(b"\x01\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0"));
+    /// ```
+    #[inline]
+    pub fn sums_of_words(&self, words: &[u64]) -> [u64; 2] {
+        let words = words.get(..WORDS).unwrap_or(words);
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        if self.level != Level::Portable {
+            return self.sums(super::x86::bytes(words));
+        }
+        let mut text = [0; Self::MOST];
+        let (places, _) = text.as_chunks_mut::<8>();
+        for (place, word) in places.iter_mut().zip(words) {
+            *place = word.to_le_bytes();
+        }
+        self.sums(&text[..words.len() * 8])
     }
 }
 
@@ -165,6 +199,24 @@ mod tests {
                     expected,
                     "{level:?} {length}"
                 );
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_summed_as_their_bytes() {
+        let mut next = random(5);
+        let words: [u64; Carryless::SECRET] = std::array::from_fn(|_| next());
+        let text: Vec<u64> = (0..WORDS + 3).map(|_| next()).collect();
+        for length in [0, 1, 7, 8, 9, 100, WORDS - 1, WORDS, WORDS + 3] {
+            let text = &text[..length];
+            let bytes: Vec<u8> = text.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let expected = Carryless::portable(words).sums(&bytes);
+            let levels = Carryless::levels().chain([Level::Portable]);
+            for level in levels {
+                let words = Box::new(words);
+                let secret = Carryless { words, level };
+                assert_eq!(secret.sums_of_words(text), expected, "{level:?} {length}");
             }
         }
     }

@@ -66,6 +66,14 @@ impl Keyed {
         KEYED.get_or_init(Self::random)
     }
 
+    /// What blocks are summed up with, if that is as fast as to read them.
+    pub(crate) fn wide(&self) -> Option<&Carryless> {
+        match &self.sums {
+            Sums::Carryless(sums) if sums.is_wide() => Some(sums),
+            _ => None,
+        }
+    }
+
     /// With a new random key.
     fn random() -> Self {
         // SipHash is a pseudo-random function; its keys come from the operating system.

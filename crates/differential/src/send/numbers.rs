@@ -23,9 +23,8 @@ const BLOCK: usize = 64;
 /// So many are written at once where all are; fewer at first, to guess how long all will be.
 const AT_ONCE: usize = 256;
 const FIRST: usize = 48;
-/// So many are looked at to guess how many have changed, fewer if all of them have.
+/// So many next to each other are looked at in two places to guess how many have changed.
 const SAMPLE: usize = 32;
-const LOOK: usize = 8;
 /// From this percentage on, all are written sooner than those that have changed are found and put into their places; and the same
 /// for rooms of fixed stride.
 pub(crate) const MANY: usize = 60;
@@ -166,11 +165,13 @@ impl Fresh {
         self.more(source)
     }
 
-    /// Asks for the places of those that are formatted next in `text`, the table's.
+    /// Asks for the places of those that are formatted after the next ones in `text`, the table's; to begin with, of both.
     #[inline]
     pub(crate) fn fetch(&self, text: &[u8], offsets: &[u16], lengths: &[u8]) {
-        let next = self.list[self.done + self.held..self.count].iter();
-        for &index in next.take(BLOCK) {
+        let next = self.done + self.held;
+        let asked = if next == 0 { 0 } else { next + BLOCK };
+        let until = (next + 2 * BLOCK).min(self.count);
+        for &index in &self.list[asked.min(until)..until] {
             let offset = usize::from(offsets[index as usize]);
             kernel::fetch(text, offset);
             kernel::fetch(text, offset + usize::from(lengths[index as usize]));
@@ -250,28 +251,21 @@ pub(crate) struct Whole<'w> {
 impl Fresh {
     /// Whether more than `many` percent of the numbers of a table have changed.
     pub(crate) fn are_many(&self, cells: &[Cell], old: &[u64], new: &[u64], many: usize) -> bool {
-        let enough = (2 * SAMPLE).max(2 * cells.len());
+        let enough = 4 * SAMPLE.max(cells.len());
         let can_be_written = cells.iter().all(|cell| number(cell.kind).is_some());
         if self.kernel.is_none() || new.len() < enough || !can_be_written {
             return false;
         }
-        // Of all columns.
-        let mut step = new.len() / SAMPLE;
-        while gcd(step, cells.len()) > 1 {
-            step += 1;
-        }
-        let mut samples = old.iter().zip(new).step_by(step);
-        let mut count = |most| {
-            let some = samples.by_ref().take(most);
-            some.filter(|(old, new)| old != new).count()
+        // Of all columns; and next to each other, as nearly all of what is looked at comes from far away.
+        let run = SAMPLE.max(cells.len());
+        let changed = |at: usize| {
+            let both = old.iter().zip(new).skip(at).take(run);
+            both.map(|(old, new)| usize::from(old != new))
+                .sum::<usize>()
         };
-        // Each of them is waited for.
-        let first = count(LOOK);
-        if first == LOOK {
-            return true;
-        }
-        let changed = first + count(SAMPLE - LOOK);
-        changed * 100 > SAMPLE * many
+        let quarter = new.len() / 4;
+        let changed = changed(quarter) + changed(new.len() - quarter - run.min(quarter));
+        changed * 100 > 2 * run * many
     }
 
     /// Learns what stands behind the numbers of a row. `between` tells what stands behind a number of the first row.
@@ -373,14 +367,6 @@ pub(crate) fn are_many_misfits(cells: &[Cell], changed: usize, all: usize) -> bo
         MISFITS_OF_INTEGERS
     };
     changed * 100 > all * many
-}
-
-fn gcd(one: usize, other: usize) -> usize {
-    if other == 0 {
-        one
-    } else {
-        gcd(other, one % other)
-    }
 }
 
 /// Where formatted numbers go.

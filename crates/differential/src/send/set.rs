@@ -116,6 +116,7 @@ impl Template {
         let Some(shadow) = self.shadow.take_if(|_| !pending.is_empty()) else {
             return Ok(Some(done));
         };
+        self.work.digests.forget();
         let mut rest = &*pending;
         let mut is_anew = false;
         let mut listed = Vec::new();

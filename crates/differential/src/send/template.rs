@@ -23,6 +23,7 @@ use smallvec::SmallVec;
 use super::build::{Builder, Room, Specs};
 use super::chunk::Text;
 use super::compare::{self, Delta, Values};
+use super::digest::{Digests, Told};
 use super::leaves::{Kind, Leaves, Segment};
 use super::lexical::Unwritable;
 use super::patch::{self, Patched, Tools};
@@ -105,11 +106,14 @@ pub(crate) struct Work {
     pub(crate) patience: Patience,
     /// The same for messages of as many values as the one before.
     slides: Patience,
+    /// Of the values of the message sent last.
+    pub(super) digests: Digests,
 }
 
 impl Work {
     fn memory(&self) -> usize {
-        self.piece.capacity() + self.tools.memory() + self.specs.memory()
+        let tools = self.tools.memory() + self.specs.memory();
+        self.piece.capacity() + tools + self.digests.memory()
     }
 }
 
@@ -280,6 +284,7 @@ impl Template {
         self.length = 0;
         self.pending.clear();
         self.litter = 0;
+        self.work.digests.forget();
     }
 
     /// The values of the message.
@@ -580,6 +585,9 @@ impl Change<'_> {
         only: Option<&[Range<usize>]>,
     ) -> Result<(), Failure> {
         let same_slots = self.old.slots().len() == self.new.slots().len();
+        if !same_slots {
+            self.work.digests.forget();
+        }
         if self.is_strict && !same_slots {
             return Err(Failure::Stranger);
         }
@@ -607,14 +615,15 @@ impl Change<'_> {
     ) -> Result<usize, Failure> {
         let (old, new) = (values(self.old), values(self.new));
         // Of a message that is as it was, nothing but the values is looked at.
-        let same = match only {
-            None if old.heap.len() == new.heap.len() => compare::same_front(old.slots, new.slots),
-            _ => 0,
+        let front = match only {
+            None => self.same_front(old, new),
+            Some(_) => Some(0),
         };
-        if same == old.slots.len() && old.heap == new.heap {
+        let Some(same) = front else {
             self.done.unchanged += *length;
             return Ok(chunks.len());
-        }
+        };
+        self.work.digests.forget();
         let mut delta = 0;
         let mut first = 0;
         for (number, chunk) in chunks.iter_mut().enumerate() {
@@ -654,6 +663,25 @@ impl Change<'_> {
             *length = (*length + chunk.text.bytes().len() as u64).wrapping_sub(before);
         }
         Ok(chunks.len())
+    }
+
+    /// How many slots at the front of a message are the same as before; `None` if all of the message is.
+    #[inline]
+    fn same_front(&mut self, old: Values<'_>, new: Values<'_>) -> Option<usize> {
+        if old.heap.len() != new.heap.len() {
+            return Some(0);
+        }
+        let digests = &mut self.work.digests;
+        let same = match digests.compare(new) {
+            Told::Same => return None,
+            Told::Front(same) => same,
+            Told::Nothing => compare::same_front(old.slots, new.slots),
+        };
+        if same == old.slots.len() && old.heap == new.heap {
+            digests.same(new);
+            return None;
+        }
+        Some(same)
     }
 
     /// Whether numbers are not other ones, but other places' (a window that slides over a series): then it costs less to

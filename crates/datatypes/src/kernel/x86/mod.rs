@@ -74,6 +74,13 @@ pub(super) fn has_wide_carryless() -> bool {
         && is_x86_feature_detected!("avx512vl")
 }
 
+/// The bytes of some words, the lowest first.
+#[inline]
+pub(super) fn bytes(words: &[u64]) -> &[u8] {
+    // SAFETY: a word has eight bytes, all of which may be read as such; on this machine the lowest comes first.
+    unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+}
+
 /// Both sums of [`Carryless`], one product at a time.
 #[inline]
 pub(super) fn sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {

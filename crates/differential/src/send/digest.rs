@@ -1,0 +1,177 @@
+//! The digests of a message's values, so that only the next message's have to be read to find out that it is the same.
+//!
+//! ```text
+//! by compare   the message's values │ those of the one before     both from memory
+//! by digests   the message's values │ 16 bytes for each 2 KB
+//! ```
+//!
+//! Values of a large message have left the nearer caches when the next one comes, as the kernel has copied its text
+//! meanwhile; then they are compared as fast as they are read. Digests are made of a message that was sent some times in a row, and
+//! forgotten with the first that differs, which is compared as any other: a digest never tells what has changed, only that nothing
+//! has.
+//!
+//! They are sums of [`Carryless`] with the key of this process, which nobody outside knows and no sum of which anyone sees: of
+//! two blocks that differ, whatever they are, both sums are the same for one key in 2¹²⁸. Machines that take longer to sum up than to
+//! read have none.
+
+use bsoap_datatypes::kernel::Carryless;
+
+use super::compare::Values;
+use crate::receive::Keyed;
+
+/// Messages with fewer bytes of values are compared: they are in a near cache.
+const LARGE: usize = 64 << 10;
+/// So many in a row that are the same are followed by others, or so it is hoped.
+const STEADY: u8 = 3;
+/// Slots of a block.
+const SLOTS: usize = Carryless::MOST / 8;
+
+/// Those of the message sent last, if they are known.
+#[derive(Debug, Default)]
+pub(crate) struct Digests {
+    /// How many messages in a row were the same.
+    steady: u8,
+    /// How many slots and bytes of the heap it has.
+    slots: usize,
+    heap: usize,
+    /// Those of its slots, then of its heap; empty if they are not known.
+    sums: Vec<[u64; 2]>,
+}
+
+/// What digests tell of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// Nothing.
+    Nothing,
+    /// So many slots at its front are the same as before, and not all of the message is.
+    Front(usize),
+    /// All of it is the same.
+    Same,
+}
+
+impl Digests {
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        self.sums.capacity() * size_of::<[u64; 2]>()
+    }
+
+    /// The message is another one.
+    #[inline]
+    pub(crate) fn forget(&mut self) {
+        self.steady = 0;
+        self.sums.clear();
+    }
+
+    /// Compares a message with that before, of which nothing is known any more if it is another one.
+    #[inline]
+    pub(crate) fn compare(&mut self, new: Values<'_>) -> Told {
+        if self.sums.is_empty() {
+            return Told::Nothing;
+        }
+        let told = match Keyed::of_process().wide() {
+            Some(secret) => self.told(secret, new),
+            None => Told::Nothing,
+        };
+        if told != Told::Same {
+            self.forget();
+        }
+        told
+    }
+
+    fn told(&self, secret: &Carryless, new: Values<'_>) -> Told {
+        if (self.slots, self.heap) != (new.slots.len(), new.heap.len()) {
+            return Told::Nothing;
+        }
+        let (slots, heap) = self.sums.split_at(self.slots.div_ceil(SLOTS));
+        let mut blocks = new.slots.chunks(SLOTS).zip(slots);
+        if let Some(block) = blocks.position(|(block, sums)| secret.sums_of_words(block) != *sums) {
+            return Told::Front(block * SLOTS);
+        }
+        let mut blocks = new.heap.chunks(Carryless::MOST).zip(heap);
+        if blocks.all(|(block, sums)| secret.sums(block) == *sums) {
+            Told::Same
+        } else {
+            Told::Front(new.slots.len())
+        }
+    }
+
+    /// The message was found to be the same as before by a compare.
+    #[inline]
+    pub(crate) fn same(&mut self, values: Values<'_>) {
+        if size_of_val(values.slots) + values.heap.len() < LARGE {
+            return;
+        }
+        self.steady = self.steady.saturating_add(1);
+        if self.steady >= STEADY
+            && let Some(secret) = Keyed::of_process().wide()
+        {
+            self.make(secret, values);
+        }
+    }
+
+    fn make(&mut self, secret: &Carryless, values: Values<'_>) {
+        (self.slots, self.heap) = (values.slots.len(), values.heap.len());
+        let slots = values.slots.chunks(SLOTS);
+        let heap = values.heap.chunks(Carryless::MOST);
+        self.sums.clear();
+        self.sums.reserve_exact(slots.len() + heap.len());
+        self.sums
+            .extend(slots.map(|block| secret.sums_of_words(block)));
+        self.sums.extend(heap.map(|block| secret.sums(block)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values<'v>(slots: &'v [u64], heap: &'v [u8]) -> Values<'v> {
+        Values { slots, heap }
+    }
+
+    /// Of a message sent often enough, whatever the machine is quick with.
+    fn digests(secret: &Carryless, values: Values<'_>) -> Digests {
+        let mut digests = Digests::default();
+        digests.make(secret, values);
+        digests
+    }
+
+    #[test]
+    fn every_value_counts_and_the_front_is_told() {
+        let secret = Carryless::portable(std::array::from_fn(|at| (at as u64 + 3).pow(7)));
+        let (slots, heap) = (vec![7; SLOTS + 40], vec![b'x'; Carryless::MOST + 9]);
+        let kept = digests(&secret, values(&slots, &heap));
+        assert_eq!(kept.told(&secret, values(&slots, &heap)), Told::Same);
+        for slot in [0, SLOTS - 1, SLOTS, SLOTS + 39] {
+            let mut other = slots.clone();
+            other[slot] ^= 1 << (slot % 64);
+            let front = Told::Front(slot / SLOTS * SLOTS);
+            assert_eq!(kept.told(&secret, values(&other, &heap)), front);
+        }
+        for byte in [0, Carryless::MOST - 1, Carryless::MOST, heap.len() - 1] {
+            let mut other = heap.clone();
+            other[byte] ^= 0x10;
+            let front = Told::Front(slots.len());
+            assert_eq!(kept.told(&secret, values(&slots, &other)), front);
+        }
+        let shorter = values(&slots[1..], &heap);
+        assert_eq!(kept.told(&secret, shorter), Told::Nothing);
+    }
+
+    #[test]
+    fn they_are_made_of_what_is_steady_and_large_and_forgotten_with_what_differs() {
+        let slots = vec![1; LARGE / 8];
+        let (message, other) = (values(&slots, b""), values(&slots, b"x"));
+        let mut digests = Digests::default();
+        for _ in 0..STEADY {
+            assert_eq!(digests.compare(message), Told::Nothing);
+            digests.same(message);
+            digests.same(values(&slots[1..], b""));
+        }
+        let is_quick = Keyed::of_process().wide().is_some();
+        let expected = if is_quick { Told::Same } else { Told::Nothing };
+        assert_eq!(digests.compare(message), expected);
+        assert_eq!(digests.compare(other), Told::Nothing);
+        assert_eq!(digests.compare(message), Told::Nothing);
+    }
+}
