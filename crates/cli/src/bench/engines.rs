@@ -22,6 +22,7 @@ mod numbers;
 mod quick_xml;
 mod receive;
 mod send;
+mod typed;
 
 pub(crate) use bsoap::plan;
 
@@ -68,6 +69,7 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "bsoap:lexical" => Box::new(bsoap::Bsoap::with_facets(Validation::Lexical)?),
         "bsoap:validate" => Box::new(bsoap::Bsoap::with_facets(Validation::Full)?),
         "floor" => Box::new(bare::Bare::<bare::Floor>::default()),
+        "typed" => Box::new(typed::Typed),
         "bsoap:avx2" => Box::new(kernels::Kernels::avx2()?),
         "bsoap:portable" => Box::new(kernels::Kernels::portable()),
         "bsoap:single" => Box::new(bare::Bare::<bsoap::Single>::default()),
