@@ -51,6 +51,18 @@ pub fn is_plain_date_time(text: &[u8]) -> bool {
     !wrong && has_good_fraction
 }
 
+/// The same of a date: a day that all months have, in universal time or without a zone.
+#[inline]
+pub(crate) fn is_plain_date(text: &[u8]) -> bool {
+    let date = text.strip_suffix(b"Z").unwrap_or(text);
+    let mut midnight = *b"0000-00-00T00:00:00";
+    let (Some(front), Ok(date)) = (midnight.first_chunk_mut(), <&[u8; 10]>::try_from(date)) else {
+        return false;
+    };
+    *front = *date;
+    is_plain_date_time(&midnight)
+}
+
 macro_rules! calendar_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -437,6 +449,26 @@ mod tests {
         assert!(Time::new(24, 0, 0, "", None).is_none());
         assert!(Time::new(23, 0, 0, "12x", None).is_none());
         assert_eq!(Time::new(23, 0, 0, "120", None).unwrap().fraction(), "12");
+    }
+
+    #[test]
+    fn what_is_plainly_a_date_is_one() {
+        for text in ["2006-01-02", "2006-12-28Z", "0001-01-01"] {
+            assert!(is_plain_date(text.as_bytes()) && Date::parse(text).is_ok());
+        }
+        let others = [
+            "2006-02-30",
+            "2006-01-31",
+            "0000-01-01",
+            "06-01-02",
+            "2006-01-02ZZ",
+        ];
+        for text in others
+            .into_iter()
+            .chain(["2006-01-02T00:00:00", "2006/01/02", ""])
+        {
+            assert!(!is_plain_date(text.as_bytes()), "{text}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Is a text a lexical form of a built-in type? One line per type; the grammars are next door.
 
+use crate::datetime::{is_plain_date, is_plain_date_time};
 use crate::white_space::{is_collapsed_text, is_replaced_text};
 use crate::{
     Datatype, binary, decimal, double, duration, float, integer, moment, name, qname, uri,
@@ -42,6 +43,8 @@ pub(crate) fn is_valid(datatype: Datatype, text: &str) -> bool {
                 || double::parse_prefix(bytes).is_some_and(|(_, length)| length == bytes.len())
         }
         D::Duration => duration::is_valid(text),
+        D::DateTime if is_plain_date_time(bytes) => true,
+        D::Date if is_plain_date(bytes) => true,
         D::DateTime
         | D::Time
         | D::Date

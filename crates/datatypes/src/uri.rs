@@ -7,14 +7,21 @@
 
 /// Is this a lexical form of `xs:anyURI`?
 pub(crate) fn is_valid(text: &str) -> bool {
-    let hashes = text.bytes().filter(|byte| *byte == b'#').take(2).count();
-    hashes < 2 && has_good_scheme(text) && text.split('%').skip(1).all(starts_with_two_hex_digits)
+    let (mut hashes, mut has_escapes) = (0, false);
+    for byte in text.bytes() {
+        hashes += usize::from(byte == b'#');
+        has_escapes |= byte == b'%';
+    }
+    let are_escapes_whole = || text.split('%').skip(1).all(starts_with_two_hex_digits);
+    hashes < 2 && has_good_scheme(text) && (!has_escapes || are_escapes_whole())
 }
 
 /// A colon before any other delimiter ends a scheme.
 fn has_good_scheme(text: &str) -> bool {
-    match text.find([':', '/', '?', '#']) {
-        Some(at) if text[at..].starts_with(':') => at > 0 && at + 1 < text.len(),
+    let is_delimiter = |byte: &u8| matches!(byte, b':' | b'/' | b'?' | b'#');
+    let text = text.as_bytes();
+    match text.iter().position(is_delimiter) {
+        Some(at) if text[at] == b':' => at > 0 && at + 1 < text.len(),
         _ => true,
     }
 }

@@ -79,6 +79,11 @@ fn replace(text: &str) -> Cow<'_, str> {
 
 #[inline]
 fn collapse(text: &str) -> Cow<'_, str> {
+    // Most have no white space at all; to look at every byte is faster than to stop at the first.
+    let has_none = text.bytes().fold(true, |none, byte| none & (byte > b' '));
+    if has_none {
+        return Cow::Borrowed(text);
+    }
     let text = trim(text);
     if is_collapsed_inside(text) {
         Cow::Borrowed(text)

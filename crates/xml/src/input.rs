@@ -299,8 +299,17 @@ fn append_decoded(decoder: &mut Decoder, mut bytes: &[u8], text: &mut String, la
     }
 }
 
+/// How nearly all messages that have a declaration begin.
+const DECLARED_UTF_8: [&[u8]; 2] = [
+    br#"<?xml version="1.0" encoding="UTF-8"?>"#,
+    br#"<?xml version="1.0" encoding="utf-8"?>"#,
+];
+
 /// Finds the encoding from a byte order mark, the transport, the shape of the first bytes, or the XML declaration.
 fn sniff(bytes: &[u8], named: Option<&'static Encoding>, last: bool) -> Sniffed {
+    if named.is_none() && DECLARED_UTF_8.iter().any(|usual| bytes.starts_with(usual)) {
+        return Sniffed::Encoding(UTF_8, 0);
+    }
     let (shape, mark) = match bytes {
         [0xEF, 0xBB, 0xBF, ..] => (UTF_8, 3),
         [0xFE, 0xFF, ..] => (UTF_16BE, 2),
