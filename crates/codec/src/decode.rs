@@ -24,6 +24,7 @@ mod checkpoint;
 mod content;
 mod error;
 mod fast;
+mod fields;
 mod fragment;
 mod frame;
 mod leaf;

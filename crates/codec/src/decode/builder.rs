@@ -267,7 +267,7 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     /// The innermost element open.
-    fn innermost(&mut self) -> Option<&mut ElementFrame> {
+    pub(super) fn innermost(&mut self) -> Option<&mut ElementFrame> {
         self.machine.frames.innermost_mut()
     }
 

@@ -25,7 +25,7 @@ use super::run::Run;
 use super::spelling::Spelling;
 
 /// The bindings of a scope.
-struct InScope<'a>(&'a Scopes, ScopeId);
+pub(super) struct InScope<'a>(pub(super) &'a Scopes, pub(super) ScopeId);
 
 impl NamespaceContext for InScope<'_> {
     fn resolve(&self, prefix: &str) -> Option<&str> {
@@ -73,6 +73,10 @@ impl<S: Sink> Run<'_, S> {
                 break;
             }
             self.note(window.base + at as u64);
+            if let Some(to) = self.fast_fields(window, at) {
+                at = to;
+                continue;
+            }
             let machine = &*self.builder.machine;
             let (last, scope) = (machine.last, self.reader.scope());
             let Some((way, id, after)) = self.learned.here(last, scope, bytes, at, &mut values)

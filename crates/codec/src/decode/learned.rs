@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 use bsoap_xml::{NameId, ScopeId, scan};
 
-use crate::plan::{ElementId, TypeId};
+use crate::plan::{ElementId, ParticleId, TypeId};
 
+use super::fields::Sequence;
 use super::frame::Last;
 use super::rows::Rows;
 use super::spelling::Spelling;
@@ -46,6 +47,8 @@ pub(super) struct Learned {
     bytes: usize,
     /// By [`Last`]: what may follow, the likeliest first.
     next: Vec<[TagId; WAYS]>,
+    /// By particle: sequences with single values.
+    sequences: Vec<Sequence>,
 }
 
 /// A tag that was met.
@@ -162,6 +165,7 @@ impl Learned {
     pub(super) fn forget(&mut self) {
         self.tags.clear();
         self.next.clear();
+        self.sequences.clear();
         self.bytes = 0;
     }
 
@@ -172,6 +176,8 @@ impl Learned {
             + self.tags.len() * size_of::<Start>()
             + self.bytes * 4
             + self.next.capacity() * size_of::<[TagId; WAYS]>()
+            + self.sequences.capacity() * size_of::<Sequence>()
+            + self.sequences.iter().map(Sequence::memory).sum::<usize>()
     }
 
     fn is_full(&self) -> bool {
@@ -215,6 +221,21 @@ impl Learned {
     #[inline]
     pub(super) fn tag(&self, id: TagId) -> Option<&Known> {
         self.tags.get(id as usize)
+    }
+
+    /// What is known of a sequence.
+    #[inline]
+    pub(super) fn sequence(&self, id: ParticleId) -> Option<&Sequence> {
+        self.sequences.get(id.index())
+    }
+
+    /// The same, to be learned.
+    pub(super) fn sequence_mut(&mut self, id: ParticleId) -> &mut Sequence {
+        if self.sequences.len() <= id.index() {
+            self.sequences
+                .resize_with(id.index() + 1, Sequence::default);
+        }
+        &mut self.sequences[id.index()]
     }
 
     /// A tag came after another: next time it is tried first.

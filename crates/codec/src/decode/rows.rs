@@ -170,7 +170,7 @@ impl Rows {
 
 impl Start {
     /// Whether it is a start tag without values, and of an element that is what it is declared to be.
-    fn is_plain(&self, declared: (ElementId, TypeId)) -> bool {
+    pub(super) fn is_plain(&self, declared: (ElementId, TypeId)) -> bool {
         self.holes.is_empty()
             && !self.is_empty
             && !self.nil
@@ -216,7 +216,8 @@ fn fields(plan: &Plan, options: &DecodeOptions, row: ParticleId) -> Option<Vec<F
         .collect()
 }
 
-fn field(plan: &Plan, options: &DecodeOptions, id: ParticleId) -> Option<Field> {
+/// A field, its spelling yet to be found out; `None` if it is no single value.
+pub(super) fn field(plan: &Plan, options: &DecodeOptions, id: ParticleId) -> Option<Field> {
     let particle = plan.particle(id);
     let Term::Element(element_id) = particle.term else {
         return None;

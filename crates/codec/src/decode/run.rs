@@ -129,26 +129,27 @@ impl<S: Sink> Run<'_, S> {
     /// Notes the place, if one is wanted: nothing is begun there.
     #[inline(always)]
     pub(super) fn note(&mut self, offset: u64) {
-        let builder = &mut self.builder;
-        if let Some(places) = builder.sink.places()
-            && offset >= places.due()
-            && self.reader.is_between()
-            && builder.machine.is_between()
-        {
-            places.note(
-                builder.plan,
-                self.reader,
-                builder.machine,
-                builder.record,
-                offset,
-            );
-        }
+        self.builder.note(self.reader, offset);
     }
 
     #[cold]
     fn xml_error(&self, error: bsoap_xml::Error) -> Error {
         let offset = error.offset();
         Error::new(ErrorKind::Xml(error), self.builder.path(), offset)
+    }
+}
+
+impl<S: Sink> Builder<'_, S> {
+    /// Notes the place, if one is wanted: nothing is begun there.
+    #[inline(always)]
+    pub(super) fn note(&mut self, reader: &State, offset: u64) {
+        if let Some(places) = self.sink.places()
+            && offset >= places.due()
+            && reader.is_between()
+            && self.machine.is_between()
+        {
+            places.note(self.plan, reader, self.machine, self.record, offset);
+        }
     }
 }
 
