@@ -80,7 +80,8 @@ impl Sequence {
     fn stopped(&mut self, is_known: bool) -> bool {
         self.stops = self.stops.saturating_add(1);
         self.misses = self.misses.saturating_add(u32::from(is_known));
-        let is_time = self.stops.is_power_of_two() || (self.stops < 64 && self.stops % 4 == 0);
+        let is_time =
+            self.stops.is_power_of_two() || (self.stops < 64 && self.stops.is_multiple_of(4));
         is_time && self.misses < TRIES
     }
 
