@@ -173,6 +173,17 @@ fn same_end(columns: &[Column]) -> Option<u8> {
     columns.iter().all(is_same).then_some(end?)
 }
 
+/// Takes places some at a time and tells of each.
+#[inline(always)]
+fn one_by_one(placed: impl FnMut(usize, usize)) -> impl FnMut(&[usize], &[u8]) {
+    let mut placed = placed;
+    move |starts, lengths| {
+        for (&start, &length) in starts.iter().zip(lengths) {
+            placed(start, length.into());
+        }
+    }
+}
+
 /// Where rows ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
@@ -274,6 +285,17 @@ impl Kernel {
         out: &mut Vec<u8>,
         placed: impl FnMut(usize, usize),
     ) {
+        self.write_array_in_blocks(slots, number, separator, out, one_by_one(placed));
+    }
+
+    fn write_array_in_blocks(
+        self,
+        slots: &[u64],
+        number: Number,
+        separator: &Separator,
+        out: &mut Vec<u8>,
+        placed: impl FnMut(&[usize], &[u8]),
+    ) {
         let mut placed = placed;
         let left = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -296,13 +318,44 @@ impl Kernel {
         out: &mut Vec<u8>,
         placed: impl FnMut(usize, usize),
     ) {
+        self.write_rows_in_blocks(slots, columns, out, one_by_one(placed));
+    }
+
+    /// The same, but tells of some numbers at a time where they stand and how long they are: of all, in order, which takes less than to
+    /// tell of each.
+    ///
+    /// ```
+    /// use bsoap_datatypes::kernel::{Column, Kernel, Number, Separator};
+    ///
+    /// let column = Column {
+    ///     number: Number::Double,
+    ///     marker: None,
+    ///     separator: Separator::new(b" "),
+    /// };
+    /// let slots = [1.5_f64, 2.0, -3.25].map(f64::to_bits);
+    /// let (mut text, mut places) = (Vec::new(), Vec::new());
+    /// Kernel::best().write_rows_in_blocks(&slots, &[column], &mut text, |starts, lengths| {
+    ///     places.extend(starts.iter().copied().zip(lengths.iter().copied()));
+    /// });
+    /// assert_eq!(text, b"1.5 2 -3.25");
+    /// assert_eq!(places, [(0, 3), (4, 1), (6, 5)]);
+    /// ```
+    #[inline]
+    pub fn write_rows_in_blocks(
+        self,
+        slots: &[u64],
+        columns: &[Column],
+        out: &mut Vec<u8>,
+        placed: impl FnMut(&[usize], &[u8]),
+    ) {
         let mut placed = placed;
         let (Some(last), true) = (columns.last(), slots.len() >= columns.len()) else {
             return;
         };
         let left = match (self.0, columns) {
             (_, [column]) => {
-                return self.write_array(slots, column.number, &column.separator, out, placed);
+                let (number, separator) = (column.number, &column.separator);
+                return self.write_array_in_blocks(slots, number, separator, out, placed);
             }
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             (Level::Avx512, _) => x86::write_rows(slots, columns, out, &mut placed),

@@ -56,7 +56,7 @@ pub(super) fn write_array(
     number: Number,
     separator: &Separator,
     out: &mut Vec<u8>,
-    placed: &mut impl FnMut(usize, usize),
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     // One loop each, as above.
     let array = Written { separator, out };
@@ -90,20 +90,23 @@ impl Written<'_> {
     fn all(
         self,
         slots: &[u64],
-        placed: &mut impl FnMut(usize, usize),
+        placed: &mut impl FnMut(&[usize], &[u8]),
         format: impl Fn(u64, &mut [u8; ROOM]) -> usize,
     ) {
         let room = ROOM + self.separator.bytes.len();
         let mut end = self.out.len();
+        let (mut starts, mut lengths) = ([0; BLOCK], [0; BLOCK]);
         for slots in slots.chunks(BLOCK) {
             let length = end + slots.len() * room + 2 * ROOM;
             self.out.resize(length.max(self.out.len()), 0);
             let window = self.out.as_mut_slice();
-            for &slot in slots {
+            let places = starts.iter_mut().zip(&mut lengths);
+            for (&slot, (start, own)) in slots.iter().zip(places) {
                 let length = format(slot, room_at(window, end));
-                placed(end, length);
+                (*start, *own) = (end, length as u8);
                 end = separate(self.separator, window, end + length);
             }
+            placed(&starts[..slots.len()], &lengths[..slots.len()]);
         }
         self.out.truncate(end);
     }
@@ -135,7 +138,7 @@ pub(super) fn write_rows(
     slots: &[u64],
     columns: &[Column],
     out: &mut Vec<u8>,
-    placed: &mut impl FnMut(usize, usize),
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let separators = columns.iter().map(|column| column.separator.bytes.len());
     let room = columns.len() * ROOM + separators.sum::<usize>();
@@ -147,7 +150,7 @@ pub(super) fn write_rows(
         for row in rows.chunks_exact(columns.len()) {
             for (&slot, column) in row.iter().zip(columns) {
                 let length = format(slot, column.number, room_at(window, end));
-                placed(end, length);
+                placed(&[end], &[length as u8]);
                 end = separate(&column.separator, window, end + length);
             }
         }

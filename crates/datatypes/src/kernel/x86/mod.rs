@@ -137,7 +137,7 @@ pub(super) fn write_array<'s>(
     number: Number,
     separator: &Separator,
     out: &mut Vec<u8>,
-    placed: &mut impl FnMut(usize, usize),
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) -> &'s [u64] {
     debug_assert!(has_avx512());
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
@@ -159,7 +159,7 @@ pub(super) fn write_rows<'s>(
     slots: &'s [u64],
     columns: &[Column],
     out: &mut Vec<u8>,
-    placed: &mut impl FnMut(usize, usize),
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) -> &'s [u64] {
     debug_assert!(has_avx512());
     let is_float = |column: &Column| column.number == Number::Float;

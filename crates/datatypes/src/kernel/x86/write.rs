@@ -120,11 +120,11 @@ pub(super) unsafe fn doubles(
     slots: &[u64],
     separator: &Separator,
     out: &mut Vec<u8>,
-    placed: &mut impl FnMut(usize, usize),
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let most = double::WIDTH + separator.bytes.len();
     // SAFETY: as above.
-    unsafe { all_doubles(slots, most, out, separated(separator, placed)) };
+    unsafe { all_doubles(slots, most, out, separated(separator), placed) };
 }
 
 /// Appends integers with a separator behind each.
@@ -138,28 +138,44 @@ pub(super) unsafe fn integers<const SIGNED: bool>(
     slots: &[u64],
     separator: &Separator,
     out: &mut Vec<u8>,
-    placed: &mut impl FnMut(usize, usize),
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let most = double::WIDTH + separator.bytes.len();
     // SAFETY: as above.
-    unsafe { all_integers::<SIGNED>(slots, most, out, separated(separator, placed)) };
+    unsafe { all_integers::<SIGNED>(slots, most, out, separated(separator), placed) };
 }
 
 /// What writes a separator behind a number.
 #[inline(always)]
-fn separated(
-    separator: &Separator,
-    placed: &mut impl FnMut(usize, usize),
-) -> impl FnMut(usize, *mut u8, usize) -> usize {
-    move |end, place, length| {
-        placed(end, length);
+fn separated(separator: &Separator) -> impl FnMut(*mut u8, usize) -> usize {
+    move |place, length| {
         // SAFETY: whoever writes numbers has AVX2, and has room for a separator and so much more.
         length + unsafe { put_separator(separator, place.add(length)) }
     }
 }
 
-/// Appends doubles. `finish` writes what stands behind each, given where it stands and its length, and tells how far the next
-/// is: at most `most` bytes.
+/// Where the numbers of a block stand. To tell of each by itself takes as long as to write a short one.
+struct Placed {
+    starts: [usize; BLOCK],
+    lengths: [u8; BLOCK],
+}
+
+impl Placed {
+    const fn new() -> Self {
+        Self {
+            starts: [0; BLOCK],
+            lengths: [0; BLOCK],
+        }
+    }
+
+    #[inline(always)]
+    fn tell(&self, count: usize, placed: &mut impl FnMut(&[usize], &[u8])) {
+        placed(&self.starts[..count], &self.lengths[..count]);
+    }
+}
+
+/// Appends doubles. `finish` writes what stands behind each, given its place and length, and tells how far the next is: at most
+/// `most` bytes.
 ///
 /// # Safety
 /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2. `finish` writes less than [`ROOM`] bytes too much.
@@ -168,10 +184,12 @@ unsafe fn all_doubles(
     slots: &[u64],
     most: usize,
     out: &mut Vec<u8>,
-    finish: impl FnMut(usize, *mut u8, usize) -> usize,
+    finish: impl FnMut(*mut u8, usize) -> usize,
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let mut finish = finish;
     let mut ready = Ready::new();
+    let mut places = Placed::new();
     for block in slots.chunks(BLOCK) {
         ready.odd = 0;
         for (group, values) in block.chunks(8).enumerate() {
@@ -184,7 +202,9 @@ unsafe fn all_doubles(
         // SAFETY: there is a value for each that is odd, and room.
         let odd = |at: usize, out| unsafe { general(block[at], out) };
         // SAFETY: as above.
-        unsafe { write(block.len(), ready, most, out, permuted, odd, &mut finish) };
+        let put = (permuted, odd, &mut finish);
+        unsafe { write(block.len(), ready, most, out, put, &mut places) };
+        places.tell(block.len(), placed);
     }
 }
 
@@ -197,10 +217,12 @@ unsafe fn all_integers<const SIGNED: bool>(
     slots: &[u64],
     most: usize,
     out: &mut Vec<u8>,
-    finish: impl FnMut(usize, *mut u8, usize) -> usize,
+    finish: impl FnMut(*mut u8, usize) -> usize,
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let mut finish = finish;
     let mut ready = Ready::new();
+    let mut places = Placed::new();
     for block in slots.chunks(BLOCK) {
         ready.odd = 0;
         for (group, values) in block.chunks(8).enumerate() {
@@ -213,7 +235,9 @@ unsafe fn all_integers<const SIGNED: bool>(
         // SAFETY: as above.
         let odd = |at: usize, out| unsafe { ready.put_long(at, out) };
         // SAFETY: as above.
-        unsafe { write(block.len(), ready, most, out, moved, odd, &mut finish) };
+        let put = (moved, odd, &mut finish);
+        unsafe { write(block.len(), ready, most, out, put, &mut places) };
+        places.tell(block.len(), placed);
     }
 }
 
@@ -241,9 +265,12 @@ unsafe fn write(
     ready: &Ready,
     most: usize,
     out: &mut Vec<u8>,
-    put: impl Fn(usize, *mut u8),
-    odd: impl Fn(usize, *mut u8) -> usize,
-    finish: &mut impl FnMut(usize, *mut u8, usize) -> usize,
+    (put, odd, finish): (
+        impl Fn(usize, *mut u8),
+        impl Fn(usize, *mut u8) -> usize,
+        &mut impl FnMut(*mut u8, usize) -> usize,
+    ),
+    places: &mut Placed,
 ) {
     out.reserve(count * most + ROOM);
     let base = out.as_mut_ptr();
@@ -259,7 +286,9 @@ unsafe fn write(
             } else {
                 length = odd(at, place);
             }
-            end += finish(end, place, length);
+            *places.starts.get_unchecked_mut(at) = end;
+            *places.lengths.get_unchecked_mut(at) = length as u8;
+            end += finish(place, length);
         }
         out.set_len(end);
     }
@@ -300,12 +329,11 @@ pub(super) unsafe fn rows(
     slots: &[u64],
     columns: &[Column],
     out: &mut Vec<u8>,
-    placed: &mut impl FnMut(usize, usize),
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let most = |column: &Column| double::WIDTH + column.separator.bytes.len();
     let row = columns.iter().map(most).sum();
-    let finish = |index: usize, end, place: *mut u8, length| {
-        placed(end, length);
+    let finish = |index: usize, place: *mut u8, length| {
         let column: &Column = &columns[index];
         // SAFETY: there is room for a separator, and so much more.
         length + unsafe { put_separator(&column.separator, place.add(length)) }
@@ -319,6 +347,7 @@ pub(super) unsafe fn rows(
             row,
             out,
             finish,
+            placed,
         );
     };
 }
@@ -343,7 +372,7 @@ pub(super) unsafe fn rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> 
         return unsafe { narrow_rooms(slots, room, row, out) };
     }
     let mut fits = true;
-    let finish = |index: usize, _, place: *mut u8, length: usize| {
+    let finish = |index: usize, place: *mut u8, length: usize| {
         let room = &rooms[index];
         fits &= length <= room.width;
         let close = room.close.bytes.len();
@@ -367,6 +396,7 @@ pub(super) unsafe fn rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> 
             row,
             out,
             finish,
+            &mut |_, _| {},
         );
     };
     fits
@@ -387,7 +417,7 @@ unsafe fn narrow_rooms(slots: &[u64], room: &Room, most: usize, out: &mut Vec<u8
         let tag = _mm256_loadu_si256(room.close.head.as_ptr().cast());
         let behind = _mm256_loadu_si256(room.separator.head.as_ptr().cast());
         let blanks = _mm256_set1_epi8(b' ' as i8);
-        let finish = |_, place: *mut u8, length: usize| {
+        let finish = |place: *mut u8, length: usize| {
             longest = length.max(longest);
             let end = place.add(length);
             if close > 0 {
@@ -398,16 +428,18 @@ unsafe fn narrow_rooms(slots: &[u64], room: &Room, most: usize, out: &mut Vec<u8
             stride
         };
         match room.number {
-            Number::Signed { .. } => all_integers::<true>(slots, most, out, finish),
-            Number::Unsigned { .. } => all_integers::<false>(slots, most, out, finish),
-            _ => all_doubles(slots, most, out, finish),
+            Number::Signed { .. } => all_integers::<true>(slots, most, out, finish, &mut |_, _| {}),
+            Number::Unsigned { .. } => {
+                all_integers::<false>(slots, most, out, finish, &mut |_, _| {})
+            }
+            _ => all_doubles(slots, most, out, finish, &mut |_, _| {}),
         }
     }
     longest <= width
 }
 
-/// Appends rows of at most `row` bytes. `finish` writes what stands behind a number, given its column, where it begins and its
-/// length, and tells how far the next is.
+/// Appends rows of at most `row` bytes. `finish` writes what stands behind a number, given its column, place and length,
+/// and tells how far the next is.
 ///
 /// # Safety
 /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; at most [`COLUMNS`] columns, none of floats. What is written behind a number
@@ -419,10 +451,12 @@ unsafe fn write_rows(
     number: impl Fn(usize) -> Number,
     row: usize,
     out: &mut Vec<u8>,
-    finish: impl FnMut(usize, usize, *mut u8, usize) -> usize,
+    finish: impl FnMut(usize, *mut u8, usize) -> usize,
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let mut finish = finish;
     let mut ready = Ready::new();
+    let mut places = Placed::new();
     // So many rows at a time, whole groups of eight in each column.
     let most = BLOCK / stride / 8 * 8;
     for block in slots.chunks(most * stride) {
@@ -472,12 +506,16 @@ unsafe fn write_rows(
                             false => ready.put_integer(at, behind),
                         }
                     }
-                    end += finish(index, end, place, length);
+                    let number = row * stride + index;
+                    *places.starts.get_unchecked_mut(number) = end;
+                    *places.lengths.get_unchecked_mut(number) = length as u8;
+                    end += finish(index, place, length);
                 }
             }
         }
         // SAFETY: so much has been written.
         unsafe { out.set_len(end) };
+        places.tell(block.len(), placed);
     }
 }
 
