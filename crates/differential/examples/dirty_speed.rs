@@ -14,12 +14,12 @@ mod random;
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{EncodeOptions, Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::{Datatype, double, integer};
-use bsoap_differential::send::{Outgoing, Policy, Template};
+use bsoap_differential::send::{Outgoing, Policy, Store, StorePolicy, Stream, Template};
 
 use by_hand::{MANY, ONCE, Schema};
 use random::Random;
@@ -283,7 +283,11 @@ fn run(shape: Shape, count: usize, percent: usize, kind: &str, name: &str, round
     let mut text = Vec::new();
     let times = (4 * (1_000_000 / (count * 16))).max(4);
     let (mut ours, mut compare, mut floor, mut full) = (vec![], vec![], vec![], vec![]);
+    let (mut stored, mut explicit) = (Stored::new(&messages), Explicit::new(&messages));
+    let (mut by_store, mut by_hand) = (vec![], vec![]);
     for _ in 0..rounds {
+        by_store.push(stored.time(&messages, times));
+        by_hand.push(explicit.time(times));
         ours.push(time(times, |turn| {
             outgoing = Outgoing::default();
             let message = turn % 4;
@@ -322,7 +326,8 @@ fn run(shape: Shape, count: usize, percent: usize, kind: &str, name: &str, round
         ratio(&ours, &floor)
     };
     println!(
-        "{name:18} {:9.1} us   floor {:8.1}  compare {:6.1}  off {:8.1}   / floor {:5.2}   / compare {:6.2}   / off {:5.2}",
+        "{name:18} {:9.1} us   floor {:8.1}  compare {:6.1}  off {:8.1}   / floor {:5.2}   / compare {:6.2}   / off {:5.2}  \
+         store / off {:5.2}  set / off {:5.2}",
         median(ours.clone()) / 1000.0,
         median(floor.clone()) / 1000.0,
         median(compare.clone()) / 1000.0,
@@ -330,7 +335,104 @@ fn run(shape: Shape, count: usize, percent: usize, kind: &str, name: &str, round
         floor_ratio,
         ratio(&ours, &compare),
         ratio(&ours, &full),
+        ratio(&by_store, &full),
+        ratio(&by_hand, &full),
     );
+}
+
+/// A store of templates, which stands aside where they are of no use.
+struct Stored {
+    store: Store,
+    /// Of a record that is written, the values of the one before are the buffer for those of the next.
+    spare: Record,
+    outgoing: Outgoing,
+}
+
+impl Stored {
+    fn new(messages: &[Record]) -> Self {
+        Self {
+            store: Store::new(StorePolicy::default()),
+            spare: messages[0].clone(),
+            outgoing: Outgoing::default(),
+        }
+    }
+
+    /// Time for each message; to fill the record is not in it.
+    fn time(&mut self, messages: &[Record], times: usize) -> f64 {
+        let mut taken = Duration::ZERO;
+        for turn in 0..times {
+            let record = &mut self.spare;
+            record.copy_from(&messages[turn % 4]);
+            let begun = Instant::now();
+            self.outgoing = Outgoing::default();
+            let stream = Stream {
+                endpoint: 0,
+                root: record.root(),
+                operation: 0,
+            };
+            let mut lease = self.store.lend(stream, record);
+            let sent = lease.send(record).expect("it can be encoded");
+            self.store.settle(lease);
+            self.outgoing = sent.outgoing;
+            taken += begun.elapsed();
+        }
+        taken.as_nanos() as f64 / times as f64
+    }
+}
+
+/// A template in which the values that change are set one by one.
+struct Explicit {
+    template: Template,
+    changes: Vec<Vec<(usize, Item)>>,
+}
+
+impl Explicit {
+    fn new(messages: &[Record]) -> Self {
+        let change = |number: usize| {
+            let (old, new) = (&messages[(number + 3) % 4], &messages[number]);
+            let is_text = !new.heap().is_empty();
+            let slots = 0..new.slots().len();
+            let differs = |&slot: &usize| match is_text && slot > 0 {
+                true => old.text(old.slots()[slot]) != new.text(new.slots()[slot]),
+                false => old.slots()[slot] != new.slots()[slot],
+            };
+            let item = |slot: usize| {
+                let bits = new.slots()[slot];
+                let item = match i32::try_from(bits as i64) {
+                    _ if is_text => Item::Text(new.text(bits).to_owned()),
+                    Ok(int) => Item::Int(int.into()),
+                    Err(_) => Item::Double(f64::from_bits(bits)),
+                };
+                (slot, item)
+            };
+            slots.filter(differs).map(item).collect()
+        };
+        let options = EncodeOptions::default();
+        Self {
+            template: Template::first(Policy::default(), options, messages[3].clone())
+                .expect("it can be encoded"),
+            changes: (0..4).map(change).collect(),
+        }
+    }
+
+    fn time(&mut self, times: usize) -> f64 {
+        let Self { template, changes } = self;
+        let taken = time(times, |turn| {
+            for (slot, item) in &changes[turn % 4] {
+                let set = match item {
+                    Item::Double(value) => template.set(*slot, *value),
+                    Item::Int(value) => template.set(*slot, *value),
+                    Item::Text(text) => template.set_text(*slot, text),
+                    Item::Mio(..) => continue,
+                };
+                set.expect("a value of the message");
+            }
+            template.commit().expect("it can be encoded");
+            black_box(template.outgoing());
+        });
+        template.assert_consistent();
+        taken
+    }
 }
 
 fn main() {

@@ -184,6 +184,43 @@ fn a_patched_array_means_what_a_fresh_one_means() {
 }
 
 #[test]
+fn an_array_of_which_many_values_are_set_means_what_a_fresh_one_means() {
+    let (plan, root) = plan();
+    for seed in 0..60 {
+        let random = &mut Random(seed);
+        let size = [20, 100, 700, 3000][random.below(4)];
+        let chunk = [500, 8 << 10, 32 << 10, 1 << 20][random.below(4)];
+        let policies = [
+            Policy::IDENTICAL,
+            Policy::EXACT,
+            Policy::INTERMEDIATE,
+            Policy::MAXIMUM,
+        ];
+        let policy = policies[random.below(6) % 4];
+        let policy = policy.with_chunks(Chunks::of(chunk));
+        let first = Arrays::random(random, size).record(&plan, root);
+        let mut template =
+            Template::first(policy, EncodeOptions::default(), first).expect("it can be encoded");
+        for _ in 0..6 {
+            let other = Arrays::random(random, size).record(&plan, root);
+            let rate = [2, 30, 200, 700, 1000][random.below(5)];
+            for (slot, &bits) in other.slots().iter().enumerate() {
+                // Whichever kind it is.
+                if random.below(1000) < rate
+                    && template.set(slot, f64::from_bits(bits)).is_err()
+                    && template.set(slot, bits as i64).is_err()
+                    && random.below(4) == 0
+                {
+                    let _ = template.set_text(slot, &word(random));
+                }
+            }
+            template.commit().expect("it can be encoded");
+            template.assert_consistent();
+        }
+    }
+}
+
+#[test]
 fn an_array_of_doubles_takes_at_most_fourteen_bytes_a_value_beside_its_text() {
     let (plan, root) = plan();
     let random = &mut Random(1);

@@ -157,6 +157,14 @@ impl Fresh {
         (self.done, self.held) = (0, 0);
     }
 
+    /// Takes these to differ, given in order.
+    pub(crate) fn list(&mut self, dirty: impl Iterator<Item = u32>) {
+        self.list.clear();
+        self.list.extend(dirty);
+        self.count = self.list.len();
+        (self.done, self.held) = (0, 0);
+    }
+
     /// Those whose text is known are done; formats the next ones.
     pub(crate) fn next(&mut self, source: Source<'_>) -> Formatted {
         self.done += self.held;
@@ -246,14 +254,21 @@ pub(crate) struct Whole<'w> {
     pub(crate) out: &'w mut Vec<u8>,
     /// How much longer it may get.
     pub(crate) most: usize,
+    /// Where the first number stands.
+    pub(crate) first: u16,
 }
 
 impl Fresh {
-    /// Whether more than `many` percent of the numbers of a table have changed.
-    pub(crate) fn are_many(&self, cells: &[Cell], old: &[u64], new: &[u64], many: usize) -> bool {
+    /// Whether all numbers of a table can be written at once, and are enough for that.
+    pub(crate) fn can_write_all(&self, cells: &[Cell], count: usize) -> bool {
         let enough = 4 * SAMPLE.max(cells.len());
         let can_be_written = cells.iter().all(|cell| number(cell.kind).is_some());
-        if self.kernel.is_none() || new.len() < enough || !can_be_written {
+        self.kernel.is_some() && count >= enough && can_be_written
+    }
+
+    /// Whether more than `many` percent of the numbers of a table have changed.
+    pub(crate) fn are_many(&self, cells: &[Cell], old: &[u64], new: &[u64], many: usize) -> bool {
+        if !self.can_write_all(cells, new.len()) {
             return false;
         }
         // Of all columns; and next to each other, as nearly all of what is looked at comes from far away.
@@ -288,20 +303,30 @@ impl Fresh {
         }
     }
 
-    /// Writes all numbers of a table, with what stands between them as [`Self::learn`] has found it. Returns where each begins, counted
-    /// from the first, and its length; `None` if there is no room.
+    /// Writes all numbers of a table, with what stands between them as [`Self::learn`] has found it. Returns where each begins
+    /// and its length; `None` if there is no room.
     pub(crate) fn write_all(&mut self, slots: &[u64], whole: Whole<'_>) -> Option<(&[u16], &[u8])> {
-        let Whole { cells, out, most } = whole;
+        let Whole {
+            cells,
+            out,
+            most,
+            first,
+        } = whole;
         let between = self.columns.last()?.separator.as_bytes();
         let begin = out.len();
+        let origin = begin.wrapping_sub(first.into());
         self.all.resize(slots.len().max(self.all.len()), 0);
         self.offsets.resize(slots.len().max(self.offsets.len()), 0);
-        let mut places = self.offsets.iter_mut().zip(&mut self.all);
-        let mut place = |start: usize, length: usize| {
-            if let Some((own_start, own_length)) = places.next() {
-                *own_start = (start - begin) as u16;
-                *own_length = length as u8;
+        let mut places = (&mut *self.offsets, &mut *self.all);
+        let mut placed = |starts: &[usize], own_lengths: &[u8]| {
+            let (offsets, lengths) = std::mem::take(&mut places);
+            let (own, offsets) = offsets.split_at_mut(starts.len());
+            for (own, &start) in own.iter_mut().zip(starts) {
+                *own = start.wrapping_sub(origin) as u16;
             }
+            let (own, lengths) = lengths.split_at_mut(starts.len());
+            own.copy_from_slice(own_lengths);
+            places = (offsets, lengths);
         };
         let mut seen = 0;
         for rows in [FIRST, AT_ONCE] {
@@ -310,7 +335,7 @@ impl Fresh {
                 if seen > 0 {
                     out.extend_from_slice(between);
                 }
-                Kernel::best().write_rows(slots, &self.columns, out, &mut place);
+                Kernel::best().write_rows_in_blocks(slots, &self.columns, out, &mut placed);
                 seen += slots.len();
                 if rows == FIRST {
                     break;

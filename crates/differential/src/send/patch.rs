@@ -124,7 +124,7 @@ pub(crate) fn patch(
         match &mut segment.leaves {
             Leaves::Table(table) => {
                 let start = patcher.in_old(start);
-                patcher.table(start, table, old.slots, new.slots, tools);
+                patcher.table(start, table, Changed::Before(old.slots), new.slots, tools);
             }
             Leaves::Mixed(mixed) => {
                 let own = rest.partition_point(|&(segment, _)| segment as usize <= number);
@@ -166,22 +166,71 @@ pub(crate) fn patch_listed(
         policy,
         segment: 0,
         patched: Patched::default(),
-        rewrite: Rewrite::default(),
+        rewrite: Rewrite::into(std::mem::take(&mut tools.spare)),
         moved: 0,
     };
-    for &(number, index) in listed {
+    let mut rest = listed;
+    let begin = listed.first().map_or(0, |&(first, _)| first);
+    for (number, segment) in segments.iter_mut().enumerate().skip(begin) {
+        let start = segment.start;
+        segment.start = patcher.in_new(start);
+        let own = rest.partition_point(|&(segment, _)| segment <= number);
+        let (own, later) = rest.split_at(own);
+        rest = later;
+        if patcher.patched.too_large || own.is_empty() {
+            continue;
+        }
         patcher.segment = number as u32;
-        let segment = &mut segments[number];
-        let Some(own) = new.part(segment.first, segment.slots()) else {
-            return Err(Unwritable);
-        };
+        let new = new.part(segment.first, segment.slots()).ok_or(Unwritable)?;
+        let start = patcher.in_old(start);
         match &mut segment.leaves {
-            Leaves::Mixed(mixed) => patcher.leaf(segment.start, mixed, index, own, tools)?,
-            Leaves::Table(table) => patcher.number(segment.start, table, index, own, tools),
+            Leaves::Mixed(mixed) => {
+                for &(_, index) in own {
+                    patcher.leaf(start, mixed, index, new, tools)?;
+                }
+            }
+            Leaves::Table(table) if own.len() < FEW => {
+                for &(_, index) in own {
+                    patcher.number(start, table, index, new, tools);
+                }
+            }
+            Leaves::Table(table) => {
+                patcher.table(start, table, Changed::Listed(own), new.slots, tools);
+            }
         }
     }
+    patcher.finish_rewrite();
     let patched = patcher.patched;
+    tools.spare = patcher.rewrite.out;
     finish(text, segments, policy, new, tools, patched)
+}
+
+/// How it is known which numbers of a table have changed.
+#[derive(Clone, Copy)]
+enum Changed<'c> {
+    /// By a compare with these, the ones before.
+    Before(&'c [u64]),
+    /// These have, given as segment and slot in it, in order.
+    Listed(&'c [(usize, usize)]),
+}
+
+impl Changed<'_> {
+    /// Whether more than `many` percent have.
+    fn are_many(self, fresh: &Fresh, cells: &[Cell], new: &[u64], many: usize) -> bool {
+        match self {
+            Self::Before(old) => fresh.are_many(cells, old, new, many),
+            Self::Listed(listed) => {
+                fresh.can_write_all(cells, new.len()) && listed.len() * 100 > new.len() * many
+            }
+        }
+    }
+
+    fn find(self, fresh: &mut Fresh, new: &[u64]) {
+        match self {
+            Self::Before(old) => fresh.find(old, new),
+            Self::Listed(listed) => fresh.list(listed.iter().map(|&(_, index)| index as u32)),
+        }
+    }
 }
 
 /// Gives the misfits room, if they can have it.
@@ -346,15 +395,15 @@ impl Patcher<'_> {
         &mut self,
         start: usize,
         table: &mut Table,
-        old: &[u64],
+        changed: Changed<'_>,
         new: &[u64],
         tools: &mut Tools,
     ) {
         let mut fresh = std::mem::take(&mut tools.fresh);
         if self.policy.stuffing.keeps_room() {
-            self.roomy(start, table, (old, new), &mut fresh, tools);
+            self.roomy(start, table, (changed, new), &mut fresh, tools);
         } else {
-            self.exact(start, table, (old, new), &mut fresh, tools);
+            self.exact(start, table, (changed, new), &mut fresh, tools);
         }
         tools.fresh = fresh;
     }
@@ -364,15 +413,15 @@ impl Patcher<'_> {
         &mut self,
         start: usize,
         table: &mut Table,
-        (old, new): (&[u64], &[u64]),
+        (changed, new): (Changed<'_>, &[u64]),
         fresh: &mut Fresh,
         tools: &mut Tools,
     ) {
-        if fresh.are_many(&table.cells, old, new, numbers::MANY) {
+        if changed.are_many(fresh, &table.cells, new, numbers::MANY) {
             self.patched.values += new.len();
             return self.write_table(start, table, new, fresh);
         }
-        fresh.find(old, new);
+        changed.find(fresh, new);
         self.patched.values += fresh.len();
         let before = (tools.misfits.len(), tools.numbers.len());
         let mut known = 0;
@@ -435,6 +484,7 @@ impl Patcher<'_> {
         let whole = Whole {
             cells: &table.cells,
             most: most.min(usize::from(u16::MAX - first)),
+            first,
             out: &mut self.rewrite.out,
         };
         let begun = whole.out.len();
@@ -447,9 +497,7 @@ impl Patcher<'_> {
         let pairs = lengths.iter().zip(now);
         let misfits: u32 = pairs.map(|(old, new)| u32::from(old != new)).sum();
         self.patched.rewritten += misfits as usize;
-        for (offset, place) in offsets.iter_mut().zip(places) {
-            *offset = first + place;
-        }
+        offsets.copy_from_slice(places);
         lengths.copy_from_slice(now);
     }
 
@@ -516,19 +564,19 @@ impl Patcher<'_> {
         &mut self,
         start: usize,
         table: &mut Table,
-        (old, new): (&[u64], &[u64]),
+        (changed, new): (Changed<'_>, &[u64]),
         fresh: &mut Fresh,
         tools: &mut Tools,
     ) {
         let cells = Arc::clone(&table.cells);
         if let Columns::Strided { stride, .. } = table.columns
-            && fresh.are_many(&cells, old, new, numbers::MANY_IN_ROOMS)
+            && changed.are_many(fresh, &cells, new, numbers::MANY_IN_ROOMS)
         {
             let last = table.place(new.len() - 1);
             let length = last.offset + last.extent();
             return self.write_rooms(start, &cells, (stride, length), new);
         }
-        fresh.find(old, new);
+        changed.find(fresh, new);
         self.patched.values += fresh.len();
         let source = Source {
             cells: &cells,
@@ -554,7 +602,7 @@ impl Patcher<'_> {
             }
             let own = &tools.misfits[before..];
             if own.len() >= GUESS {
-                self.patched.too_large |= self.will_be_too_large(own, seen, old.len());
+                self.patched.too_large |= self.will_be_too_large(own, seen, new.len());
             }
             !self.patched.too_large
         });

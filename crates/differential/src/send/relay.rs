@@ -55,7 +55,7 @@ impl Template {
 
     /// Whether a slot has become another value; `None` if it cannot.
     fn take_slot(&mut self, own: usize, from: &Record, slot: usize) -> Option<bool> {
-        let kind = self.kind(own)?;
+        let kind = self.kind_of(own)?;
         let new = *from.slots().get(slot)?;
         let shadow = self.shadow.as_mut()?;
         let old = *shadow.slots().get(own)?;

@@ -2,13 +2,14 @@
 //! else is looked at.
 
 use std::fmt;
+use std::sync::Arc;
 
 use bsoap_codec::encode::Error;
 use bsoap_codec::plan::LeafKind;
 use bsoap_codec::{HeapFull, Scalar};
 
 use super::compare;
-use super::leaves::{Kind, Leaves};
+use super::leaves::{self, Cell, Kind, Leaves, Segment};
 use super::patch;
 use super::template::{Chunk, Done, Match, Template, values};
 
@@ -47,7 +48,7 @@ impl Template {
     /// # Errors
     /// If there is no such slot, or it holds no such number.
     pub fn set<T: Scalar>(&mut self, slot: usize, value: T) -> Result<(), SetError> {
-        let kind = self.kind(slot).ok_or(SetError::NoSlot(slot))?;
+        let kind = self.kind_of(slot).ok_or(SetError::NoSlot(slot))?;
         let is_signed = T::holds(LeafKind::Signed { min: -1, max: 0 });
         let fits = match kind {
             Kind::Double => T::holds(LeafKind::Double),
@@ -72,7 +73,7 @@ impl Template {
     /// # Errors
     /// If there is no such slot, or it holds no text.
     pub fn set_text(&mut self, slot: usize, text: &str) -> Result<(), SetError> {
-        let kind = self.kind(slot).ok_or(SetError::NoSlot(slot))?;
+        let kind = self.kind_of(slot).ok_or(SetError::NoSlot(slot))?;
         if !matches!(kind, Kind::Text | Kind::Attribute) {
             return Err(SetError::Kind(slot));
         }
@@ -111,8 +112,11 @@ impl Template {
             ..Done::default()
         };
         let mut pending = std::mem::take(&mut self.pending);
-        pending.sort_unstable();
-        pending.dedup();
+        self.work.near = Near::default();
+        if !pending.is_sorted_by(|one, next| one < next) {
+            pending.sort_unstable();
+            pending.dedup();
+        }
         let Some(shadow) = self.shadow.take_if(|_| !pending.is_empty()) else {
             return Ok(Some(done));
         };
@@ -127,8 +131,11 @@ impl Template {
             let own = rest.partition_point(|&slot| slot < first + chunk.slots);
             let (own, later) = rest.split_at(own);
             rest = later;
-            listed.clear();
-            listed.extend(own.iter().map(|slot| place_of(chunk, slot - first)));
+            list(
+                &chunk.segments,
+                own.iter().map(|slot| slot - first),
+                &mut listed,
+            );
             let before = chunk.text.bytes().len() as u64;
             let new = values(&shadow).part(first, chunk.slots);
             let patched = new.map(|new| {
@@ -150,7 +157,7 @@ impl Template {
             let mut kinds = listed
                 .iter()
                 .map(|&(at, index)| chunk.segments[at].kind(index));
-            if kinds.any(Kind::is_heap) {
+            if chunk.has_heap && kinds.any(Kind::is_heap) {
                 for segment in &mut chunk.segments {
                     segment.see_order(shadow.slots(), first);
                 }
@@ -171,6 +178,30 @@ impl Template {
         if self.litter > LITTER && self.litter * 2 > heap {
             self.tidy();
         }
+    }
+
+    /// The kind of a slot that is set: often a number of the table of the one before.
+    #[inline]
+    pub(super) fn kind_of(&mut self, slot: usize) -> Option<Kind> {
+        match self.work.near.kind(slot) {
+            Some(kind) => Some(kind),
+            None => self.look_up(slot),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, slot: usize) -> Option<Kind> {
+        let kind = self.kind(slot)?;
+        let chunk = self.chunks.get(chunk_of(&self.chunks, slot))?;
+        let (segment, index) = place_of(chunk, slot - chunk.state.slot());
+        if let Leaves::Table(table) = &chunk.segments.get(segment)?.leaves {
+            self.work.near = Near {
+                first: slot - index,
+                slots: table.slots(),
+                cells: Some(Arc::clone(&table.cells)),
+            };
+        }
+        Some(kind)
     }
 
     /// The kind of a slot.
@@ -213,12 +244,47 @@ impl Template {
     }
 }
 
+/// The table in which a number was set last, for as long as chunks stay as they are.
+#[derive(Debug, Default)]
+pub(crate) struct Near {
+    /// Its first slot, and how many there are.
+    first: usize,
+    slots: usize,
+    cells: Option<Arc<[Cell]>>,
+}
+
+impl Near {
+    /// The kind of a slot, if it is of the table.
+    #[inline]
+    fn kind(&self, slot: usize) -> Option<Kind> {
+        let index = slot.wrapping_sub(self.first);
+        let cells = self.cells.as_ref().filter(|_| index < self.slots)?;
+        Some(leaves::cell(cells, index).kind)
+    }
+}
+
 /// The number of the chunk that has a slot.
 fn chunk_of(chunks: &[Chunk], slot: usize) -> usize {
     // Of chunks without slots, which begin where the next one does, none.
     chunks
         .partition_point(|chunk| chunk.state.slot() <= slot)
         .saturating_sub(1)
+}
+
+/// Lists slots of a chunk, given in order, as segment and slot in it.
+fn list(
+    segments: &[Segment],
+    slots: impl Iterator<Item = usize>,
+    listed: &mut Vec<(usize, usize)>,
+) {
+    listed.clear();
+    let (mut number, mut first) = (0, 0);
+    listed.extend(slots.map(|slot| {
+        while let Some(next) = segments.get(number + 1).filter(|next| next.first <= slot) {
+            (number, first) = (number + 1, next.first);
+        }
+        (number, slot - first)
+    }));
 }
 
 /// The segment that has a slot of a chunk, and the slot in it.

@@ -29,6 +29,7 @@ use super::lexical::Unwritable;
 use super::patch::{self, Patched, Tools};
 use super::policy::{Chunks, Policy, Stuffing};
 use super::restructure::{self, Patience};
+use super::set::Near;
 use crate::stats::SendStats;
 
 /// About so many bytes of text a slot stands for.
@@ -108,6 +109,8 @@ pub(crate) struct Work {
     slides: Patience,
     /// Of the values of the message sent last.
     pub(super) digests: Digests,
+    /// Where a value was set last.
+    pub(crate) near: Near,
 }
 
 impl Work {
@@ -280,6 +283,7 @@ impl Template {
     /// Forgets the message.
     pub fn clear(&mut self) {
         self.shadow = None;
+        self.work.near = Near::default();
         self.chunks.clear();
         self.length = 0;
         self.pending.clear();
@@ -401,6 +405,7 @@ impl Template {
         if !self.pending.is_empty() {
             self.write_pending()?;
         }
+        self.work.near = Near::default();
         self.litter = 0;
         let done = match &self.shadow {
             Some(shadow) if is_alike(shadow, record) => {
