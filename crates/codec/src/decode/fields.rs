@@ -64,10 +64,18 @@ struct Child {
 }
 
 impl Sequence {
-    /// What is known, if it is worth a try.
+    /// Whether it is not worth a try.
     #[inline]
-    pub(super) fn fields(&self) -> Option<&Fields> {
-        self.fields.as_deref().filter(|_| self.misses < TRIES)
+    fn is_vain(&self) -> bool {
+        self.misses >= TRIES
+    }
+
+    fn learn(&mut self, fields: Option<Fields>) {
+        if fields.is_none() {
+            // Where there is no single value, there never will be.
+            self.misses = TRIES;
+        }
+        self.fields = fields.map(Box::new);
     }
 
     /// All values were read that could be.
@@ -82,7 +90,7 @@ impl Sequence {
         self.misses = self.misses.saturating_add(u32::from(is_known));
         let is_time =
             self.stops.is_power_of_two() || (self.stops < 64 && self.stops.is_multiple_of(4));
-        is_time && self.misses < TRIES
+        is_time && !self.is_vain()
     }
 
     /// About how many bytes it holds.
@@ -112,8 +120,12 @@ impl<S: Sink> Run<'_, S> {
             return None;
         };
         let particle = group.particle;
-        let known = self.learned.sequence(particle).and_then(Sequence::fields);
-        let Some(fields) = known.filter(|fields| fields.scope == self.reader.scope()) else {
+        let known = self.learned.sequence(particle);
+        if known.is_some_and(Sequence::is_vain) {
+            return None;
+        }
+        let fields = known.and_then(|known| known.fields.as_deref());
+        let Some(fields) = fields.filter(|fields| fields.scope == self.reader.scope()) else {
             self.learn_fields(particle, End::Unknown);
             return None;
         };
@@ -149,7 +161,7 @@ impl<S: Sink> Run<'_, S> {
         let (plan, options) = (self.builder.plan, self.builder.options);
         let scope = self.reader.scope();
         let fields = Fields::new(plan, options, self.learned, (parent, sequence), scope);
-        self.learned.sequence_mut(sequence).fields = fields.map(Box::new);
+        self.learned.sequence_mut(sequence).learn(fields);
     }
 }
 
