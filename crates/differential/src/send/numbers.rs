@@ -21,17 +21,18 @@ use super::stuff;
 /// it formats the next.
 const BLOCK: usize = 64;
 /// So many are written at once where all are; fewer at first, to guess how long all will be.
-const AT_ONCE: usize = 256;
+const AT_ONCE: usize = 1024;
 const FIRST: usize = 48;
 /// So many next to each other are looked at in two places to guess how many have changed.
 const SAMPLE: usize = 32;
-/// From this percentage on, all are written sooner than those that have changed are found and put into their places; and the same
-/// for rooms of fixed stride.
-pub(crate) const MANY: usize = 60;
+/// From this percentage on, all are written sooner than those that have changed are found and put into their places: of a table with
+/// doubles in it, and of one of integers only; and the same for rooms of fixed stride.
+const MANY: usize = 50;
+const MANY_INTEGERS: usize = 34;
 pub(crate) const MANY_IN_ROOMS: usize = 30;
-/// The same if many change their lengths: of a table with doubles in it, and of one of integers only.
-const MISFITS: usize = 30;
-const MISFITS_OF_INTEGERS: usize = 12;
+/// The same if many change their lengths.
+const MISFITS: usize = 24;
+const MISFITS_OF_INTEGERS: usize = 5;
 /// Bytes that a text is copied by.
 const WINDOW: usize = size_of::<Number>();
 
@@ -382,11 +383,23 @@ pub(crate) fn write_rooms(
     rooms.is_some_and(|rooms| Kernel::best().write_rooms(slots, &rooms, out))
 }
 
+/// The percentage of changed numbers of a table in which each has as much room as it takes from which on all are written.
+pub(crate) fn many(cells: &[Cell]) -> usize {
+    if has_doubles(cells) {
+        MANY
+    } else {
+        MANY_INTEGERS
+    }
+}
+
+fn has_doubles(cells: &[Cell]) -> bool {
+    cells.iter().any(|cell| cell.kind == Kind::Double)
+}
+
 /// Whether among so many numbers of a table, which change their lengths, all are written sooner than the text put together of what
 /// is new and what stays.
 pub(crate) fn are_many_misfits(cells: &[Cell], changed: usize, all: usize) -> bool {
-    let has_doubles = cells.iter().any(|cell| cell.kind == Kind::Double);
-    let many = if has_doubles {
+    let many = if has_doubles(cells) {
         MISFITS
     } else {
         MISFITS_OF_INTEGERS

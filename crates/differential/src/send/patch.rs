@@ -417,7 +417,7 @@ impl Patcher<'_> {
         fresh: &mut Fresh,
         tools: &mut Tools,
     ) {
-        if changed.are_many(fresh, &table.cells, new, numbers::MANY) {
+        if changed.are_many(fresh, &table.cells, new, numbers::many(&table.cells)) {
             self.patched.values += new.len();
             return self.write_table(start, table, new, fresh);
         }

@@ -38,6 +38,7 @@ mod lent;
 mod mix;
 mod pace;
 mod room;
+mod worth;
 
 pub use counts::SendCounts;
 pub use lease::{Lease, Sent};

@@ -11,14 +11,12 @@ use super::Stream;
 use super::counts::SendCounts;
 use super::lent::Lent;
 use super::pace::Pace;
+use super::worth::use_of;
 use crate::send::chunk::Text;
 use crate::send::deflate::Folds;
 use crate::send::plain;
 use crate::send::template::{Match, Outgoing, Pieces, Template};
 use crate::stats::SendStats;
-
-/// From this share of the values on, writing them into a template costs more than a message from first to last.
-const MOST: f64 = 0.8;
 
 /// What a message is to be written with. It goes back to the store by [`Store::settle`](super::Store::settle), with what was learned.
 #[derive(Debug)]
@@ -181,23 +179,6 @@ impl Lease {
         self.use_of = Use::Stranger;
         self.plain(record, false, begun, sent)
     }
-}
-
-/// What a template was good for, by what had to be written: the clock would judge the same stream this way or that on a busy
-/// machine. A value of the length it had costs about what it costs in a message written from first to last, one of another
-/// length twice that, and so does a chunk that is encoded anew.
-fn use_of(template: &Template, matched: Match, counted: &SendStats) -> Use {
-    let is_useless = match matched {
-        Match::Content => false,
-        Match::FirstTime => return Use::Later,
-        Match::PerfectStructural | Match::PartialStructural => {
-            let moved = counted.stolen + counted.shifted + counted.rewritten;
-            let values = (counted.values + moved) as f64 / template.values().max(1) as f64;
-            let chunks = counted.encoded_chunks as f64 / template.chunks().len().max(1) as f64;
-            values + 2.0 * chunks > MOST
-        }
-    };
-    if is_useless { Use::None } else { Use::Some }
 }
 
 impl Sent {
