@@ -74,17 +74,25 @@ impl Machine {
 
     /// Back to before the first byte; keeps the memory.
     pub(super) fn restart(&mut self, root: ElementId) {
-        let (mut frames, mut text) = (
-            std::mem::take(&mut self.frames),
-            std::mem::take(&mut self.text),
-        );
-        frames.clear();
-        text.clear();
-        *self = Self {
+        let Self {
+            root: of,
             frames,
+            seen,
             text,
-            ..Self::new(root)
-        };
+            fragment,
+            pending,
+            skipping,
+            last,
+            tag_end,
+            done,
+            events,
+        } = self;
+        frames.clear();
+        seen.clear();
+        text.clear();
+        (*fragment, *pending) = (None, None);
+        (*of, *skipping, *last, *tag_end) = (root, 0, Last::NOTHING, 0);
+        (*done, *events) = (false, Events(0));
     }
 }
 
