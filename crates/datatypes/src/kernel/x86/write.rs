@@ -194,7 +194,7 @@ unsafe fn all_doubles(
         ready.odd = 0;
         for (group, values) in block.chunks(8).enumerate() {
             // SAFETY: the features are enabled; a block has eight groups.
-            unsafe { ready_doubles(values, &mut ready, group * 8) };
+            unsafe { ready_doubles(load(values), &mut ready, group * 8) };
         }
         let ready = &ready;
         // SAFETY: as above; there is room for 32 bytes.
@@ -227,7 +227,7 @@ unsafe fn all_integers<const SIGNED: bool>(
         ready.odd = 0;
         for (group, values) in block.chunks(8).enumerate() {
             // SAFETY: the features are enabled; a block has eight groups.
-            unsafe { ready_integers::<SIGNED>(values, &mut ready, group * 8) };
+            unsafe { ready_integers::<SIGNED>(load(values), &mut ready, group * 8) };
         }
         let ready = &ready;
         // SAFETY: as above; there is room for 32 bytes.
@@ -318,6 +318,44 @@ unsafe fn put_separator(separator: &Separator, out: *mut u8) -> usize {
 /// The most columns that are written together.
 pub(super) const COLUMNS: usize = 8;
 
+/// What stands behind the numbers of a row, at hand: each by one copy of 32 bytes.
+struct Heads {
+    heads: [[u8; 32]; COLUMNS],
+    lengths: [usize; COLUMNS],
+}
+
+impl Heads {
+    /// Of at most [`COLUMNS`] separators, if none of them is longer.
+    fn of<'s>(separators: impl Iterator<Item = &'s Separator>) -> Option<Self> {
+        let mut all = Self {
+            heads: [[0; 32]; COLUMNS],
+            lengths: [0; COLUMNS],
+        };
+        let places = all.heads.iter_mut().zip(&mut all.lengths);
+        for (separator, (head, length)) in separators.zip(places) {
+            (*head, *length) = (separator.head, separator.bytes.len());
+        }
+        all.lengths
+            .iter()
+            .all(|length| *length <= 32)
+            .then_some(all)
+    }
+
+    /// Writes one, and returns its length.
+    ///
+    /// # Safety
+    /// AVX2; `index` is below [`COLUMNS`]; 32 bytes can be written.
+    #[inline(always)]
+    unsafe fn put(&self, index: usize, out: *mut u8) -> usize {
+        // SAFETY: as above.
+        unsafe {
+            let head = self.heads.get_unchecked(index).as_ptr();
+            _mm256_storeu_si256(out.cast(), _mm256_loadu_si256(head.cast()));
+            *self.lengths.get_unchecked(index)
+        }
+    }
+}
+
 /// Appends rows with the separator of its column behind each number.
 ///
 /// # Safety
@@ -333,22 +371,20 @@ pub(super) unsafe fn rows(
 ) {
     let most = |column: &Column| double::WIDTH + column.separator.bytes.len();
     let row = columns.iter().map(most).sum();
-    let finish = |index: usize, place: *mut u8, length| {
-        let column: &Column = &columns[index];
-        // SAFETY: there is room for a separator, and so much more.
-        length + unsafe { put_separator(&column.separator, place.add(length)) }
-    };
-    // SAFETY: as above.
+    let number = |index: usize| columns[index].number;
+    let separators = columns.iter().map(|column| &column.separator);
+    // SAFETY: as above; there is room for a separator, and so much more.
     unsafe {
-        write_rows(
-            slots,
-            columns.len(),
-            |index| columns[index].number,
-            row,
-            out,
-            finish,
-            placed,
-        );
+        if let Some(heads) = Heads::of(separators) {
+            let finish =
+                |index, place: *mut u8, length| length + heads.put(index, place.add(length));
+            write_rows(slots, columns.len(), number, row, out, finish, placed);
+        } else {
+            let finish = |index: usize, place: *mut u8, length| {
+                length + put_separator(&columns[index].separator, place.add(length))
+            };
+            write_rows(slots, columns.len(), number, row, out, finish, placed);
+        }
     };
 }
 
@@ -372,32 +408,40 @@ pub(super) unsafe fn rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> 
         return unsafe { narrow_rooms(slots, room, row, out) };
     }
     let mut fits = true;
-    let finish = |index: usize, place: *mut u8, length: usize| {
-        let room = &rooms[index];
-        fits &= length <= room.width;
-        let close = room.close.bytes.len();
-        let extent = room.width + close;
-        // SAFETY: there is room for number, end tag, pad and separator, and so much more.
-        unsafe {
-            let behind = place.add(length);
-            if close > 0 {
-                put_separator(&room.close, behind);
-            }
-            _mm256_storeu_si256(behind.add(close).cast(), _mm256_set1_epi8(b' ' as i8));
-            extent + put_separator(&room.separator, place.add(extent))
-        }
-    };
-    // SAFETY: as above.
+    let number = |index: usize| rooms[index].number;
+    let closes = Heads::of(rooms.iter().map(|room| &room.close));
+    let behind = Heads::of(rooms.iter().map(|room| &room.separator));
+    let mut widths = [0; COLUMNS];
+    for (width, room) in widths.iter_mut().zip(rooms) {
+        *width = room.width;
+    }
+    // SAFETY: as above; there is room for number, end tag, pad and separator, and so much more.
     unsafe {
-        write_rows(
-            slots,
-            rooms.len(),
-            |index| rooms[index].number,
-            row,
-            out,
-            finish,
-            &mut |_, _| {},
-        );
+        let untold = &mut |_: &[usize], _: &[u8]| {};
+        let blanks = _mm256_set1_epi8(b' ' as i8);
+        if let (Some(closes), Some(behind)) = (closes, behind) {
+            let finish = |index, place: *mut u8, length: usize| {
+                let width = *widths.get_unchecked(index);
+                fits &= length <= width;
+                let pad = place.add(length);
+                let close = closes.put(index, pad);
+                _mm256_storeu_si256(pad.add(close).cast(), blanks);
+                let extent = width + close;
+                extent + behind.put(index, place.add(extent))
+            };
+            write_rows(slots, rooms.len(), number, row, out, finish, untold);
+        } else {
+            let finish = |index: usize, place: *mut u8, length: usize| {
+                let room = &rooms[index];
+                fits &= length <= room.width;
+                let pad = place.add(length);
+                let close = put_separator(&room.close, pad);
+                _mm256_storeu_si256(pad.add(close).cast(), blanks);
+                let extent = room.width + close;
+                extent + put_separator(&room.separator, place.add(extent))
+            };
+            write_rows(slots, rooms.len(), number, row, out, finish, untold);
+        }
     };
     fits
 }
@@ -456,6 +500,8 @@ unsafe fn write_rows(
     let mut finish = finish;
     let mut ready = Ready::new();
     let mut places = Placed::new();
+    let is_double = |index: usize| u32::from(number(index) == Number::Double) << index;
+    let doubles = (0..stride).map(is_double).sum::<u32>();
     // So many rows at a time, whole groups of eight in each column.
     let most = BLOCK / stride / 8 * 8;
     for block in slots.chunks(most * stride) {
@@ -463,16 +509,10 @@ unsafe fn write_rows(
         ready.odd = 0;
         for index in 0..stride {
             for group in (0..rows).step_by(8) {
-                let mut values = [0; 8];
-                let column_slots = block[group * stride + index..].iter().step_by(stride);
-                let count = values
-                    .iter_mut()
-                    .zip(column_slots)
-                    .map(|(value, slot)| *value = *slot)
-                    .count();
-                let (values, at) = (&values[..count], index * most + group);
+                let at = index * most + group;
                 // SAFETY: the features are enabled; all columns together are at most a block.
                 unsafe {
+                    let values = load_column(&block[group * stride + index..], stride);
                     match number(index) {
                         Number::Signed { .. } => ready_integers::<true>(values, &mut ready, at),
                         Number::Unsigned { .. } => ready_integers::<false>(values, &mut ready, at),
@@ -487,7 +527,7 @@ unsafe fn write_rows(
         for row in 0..rows {
             for index in 0..stride {
                 let at = index * most + row;
-                let is_double = number(index) == Number::Double;
+                let is_double = doubles >> index & 1 != 0;
                 // SAFETY: as in `write`.
                 unsafe {
                     let place = base.add(end);
@@ -529,18 +569,44 @@ static PLACES: [u8; BLOCK] = {
     places
 };
 
-/// Makes up to eight doubles ready.
+/// Up to eight values.
+///
+/// # Safety
+/// AVX-512 F.
+#[inline(always)]
+unsafe fn load(values: &[u64]) -> __m512i {
+    let mask = (0xff_u32 >> (8 - values.len().min(8))) as u8;
+    // SAFETY: as above; as many values are loaded as there are.
+    unsafe { _mm512_maskz_loadu_epi64(mask, values.as_ptr().cast()) }
+}
+
+/// Up to eight values of a column, from the first of `slots` on.
+///
+/// # Safety
+/// AVX-512 F, DQ.
+#[inline(always)]
+unsafe fn load_column(slots: &[u64], stride: usize) -> __m512i {
+    let count = slots.len().div_ceil(stride).min(8);
+    let mask = (0xff_u32 >> (8 - count)) as u8;
+    // SAFETY: as above; those under the mask are inside.
+    unsafe {
+        let numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+        let places = _mm512_mullo_epi64(numbers, _mm512_set1_epi64(stride as i64));
+        let nothing = _mm512_setzero_si512();
+        _mm512_mask_i64gather_epi64::<8>(nothing, mask, places, slots.as_ptr().cast())
+    }
+}
+
+/// Makes eight doubles ready.
 ///
 /// # Safety
 /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; `at` is a multiple of 8 below [`BLOCK`].
 #[inline(always)]
-unsafe fn ready_doubles(values: &[u64], ready: &mut Ready, at: usize) {
-    // SAFETY: as above; at most eight values are loaded.
+unsafe fn ready_doubles(bits: __m512i, ready: &mut Ready, at: usize) {
+    // SAFETY: as above.
     unsafe {
         let one = _mm512_set1_epi64(1);
         let all = |value: i64| _mm512_set1_epi64(value);
-        let mask = (0xff_u32 >> (8 - values.len())) as u8;
-        let bits = _mm512_maskz_loadu_epi64(mask, values.as_ptr().cast());
         let limb = all((1 << 52) - 1);
         let fraction = _mm512_and_si512(bits, limb);
         let field = _mm512_and_si512(_mm512_srli_epi64::<52>(bits), all(0x7ff));
@@ -654,17 +720,15 @@ unsafe fn ready_doubles(values: &[u64], ready: &mut Ready, at: usize) {
     }
 }
 
-/// Makes up to eight integers ready.
+/// Makes eight integers ready.
 ///
 /// # Safety
 /// As above.
 #[inline(always)]
-unsafe fn ready_integers<const SIGNED: bool>(values: &[u64], ready: &mut Ready, at: usize) {
+unsafe fn ready_integers<const SIGNED: bool>(values: __m512i, ready: &mut Ready, at: usize) {
     // SAFETY: as above.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);
-        let mask = (0xff_u32 >> (8 - values.len())) as u8;
-        let values = _mm512_maskz_loadu_epi64(mask, values.as_ptr().cast());
         let (negative, magnitude) = match SIGNED {
             true => (_mm512_srli_epi64::<63>(values), _mm512_abs_epi64(values)),
             false => (_mm512_setzero_si512(), values),
