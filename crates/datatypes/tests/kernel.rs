@@ -885,6 +885,27 @@ proptest! {
     }
 
     #[test]
+    fn all_kernels_find_the_first_slot_that_differs(
+        slots in prop::collection::vec((any::<u64>(), any::<bool>()), 0..200),
+        delta in prop::option::of(any::<u64>()),
+        changed in prop::collection::vec((0_usize..400, any::<u64>()), 0..4)
+    ) {
+        let delta = delta.unwrap_or(0);
+        let (old, is_text): (Vec<u64>, Vec<bool>) = slots.into_iter().unzip();
+        let masks: Vec<u64> = is_text.iter().map(|&is_text| if is_text { u64::MAX } else { 0 }).collect();
+        let mut new: Vec<u64> = old.iter().zip(&masks).map(|(old, mask)| old.wrapping_add(delta & mask)).collect();
+        let expected = changed.iter().filter(|(at, bits)| *at < old.len() && *bits != 0).map(|(at, _)| *at).min();
+        for at in changed.iter().map(|(at, _)| *at).filter(|&at| at < old.len()) {
+            let bits = changed.iter().find(|(other, bits)| *other == at && *bits != 0).map_or(0, |(_, bits)| *bits);
+            new[at] = old[at].wrapping_add(delta & masks[at]) ^ bits;
+        }
+        for kernel in kernels() {
+            let found = kernel.first_differing(&old, &new, &masks, delta);
+            prop_assert_eq!(found, expected.unwrap_or(old.len()), "{:?}", kernel);
+        }
+    }
+
+    #[test]
     fn all_kernels_write_the_same_rooms(
         slots in prop::collection::vec((any::<u64>(), 0_u32..64), 0..300),
         rooms in prop::collection::vec((number(), 1_usize..40, between(), between()), 1..10), head in 0_usize..40

@@ -420,6 +420,29 @@ impl Kernel {
         portable::list_differing((old, new), seen, count, list)
     }
 
+    /// The first slot that is not what it was, plus `delta` where its mask has all bits (and plus nothing where it has none); how many
+    /// slots there are, if all are. So slots that count from a place that has moved are compared.
+    ///
+    /// ```
+    /// use bsoap_datatypes::kernel::Kernel;
+    ///
+    /// let masks = [0, u64::MAX, u64::MAX];
+    /// assert_eq!(Kernel::best().first_differing(&[1, 20, 30], &[1, 25, 35], &masks, 5), 3);
+    /// assert_eq!(Kernel::best().first_differing(&[1, 20, 30], &[6, 25, 35], &masks, 5), 0);
+    /// ```
+    ///
+    /// # Panics
+    /// The arrays are not of one length.
+    #[inline]
+    pub fn first_differing(self, old: &[u64], new: &[u64], masks: &[u64], delta: u64) -> usize {
+        assert!(old.len() == new.len() && new.len() == masks.len());
+        match self.0 {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx512 => x86::first_differing(old, new, masks, delta),
+            _ => portable::first_differing(old, new, masks, delta),
+        }
+    }
+
     /// Reads rows from `text[at..]`, where the first value of the first row stands, for as long as each value is followed by
     /// its separator, and appends their slots to `slots`. Tells of each value its column, where it stands and how long it
     /// is. At most `most` rows are read whole: behind the last value of the next, no other row may follow, so it stops

@@ -315,3 +315,24 @@ fn unsigned_slot(text: &[u8], max: u64) -> Option<(u64, usize)> {
     let (value, length) = integer::parse_prefix_u64(text)?;
     (value <= max).then_some((value, length))
 }
+
+/// [`Kernel::first_differing`](super::Kernel::first_differing), a block at a time.
+pub(super) fn first_differing(old: &[u64], new: &[u64], masks: &[u64], delta: u64) -> usize {
+    const BLOCK: usize = 8;
+    let differs = |mask: u64, old: u64, new: u64| old.wrapping_add(delta & mask) ^ new;
+    let blocks = old.as_chunks::<BLOCK>().0.iter();
+    let blocks = blocks.zip(new.as_chunks::<BLOCK>().0);
+    let mut blocks = blocks.zip(masks.as_chunks::<BLOCK>().0);
+    let same = blocks.position(|((old, new), masks)| {
+        // All of a block in one sum without a branch: an array of them would be compared by a call.
+        let mut any = 0;
+        for nth in 0..BLOCK {
+            any |= differs(masks[nth], old[nth], new[nth]);
+        }
+        any != 0
+    });
+    let from = same.map_or(old.len() / BLOCK * BLOCK, |same| same * BLOCK);
+    let mut rest = old[from..].iter().zip(&new[from..]).zip(&masks[from..]);
+    let found = rest.position(|((&old, &new), &mask)| differs(mask, old, new) != 0);
+    found.map_or(old.len(), |found| from + found)
+}

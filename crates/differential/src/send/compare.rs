@@ -12,6 +12,8 @@
 //! slots), and the texts of a run of slots that agree in one compare of the heap. What agrees in
 //! neither way, such as texts in another order, is compared one by one: slower, and as right.
 
+use bsoap_datatypes::kernel::Kernel;
+
 use super::leaves::{Kind, Leaves, Mixed, Segment};
 
 /// Slots and heap of one message.
@@ -82,8 +84,6 @@ impl Dirty {
     }
 }
 
-/// Slots that are compared at once.
-const BLOCK: usize = 8;
 /// Texts of a run that are looked at together where some differ.
 const RUN: usize = 64;
 /// From this percentage of values on, of the first [`RUN`] at least, the others are taken to be dirty too: to write them
@@ -169,33 +169,8 @@ impl<'s> Scan<'s> {
     /// The first slot from `at` on that is not what it was, moved by the delta.
     #[inline]
     fn mismatch(&self, mixed: &Mixed, at: usize) -> usize {
-        let at = if self.delta == 0 {
-            at + same_blocks(&self.old.slots[at..], &self.new.slots[at..])
-        } else {
-            at
-        };
-        let delta = self.delta;
-        let differs = |mask: u64, old: u64, new: u64| old.wrapping_add(delta & mask) ^ new;
-        let (masks, masks_rest) = mixed.masks[at..].as_chunks::<BLOCK>();
-        let (old, old_rest) = self.old.slots[at..].as_chunks::<BLOCK>();
-        let (new, new_rest) = self.new.slots[at..].as_chunks::<BLOCK>();
-        for (block, ((masks, old), new)) in masks.iter().zip(old).zip(new).enumerate() {
-            // All of a block in one sum without a branch: an array of them would be compared by a call.
-            let mut any = 0;
-            for nth in 0..BLOCK {
-                any |= differs(masks[nth], old[nth], new[nth]);
-            }
-            if any != 0 {
-                let mut slots = masks.iter().zip(old).zip(new);
-                let found = slots.position(|((&mask, &old), &new)| differs(mask, old, new) != 0);
-                return at + block * BLOCK + found.unwrap_or(0);
-            }
-        }
-        let mut rest = masks_rest.iter().zip(old_rest).zip(new_rest);
-        let found = rest.position(|((&mask, &old), &new)| differs(mask, old, new) != 0);
-        found.map_or(mixed.masks.len(), |found| {
-            mixed.masks.len() - masks_rest.len() + found
-        })
+        let (old, new) = (&self.old.slots[at..], &self.new.slots[at..]);
+        at + Kernel::best().first_differing(old, new, &mixed.masks[at..], self.delta)
     }
 
     /// Compares the texts of a run of slots that are what they were, moved by the delta.
@@ -391,18 +366,6 @@ fn mismatch(old: &[u8], new: &[u8]) -> Option<usize> {
 /// How many slots at the front of a message are the same, in whole blocks.
 pub(crate) fn same_front(old: &[u64], new: &[u64]) -> usize {
     const BLOCK: usize = 2048;
-    let mut blocks = old.chunks(BLOCK).zip(new.chunks(BLOCK));
-    let same = blocks.position(|(old, new)| old != new);
-    same.map_or(old.len(), |same| same * BLOCK)
-}
-
-/// The same of a run of slots.
-#[inline]
-fn same_blocks(old: &[u64], new: &[u64]) -> usize {
-    const BLOCK: usize = 32;
-    if old.len() > BLOCK * 8 && old == new {
-        return old.len();
-    }
     let mut blocks = old.chunks(BLOCK).zip(new.chunks(BLOCK));
     let same = blocks.position(|(old, new)| old != new);
     same.map_or(old.len(), |same| same * BLOCK)

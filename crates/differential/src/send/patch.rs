@@ -245,7 +245,7 @@ fn finish(
     if patched.too_large || tools.misfits.is_empty() {
         return Ok(patched);
     }
-    if have_room(segments, &tools.misfits) {
+    if have_room(text.len(), segments, &tools.misfits) {
         resize(text, segments, policy, new, tools, &mut patched)?;
         patched.too_large = text.len() > policy.chunks.split;
     } else {
@@ -701,7 +701,7 @@ impl Patcher<'_> {
 }
 
 /// Whether the places of all segments can still be counted when the misfits have got their rooms.
-fn have_room(segments: &[Segment], misfits: &[Misfit]) -> bool {
+fn have_room(length: usize, segments: &[Segment], misfits: &[Misfit]) -> bool {
     let mut rest = misfits;
     while let Some(&Misfit {
         segment: number, ..
@@ -711,6 +711,10 @@ fn have_room(segments: &[Segment], misfits: &[Misfit]) -> bool {
         let grown: isize = rest[..own].iter().map(Misfit::grows).sum();
         rest = &rest[own..];
         let segment = &segments[number as usize];
+        // No value stands behind the end of the text.
+        if length.saturating_add_signed(grown) <= segment.furthest() {
+            continue;
+        }
         let last = (0..segment.slots())
             .rev()
             .find_map(|index| segment.place(index));

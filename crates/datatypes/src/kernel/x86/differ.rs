@@ -1,4 +1,4 @@
-//! Which of many numbers are others than before, with AVX-512.
+//! Which of many numbers, or slots of texts, are others than before, with AVX-512.
 
 use std::arch::x86_64::*;
 
@@ -30,4 +30,41 @@ pub(super) unsafe fn list(old: &[u64], new: &[u64], list: &mut [u32]) -> (usize,
         numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(8));
     }
     (count, blocks * 8)
+}
+
+/// The first slot that is not what it was, moved by `delta` where its mask has bits; how many there are, if all are. Masks are only
+/// looked at if something `MOVED`.
+///
+/// # Safety
+/// AVX-512 F, VL.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+)]
+pub(super) unsafe fn first<const MOVED: bool>(
+    old: &[u64],
+    new: &[u64],
+    masks: &[u64],
+    delta: u64,
+) -> usize {
+    let length = old.len().min(new.len()).min(masks.len());
+    let delta = _mm512_set1_epi64(delta.cast_signed());
+    let mut at = 0;
+    while at < length {
+        let left = length - at;
+        let some = if left < 8 { (1 << left) - 1 } else { 0xff };
+        // SAFETY: from `at` on each has as many slots as are loaded.
+        let load = |slots: &[u64]| unsafe {
+            _mm512_maskz_loadu_epi64(some, slots.as_ptr().add(at).cast())
+        };
+        let (mut before, now) = (load(old), load(new));
+        if MOVED {
+            before = _mm512_add_epi64(before, _mm512_and_si512(load(masks), delta));
+        }
+        let differs = _mm512_mask_cmpneq_epu64_mask(some, before, now);
+        if differs != 0 {
+            return at + differs.trailing_zeros() as usize;
+        }
+        at += 8;
+    }
+    length
 }

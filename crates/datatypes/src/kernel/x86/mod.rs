@@ -191,6 +191,19 @@ pub(super) fn list_differing(old: &[u64], new: &[u64], list: &mut [u32]) -> (usi
     unsafe { differ::list(old, new, list) }
 }
 
+/// [`super::Kernel::first_differing`].
+#[inline]
+pub(super) fn first_differing(old: &[u64], new: &[u64], masks: &[u64], delta: u64) -> usize {
+    debug_assert!(has_avx512());
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    unsafe {
+        match delta {
+            0 => differ::first::<false>(old, new, masks, delta),
+            _ => differ::first::<true>(old, new, masks, delta),
+        }
+    }
+}
+
 /// [`super::Kernel::read_rows`]. `end` ends every value; `is_wide` is whether AVX-512 is there; AVX2 is.
 #[inline]
 pub(super) fn read_rows(
