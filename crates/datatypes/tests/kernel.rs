@@ -4,7 +4,7 @@
 //! `cargo test --release -p bsoap-datatypes --test kernel -- --ignored` tries many more values, and all `f32`.
 
 use bsoap_datatypes::double;
-use bsoap_datatypes::kernel::{Column, Kernel, Number, Room, Separator, Stop};
+use bsoap_datatypes::kernel::{Column, Kernel, Number, Room, Separator, Steps, Stop};
 use proptest::prelude::*;
 
 const BETWEEN: &str = "</item><item>";
@@ -791,6 +791,79 @@ proptest! {
         let expected = read(Kernel::PORTABLE);
         for kernel in kernels() {
             prop_assert_eq!(&read(kernel), &expected, "{:?}", kernel);
+        }
+    }
+
+    #[test]
+    fn all_kernels_read_the_same_at_places(
+        forms in prop::collection::vec(form(), 0..60), number in number(), behind in 0_usize..300, odd in prop::option::of(0_usize..2000)
+    ) {
+        let (mut text, mut places) = (String::from("<Envelope>"), Vec::new());
+        for form in &forms {
+            places.push(text.len() as u32);
+            text.push_str(form);
+            text.push_str("</i><i>");
+        }
+        text.push_str(&" ".repeat(behind));
+        places.extend(odd.map(|odd| odd as u32));
+        let separator = Separator::new(b"</i><i>");
+        let read = |kernel: Kernel| {
+            let (mut slots, mut lengths) = (Vec::new(), Vec::new());
+            let count = kernel.read_places(text.as_bytes(), &places, number, &separator, &mut slots, &mut lengths);
+            (count, slots, lengths)
+        };
+        let expected = read(Kernel::PORTABLE);
+        prop_assert!(expected.0 == expected.1.len() && expected.0 == expected.2.len());
+        for kernel in kernels() {
+            prop_assert_eq!(&read(kernel), &expected, "{:?}", kernel);
+        }
+    }
+
+    #[test]
+    fn all_kernels_list_the_values_that_changed(
+        values in prop::collection::vec(("[0-9]{0,20}", prop::option::weighted(0.3, "[0-9]{0,20}")), 0..80),
+        gaps in prop::collection::vec("</[a-z ]{1,30}>", 1..4), first in 0_usize..3, odd in prop::option::of(0_usize..80),
+        front in 0_usize..3, lost in 0_usize..100
+    ) {
+        let first = first % gaps.len();
+        let (mut old, mut new) = (String::from("<v>"), format!("{}<v>", &"  "[..front.min(2)]));
+        let (mut starts, mut expected) = (vec![old.len() as u32], Vec::new());
+        for (number, (before, now)) in values.iter().enumerate() {
+            let gap = &gaps[(first + number) % gaps.len()];
+            let now = now.as_ref().unwrap_or(before);
+            if now != before {
+                expected.push((number as u32, new.len() as u32));
+            }
+            old.push_str(&format!("{before}{gap}"));
+            // What ends a value is told by its first byte only.
+            let gap = if odd == Some(number) { gap.to_uppercase() } else { gap.clone() };
+            new.push_str(&format!("{now}{gap}"));
+            starts.push(old.len() as u32);
+        }
+        // Or a text may be too short for what stood in the old one.
+        for text in [&mut old, &mut new] {
+            text.push_str(&"x".repeat(64));
+        }
+        let lengths: Vec<u32> = gaps.iter().map(|gap| gap.len() as u32).collect();
+        for new in [new.as_bytes(), &new.as_bytes()[..new.len().saturating_sub(lost)]] {
+            let steps = Steps { old: old.as_bytes(), new, starts: &starts, shift: front.min(2), gaps: &lengths, first };
+            let step = |kernel: Kernel| {
+                let mut list = vec![(0, 0); values.len()];
+                let stepped = kernel.list_changed(steps, &mut list);
+                list.truncate(stepped.listed);
+                (stepped, list)
+            };
+            let portable = step(Kernel::PORTABLE);
+            let listed = |it: &&(u32, u32)| (it.0 as usize) < portable.0.seen;
+            if odd.is_none() {
+                prop_assert_eq!(&portable.1, &expected.iter().take_while(listed).copied().collect::<Vec<_>>());
+            }
+            if lost == 0 {
+                prop_assert_eq!(portable.0.seen, values.len());
+            }
+            for kernel in kernels() {
+                prop_assert_eq!(&step(kernel), &portable, "{:?}", kernel);
+            }
         }
     }
 

@@ -165,6 +165,41 @@ pub struct Room {
     pub separator: Separator,
 }
 
+/// Values of an old text and a new one, to be compared one by one.
+#[derive(Clone, Copy, Debug)]
+pub struct Steps<'t> {
+    /// The text before.
+    pub old: &'t [u8],
+    /// The text now.
+    pub new: &'t [u8],
+    /// Where each value begins in the old text, and the one behind the last.
+    pub starts: &'t [u32],
+    /// How much further the first begins in the new one, modulo 2⁶⁴.
+    pub shift: usize,
+    /// What is between a value and the next is so long; by turns, where there are several.
+    pub gaps: &'t [u32],
+    /// Which of the gaps is behind the first.
+    pub first: usize,
+}
+
+/// How far they have been compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stepped {
+    /// How many differ.
+    pub listed: usize,
+    /// Of how many.
+    pub seen: usize,
+    /// How much further the next begins in the new text, modulo 2⁶⁴.
+    pub shift: usize,
+}
+
+impl Steps<'_> {
+    /// The number of the gap behind a value.
+    fn gap_of(&self, value: usize) -> usize {
+        (self.first + value) % self.gaps.len()
+    }
+}
+
 /// The byte that ends the values of all columns.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn same_end(columns: &[Column]) -> Option<u8> {
@@ -272,6 +307,41 @@ impl Kernel {
         };
         // The last values of the text, behind which there is no room for wide loads.
         portable::read_array((text, at), number, separator, limit, slots, &mut found)
+    }
+
+    /// Reads numbers that stand at these places of a text, each followed by the separator: appends their slots to `slots` and
+    /// their lengths to `lengths`, up to the first that is not. Returns how many there are.
+    ///
+    /// ```
+    /// use bsoap_datatypes::kernel::{Kernel, Number, Separator};
+    ///
+    /// let text = b"<a>1.5</a><a>7</a><a>-2e3</a></all>";
+    /// let (mut slots, mut lengths) = (Vec::new(), Vec::new());
+    /// let end = Separator::new(b"</a>");
+    /// let read = Kernel::best().read_places(text, &[3, 21], Number::Double, &end, &mut slots, &mut lengths);
+    /// assert_eq!((read, &*lengths), (2, &[3, 4][..]));
+    /// assert_eq!(slots, [1.5_f64.to_bits(), (-2e3_f64).to_bits()]);
+    /// ```
+    #[inline]
+    pub fn read_places(
+        self,
+        text: &[u8],
+        places: &[u32],
+        number: Number,
+        separator: &Separator,
+        slots: &mut Vec<u64>,
+        lengths: &mut Vec<u32>,
+    ) -> usize {
+        let read = match (self.0, number) {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            (Level::Avx2 | Level::Avx512, Number::Double | Number::Float) => {
+                let is_wide = self.0 == Level::Avx512;
+                x86::read_places(is_wide, (text, places), number, separator, slots, lengths)
+            }
+            _ => 0,
+        };
+        let left = places.get(read..).unwrap_or_default();
+        read + portable::read_places((text, left), number, separator, slots, lengths)
     }
 
     /// Appends the lexical forms of the numbers in these slots, with the separator between them: as
@@ -441,6 +511,45 @@ impl Kernel {
             Level::Avx512 => x86::first_differing(old, new, masks, delta),
             _ => portable::first_differing(old, new, masks, delta),
         }
+    }
+
+    /// Goes over values of two texts in step, and lists those that differ, in order, to the front of `list`: their numbers, and
+    /// where they begin in the new text. A value that differs ends with the next `<` there; its gap is as long as it was. Ends
+    /// with a value that is not within both texts, or longer than 64 bytes with its gap.
+    ///
+    /// ```
+    /// use bsoap_datatypes::kernel::{Kernel, Steps};
+    ///
+    /// let steps = Steps {
+    ///     old: b"<a>1</a><a>2</a><a>3</a>",
+    ///     new: b"<a>1</a><a>2.5</a><a>3</a>",
+    ///     starts: &[3, 11, 19],
+    ///     shift: 0,
+    ///     gaps: &[7],
+    ///     first: 0,
+    /// };
+    /// let mut list = [(0, 0); 2];
+    /// let stepped = Kernel::best().list_changed(steps, &mut list);
+    /// assert_eq!((stepped.listed, stepped.seen, stepped.shift), (1, 2, 2));
+    /// assert_eq!(list[0], (1, 11));
+    /// ```
+    ///
+    /// # Panics
+    /// There are no gaps, or the list is shorter than there are values.
+    #[inline]
+    pub fn list_changed(self, steps: Steps<'_>, list: &mut [(u32, u32)]) -> Stepped {
+        assert!(steps.first < steps.gaps.len() && steps.starts.len() <= list.len() + 1);
+        let begin = Stepped {
+            listed: 0,
+            seen: 0,
+            shift: steps.shift,
+        };
+        let stepped = match self.0 {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx512 => x86::list_changed(steps, begin, list),
+            _ => begin,
+        };
+        portable::list_changed(steps, stepped, list)
     }
 
     /// Reads rows from `text[at..]`, where the first value of the first row stands, for as long as each value is followed by

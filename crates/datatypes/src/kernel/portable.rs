@@ -2,7 +2,7 @@
 
 use crate::{double, float, integer};
 
-use super::{Column, Number, Room, Separator, Stop};
+use super::{Column, Number, Room, Separator, Stepped, Steps, Stop};
 
 /// [`super::Kernel::read_array`], until there are `limit` slots.
 #[inline]
@@ -25,6 +25,92 @@ pub(super) fn read_array(
             unsigned_slot(text, max)
         }),
     }
+}
+
+/// Longer values are not compared, with what is behind them.
+pub(super) const PIECE: usize = 64;
+
+/// [`super::Kernel::list_changed`], from where it has come to.
+#[inline]
+pub(super) fn list_changed(
+    steps: Steps<'_>,
+    mut stepped: Stepped,
+    list: &mut [(u32, u32)],
+) -> Stepped {
+    let starts = steps.starts.get(stepped.seen..).unwrap_or_default();
+    let mut gap = steps.gap_of(stepped.seen);
+    for (&start, &end) in starts.iter().zip(starts.get(1..).unwrap_or_default()) {
+        let (start, end) = (start as usize, end as usize);
+        let from = start.wrapping_add(stepped.shift);
+        let (Some(one), Some(rest)) = (steps.old.get(start..end), steps.new.get(from..)) else {
+            break;
+        };
+        let rest = &rest[..rest.len().min(PIECE)];
+        if one.len() > PIECE || one.len() > rest.len() {
+            break;
+        }
+        if !are_same(one, &rest[..one.len()]) {
+            let Some(length) = rest.iter().position(|&byte| byte == b'<') else {
+                break;
+            };
+            let to = from + length + steps.gaps[gap] as usize;
+            list[stepped.listed] = (stepped.seen as u32, from as u32);
+            stepped.listed += 1;
+            stepped.shift = to.wrapping_sub(end);
+        }
+        stepped.seen += 1;
+        gap = if gap + 1 < steps.gaps.len() {
+            gap + 1
+        } else {
+            0
+        };
+    }
+    stepped
+}
+
+/// Whether two texts are the same: without a branch, if they are neither short nor long.
+#[inline(always)]
+fn are_same(one: &[u8], other: &[u8]) -> bool {
+    const WORD: usize = size_of::<u128>();
+    let length = one.len();
+    if !(WORD..=4 * WORD).contains(&length) || other.len() != length {
+        return one == other;
+    }
+    let last = length - WORD;
+    differ(one, other, 0)
+        | differ(one, other, last.min(WORD))
+        | differ(one, other, last.min(2 * WORD))
+        | differ(one, other, last)
+        == 0
+}
+
+#[inline(always)]
+fn differ(one: &[u8], other: &[u8], at: usize) -> u128 {
+    let one = one.get(at..).and_then(|it| it.first_chunk());
+    let other = other.get(at..).and_then(|it| it.first_chunk());
+    match (one, other) {
+        (Some(one), Some(other)) => u128::from_ne_bytes(*one) ^ u128::from_ne_bytes(*other),
+        _ => 1,
+    }
+}
+
+/// [`super::Kernel::read_places`].
+#[inline]
+pub(super) fn read_places(
+    (text, places): (&[u8], &[u32]),
+    number: Number,
+    separator: &Separator,
+    slots: &mut Vec<u64>,
+    lengths: &mut Vec<u32>,
+) -> usize {
+    for (read, &at) in places.iter().enumerate() {
+        let Some((slot, length)) = value(text, at as usize, number, separator) else {
+            return read;
+        };
+        slots.push(slot);
+        lengths.push(length as u32);
+    }
+    places.len()
 }
 
 #[inline(always)]

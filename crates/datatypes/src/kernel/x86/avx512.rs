@@ -58,6 +58,32 @@ pub(super) unsafe fn fill(form: Form<'_>, at: usize, sheet: Sheet<'_>) -> Filled
     unsafe { form.fill::<Avx512>(at, sheet) }
 }
 
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
+pub(super) unsafe fn doubles_at(
+    array: Array<'_>,
+    places: &[u32],
+    slots: &mut Vec<u64>,
+    lengths: &mut Vec<u32>,
+) -> usize {
+    // SAFETY: the features are enabled.
+    unsafe { array.reals_at::<Avx512, nearest::Double>(places, slots, lengths) }
+}
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
+pub(super) unsafe fn floats_at(
+    array: Array<'_>,
+    places: &[u32],
+    slots: &mut Vec<u64>,
+    lengths: &mut Vec<u32>,
+) -> usize {
+    // SAFETY: the features are enabled.
+    unsafe { array.reals_at::<Avx512, nearest::Float>(places, slots, lengths) }
+}
+
 struct Avx512;
 
 impl Isa for Avx512 {

@@ -1,6 +1,10 @@
 //! Which of many numbers, or slots of texts, are others than before, with AVX-512.
 
 use std::arch::x86_64::*;
+use std::hint::black_box;
+
+use super::super::portable::PIECE;
+use super::super::{Stepped, Steps};
 
 /// Compares eight at a time, and lists the numbers of those that differ. Returns how many, and how many have been compared.
 ///
@@ -67,4 +71,70 @@ pub(super) unsafe fn first<const MOVED: bool>(
         at += 8;
     }
     length
+}
+
+/// Goes over values in step, each with one load of either text: see
+/// [`Kernel::list_changed`](super::super::Kernel::list_changed).
+///
+/// # Safety
+/// AVX-512 F, BW; BMI2.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+)]
+pub(super) unsafe fn step(steps: Steps<'_>, stepped: Stepped, list: &mut [(u32, u32)]) -> Stepped {
+    let Steps { old, new, gaps, .. } = steps;
+    let starts = steps.starts.get(stepped.seen..).unwrap_or_default();
+    let pairs = starts.iter().zip(starts.get(1..).unwrap_or_default());
+    let Stepped {
+        mut listed,
+        mut seen,
+        mut shift,
+    } = stepped;
+    let mut gap = steps.gap_of(seen);
+    for (&start, &end) in pairs {
+        let length = end.wrapping_sub(start);
+        let from = (start as usize).wrapping_add(shift);
+        // So many bytes of the new text are there.
+        let there = new.len().wrapping_sub(from);
+        if length as usize > PIECE
+            || end as usize > old.len()
+            || start > end
+            || from > new.len()
+            || there < length as usize
+            || seen >= list.len()
+        {
+            break;
+        }
+        // SAFETY: only bytes under the masks are read, and those are within the texts.
+        let (others, ends) = unsafe {
+            let mask = _bzhi_u64(u64::MAX, length);
+            let one = _mm512_maskz_loadu_epi8(mask, old.as_ptr().add(start as usize).cast());
+            let all = _bzhi_u64(u64::MAX, there.min(PIECE) as u32);
+            let other = _mm512_maskz_loadu_epi8(all, new.as_ptr().add(from).cast());
+            let open = _mm512_set1_epi8(b'<' as i8);
+            (
+                _mm512_mask_cmpneq_epu8_mask(mask, one, other),
+                _mm512_cmpeq_epi8_mask(other, open),
+            )
+        };
+        list[listed] = (seen as u32, from as u32);
+        listed += usize::from(others != 0);
+        // Most often it is as long as it was, and so if it is the same: no branch depends on whether it is, and where the next
+        // begins need not wait for this. (The box keeps the compiler from asking the other way round.)
+        let is = ends.trailing_zeros() + gaps[gap];
+        if is != length && black_box(others) != 0 {
+            if ends == 0 {
+                listed -= 1;
+                break;
+            }
+            shift = from.wrapping_add(is as usize).wrapping_sub(end as usize);
+        }
+        seen += 1;
+        gap = if gap + 1 < gaps.len() { gap + 1 } else { 0 };
+    }
+    Stepped {
+        listed,
+        seen,
+        shift,
+    }
 }

@@ -26,7 +26,7 @@ use form::Form;
 use read::{Array, Rows};
 
 use super::form::{Blank, Filled, Sheet};
-use super::{Carryless, Column, Number, Room, Separator, Stop};
+use super::{Carryless, Column, Number, Room, Separator, Stepped, Steps, Stop};
 
 /// [`super::fetch`].
 #[inline(always)]
@@ -130,6 +130,35 @@ pub(super) fn read_array(
     }
 }
 
+/// [`super::Kernel::read_places`] of doubles and floats, up to one in doubt. `is_wide` is whether AVX-512 is there; AVX2 is.
+#[inline]
+pub(super) fn read_places(
+    is_wide: bool,
+    (text, places): (&[u8], &[u32]),
+    number: Number,
+    separator: &Separator,
+    slots: &mut Vec<u64>,
+    lengths: &mut Vec<u32>,
+) -> usize {
+    debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
+    let array = Array {
+        text,
+        separator,
+        number,
+        limit: 0,
+    };
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    unsafe {
+        match (number, is_wide) {
+            (Number::Double, true) => avx512::doubles_at(array, places, slots, lengths),
+            (Number::Double, false) => avx2::doubles_at(array, places, slots, lengths),
+            (Number::Float, true) => avx512::floats_at(array, places, slots, lengths),
+            (Number::Float, false) => avx2::floats_at(array, places, slots, lengths),
+            (Number::Signed { .. } | Number::Unsigned { .. }, _) => 0,
+        }
+    }
+}
+
 /// [`super::Kernel::write_array`], with AVX-512 and a separator behind the last, too. What it does not do is left to do.
 #[inline]
 pub(super) fn write_array<'s>(
@@ -202,6 +231,14 @@ pub(super) fn first_differing(old: &[u64], new: &[u64], masks: &[u64], delta: u6
             _ => differ::first::<true>(old, new, masks, delta),
         }
     }
+}
+
+/// [`super::Kernel::list_changed`], from where it has come to.
+#[inline]
+pub(super) fn list_changed(steps: Steps<'_>, stepped: Stepped, list: &mut [(u32, u32)]) -> Stepped {
+    debug_assert!(has_avx512());
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    unsafe { differ::step(steps, stepped, list) }
 }
 
 /// [`super::Kernel::read_rows`]. `end` ends every value; `is_wide` is whether AVX-512 is there; AVX2 is.

@@ -177,6 +177,53 @@ impl Array<'_> {
         at
     }
 
+    /// The same for values at these places, up to one in doubt. Returns how many were read.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    pub(super) unsafe fn reals_at<I: Isa, N: Format>(
+        self,
+        places: &[u32],
+        slots: &mut Vec<u64>,
+        lengths: &mut Vec<u32>,
+    ) -> usize {
+        let (Some(last), Some(end)) = (self.text.len().checked_sub(BEYOND), self.separator.end())
+        else {
+            return 0;
+        };
+        if self.separator.bytes.len() > 32 {
+            return 0;
+        }
+        slots.reserve(places.len());
+        lengths.reserve(places.len());
+        // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text.
+        unsafe {
+            let separator = Pattern::new(self.separator);
+            for (read, &at) in places.iter().enumerate() {
+                let at = at as usize;
+                if at < BEFORE || at > last {
+                    return read;
+                }
+                let text = self.text.as_ptr().add(at);
+                let classes = I::classes(text, end);
+                let length = classes.ends.trailing_zeros();
+                if length > 31 {
+                    return read;
+                }
+                let Some(slot) = real::<I, N>(text, &classes, length) else {
+                    return read;
+                };
+                if !separator.stands_at(text.add(length as usize)) {
+                    return read;
+                }
+                slots.push(slot);
+                lengths.push(length);
+            }
+        }
+        places.len()
+    }
+
     /// The same for integers.
     ///
     /// # Safety
