@@ -1,0 +1,104 @@
+//! What comparing saves of recorded sessions of small messages: `sessions_speed [ROUNDS] [WORD…]`, of the sessions that have
+//! a word in their names.
+//!
+//! The messages of a session are read over and over, in order, by a decoder and by comparing each with the one before: the
+//! least time of each (with the 20 ns of a clock), and their sum. They are those of `recorded-polling` in the folder `BSOAP_CORPUS`, by default `../shared/corpus`.
+
+#![allow(clippy::print_stdout)]
+
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use bsoap_codec::decode::{DecodeOptions, Decoder, Empty, Unknown};
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{Plan, Record};
+use bsoap_differential::receive::Exact;
+use bsoap_schema::{Chain, FileLoader, LoadOptions, WellKnown, load};
+use bytes::Bytes;
+
+const SESSION: &str = "6.2.314.3321/ask_manual_question_complex_query1";
+
+fn folder() -> PathBuf {
+    let corpus = std::env::var_os("BSOAP_CORPUS").unwrap_or_else(|| "../shared/corpus".into());
+    Path::new(&corpus).join("recorded-polling")
+}
+
+fn texts(ending: &str) -> Vec<Bytes> {
+    let files = std::fs::read_dir(folder().join(SESSION)).expect("BSOAP_CORPUS is set");
+    let mut files: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
+    files.retain(|file| file.to_string_lossy().ends_with(ending));
+    files.sort();
+    let read = |file| Bytes::from(std::fs::read(file).expect("a file"));
+    files.iter().map(read).collect()
+}
+
+/// The time of each message, by the decoder and by comparing.
+fn time(
+    plan: &Arc<Plan>,
+    root: ElementId,
+    options: DecodeOptions,
+    texts: &[Bytes],
+    rounds: usize,
+) -> (Vec<(f64, f64)>, Exact) {
+    let mut decoder = Decoder::new(plan.clone(), options);
+    let mut exact = Exact::new(plan.clone(), options);
+    let mut record = Record::new(plan.clone(), root);
+    let mut times = vec![(f64::MAX, f64::MAX); texts.len()];
+    for _ in 0..64 * rounds {
+        for (text, (full, _)) in texts.iter().zip(&mut times) {
+            let begun = Instant::now();
+            decoder
+                .decode_into(root, text, &mut record, None)
+                .expect("valid");
+            black_box(&record);
+            *full = full.min(begun.elapsed().as_nanos() as f64);
+        }
+        for (text, (_, kept)) in texts.iter().zip(&mut times) {
+            let begun = Instant::now();
+            black_box(exact.receive(root, text.clone()).expect("valid"));
+            *kept = kept.min(begun.elapsed().as_nanos() as f64);
+        }
+    }
+    (times, exact)
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let rounds = arguments.next().and_then(|it| it.parse().ok());
+    let words: Vec<String> = arguments.collect();
+    let wsdl = folder().join("console.wsdl");
+    let loader = Chain::new().then(FileLoader::new()).then(WellKnown);
+    let definitions = load(&wsdl.to_string_lossy(), &loader, &LoadOptions::default());
+    let definitions = definitions.expect("BSOAP_CORPUS is set");
+    let (_, port) = definitions.ports().next().expect("a port");
+    let (requests, answers) = (texts("-request.xml"), texts("-response.xml"));
+    // The server writes empty elements for integers that it does not have, and some that its WSDL does not have.
+    let mut options = DecodeOptions::default();
+    options.unknown_elements = Unknown::Skip;
+    options.empty_values = Empty::Absent;
+    let sessions = [
+        ("polls", port.binding.response, &answers[6..15]),
+        ("answers", port.binding.response, &answers[..]),
+        ("requests", port.binding.request, &requests[..]),
+    ];
+    println!("nanoseconds a message      decoder      exact   times faster");
+    for (name, root, texts) in sessions {
+        if !words.is_empty() && !words.iter().any(|word| name.contains(word.as_str())) {
+            continue;
+        }
+        let plan = definitions.plan();
+        let (times, exact) = time(plan, root, options, texts, rounds.unwrap_or(15));
+        let line = |name: &str, full: f64, kept: f64| {
+            println!("{name:20} {full:10.0} {kept:10.0}      {:9.2}", full / kept);
+        };
+        for (text, (full, kept)) in texts.iter().zip(&times) {
+            line(&format!("  {:6} bytes", text.len()), *full, *kept);
+        }
+        let full: f64 = times.iter().map(|it| it.0).sum();
+        let kept: f64 = times.iter().map(|it| it.1).sum();
+        line(name, full, kept);
+        println!("{:?}", exact.totals());
+    }
+}
