@@ -33,6 +33,7 @@ mod portion;
 mod portioned;
 mod portioning;
 mod restructure;
+mod scattered;
 mod store;
 mod stream;
 mod stretch;

@@ -13,7 +13,15 @@ const SCEPTICAL: u32 = 8;
 pub(super) struct Aside {
     left: u32,
     interval: u32,
+    /// How much was saved of late: so many messages may be unlike the one before, such as those of the next operation.
+    credit: u32,
+    /// Whether anything has been compared.
+    has_begun: bool,
 }
+
+/// What a message that was alike is worth, and all of them.
+const WORTH: u32 = 2;
+const SAVED: u32 = 4;
 
 /// What to do with a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +64,13 @@ impl Aside {
 
     /// A message was compared with the one before. Returns whether to stand aside now.
     pub(super) fn learn(&mut self, alike: bool) -> bool {
+        let is_first = !std::mem::replace(&mut self.has_begun, true);
         if alike {
             self.interval = 0;
+            self.credit = (self.credit + WORTH).min(SAVED);
+        } else if self.credit > 0 || is_first {
+            self.credit = self.credit.saturating_sub(1);
+            return false;
         } else {
             self.interval = (self.interval * 2).clamp(1, MOST);
             self.left = self.interval;
@@ -71,7 +84,11 @@ pub(super) fn look_alike(old: &[u8], new: &[u8]) -> bool {
     let reach = (new.len() / 8).min(REACH);
     (0..PIECES).any(|index| {
         let part = |length: usize| length / (2 * PIECES) * (2 * index + 1);
-        let (at, there) = (part(old.len()), part(new.len()));
+        let (from, there) = (part(old.len()), part(new.len()));
+        let Some(value) = old.get(from..).and_then(next_value) else {
+            return false;
+        };
+        let (at, there) = (from + value, there + value);
         let from = there.saturating_sub(reach);
         let to = (there + reach + PIECE).min(new.len());
         match (old.get(at..at + PIECE), new.get(from..to)) {
@@ -79,6 +96,15 @@ pub(super) fn look_alike(old: &[u8], new: &[u8]) -> bool {
             _ => false,
         }
     })
+}
+
+/// Where in a text the next value begins: a piece with nothing but markup says nothing.
+fn next_value(text: &[u8]) -> Option<usize> {
+    let is_value = |&at: &usize| {
+        let next = text.get(at + 1);
+        next.is_some_and(|next| *next != b'<' && !next.is_ascii_whitespace())
+    };
+    memchr::memchr_iter(b'>', text).find(is_value)
 }
 
 /// So many pieces, of so many bytes, so far from where they stood.
@@ -111,9 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn it_looks_again_after_1_2_4_and_up_to_32_messages() {
+    fn it_looks_again_after_1_2_4_and_up_to_32_messages_if_two_were_unlike() {
         let mut aside = Aside::default();
         let mut gaps = Vec::new();
+        assert_eq!(aside.turn(), Turn::Compare);
+        assert!(!aside.learn(false));
         for _ in 0..8 {
             assert_eq!(aside.turn(), Turn::Compare);
             assert!(aside.learn(false));
@@ -126,6 +154,10 @@ mod tests {
         assert_eq!(gaps, [1, 2, 4, 8, 16, 32, 32, 32]);
         assert_eq!(aside.turn(), Turn::Compare);
         assert!(!aside.learn(true));
-        assert_eq!(aside.turn(), Turn::Compare);
+        for _ in 0..WORTH {
+            assert_eq!(aside.turn(), Turn::Compare);
+            assert!(!aside.learn(false));
+        }
+        assert!(aside.learn(false));
     }
 }

@@ -37,8 +37,10 @@ pub struct Exact {
     unused: Unused,
     /// The message before, if that was read without comparing and this one is to be looked at.
     glimpse: Option<Bytes>,
-    /// The Record of the last message, if that was only read.
+    /// The Record of the last message, if that is of use for its memory only.
     handed: Option<Arc<Record>>,
+    /// Slots and octets of the last message that was read and kept.
+    size: (usize, usize),
     totals: Totals,
 }
 
@@ -150,6 +152,7 @@ impl Exact {
             unused: Unused::default(),
             glimpse: None,
             handed: None,
+            size: (0, 0),
             totals: Totals::default(),
         }
     }
@@ -276,7 +279,7 @@ impl Exact {
     /// not be kept.
     fn is_left_aside(&mut self, mut pass: Box<Pass>) -> bool {
         let is_unlike = pass.gave_up && self.policy.stands_aside && self.aside.learn(false);
-        self.unused.take_from(&mut pass.history);
+        self.reuse(&mut pass.history);
         pass.give_back();
         self.pass = Some(pass);
         is_unlike
@@ -314,13 +317,16 @@ impl Exact {
     ) -> Result<Received, Text> {
         self.totals.touched += pass.touched as u64;
         self.totals.restructured += pass.splices.len() as u64;
-        let (work, slots) = pass.effort();
+        // It takes a while to tell, and is told by the clock where that is looked at.
+        let is_timed = since.is_some() && self.pace.is_known();
+        let is_worth_it = is_timed || pass.was_worth_it();
         let length = text.bytes().len();
         let (history, changes, rest) = pass.finish(&self.decoder, text)?;
+        let is_in_doubt = since.is_some_and(|since| self.pace.is_in_doubt(length, since));
         let alike = !pass.gave_up
             && since
                 .and_then(|since| self.pace.is_beaten(length, since))
-                .unwrap_or(work <= slots - slots / 8);
+                .unwrap_or(is_worth_it);
         pass.give_back();
         self.pass = Some(pass);
         if let Text::Made(memory) = rest {
@@ -333,7 +339,7 @@ impl Exact {
         let is_worn = record.heap().len() > 2 * history.heap + WORN;
         // Strings that are no more take room; now and then all is read, which leaves them out.
         let stands_aside = self.policy.stands_aside && self.aside.learn(alike);
-        if !stands_aside && !is_worn {
+        if !stands_aside && !is_worn && !is_in_doubt {
             self.history = Some(history);
         }
         Ok(Received {
@@ -346,16 +352,27 @@ impl Exact {
     /// The message before is of no use any more, but for its memory.
     fn let_go(&mut self) {
         if let Some(mut history) = self.history.take() {
-            self.unused.take_from(&mut history);
+            self.reuse(&mut history);
         }
     }
 
-    /// For a message that is read as a whole.
-    fn begin_regular(&mut self, root: ElementId, is_kept: bool) -> Regular {
+    fn reuse(&mut self, history: &mut History) {
+        self.unused.take_from(history);
+        if self.handed.is_none() {
+            self.handed = history.record.take();
+        }
+    }
+
+    /// For a message that is read as a whole, of which so much is there.
+    fn begin_regular(&mut self, root: ElementId, is_kept: bool, length: usize) -> Regular {
         self.decoder.start(root);
         let mut record = Arc::try_unwrap(self.unheld(root))
             .unwrap_or_else(|held| Record::new(held.plan().clone(), root));
         record.clear(root);
+        // As much as last time, but not much more than such a message can need.
+        let (slots, heap) = record.parts_mut();
+        slots.reserve_exact(self.size.0.min(length / 4));
+        heap.reserve_exact(self.size.1.min(length));
         Regular {
             policy: self.policy,
             record,
@@ -370,9 +387,11 @@ impl Exact {
         self.totals.aside += 1;
         self.let_go();
         let mut shared = self.unheld(root);
+        let since = self.pace.start(message.len());
         if let Some(record) = Arc::get_mut(&mut shared) {
             self.decoder.decode_into(root, message, record, None)?;
         }
+        self.pace.learn(message.len(), since, false);
         self.handed = Some(shared.clone());
         Ok(Received {
             record: shared,
@@ -397,10 +416,10 @@ impl Exact {
             Ok(Cow::Borrowed(text)) if message.len() < u32::MAX as usize => text,
             _ => return self.pass_by(root, message),
         };
-        let mut regular = self.begin_regular(root, true);
+        let mut regular = self.begin_regular(root, true, text.len());
         let since = self.pace.start(text.len());
         let read = regular.read(&mut self.decoder, text, true);
-        self.pace.learn(text.len(), since);
+        self.pace.learn(text.len(), since, true);
         if read.is_err() {
             // Said of all of it.
             return self.pass_by(root, message);
@@ -419,6 +438,7 @@ impl Exact {
         fit(record.parts_mut().0, 32);
         fit(record.parts_mut().1, 256);
         let (slots, heap) = (record.slots().len(), record.heap().len());
+        self.size = (slots, heap);
         let record = Arc::new(record);
         let mode = match trace {
             Some(mut trace) => {
@@ -469,7 +489,7 @@ impl Exact {
             Some(pass) => Reading::Compare(pass),
             None => {
                 self.let_go();
-                Reading::Read(Box::new(self.begin_regular(root, turn != Turn::Pass)))
+                Reading::Read(Box::new(self.begin_regular(root, turn != Turn::Pass, 0)))
             }
         };
         self.arriving = Some(Arriving::new(root, input, reading));
@@ -522,7 +542,9 @@ impl Receiver for Exact {
             if flow.is_ok() {
                 return Ok(());
             }
-            let regular = Reading::Read(Box::new(self.begin_regular(arriving.root, !is_long)));
+            let length = text.len();
+            let regular = self.begin_regular(arriving.root, !is_long, length);
+            let regular = Reading::Read(Box::new(regular));
             let compared = std::mem::replace(&mut arriving.reading, regular);
             if let (Reading::Compare(pass), Reading::Read(regular)) =
                 (compared, &mut arriving.reading)
@@ -548,7 +570,7 @@ impl Receiver for Exact {
             Reading::Read(regular) => Ok(self.end_regular(root, *regular, Text::Made(text))),
             Reading::Compare(pass) => self.end_pass(pass, Text::Made(text), None).or_else(|text| {
                 self.totals.failed += 1;
-                let mut regular = self.begin_regular(root, true);
+                let mut regular = self.begin_regular(root, true, text.bytes().len());
                 let read = std::str::from_utf8(text.bytes()).unwrap_or_default();
                 regular.read(&mut self.decoder, read, true)?;
                 Ok(self.end_regular(root, regular, text))

@@ -7,12 +7,15 @@
 
 use std::ops::Range;
 
+use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, Site, parse_number};
+use bsoap_codec::plan::LeafKind;
 use bsoap_datatypes::kernel::Kernel;
 use bsoap_xml::scan;
 
 use super::pass::{ALIKE, LONG, Pass, Step, word};
 use super::stretch::{Field, Pattern};
+use super::strings::slot_of;
 
 /// What has been read of a block of values.
 struct Block {
@@ -95,13 +98,20 @@ impl Pass {
         let (front, at) = (self.o, start.wrapping_add(self.shift()));
         let before = (self.o, self.n);
         (self.o, self.n) = (start, at);
+        self.stretch.note(slot);
+        self.stretch.again();
+        if self.stretch.is_scattered() && self.scattered(decoder, index, old, new) {
+            self.runs += 1;
+            self.stretch.again();
+            self.stretch.left(self.cursor);
+            return Some(Step::Read);
+        }
         let is_read = index == 0 && self.few_rows(old, new);
         if !is_read && !self.value(decoder, index, front, old, new) {
             (self.o, self.n) = before;
             return None;
         }
         self.runs += 1;
-        self.stretch.note(slot);
         self.stretch.again();
         let next = self.next_field(index);
         let step = self.follow(decoder, next, old, new);
@@ -110,7 +120,7 @@ impl Pass {
     }
 
     #[inline]
-    fn next_field(&self, index: usize) -> usize {
+    pub(super) fn next_field(&self, index: usize) -> usize {
         match index + 1 < self.stretch.pattern.fields.len() {
             true => index + 1,
             false => 0,
@@ -132,8 +142,10 @@ impl Pass {
                 if self.stretch.is_long() && self.is_unlike(old, new) {
                     return Step::Unlike;
                 }
-                let rows = self.rows_ahead(are_all_read, old, new);
-                if let Some(block) = self.block(rows, old, new) {
+                if !self.stretch.pattern.columns.is_empty()
+                    && let rows = self.rows_ahead(are_all_read, old, new)
+                    && let Some(block) = self.block(rows, old, new)
+                {
                     are_all_read = block.others < block.values && block.same < SAME;
                     continue;
                 }
@@ -180,7 +192,7 @@ impl Pass {
         let text = new.get(self.n..).unwrap_or_default();
         let read = match kind.is_in_heap() {
             false => parse_number(kind, text),
-            true => decoder.read_again(field.site, new, self.n, &mut self.fresh),
+            true => read_string(decoder, field, new, self.n, &mut self.fresh),
         };
         let is_next = |(_, length): &(u64, usize)| field.gap.stands_at(text, *length);
         let Some((value, length)) = read.filter(is_next) else {
@@ -198,7 +210,7 @@ impl Pass {
 
     /// Checkpoints up to a place of the old text hold, if there are any more.
     #[inline]
-    fn hold_checkpoints(&mut self, place: usize) {
+    pub(super) fn hold_checkpoints(&mut self, place: usize) {
         if self.next_checkpoint() <= place {
             self.hold(place);
         }
@@ -232,6 +244,7 @@ impl Pass {
         (self.o, self.n) = (o, n);
         self.cursor += slots;
         self.touched += block.others;
+        self.in_blocks += block.others;
         self.stretch.values += block.values;
         Some(block)
     }
@@ -465,9 +478,36 @@ impl Pass {
     }
 }
 
+/// Reads the value of a field that is in the heap: a string without anything to be replaced is copied.
+#[inline]
+pub(super) fn read_string(
+    decoder: &mut Decoder,
+    field: &Field,
+    new: &[u8],
+    at: usize,
+    fresh: &mut Record,
+) -> Option<(u64, usize)> {
+    let text = new.get(at..)?;
+    let length = match field.kind == LeafKind::Text && decoder.reads_as_it_stands(field.site) {
+        true => scan::find_text_special(text),
+        false => 0,
+    };
+    if length == 0
+        || length > decoder.options().limits.text_length
+        || text.get(length) != Some(&b'<')
+        || std::str::from_utf8(&text[..length]).is_err()
+    {
+        return decoder.read_again(field.site, new, at, fresh);
+    }
+    let heap = fresh.parts_mut().1;
+    let value = slot_of(heap.len(), length)?;
+    heap.extend_from_slice(&text[..length]);
+    Some((value, length))
+}
+
 /// Adds the slots whose bits are set, from a slot on, to those that changed.
 #[inline]
-fn note(changed: &mut Vec<Range<usize>>, from: usize, mut bits: u64) {
+pub(super) fn note(changed: &mut Vec<Range<usize>>, from: usize, mut bits: u64) {
     if let Some(last) = changed.last_mut()
         && last.end == from
     {

@@ -14,7 +14,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Trace};
+use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Site, Trace};
 use bsoap_codec::plan::LeafKind;
 use bsoap_codec::{Plan, Record, plan::ElementId};
 use bsoap_xml::scan;
@@ -105,6 +105,8 @@ pub(super) struct Pass {
     /// How many values were read again alone, and in how many stretches.
     pub(super) touched: usize,
     pub(super) runs: usize,
+    /// How many of those in blocks.
+    pub(super) in_blocks: usize,
     /// Before so many stretches nothing is given up.
     patience: usize,
     pub(super) gave_up: bool,
@@ -126,6 +128,8 @@ pub(super) enum Step {
     Unlike,
     /// It is not in a value, or that is not plain.
     Other,
+    /// Most of the message is a string that is another.
+    Lost,
 }
 
 impl Pass {
@@ -152,6 +156,7 @@ impl Pass {
             stretch: Stretch::default(),
             touched: 0,
             runs: 0,
+            in_blocks: 0,
             patience: FEW,
             gave_up: false,
             ended: false,
@@ -166,7 +171,7 @@ impl Pass {
         (self.o, self.n, self.cursor, self.next) = (0, 0, 0, 0);
         (self.touched, self.runs, self.patience, self.wanted) = (0, 0, FEW, 0);
         (self.begun, self.gave_up, self.ended) = (false, false, false);
-        self.in_place = 0;
+        (self.in_place, self.in_blocks) = (0, 0);
         self.slots.clear();
         self.fresh_trace.clear();
         self.held.clear();
@@ -242,6 +247,10 @@ impl Pass {
                     return Ok(Flow::More);
                 }
                 Step::Other => {}
+                Step::Lost => {
+                    self.gave_up = true;
+                    return Err(Fail);
+                }
             }
             if !last {
                 self.wanted = usize::MAX;
@@ -366,6 +375,7 @@ impl Pass {
             let is_whole = last || memmem::find(&new[self.n..], b"]]></").is_some();
             return match self.string(decoder, site, slot, start, old, new) {
                 Some(reread) => self.reread(slot, reread),
+                None if self.gave_up => Step::Lost,
                 None if is_whole => Step::Other,
                 None => Step::More,
             };
@@ -382,11 +392,12 @@ impl Pass {
         let Some(rest) = memchr(end, &old[self.o..]) else {
             return Step::Other;
         };
-        if is_string
-            && self.o + rest - start > LONG
-            && let Some(reread) = self.string(decoder, site, slot, start, old, new)
-        {
-            return self.reread(slot, reread);
+        if is_string && self.o + rest - start > LONG {
+            match self.string(decoder, site, slot, start, old, new) {
+                Some(reread) => return self.reread(slot, reread),
+                None if self.gave_up => return Step::Lost,
+                None => {}
+            }
         }
         let at = start.wrapping_add(self.shift());
         let Some((value, length)) = decoder.read_again(site, new, at, &mut self.fresh) else {
@@ -500,12 +511,20 @@ impl Pass {
         }
     }
 
-    /// How many values' worth of work it was, and how many there are.
-    pub(super) fn effort(&self) -> (usize, usize) {
-        (
-            2 * self.runs + self.touched + self.fresh.slots().len(),
-            self.slots.len(),
-        )
+    /// Whether it was less work than reading all of it is: a value that is read alone is as much as two, a stretch as much
+    /// as two more.
+    pub(super) fn was_worth_it(&self) -> bool {
+        let (slots, fresh) = (self.slots.len(), self.fresh.slots().len());
+        let work = 2 * self.runs + 2 * self.touched - self.in_blocks;
+        if 4 * (work + 2 * fresh) <= slots {
+            return true;
+        }
+        let sites = &self.history.trace.sites;
+        let values = sites.iter().map(|&site| usize::from(site != Site::NONE));
+        let values: usize = values.sum();
+        // Slots the decoder has read are moved, and compared; there are markers among them.
+        let fresh = fresh * values / slots.max(1);
+        work + fresh + fresh / 2 <= values - values / 8
     }
 }
 

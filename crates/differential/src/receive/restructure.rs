@@ -21,6 +21,9 @@ use super::pass::{Fail, Held, Join, Pass, Splice};
 /// So much text must be the same for a place to be taken for another.
 const ANCHOR: usize = 48;
 
+/// So many places are looked for, where nothing is known to be the same.
+const LOST: u32 = 8;
+
 /// Text in which the place is looked for first.
 const WINDOW: usize = 64 << 10;
 
@@ -32,9 +35,13 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> Result<(), Fail> {
+        let (shift, hint) = (self.shift(), self.stretch.hint.take());
+        if self.is_lost(old, new, hint) {
+            self.gave_up = true;
+            return Err(Fail);
+        }
         let plan = decoder.plan().clone();
         let base = self.resume(decoder, &plan)?;
-        let (shift, hint) = (self.shift(), self.stretch.hint.take());
         let (mut index, mut step, mut tries) = (self.next, 1, 0);
         while !self.gave_up && index < self.history.checkpoints.len() {
             let place = self.history.checkpoints[index].offset() as usize;
@@ -57,6 +64,30 @@ impl Pass {
             step += usize::from(tries % 2 == 0) * step;
         }
         self.run_out(decoder, new, base)
+    }
+
+    /// Whether hardly anything of it is the same, as far as can be seen: no checkpoint holds but near the beginning, and what
+    /// stands at those behind is not there any more, or only near the end. Then it is better read as a message of its own.
+    /// (Whoever chooses where checkpoints are wants them used.)
+    fn is_lost(&self, old: &[u8], new: &[u8], hint: Option<usize>) -> bool {
+        let little = new.len() / 4;
+        let held = match self.held.last() {
+            Some(held) => held.offset,
+            None => self
+                .in_place
+                .checked_sub(1)
+                .map_or(0, |last| self.history.checkpoints[last].offset() as usize),
+        };
+        if !self.joins.is_empty() || held > little || self.policy.spacing.is_some() {
+            return false;
+        }
+        let behind = self.history.checkpoints.get(self.next..);
+        let mut behind = behind.unwrap_or_default().iter().zip(0..LOST);
+        !behind.any(|(checkpoint, tries)| {
+            let place = checkpoint.offset() as usize;
+            let found = self.find(old, new, place, self.n, tries, hint);
+            found.is_some_and(|at| new.len() - at > little)
+        })
     }
 
     /// Sets the decoder to the last checkpoint that holds. Returns where its fresh slots begin.

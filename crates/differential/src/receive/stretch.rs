@@ -40,6 +40,8 @@ pub(super) struct Pattern {
     first: usize,
     /// The same for a kernel, if all values are numbers.
     pub(super) columns: Vec<Column>,
+    /// How long the gaps are, by field.
+    pub(super) gaps: Vec<u32>,
 }
 
 /// More fields are not looked for, nor so many markers before one of them.
@@ -112,7 +114,9 @@ impl Pattern {
         if columns.len() < fields.len() {
             columns.clear();
         }
+        let gaps = fields.iter().map(|field| field.gap.len() as u32);
         Some(Self {
+            gaps: gaps.collect(),
             fields,
             slots,
             first,
@@ -166,6 +170,12 @@ pub(super) struct Stretch {
     /// The slot behind the last value that was read again, and about how many stay the same between two, in eighths.
     last: usize,
     sparse: usize,
+    /// How many stretches in a row were short and close to one another.
+    short: usize,
+    /// Of a block of values, those that differ and where they stand; and how long they are.
+    pub(super) others: Vec<(u32, u32)>,
+    pub(super) places: Vec<u32>,
+    pub(super) lengths: Vec<u32>,
     /// No array is looked for before this slot; and how often there was none.
     learn_from: usize,
     failures: u32,
@@ -179,7 +189,7 @@ impl Stretch {
     pub(super) fn restart(&mut self) {
         self.pattern.fields.clear();
         (self.hint, self.alarms, self.last, self.sparse) = (None, 0, 0, 8 * APART);
-        (self.learn_from, self.failures) = (0, 0);
+        (self.learn_from, self.failures, self.short) = (0, 0, 0);
         self.again();
     }
 
@@ -220,6 +230,8 @@ impl Stretch {
     #[inline]
     pub(super) fn note(&mut self, slot: usize) {
         let between = slot.saturating_sub(self.last).min(4 * APART);
+        let is_short = self.values <= SHORT && between <= 2 * APART;
+        self.short = if is_short { self.short + 1 } else { 0 };
         self.sparse += between;
         self.sparse -= self.sparse / 8;
     }
@@ -234,6 +246,17 @@ impl Stretch {
     #[inline]
     pub(super) fn is_dense(&self) -> bool {
         self.sparse < 8 * CLOSE
+    }
+
+    /// Whether values that differ are scattered among others, each row having nothing but its values.
+    #[inline]
+    pub(super) fn is_scattered(&self) -> bool {
+        self.short >= OFTEN && self.pattern.fields.len() == self.pattern.slots
+    }
+
+    /// They are not, or not here.
+    pub(super) fn is_not_scattered(&mut self) {
+        self.short = 0;
     }
 
     #[inline]
@@ -271,3 +294,6 @@ pub(super) const LONG: usize = 240;
 const APART: usize = 16;
 /// and with so few, close.
 const CLOSE: usize = 3;
+/// Stretches up to so many values are short; and so many of them tell that the next will be, too.
+const SHORT: usize = 6;
+const OFTEN: usize = 4;

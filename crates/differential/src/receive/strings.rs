@@ -13,8 +13,9 @@
 use std::ops::Range;
 
 use bsoap_codec::decode::{Decoder, Site};
-use bsoap_xml::{Limits, cdata_length, decode_cdata, decode_text, decoded_length};
+use bsoap_xml::{Limits, cdata_length, decode_cdata, decode_text, decoded_length, scan};
 use memchr::{memchr, memmem, memrchr2};
+use smallvec::SmallVec;
 
 use super::pass::Pass;
 
@@ -87,7 +88,8 @@ pub(super) struct Reread {
 }
 
 impl Pass {
-    /// Reads that part of a string again which differs. `start`: where its text begins, before `o`.
+    /// Reads that part of a string again which differs. `start`: where its text begins, before `o`. Gives up if that is most of
+    /// the message.
     pub(super) fn string(
         &mut self,
         decoder: &Decoder,
@@ -112,11 +114,24 @@ impl Pass {
         if now.is_empty() || is.end - at > limits.text_length {
             return None;
         }
-        let (front, back) = common(before, now, self.o - was.chars.start, was.form)?;
+        let differs = self.o - was.chars.start;
+        if let Some(is_other) = self.patch(slot, was.form, before, now, differs) {
+            return Some(Reread {
+                value: self.slots[slot],
+                is_other,
+                ends: (was.end, is.end),
+            });
+        }
+        let (front, back) = common(before, now, differs, was.form)?;
         let (changed, added) = (
             &before[front..before.len() - back],
             &now[front..now.len() - back],
         );
+        if added.len() > LARGE && 2 * added.len() > new.len() {
+            // What is left to be the same is not worth reading this alone, and looking for it.
+            self.gave_up = true;
+            return None;
+        }
         if is.form == Form::Text {
             let around = front.saturating_sub(2)..(now.len() - back + 2).min(now.len());
             if memmem::find(&now[around], CLOSE).is_some() {
@@ -159,6 +174,68 @@ impl Pass {
         let value = slot_of(end, heap.len() - end)?;
         Some(reread(value, true))
     }
+}
+
+impl Pass {
+    /// A string as long as it was in which only some plain characters are others: they are put in their places. Whether its
+    /// octets are others; nothing, and nothing is done, if it is not such a string.
+    fn patch(
+        &mut self,
+        slot: usize,
+        form: Form,
+        before: &[u8],
+        now: &[u8],
+        differs: usize,
+    ) -> Option<bool> {
+        if form != Form::Text || before.len() != now.len() {
+            return None;
+        }
+        let (from, length) = octets(self.slots[slot]);
+        let all = self.fresh.parts_mut().1.get_mut(from..from + length)?;
+        let mut parts: SmallVec<[(usize, &[u8]); MOST_PARTS]> = SmallVec::new();
+        // Texts are the same up to `at`, and stand for the same `octet` octets.
+        let (mut at, mut octet) = (0, 0);
+        let mut same = differs;
+        loop {
+            let gap = before.get(at..at + same)?;
+            if open_reference(gap).is_some() || parts.len() == MOST_PARTS {
+                return None;
+            }
+            octet += decoded_length(gap)?;
+            at += same;
+            let pairs = before[at..].iter().zip(&now[at..]);
+            let others = pairs.take_while(|(one, other)| one != other);
+            let (mut length, mut are_plain) = (0, true);
+            for (&one, &other) in others {
+                are_plain &= is_plain(one) && is_plain(other);
+                length += 1;
+            }
+            if !are_plain || all.get(octet..octet + length)? != &before[at..at + length] {
+                return None;
+            }
+            parts.push((octet, &now[at..at + length]));
+            (at, octet) = (at + length, octet + length);
+            same = scan::find_difference(&before[at..], &now[at..]);
+            if at + same == now.len() {
+                break;
+            }
+        }
+        for (octet, part) in &parts {
+            all[*octet..octet + part.len()].copy_from_slice(part);
+        }
+        Some(!parts.is_empty())
+    }
+}
+
+/// A part as long as this, and half of the message, is most of the work.
+const LARGE: usize = 1 << 10;
+
+/// Parts of a string that are put in their places one by one.
+const MOST_PARTS: usize = 24;
+
+/// Whether a character stands for itself, whatever is around it, as long as it is in no reference.
+fn is_plain(byte: u8) -> bool {
+    byte == b' ' || (byte.is_ascii_graphic() && !matches!(byte, b'&' | b'<' | b'>' | b']'))
 }
 
 /// How many bytes of two strings are the same in front and behind, at least `front`, cut so that neither ends within
@@ -217,7 +294,9 @@ pub(super) fn octets(slot: u64) -> (usize, usize) {
     ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)
 }
 
-fn slot_of(from: usize, length: usize) -> Option<u64> {
+/// The slot of a string that lies there.
+#[inline]
+pub(super) fn slot_of(from: usize, length: usize) -> Option<u64> {
     let (from, length) = (u32::try_from(from).ok()?, u32::try_from(length).ok()?);
     Some(u64::from(from) | u64::from(length) << 32)
 }

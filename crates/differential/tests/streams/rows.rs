@@ -13,6 +13,8 @@ use crate::common::random::Random;
 pub(crate) struct Rows {
     rows: Vec<[Option<String>; 4]>,
     arrays: [Vec<String>; 4],
+    /// Rows with nothing but their values.
+    pairs: Vec<[String; 2]>,
     gap: &'static str,
 }
 
@@ -22,6 +24,7 @@ const ARRAYS: [(&str, Datatype); 4] = [
     ("s", Datatype::String),
     ("f", Datatype::Float),
 ];
+const PAIR: [(&str, Datatype); 2] = [("k", Datatype::Int), ("w", Datatype::Double)];
 const FIELDS: [(&str, Datatype, u32); 4] = [
     ("x", Datatype::Int, 1),
     ("y", Datatype::Int, 0),
@@ -66,6 +69,10 @@ fn row(random: &mut Random, is_whole: bool) -> [Option<String>; 4] {
     })
 }
 
+fn pair(random: &mut Random) -> [String; 2] {
+    PAIR.map(|(_, datatype)| value(random, datatype))
+}
+
 impl Rows {
     pub(crate) fn plan(most: u32) -> (Arc<Plan>, ElementId) {
         let mut schema = common::schema::Schema::new();
@@ -76,6 +83,10 @@ impl Rows {
         for (name, datatype) in ARRAYS {
             children.push(schema.field(0, UNBOUNDED, name, datatype));
         }
+        let fields = PAIR.map(|(name, datatype)| schema.field(1, 1, name, datatype));
+        let pair = schema.structure(fields.to_vec());
+        let pair = schema.element("pair", pair);
+        children.push(schema.of(0, UNBOUNDED, pair));
         schema.rooted("rows", children)
     }
 
@@ -88,6 +99,9 @@ impl Rows {
                 let count = [0, 5, 60, 300][random.below(4)];
                 (0..count).map(|_| value(random, datatype)).collect()
             }),
+            pairs: (0..[0, 8, 150][random.below(3)])
+                .map(|_| pair(random))
+                .collect(),
             gap: ["", "\n", "\n      ", "<!-- -->"][random.below(4)],
         }
     }
@@ -108,12 +122,28 @@ impl Rows {
                 text.push_str(&format!("{gap}<{name}>{value}</{name}>"));
             }
         }
+        for pair in &self.pairs {
+            text.push_str(&format!("{gap}<pair>"));
+            for ((name, _), value) in PAIR.iter().zip(pair) {
+                text.push_str(&format!("{gap}<{name}>{value}</{name}>"));
+            }
+            text.push_str(&format!("{gap}</pair>"));
+        }
         text + "</rows>"
     }
 
     /// Some values, in one stretch or scattered; or some more, or less.
     pub(crate) fn change(&mut self, random: &mut Random) {
-        match random.below(6) {
+        match random.below(8) {
+            6 => change(&mut self.pairs, random, pair),
+            7 => {
+                let share = [2, 20, 50][random.below(3)];
+                for value in self.pairs.iter_mut().flatten() {
+                    if random.chance(share) {
+                        *value = format!("{}", random.below(1000));
+                    }
+                }
+            }
             0 => change(&mut self.rows, random, |random| row(random, true)),
             1 if !self.rows.is_empty() => {
                 // A column.

@@ -1,0 +1,262 @@
+//! Values of an array that differ here and there: found by one compare of each with the one before, with no branch for any,
+//! and then read together.
+//!
+//! ```text
+//! old   <i>1.5</i><i>2.5</i><i>3.5</i><i>4.5</i><i>5.5</i>
+//! new   <i>1.5</i><i>2.7</i><i>3.5</i><i>4.5</i><i>9.5</i>
+//!          =         ≠         =         =         ≠          others: 1, 4
+//! ```
+//!
+//! Where a value that differs ends, and so where the next begins, the next `<` tells; that it does is found out when it is read.
+
+use bsoap_codec::decode::{Decoder, parse_number};
+use bsoap_datatypes::kernel::{Kernel, Stepped, Steps};
+
+use super::follow::{note, read_string};
+use super::pass::{LONG, Pass};
+
+/// Values in a block.
+const BLOCK: usize = 64;
+/// So many eighths of a block differ, and it is better read as a whole.
+const DENSE: usize = 5;
+
+impl Pass {
+    /// Goes on with values of the array at hand, of which some differ; `o` and `n` are where one of field `index` begins. As
+    /// long as they are neither all the same nor nearly all others. Whether it has gone on at all.
+    pub(super) fn scattered(
+        &mut self,
+        decoder: &mut Decoder,
+        mut index: usize,
+        old: &[u8],
+        new: &[u8],
+    ) -> bool {
+        let fields = self.stretch.pattern.fields.len();
+        let begin = self.cursor;
+        loop {
+            let stepped = self.sift(index, old, new);
+            let (listed, values) = (stepped.listed, stepped.seen);
+            if values == 0 || (listed > 1 && 8 * listed > DENSE * values) {
+                self.stretch.is_not_scattered();
+                break;
+            }
+            let done = self.read_others(decoder, index, stepped, old, new);
+            index = (index + done) % fields;
+            if done < values {
+                break;
+            }
+            if listed == 0 {
+                self.stretch.is_not_scattered();
+                break;
+            }
+        }
+        self.cursor > begin
+    }
+
+    /// Lists which of the next values differ. How many were looked at.
+    fn sift(&mut self, index: usize, old: &[u8], new: &[u8]) -> Stepped {
+        let shift = self.shift();
+        let trace = &self.history.trace;
+        let stretch = &mut self.stretch;
+        let fields = &stretch.pattern.fields;
+        let starts = trace.starts.get(self.cursor..).unwrap_or_default();
+        let sites = trace.sites.get(self.cursor..).unwrap_or_default();
+        let most = starts.len().saturating_sub(1).min(BLOCK);
+        let sites = sites.iter().take(most);
+        let most = match &**fields {
+            [only] => sites.take_while(|site| **site == only.site).count(),
+            all => {
+                let pairs = sites.zip(all.iter().cycle().skip(index));
+                pairs.take_while(|(site, it)| **site == it.site).count()
+            }
+        };
+        let steps = Steps {
+            old,
+            new,
+            starts: starts.get(..=most).unwrap_or_default(),
+            shift,
+            gaps: &stretch.pattern.gaps,
+            first: index,
+        };
+        stretch.others.clear();
+        stretch.others.resize(BLOCK, (0, 0));
+        let stepped = Kernel::best().list_changed(steps, &mut stretch.others);
+        stretch.others.truncate(stepped.listed);
+        stepped
+    }
+
+    /// Reads those again that were listed, and passes all that were looked at; or up to one that cannot be read alone. How
+    /// many it has passed.
+    fn read_others(
+        &mut self,
+        decoder: &mut Decoder,
+        index: usize,
+        stepped: Stepped,
+        old: &[u8],
+        new: &[u8],
+    ) -> usize {
+        let others = std::mem::take(&mut self.stretch.others);
+        let read = self.read_places(&others, new);
+        if read == others.len() && self.take_over(&others, stepped, old) {
+            self.stretch.others = others;
+            return stepped.seen;
+        }
+        let (begin, fields) = (self.cursor, self.stretch.pattern.fields.len());
+        let mut done = stepped.seen;
+        for (number, &(value, place)) in others.iter().enumerate() {
+            let read = (number < read).then(|| {
+                let (slot, length) = (self.stretch.slots[number], self.stretch.lengths[number]);
+                (slot, length as usize)
+            });
+            let slot = begin + value as usize;
+            self.go_to(slot, place as usize);
+            let field = match fields {
+                1 => 0,
+                fields => (index + value as usize) % fields,
+            };
+            if !self.read_other(decoder, field, slot, read, old, new) {
+                done = value as usize;
+                break;
+            }
+        }
+        self.stretch.others = others;
+        if done == stepped.seen {
+            let slot = begin + done;
+            let place = self.history.trace.starts[slot] as usize;
+            self.go_to(slot, place.wrapping_add(stepped.shift));
+        }
+        done
+    }
+
+    /// Goes on to where a value begins, in the new text at `place`; what is in between is the same.
+    #[inline]
+    fn go_to(&mut self, slot: usize, place: usize) {
+        (self.o, self.n) = (self.history.trace.starts[slot] as usize, place);
+        self.hold_checkpoints(self.o);
+        self.move_starts(slot);
+    }
+
+    /// Lets a kernel read the others, if they are all of one field and numbers. How many it has read.
+    fn read_places(&mut self, others: &[(u32, u32)], new: &[u8]) -> usize {
+        let stretch = &mut self.stretch;
+        let ([column], [_]) = (&*stretch.pattern.columns, &*stretch.pattern.fields) else {
+            return 0;
+        };
+        let (number, separator) = (column.number, &column.separator);
+        stretch.places.clear();
+        stretch
+            .places
+            .extend(others.iter().map(|&(_, place)| place));
+        stretch.slots.clear();
+        stretch.lengths.clear();
+        let (slots, lengths) = (&mut stretch.slots, &mut stretch.lengths);
+        Kernel::best().read_places(new, &stretch.places, number, separator, slots, lengths)
+    }
+
+    /// Takes over all that a kernel has read, if no checkpoint is among it and the old text has such values there, too.
+    fn take_over(&mut self, others: &[(u32, u32)], stepped: Stepped, old: &[u8]) -> bool {
+        let (begin, end) = (self.cursor, self.cursor + stepped.seen);
+        let Some(field) = self.stretch.pattern.fields.first() else {
+            return false;
+        };
+        let trace = &mut self.history.trace;
+        let (Some(starts), Some(sites)) = (
+            trace.starts.get_mut(begin..=end),
+            trace.sites.get(begin..=end),
+        ) else {
+            return false;
+        };
+        let place = starts[stepped.seen] as usize;
+        let next = self.history.checkpoints.get(self.next);
+        if next.is_some_and(|next| next.offset() <= place as u64) {
+            return false;
+        }
+        let are_plain = others.iter().all(|&(value, _)| {
+            let value = value as usize;
+            let end = starts[value + 1].wrapping_sub(field.gap.len() as u32);
+            end >= starts[value]
+                && sites[value + 1] == field.site
+                && field.gap.stands_at(old, end as usize)
+        });
+        if !are_plain {
+            return false;
+        }
+        let slots = &mut self.slots[begin..end];
+        let mut changed = 0u64;
+        for (&(value, _), &read) in others.iter().zip(&self.stretch.slots) {
+            let slot = &mut slots[value as usize];
+            changed |= u64::from(*slot != read) << value;
+            *slot = read;
+        }
+        note(&mut self.changed, begin, changed);
+        let is_moved = |&(value, place): &(u32, u32)| starts[value as usize] != place;
+        if stepped.shift != 0 || others.iter().any(is_moved) {
+            let mut rest = &mut starts[..stepped.seen];
+            let mut passed = 0;
+            for &(value, place) in others {
+                let (front, behind) = rest.split_at_mut(value as usize + 1 - passed);
+                let shift = front.last().map_or(0, |start| place.wrapping_sub(*start));
+                front
+                    .iter_mut()
+                    .for_each(|start| *start = start.wrapping_add(shift));
+                (rest, passed) = (behind, value as usize + 1);
+            }
+            let shift = stepped.shift as u32;
+            rest.iter_mut()
+                .for_each(|start| *start = start.wrapping_add(shift));
+        }
+        self.cursor = end;
+        self.touched += others.len();
+        self.in_blocks += others.len();
+        (self.o, self.n) = (place, place.wrapping_add(stepped.shift));
+        true
+    }
+
+    /// Takes over the value at `o` and `n`, which has been `read` or is to be, and goes on behind its gap. Whether that was
+    /// possible; if not, nothing is changed.
+    #[inline]
+    fn read_other(
+        &mut self,
+        decoder: &mut Decoder,
+        index: usize,
+        slot: usize,
+        read: Option<(u64, usize)>,
+        old: &[u8],
+        new: &[u8],
+    ) -> bool {
+        let trace = &self.history.trace;
+        let fields = &self.stretch.pattern.fields;
+        let (field, after) = (&fields[index], &fields[self.next_field(index)]);
+        let (Some(&next), Some(site)) = (trace.starts.get(slot + 1), trace.sites.get(slot + 1))
+        else {
+            return false;
+        };
+        let (gap, kind) = (field.gap.len(), field.kind);
+        let end = (next as usize).wrapping_sub(gap);
+        if end < self.o
+            || end >= old.len()
+            || *site != after.site
+            || (kind.is_in_heap() && end - self.o > LONG)
+            || !field.gap.stands_at(old, end)
+        {
+            return false;
+        }
+        let read = read.or_else(|| {
+            let text = new.get(self.n..)?;
+            let found = match kind.is_in_heap() {
+                false => parse_number(kind, text),
+                true => read_string(decoder, field, new, self.n, &mut self.fresh),
+            };
+            found.filter(|&(_, length)| field.gap.stands_at(text, length))
+        });
+        let Some((value, length)) = read else {
+            return false;
+        };
+        self.keep(slot, value, kind);
+        self.history.trace.starts[slot] = self.n as u32;
+        self.cursor = slot + 1;
+        self.touched += 1;
+        self.in_blocks += 1;
+        (self.o, self.n) = (next as usize, self.n + length + gap);
+        true
+    }
+}
