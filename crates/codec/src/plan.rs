@@ -13,6 +13,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bsoap_datatypes::SimpleType;
@@ -377,6 +378,8 @@ pub struct Leaf {
     pub(crate) bounds: Option<Bounds>,
     /// Whether its value is its text as it stands: an atomic type that preserves white space.
     pub(crate) is_verbatim: bool,
+    /// If it is, and all that it asks for more is a length: texts of so many bytes surely have it.
+    pub(crate) sure: Option<RangeInclusive<u32>>,
 }
 
 /// How a simple value lies in its slot.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::words::Words;
 use crate::{AtomicValue, Pattern, Value};
 
 /// The name of a constraining facet.
@@ -197,13 +198,38 @@ pub struct Enumeration {
     pub(crate) lexical: Vec<Box<str>>,
     pub(crate) values: Vec<Value>,
     /// Where all values are strings: the same again, to look one up at once.
-    pub(crate) strings: Option<HashSet<Box<str>>>,
+    pub(crate) strings: Option<Strings>,
+}
+
+/// The strings of an enumeration.
+#[derive(Clone, Debug)]
+pub(crate) enum Strings {
+    Trie(Words),
+    /// Some are too long for a trie.
+    Set(HashSet<Box<str>>),
+}
+
+impl Strings {
+    fn new(strings: Vec<Box<str>>) -> Self {
+        match Words::new(strings.iter().cloned()) {
+            Some(words) => Self::Trie(words),
+            None => Self::Set(strings.into_iter().collect()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, text: &str) -> bool {
+        match self {
+            Self::Trie(words) => words.contains(text),
+            Self::Set(set) => set.contains(text),
+        }
+    }
 }
 
 impl Enumeration {
     pub(crate) fn new(members: Vec<(Box<str>, Value)>) -> Self {
         let (lexical, values): (Vec<_>, Vec<_>) = members.into_iter().unzip();
-        let strings = values
+        let strings: Option<Vec<_>> = values
             .iter()
             .map(|value| match value {
                 Value::Atomic(AtomicValue::String(text)) => Some(text.clone()),
@@ -213,7 +239,7 @@ impl Enumeration {
         Self {
             lexical,
             values,
-            strings,
+            strings: strings.map(Strings::new),
         }
     }
 

@@ -9,13 +9,14 @@
 //! pattern --parse.rs--> HIR of regex-syntax --> automata of regex-automata --> yes or no
 //! ```
 //!
-//! To build the automata takes 30 µs to 50 ms, to parse a pattern some µs. Schemas have thousands
+//! Simple ones are tried by `sequence.rs` first. To build the automata takes 30 µs to 50 ms, to parse a pattern some µs. Schemas have thousands
 //! of patterns and messages use few, so the automata of a pattern are built when it first
 //! matches; except for large ones, which are built at once, to see that they keep the limit.
 
 mod blocks;
 mod class;
 mod parse;
+mod sequence;
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -23,6 +24,8 @@ use std::sync::{Arc, OnceLock};
 use regex_automata::nfa::thompson::WhichCaptures;
 use regex_automata::{Anchored, Input, meta};
 use regex_syntax::hir::{Class, Hir, HirKind};
+
+use sequence::Sequence;
 
 /// The longest pattern, in bytes.
 const MAX_LENGTH: usize = 1 << 16;
@@ -52,6 +55,8 @@ pub struct Pattern(Arc<Shared>);
 
 struct Shared {
     source: Box<str>,
+    /// How it is matched if it is simple.
+    sequence: Option<Sequence>,
     /// `None` inside if it cannot be built, which parsing has ruled out.
     regex: OnceLock<Option<meta::Regex>>,
 }
@@ -76,12 +81,18 @@ impl Pattern {
         }
         Ok(Self(Arc::new(Shared {
             source: source.into(),
+            sequence: Sequence::new(&hir),
             regex,
         })))
     }
 
     /// Does the pattern match all of `text`?
     pub fn is_match(&self, text: &str) -> bool {
+        let sequence = self.0.sequence.as_ref();
+        sequence.is_some_and(|sequence| sequence.takes(text.as_bytes())) || self.automaton(text)
+    }
+
+    fn automaton(&self, text: &str) -> bool {
         let regex = self
             .0
             .regex

@@ -13,6 +13,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, LazyLock};
 
 use crate::decimal::Parts;
@@ -319,6 +320,54 @@ impl SimpleType {
         }
     }
 
+    /// Whether a text surely is valid, told at a glance and without a copy. `false` says nothing: [`check`](Self::check) does.
+    ///
+    /// ```
+    /// use bsoap_datatypes::qname::NoNamespaces;
+    /// use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
+    ///
+    /// let string = SimpleType::builtin(Datatype::String);
+    /// let facets = [Facet::new(FacetName::Pattern, "[A-Z]{2}"), Facet::new(FacetName::Enumeration, "DE")];
+    /// let country = SimpleType::restrict(&string, &facets, &NoNamespaces)?;
+    /// assert!(country.surely_takes("DE") && !country.surely_takes("US"));
+    /// # Ok::<(), bsoap_datatypes::FacetError>(())
+    /// ```
+    #[inline]
+    pub fn surely_takes(&self, text: &str) -> bool {
+        match self.variety {
+            Variety::Atomic(Datatype::String | Datatype::NormalizedString | Datatype::Token) => {
+                is_processed(self.white_space, text.as_bytes()) && self.facets.take_string(text)
+            }
+            Variety::Atomic(Datatype::Decimal) => self.facets.take_decimal(text.as_bytes()),
+            _ => false,
+        }
+    }
+
+    /// If it is a string that has facets of length and no others: of how many bytes a text surely is valid. Each character
+    /// takes one to four.
+    pub fn sure_length(&self) -> Option<RangeInclusive<u32>> {
+        let Facets {
+            length,
+            min_length,
+            max_length,
+            ..
+        } = self.facets;
+        let others = Facets {
+            length: None,
+            min_length: None,
+            max_length: None,
+            ..self.facets.clone()
+        };
+        let is_string = matches!(self.variety, Variety::Atomic(Datatype::String));
+        if !is_string || !self.has_facets() || !others.is_empty() {
+            return None;
+        }
+        let least = length.or(min_length).unwrap_or(0);
+        let most = length.or(max_length).unwrap_or(u64::MAX);
+        let least = least.saturating_mul(4).saturating_sub(3);
+        Some(u32::try_from(least).ok()?..=u32::try_from(most).unwrap_or(u32::MAX))
+    }
+
     /// White space is that of the first member which takes the text. (XSD 1.0 Part 2 §4.1.4)
     fn check_union(
         &self,
@@ -599,12 +648,93 @@ fn items(text: &str) -> impl Iterator<Item = &str> {
     text.split(' ').filter(|item| !item.is_empty())
 }
 
+impl Facets {
+    /// Whether they surely admit a string, whose white space has been processed.
+    #[inline]
+    fn take_string(&self, text: &str) -> bool {
+        self.has_length(text)
+            && self.min.is_none()
+            && self.max.is_none()
+            && self.enumeration.as_ref().is_none_or(|enumeration| {
+                let strings = enumeration.strings.as_ref();
+                strings.is_some_and(|strings| strings.contains(text))
+            })
+            && self
+                .patterns
+                .iter()
+                .all(|step| step.iter().any(|pattern| pattern.is_match(text)))
+    }
+
+    /// The length facets, without counting where the bytes say enough: a character takes one to four.
+    #[inline]
+    fn has_length(&self, text: &str) -> bool {
+        let least = self.length.or(self.min_length).unwrap_or(0);
+        let most = self.length.or(self.max_length).unwrap_or(u64::MAX);
+        let bytes = text.len() as u64;
+        if least <= bytes.div_ceil(4) && bytes <= most {
+            return true;
+        }
+        let count = characters(text.as_bytes());
+        let is_between = |least: Option<u64>, most: Option<u64>| {
+            least.is_none_or(|least| count >= least) && most.is_none_or(|most| count <= most)
+        };
+        is_between(self.length, self.length) && is_between(self.min_length, self.max_length)
+    }
+
+    /// Whether they surely admit a decimal of the plain kind: digits, a dot and digits, no more of them than a number holds.
+    fn take_decimal(&self, text: &[u8]) -> bool {
+        let dot = text.iter().position(|&byte| byte == b'.');
+        let (whole, fraction) = text.split_at(dot.unwrap_or(text.len()));
+        let fraction = fraction.get(1..).unwrap_or_default();
+        let digits = (whole.len() + fraction.len()) as u64;
+        let are_digits = |text: &[u8]| text.iter().all(u8::is_ascii_digit);
+        let is_plain =
+            !whole.is_empty() && digits <= 18 && are_digits(whole) && are_digits(fraction);
+        if !is_plain || self.enumeration.is_some() || !self.patterns.is_empty() {
+            return false;
+        }
+        // Zeros at the ends count here, too.
+        let has_digits = self.total_digits.is_none_or(|most| digits <= most)
+            && (self.fraction_digits).is_none_or(|most| fraction.len() as u64 <= most);
+        let is_over = self.min.as_ref().is_none_or(|min| {
+            let is_some = |byte| matches!(byte, b'1'..=b'9');
+            let is_negative = min.lexical.starts_with('-') && min.lexical.bytes().any(is_some);
+            is_negative || min.inclusive && min.lexical.bytes().all(|byte| byte == b'0')
+        });
+        has_digits && is_over && self.max.is_none()
+    }
+}
+
+/// Whether processing leaves a text as it is.
+#[inline]
+fn is_processed(white_space: WhiteSpace, text: &[u8]) -> bool {
+    let is_control = |&byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r');
+    match white_space {
+        WhiteSpace::Preserve => true,
+        WhiteSpace::Replace => !text.iter().any(is_control),
+        WhiteSpace::Collapse => {
+            let is_outside = |byte: Option<&u8>| byte == Some(&b' ');
+            !text.iter().any(is_control)
+                && !is_outside(text.first())
+                && !is_outside(text.last())
+                && !text.windows(2).any(|pair| pair == b"  ")
+        }
+    }
+}
+
+/// How many characters a text has: so many bytes as go on with none.
+#[inline]
+fn characters(text: &[u8]) -> u64 {
+    let goes_on = |byte: &&u8| **byte & 0xc0 == 0x80;
+    (text.len() - text.iter().filter(goes_on).count()) as u64
+}
+
 /// What the length facets count: octets of binary types, characters of all others.
 fn length(datatype: Datatype, text: &str) -> u64 {
     let length = match datatype {
         Datatype::HexBinary => text.len() / 2,
         Datatype::Base64Binary => binary::checked_base64_length(text.as_bytes()).unwrap_or(0),
-        _ => text.chars().count(),
+        _ => return characters(text.as_bytes()),
     };
     length as u64
 }

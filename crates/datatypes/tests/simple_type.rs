@@ -572,3 +572,120 @@ fn white_space_of_types_is_that_of_their_base() {
     let list = SimpleType::list_of(&SimpleType::builtin(Datatype::String)).unwrap();
     assert_eq!(list.white_space(), bsoap_datatypes::WhiteSpace::Collapse);
 }
+
+/// Types made of random facets, and texts that are nearly right.
+mod at_a_glance {
+    use std::sync::Arc;
+
+    use bsoap_datatypes::qname::NoNamespaces;
+    use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
+    use proptest::prelude::*;
+
+    fn of_strings() -> impl Strategy<Value = (Datatype, Vec<(FacetName, String)>)> {
+        use FacetName as F;
+        let datatype = prop_oneof![
+            Just(Datatype::String),
+            Just(Datatype::NormalizedString),
+            Just(Datatype::Token),
+            Just(Datatype::NmToken),
+        ];
+        let length =
+            |name: FacetName| (0..9_u32).prop_map(move |length| (name, length.to_string()));
+        let facet = prop_oneof![
+            length(F::Length),
+            length(F::MinLength),
+            length(F::MaxLength),
+            proptest::sample::select(vec![
+                "[ab]+",
+                "[aé ]*",
+                "a?[^a]{2}",
+                "[a-z ]{0,5}",
+                "(a|b|é)*",
+                "a[b ]+"
+            ])
+            .prop_map(|it| (F::Pattern, it.to_owned())),
+            "[abé ]{0,4}".prop_map(|it| (F::Enumeration, it)),
+            "[abé ]{0,4}".prop_map(|it| (F::Enumeration, it)),
+        ];
+        (datatype, proptest::collection::vec(facet, 0..5))
+    }
+
+    fn of_decimals() -> impl Strategy<Value = (Datatype, Vec<(FacetName, String)>)> {
+        use FacetName as F;
+        let facet = prop_oneof![
+            (1..5_u32).prop_map(|it| (F::TotalDigits, it.to_string())),
+            (0..3_u32).prop_map(|it| (F::FractionDigits, it.to_string())),
+            "-?[0-9]{1,2}(\\.[0-5])?".prop_map(|it| (F::MinInclusive, it)),
+            "-?[0-9]{1,2}(\\.[0-5])?|0|-0".prop_map(|it| (F::MinExclusive, it)),
+            "[0-9]{1,3}".prop_map(|it| (F::MaxInclusive, it)),
+        ];
+        (
+            Just(Datatype::Decimal),
+            proptest::collection::vec(facet, 0..4),
+        )
+    }
+
+    fn made((datatype, facets): &(Datatype, Vec<(FacetName, String)>)) -> Option<Arc<SimpleType>> {
+        let facets: Vec<_> = facets
+            .iter()
+            .map(|(name, value)| Facet::new(*name, value))
+            .collect();
+        SimpleType::restrict(&SimpleType::builtin(*datatype), &facets, &NoNamespaces).ok()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_surely_taken_is_valid(
+            kinds in proptest::collection::vec(prop_oneof![of_strings(), of_decimals()], 1..12),
+            texts in proptest::collection::vec("[abé \t]{0,9}|-?[0-9]{0,4}\\.?[0-9]{0,3}|[ab]{1,4}", 1..40),
+        ) {
+            for simple in kinds.iter().filter_map(made) {
+                for text in &texts {
+                    let is_valid = simple.check(text, &NoNamespaces).is_ok();
+                    prop_assert!(!simple.surely_takes(text) || is_valid, "{:?} {:?}", simple, text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plain_texts_are_taken_at_a_glance() {
+        use FacetName as F;
+        for (datatype, facets, texts) in [
+            (
+                Datatype::String,
+                vec![(F::MinLength, "1"), (F::MaxLength, "5")],
+                ["a", "äöü", " äa "],
+            ),
+            (
+                Datatype::String,
+                vec![(F::Enumeration, "DE"), (F::Enumeration, "IT")],
+                ["DE", "IT", "DE"],
+            ),
+            (
+                Datatype::Token,
+                vec![(F::Pattern, "[A-Z]{2}[0-9]*")],
+                ["AB1", "XY", "XY999"],
+            ),
+            (
+                Datatype::String,
+                vec![(F::Length, "3")],
+                ["äöü", "abc", "  x"],
+            ),
+            (
+                Datatype::Decimal,
+                vec![(F::MinInclusive, "0"), (F::FractionDigits, "2")],
+                ["1.25", "0", "12345.5"],
+            ),
+        ] {
+            let facets: Vec<_> = facets
+                .iter()
+                .map(|&(name, value)| (name, value.to_owned()))
+                .collect();
+            let simple = made(&(datatype, facets)).expect("a type");
+            for text in texts {
+                assert!(simple.surely_takes(text), "{simple:?} {text}");
+            }
+        }
+    }
+}

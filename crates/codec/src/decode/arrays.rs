@@ -50,6 +50,7 @@ impl<S: Sink> Builder<'_, S> {
             (None, LeafKind::Boolean) => Values::Booleans,
             _ if leaf.is_verbatim => Values::Strings {
                 has_default: element.default.is_some() || element.fixed.is_some(),
+                checked: plain.is_checked.then_some(id),
             },
             _ => return at,
         };
@@ -131,8 +132,12 @@ impl<S: Sink> Builder<'_, S> {
     ) -> usize {
         let (text, separator) = (window.text.as_bytes(), items.again.separator());
         match items.values {
-            Values::Strings { has_default } => {
-                return self.strings(window, items, has_default, at, most);
+            Values::Strings {
+                has_default,
+                checked,
+            } => {
+                let checked = checked.map(|id| self.plan.leaf(id));
+                return self.strings(window, items, (has_default, checked), at, most);
             }
             Values::Numbers(number, Some(range)) if !(S::LISTENS || S::NOTES) => {
                 return self.in_range((text, at), number, range, separator, most);
@@ -433,6 +438,8 @@ enum Values {
     /// Strings kept as they stand. If there is a default, an empty one stands for that.
     Strings {
         has_default: bool,
+        /// Its facets are to be looked at.
+        checked: Option<LeafId>,
     },
 }
 
@@ -554,16 +561,17 @@ pub(super) fn number(kind: LeafKind, text: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
-/// How the numbers of a leaf are read where nothing else need be looked at: all that its type asks for is a range.
+/// How the values of a leaf are read where little else need be looked at: all that its type asks for is a range of numbers, or
+/// what is seen of a string at a glance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain {
     pub(super) kind: LeafKind,
     pub(super) range: Option<RealRange>,
-    is_checked: bool,
+    pub(super) is_checked: bool,
 }
 
 impl Plain {
-    /// `None` for a leaf whose facets want its text.
+    /// `None` for a leaf whose facets want its text, unless that is its value.
     #[inline(always)]
     pub(super) fn of(leaf: &Leaf, validation: Validation) -> Option<Self> {
         let is_checked = leaf.has_facets && validation == Validation::Full;
@@ -571,6 +579,7 @@ impl Plain {
             (false, _) => (leaf.kind, None),
             (true, Some(Bounds::Integer(kind))) => (kind, None),
             (true, Some(Bounds::Real(range))) => (leaf.kind, Some(range)),
+            (true, None) if leaf.is_verbatim => (leaf.kind, None),
             (true, None) => return None,
         };
         Some(Self {

@@ -612,7 +612,8 @@ impl<S: Sink> Builder<'_, S> {
             && let Some(plain) = Plain::of(leaf, self.options.validation)
             && self.record.slots.len() < self.options.record_slots
         {
-            let (slot, length) = self.text_before(window, at, close, has_default)?;
+            let checked = plain.is_checked.then_some(leaf);
+            let (slot, length) = self.text_before(window, at, close, has_default, checked)?;
             self.place(window, at, length, plain.site(id));
             self.record.push(slot);
             return Some(at + length);

@@ -6,8 +6,9 @@ use bsoap_datatypes::{
 };
 
 use crate::index::Sink;
-use crate::plan::{Leaf, LeafId, LeafKind};
+use crate::plan::{Bounds, Leaf, LeafId, LeafKind};
 
+use super::arrays::number;
 use super::builder::{Builder, Lexical, Stands};
 use super::error::{ErrorKind, bounded};
 use super::options::Validation;
@@ -52,7 +53,7 @@ impl<S: Sink> Builder<'_, S> {
             }
             return self.push_list(item, lexical, bindings);
         }
-        if is_checked {
+        if is_checked && !surely_takes(leaf, lexical.text) {
             self.check_facets(leaf, lexical.text, bindings)?;
         }
         let pushed = self.push_atom(leaf, lexical.text, bindings);
@@ -222,6 +223,24 @@ impl<S: Sink> Builder<'_, S> {
         }
         self.record.heap.extend_from_slice(name.local().as_bytes());
         self.push_heap_slot(start)
+    }
+}
+
+/// Whether a text surely is what a leaf with facets wants.
+#[inline]
+fn surely_takes(leaf: &Leaf, text: &str) -> bool {
+    match leaf.bounds {
+        None => leaf.simple.surely_takes(text),
+        Some(bounds) => {
+            let (kind, range) = match bounds {
+                Bounds::Integer(kind) => (kind, None),
+                Bounds::Real(range) => (leaf.kind, Some(range)),
+            };
+            let number = number(kind, text.as_bytes());
+            number.is_some_and(|(slot, length)| {
+                length == text.len() && range.is_none_or(|range| range.has(slot))
+            })
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! Strings on the fast road: copied as they stand, or with their references replaced, as long as what follows them is known.
 
+use std::ops::RangeInclusive;
+
 use bsoap_xml::scan;
 
 use crate::index::Sink;
+use crate::plan::Leaf;
 use crate::record::heap_slot;
 
 use super::arrays::Items;
@@ -17,12 +20,12 @@ impl<S: Sink> Builder<'_, S> {
         &mut self,
         window: &Piece<'_>,
         items: &mut Items<'_>,
-        has_default: bool,
+        (has_default, checked): (bool, Option<&Leaf>),
         mut at: usize,
         most: usize,
     ) -> usize {
         for _ in 0..most {
-            let read = self.text_before(window, at, items.again, has_default);
+            let read = self.text_before(window, at, items.again, has_default, checked);
             let Some((slot, length)) = read else { break };
             self.place(window, at, length, items.site);
             self.record.push(slot);
@@ -39,7 +42,7 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     /// A text that stands at `at` and is followed by `close`, appended to the heap: its slot, and how long it is where it
-    /// stands. Nothing is changed if it is not that simple.
+    /// stands. Nothing is changed if it is not that simple, or does not surely have the facets of the leaf that is to be checked.
     #[inline]
     pub(super) fn text_before(
         &mut self,
@@ -47,6 +50,7 @@ impl<S: Sink> Builder<'_, S> {
         at: usize,
         close: &Spelling,
         has_default: bool,
+        checked: Option<&Leaf>,
     ) -> Option<(u64, usize)> {
         let bytes = window.text.as_bytes();
         let rest = bytes.get(at..)?;
@@ -67,6 +71,12 @@ impl<S: Sink> Builder<'_, S> {
         } else {
             self.replaced(window.text.get(at..at + length)?)?;
         }
+        if let Some(leaf) = checked
+            && !self.surely_takes(leaf, start)
+        {
+            self.record.heap.truncate(start);
+            return None;
+        }
         let heap = &mut self.record.heap;
         let slot = heap_slot(start, heap.len() - start);
         if slot.is_none() || heap.len() > self.options.record_heap {
@@ -74,6 +84,17 @@ impl<S: Sink> Builder<'_, S> {
             return None;
         }
         Some((slot?, length))
+    }
+
+    /// Whether what stands in the heap from `start` on surely has the facets of a leaf.
+    #[inline]
+    fn surely_takes(&self, leaf: &Leaf, start: usize) -> bool {
+        let text = self.record.heap.get(start..).unwrap_or_default();
+        let is_sure = |sure: &RangeInclusive<u32>| {
+            u32::try_from(text.len()).is_ok_and(|length| sure.contains(&length))
+        };
+        leaf.sure.as_ref().is_some_and(is_sure)
+            || std::str::from_utf8(text).is_ok_and(|text| leaf.simple.surely_takes(text))
     }
 
     /// Appends a text whose references and line ends are replaced, and nothing if there is more to it.

@@ -221,14 +221,16 @@ impl PlanBuilder {
             Variety::Union(_) => (LeafKind::Text, true),
         };
         let has_facets = asks_more || simple.has_facets();
+        let is_verbatim = kind == LeafKind::Text
+            && simple.white_space() == WhiteSpace::Preserve
+            && matches!(simple.variety(), Variety::Atomic(_));
         self.leaves.push(Leaf {
             kind,
             simple: simple.clone(),
             has_facets,
             bounds: Bounds::of(kind, simple),
-            is_verbatim: kind == LeafKind::Text
-                && simple.white_space() == WhiteSpace::Preserve
-                && matches!(simple.variety(), Variety::Atomic(_)),
+            is_verbatim,
+            sure: simple.sure_length().filter(|_| is_verbatim),
         });
         let id = LeafId(self.leaves.len() as u32 - 1);
         // The Leaf above keeps the type alive, so its address stays its own.
