@@ -19,9 +19,11 @@ mod kernels;
 mod libc;
 mod memory;
 mod numbers;
+mod octets;
 mod quick_xml;
 mod receive;
 mod send;
+mod served;
 mod typed;
 
 pub(crate) use bsoap::plan;
@@ -80,14 +82,18 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "lexical" => Box::new(bare::Bare::<numbers::Lexical>::default()),
         "std" => Box::new(bare::Bare::<numbers::Std>::default()),
         "libc" => Box::new(bare::Bare::<libc::Libc>::default()),
+        "base64-simd/hex-simd" => Box::new(octets::Octets::Crates),
         "trie" => Box::new(dispatch::Dispatch::<bsoap_xml::Trie>::default()),
-        "hash-map" => Box::new(dispatch::Dispatch::<HashMap<_, _>>::default()),
-        "btree-map" => Box::new(dispatch::Dispatch::<BTreeMap<_, _>>::default()),
+        "hash-map" => Box::new(dispatch::Dispatch::<dispatch::Mapped<HashMap<_, _>>>::default()),
+        "btree-map" => Box::new(dispatch::Dispatch::<dispatch::Mapped<BTreeMap<_, _>>>::default()),
         "perfect-hash" => Box::new(dispatch::Dispatch::<dispatch::Perfect>::default()),
         "quick-xml" => Box::new(quick_xml::QuickXml),
         "bsoap:hints" => Box::new(hints::Hints::Lengths),
         "bsoap:keys" => Box::new(hints::Hints::Keys),
         "copy" => Box::new(hints::Hints::Copy),
+        "served:discarded" => Box::new(served::Served::Discarded),
+        "served:hints" => Box::new(served::Served::Hints),
+        "served:decoded" => Box::new(served::Served::Decoded),
         "roxmltree" => Box::new(hints::Hints::Roxmltree),
         "bsoap:explicit" => Box::new(send::Sending::Explicit),
         "bsoap:stuff-max" => by_template(Policy::MAXIMUM),

@@ -30,6 +30,10 @@ pub(crate) enum Shape {
     Order,
     /// What a real client and a real server said, as somebody recorded it: small messages of one rpc/encoded operation.
     Polling,
+    /// Octets, as base64Binary.
+    Base64,
+    /// Octets, as hexBinary.
+    Hex,
 }
 
 impl Shape {
@@ -45,6 +49,8 @@ impl Shape {
             Self::Small => "small",
             Self::Order => "order",
             Self::Polling => "polling",
+            Self::Base64 => "base64",
+            Self::Hex => "hex",
         }
     }
 
@@ -70,6 +76,9 @@ impl Shape {
                 Values::Orders((0..count).map(|_| Order::generate(&mut random)).collect())
             }
             Self::Polling => Values::Recorded,
+            Self::Base64 | Self::Hex => {
+                Values::Octets((0..count).map(|_| random.bits() as u8).collect())
+            }
         }
     }
 }
@@ -85,6 +94,7 @@ pub(crate) enum Values {
     Orders(Vec<Order>),
     /// Messages of a recorded session, of which there is only the text.
     Recorded,
+    Octets(Vec<u8>),
 }
 
 /// A mesh interface object.

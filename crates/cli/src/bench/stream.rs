@@ -283,6 +283,7 @@ impl Values {
             Self::Strings(all) => all.len(),
             Self::Readings(all) => all.len(),
             Self::Orders(all) => all.len(),
+            Self::Octets(all) => all.len(),
             Self::Recorded => 0,
         }
     }
@@ -296,6 +297,7 @@ impl Values {
             Self::Strings(all) => Self::Strings(all[range].to_vec()),
             Self::Readings(all) => Self::Readings(all[range].to_vec()),
             Self::Orders(all) => Self::Orders(all[range].to_vec()),
+            Self::Octets(all) => Self::Octets(all[range].to_vec()),
             Self::Recorded => Self::Recorded,
         }
     }

@@ -63,6 +63,8 @@ pub(crate) enum Answer {
     Slots(Vec<u64>),
     /// The strings.
     Strings(Vec<String>),
+    /// Octets, or the text that says them.
+    Octets(Vec<u8>),
     /// Names and lexical forms of leaf elements and attributes, in document order, of all messages.
     Leaves(Vec<Leaf>),
     /// Whole messages.
@@ -88,7 +90,7 @@ impl Workload {
         }
         let is_bare = matches!(case.scenario.as_deref(), Some("parse" | "format"));
         if task == Task::Numbers && is_bare {
-            let text = lexical_forms(&values)
+            let text = lexical_forms(case.shape, &values)
                 .iter()
                 .flat_map(|form| [form.as_bytes(), b"\n"].concat())
                 .collect();
@@ -184,6 +186,10 @@ impl Workload {
                 Values::Strings(expected) => same(strings, expected, "strings"),
                 _ => Err("strings where the workload has none".into()),
             },
+            Answer::Octets(found) => match &self.values {
+                Values::Octets(octets) if self.is_read() => same(found, octets, "octets"),
+                _ => same(found, self.text().trim_ascii_end(), "characters"),
+            },
             Answer::Leaves(found) => leaves::compare(found, &self.leaves()?),
             Answer::Messages(messages) => {
                 if messages.len() != self.messages.len() {
@@ -245,9 +251,11 @@ impl Workload {
                     ]
                 })
                 .collect(),
-            Values::Strings(_) | Values::Readings(_) | Values::Orders(_) | Values::Recorded => {
-                Vec::new()
-            }
+            Values::Strings(_)
+            | Values::Readings(_)
+            | Values::Orders(_)
+            | Values::Recorded
+            | Values::Octets(_) => Vec::new(),
         }
     }
 
@@ -309,7 +317,7 @@ pub(super) fn body_element(shape: Shape) -> &'static str {
         Shape::String => "strings",
         Shape::Small => "reading",
         Shape::Order => "order",
-        Shape::Polling => "",
+        Shape::Polling | Shape::Base64 | Shape::Hex => "",
     }
 }
 
@@ -341,7 +349,7 @@ fn messages(shape: Shape, values: &Values) -> (Vec<Vec<u8>>, usize) {
                 "<item>"
             };
             let first = HEAD.len() + format!("<b:{name}>").len() + open.len();
-            let items: String = lexical_forms(values)
+            let items: String = lexical_forms(shape, values)
                 .iter()
                 .map(|form| format!("<item>{form}</item>"))
                 .collect();
@@ -354,7 +362,7 @@ fn messages(shape: Shape, values: &Values) -> (Vec<Vec<u8>>, usize) {
 }
 
 /// What stands between the `item` tags of an array's elements.
-fn lexical_forms(values: &Values) -> Vec<String> {
+fn lexical_forms(shape: Shape, values: &Values) -> Vec<String> {
     match values {
         Values::Doubles(values) => values.iter().map(|&value| lexical_double(value)).collect(),
         Values::Ints(values) => values.iter().map(i32::to_string).collect(),
@@ -371,8 +379,36 @@ fn lexical_forms(values: &Values) -> Vec<String> {
             .iter()
             .map(|value| value.replace('&', "&amp;").replace('<', "&lt;"))
             .collect(),
+        Values::Octets(octets) => vec![form_of_octets(shape, octets)],
         Values::Readings(_) | Values::Orders(_) | Values::Recorded => Vec::new(),
     }
+}
+
+/// Octets as text, a few bits at a time.
+fn form_of_octets(shape: Shape, octets: &[u8]) -> String {
+    let (alphabet, bits, group): (&[u8], usize, usize) = match shape {
+        Shape::Hex => (b"0123456789ABCDEF", 4, 2),
+        _ => (
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+            6,
+            4,
+        ),
+    };
+    let (mut form, mut left, mut held) = (String::new(), 0u32, 0);
+    for &octet in octets {
+        (left, held) = (left << 8 | u32::from(octet), held + 8);
+        while held >= bits {
+            held -= bits;
+            form.push(alphabet[(left >> held) as usize & (alphabet.len() - 1)].into());
+        }
+    }
+    if held > 0 {
+        form.push(alphabet[(left << (bits - held)) as usize & (alphabet.len() - 1)].into());
+    }
+    while form.len() % group != 0 {
+        form.push('=');
+    }
+    form
 }
 
 /// Short decimals are written with two places, all others with 17 digits.

@@ -100,7 +100,7 @@ impl<N: Numbers> Engine for Bare<N> {
                 [format_double && format_int, parse_double && parse_int][usize::from(parse)]
             }
             Values::Strings(_) => is_floor,
-            Values::Recorded => false,
+            Values::Recorded | Values::Octets(_) => false,
             Values::Readings(_) | Values::Orders(_) => is_floor && work.task == Task::Encode,
         };
         if !able {
@@ -170,7 +170,7 @@ fn decode<N: Numbers>(work: &Arc<Workload>, skip: usize) -> Option<Box<dyn Job>>
         .boxed(),
         Values::Mesh(values) => decode_mesh::<N>(&work, values.len()),
         Values::Strings(values) => decode_strings(&work, values.len()),
-        Values::Readings(_) | Values::Orders(_) | Values::Recorded => None,
+        Values::Readings(_) | Values::Orders(_) | Values::Recorded | Values::Octets(_) => None,
     }
 }
 
@@ -334,7 +334,9 @@ fn encode<N: Numbers>(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
                 out.extend_from_slice(between);
             }
         }),
-        Values::Readings(_) | Values::Orders(_) | Values::Recorded => documents(work),
+        Values::Readings(_) | Values::Orders(_) | Values::Recorded | Values::Octets(_) => {
+            documents(work)
+        }
     }
 }
 

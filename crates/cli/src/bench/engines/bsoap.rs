@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::kernels::Kernels;
 use super::numbers::{Does, EVERYTHING, Numbers};
+use super::octets::Octets;
 use super::send::Sending;
 use crate::bench::definition::Task;
 use crate::bench::job::{Engine, Job, Local};
@@ -93,6 +94,7 @@ fn load(name: &str, wsdl: &str) -> Result<(Arc<Plan>, ElementId), String> {
 impl Engine for Bsoap {
     fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
         match work.task {
+            Task::Numbers if matches!(work.values, Values::Octets(_)) => Octets::Own.job(work),
             Task::Numbers => Kernels::best().job(work),
             Task::Decode => Ok(self.decode(work)),
             Task::Encode => self.encode(work),
@@ -227,7 +229,7 @@ fn read(work: &Workload, records: &[Record]) -> Result<Answer, String> {
                 body.all("item")
                     .map(|item| item.text().unwrap_or_default().into_owned()),
             ),
-            Values::Readings(_) | Values::Orders(_) | Values::Recorded => {
+            Values::Readings(_) | Values::Orders(_) | Values::Recorded | Values::Octets(_) => {
                 let value = body.to_value().map_err(|error| error.to_string())?;
                 let json = serde_json::to_value(value).map_err(|error| error.to_string())?;
                 flatten(work.body_element(), &json, &mut leaves);
@@ -236,7 +238,9 @@ fn read(work: &Workload, records: &[Record]) -> Result<Answer, String> {
     }
     Ok(match &work.values {
         Values::Strings(_) => Answer::Strings(strings),
-        Values::Readings(_) | Values::Orders(_) | Values::Recorded => Answer::Leaves(leaves),
+        Values::Readings(_) | Values::Orders(_) | Values::Recorded | Values::Octets(_) => {
+            Answer::Leaves(leaves)
+        }
         _ => Answer::Slots(slots),
     })
 }

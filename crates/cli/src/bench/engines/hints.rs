@@ -54,17 +54,22 @@ fn indexed(work: &Workload) -> Result<(Vec<Record>, Vec<Index>), String> {
     Ok((records, indexes))
 }
 
+/// All messages, with a hint in each.
+pub(super) fn hinted(work: &Workload) -> Result<Vec<Vec<u8>>, String> {
+    let (_, indexes) = indexed(work)?;
+    let messages = work.messages.iter().zip(&indexes);
+    let hinted = messages.map(|(message, index)| {
+        let hint = Hint::of(message, index).ok_or("a message without a place for a hint")?;
+        Ok(hint.within(message).to_vec())
+    });
+    hinted.collect()
+}
+
 /// Messages with a hint in each, read by following it.
 fn followed(work: &Arc<Workload>, has_lengths: bool) -> Result<Option<Box<dyn Job>>, String> {
-    let (_, indexes) = indexed(work)?;
-    let mut messages = Vec::with_capacity(work.messages.len());
-    for (message, index) in work.messages.iter().zip(&indexes) {
-        let hint = Hint::of(message, index).ok_or("a message without a place for a hint")?;
-        let mut text = hint.within(message).to_vec();
-        if !has_lengths {
-            take_lengths(&mut text);
-        }
-        messages.push(text);
+    let mut messages = hinted(work)?;
+    if !has_lengths {
+        messages.iter_mut().for_each(take_lengths);
     }
     let terms = work.terms.clone();
     let reader = Reader::new(terms.plan.clone(), terms.options, StorePolicy::default());

@@ -39,7 +39,7 @@ pub(crate) fn array(shape: Shape, values: &Values) -> Vec<u8> {
             let escaped = one.replace('&', "&amp;").replace('<', "&lt;");
             item(escaped.as_bytes(), &mut out);
         }),
-        Values::Readings(_) | Values::Orders(_) | Values::Recorded => {}
+        Values::Readings(_) | Values::Orders(_) | Values::Recorded | Values::Octets(_) => {}
     }
     let _ = write!(out, "</b:{name}>{TAIL}");
     out
