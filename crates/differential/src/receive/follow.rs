@@ -495,7 +495,7 @@ pub(super) fn read_string(
     if length == 0
         || length > decoder.options().limits.text_length
         || text.get(length) != Some(&b'<')
-        || std::str::from_utf8(&text[..length]).is_err()
+        || !(text[..length].is_ascii() || std::str::from_utf8(&text[..length]).is_ok())
     {
         return decoder.read_again(field.site, new, at, fresh);
     }

@@ -179,15 +179,16 @@ pub(super) struct Stretch {
     /// No array is looked for before this slot; and how often there was none.
     learn_from: usize,
     failures: u32,
+    /// Where there was none last, in this message or the one before.
+    barren: Option<usize>,
 }
 
 /// So many rows are read again before anything is suspected.
 const FIRST: usize = 2;
 
 impl Stretch {
-    /// Another message.
+    /// Another message. What follows what in it may be as it was in the one before: that is looked at wherever it is used.
     pub(super) fn restart(&mut self) {
-        self.pattern.fields.clear();
         (self.hint, self.alarms, self.last, self.sparse) = (None, 0, 0, 8 * APART);
         (self.learn_from, self.failures, self.short) = (0, 0, 0);
         self.again();
@@ -196,13 +197,14 @@ impl Stretch {
     /// Whether the array that a slot belongs to is worth a look.
     #[inline]
     pub(super) fn may_learn(&self, slot: usize) -> bool {
-        slot >= self.learn_from
+        slot >= self.learn_from && self.barren != Some(slot)
     }
 
     /// There was none, and is not likely to be soon.
     #[cold]
     pub(super) fn found_none(&mut self, slot: usize) {
         self.learn_from = slot + (16 << self.failures.min(16));
+        self.barren = Some(slot);
         self.failures += 1;
     }
 
