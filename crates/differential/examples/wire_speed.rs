@@ -1,7 +1,7 @@
 //! What sending costs besides the kernel's own work: messages in which nothing changed, or everything did, written to a
 //! loopback connection whose other end discards, by chunks of several sizes, against one `writev` of the same bytes in one piece.
 //!
-//! `cargo run --release -p bsoap-differential --example wire_speed [N] [ROUNDS]`
+//! `cargo run --release -p bsoap-differential --example wire_speed [N] [ROUNDS] [double|int|string]`
 
 #![allow(clippy::print_stdout)]
 
@@ -69,14 +69,33 @@ impl Wire {
     }
 }
 
-fn doubles(values: &[f64]) -> Record {
+/// An array of a type.
+fn array(count: usize, kind: &str) -> Record {
+    let mut random = Random(1);
+    let datatype = match kind {
+        "int" => Datatype::Int,
+        "string" => Datatype::String,
+        _ => Datatype::Double,
+    };
     let mut schema = Schema::new();
-    let item = schema.field("item", Datatype::Double, MANY);
+    let item = schema.field("item", datatype, MANY);
     let root = schema.record(vec![item]);
     let root = schema.element("urn:mesh", "array", root);
     schema.builder.prefix("urn:mesh", "m");
     let plan = schema.finish();
-    let value = Value::object([("item", Value::from(values.to_vec()))]);
+    let mut word = || {
+        let length = 5 + random.below(36);
+        let letters = (0..length).map(|_| char::from(b'a' + random.below(26) as u8));
+        letters.collect::<String>()
+    };
+    let values: Vec<Value> = match datatype {
+        Datatype::String => (0..count).map(|_| Value::from(word())).collect(),
+        Datatype::Int => (0..count)
+            .map(|_| Value::from(i64::from(random.next() as i32)))
+            .collect(),
+        _ => (0..count).map(|_| Value::from(random.hard())).collect(),
+    };
+    let value = Value::object([("item", Value::Array(values))]);
     build(&plan, root, &value).expect("the values fit")
 }
 
@@ -98,9 +117,8 @@ fn main() {
     let number = |n| std::env::args().nth(n).and_then(|arg| arg.parse().ok());
     let count: usize = number(1).unwrap_or(100_000);
     let rounds: usize = number(2).unwrap_or(60);
-    let mut random = Random(1);
-    let values: Vec<f64> = (0..count).map(|_| random.hard()).collect();
-    let record = doubles(&values);
+    let kind = std::env::args().nth(3).unwrap_or_default();
+    let record = array(count, &kind);
     let options = EncodeOptions::default();
     let mut wire = Wire::new().expect("loopback");
     let sizes = [32, 64, 128, 256];
