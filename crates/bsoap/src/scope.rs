@@ -293,7 +293,7 @@ impl Scope {
         } else {
             drop(saved);
         }
-        Ok(sent?)
+        sent
     }
 
     /// Charges the budget for what is kept now, once it was used. Without room, what has grown is not.
