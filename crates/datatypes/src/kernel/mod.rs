@@ -26,6 +26,10 @@ pub use carryless::Carryless;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
+/// So few numbers are written one after the other sooner than what writes many side by side is made ready.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+const FEW: usize = 3;
+
 /// A set of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
@@ -369,7 +373,9 @@ impl Kernel {
         let mut placed = placed;
         let left = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx512 => x86::write_array(slots, number, separator, out, &mut placed),
+            Level::Avx512 if slots.len() > FEW => {
+                x86::write_array(slots, number, separator, out, &mut placed)
+            }
             _ => slots,
         };
         portable::write_array(left, number, separator, out, &mut placed);
@@ -428,7 +434,9 @@ impl Kernel {
                 return self.write_array_in_blocks(slots, number, separator, out, placed);
             }
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            (Level::Avx512, _) => x86::write_rows(slots, columns, out, &mut placed),
+            (Level::Avx512, _) if slots.len() > FEW => {
+                x86::write_rows(slots, columns, out, &mut placed)
+            }
             _ => slots,
         };
         portable::write_rows(left, columns, out, &mut placed);
