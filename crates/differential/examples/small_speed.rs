@@ -1,6 +1,7 @@
 //! How fast small messages are made ready: by a bare template, by a store of templates, and with neither. The copy of the
 //! Record, which a program would have made, is timed by itself and taken off. Interleaved; the fastest of many short
-//! runs, as the machine is never quiet.
+//! runs, as the machine is never quiet. Then the same until it has been written to a loopback connection whose other end discards: the
+//! median of all messages, without the copy.
 //!
 //! `cargo run --release -p bsoap-differential --example small_speed [CASE] [ENGINE] [ROUNDS]`
 
@@ -12,13 +13,15 @@ mod by_hand;
 mod random;
 
 use std::hint::black_box;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Instant;
 
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{EncodeOptions, Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
-use bsoap_differential::send::{Policy, Sent, Store, StorePolicy, Stream, Template};
+use bsoap_differential::send::{Outgoing, Policy, Sent, Store, StorePolicy, Stream, Template};
 
 use by_hand::{MANY, ONCE, OPTIONAL, Schema};
 use random::Random;
@@ -191,7 +194,54 @@ fn doubles(count: usize, scenario: &str) -> Vec<Record> {
         .collect()
 }
 
-type Engine<'e> = (&'static str, Box<dyn FnMut(Record) -> u64 + 'e>);
+/// A connection to somebody who discards what is sent, and says so when he has it all.
+struct Wire(TcpStream);
+
+const DRAIN: &[u8; 8] = b"\0drain?\0";
+
+impl Wire {
+    fn new() -> std::io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        std::thread::spawn(move || -> std::io::Result<()> {
+            let (mut stream, _) = listener.accept()?;
+            let mut piece = vec![0; 8 + (256 << 10)];
+            loop {
+                let length = stream.read(&mut piece[8..])?;
+                if length == 0 {
+                    return Ok(());
+                }
+                if piece[length..length + 8] == *DRAIN {
+                    stream.write_all(b".")?;
+                }
+                piece.copy_within(length..length + 8, 0);
+            }
+        });
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Self(stream))
+    }
+
+    fn drain(&mut self) {
+        self.0.write_all(DRAIN).expect("a connection");
+        self.0.read_exact(&mut [0]).expect("a connection");
+    }
+}
+
+/// Makes a message ready, and sends it if there is somewhere to.
+type Engine<'e> = (
+    &'static str,
+    Box<dyn FnMut(&mut Record, Option<&mut Wire>) -> u64 + 'e>,
+);
+
+fn send(outgoing: &Outgoing, wire: Option<&mut Wire>) -> u64 {
+    if let Some(wire) = wire {
+        for chunk in &outgoing.chunks {
+            wire.0.write_all(chunk).expect("a connection");
+        }
+    }
+    outgoing.length
+}
 
 fn engines(messages: &[Record]) -> Vec<Engine<'static>> {
     let mut text = Vec::new();
@@ -205,33 +255,36 @@ fn engines(messages: &[Record]) -> Vec<Engine<'static>> {
         operation: 0,
     };
     vec![
-        ("copy", Box::new(|record| record.slots().len() as u64)),
+        ("copy", Box::new(|record, _| record.slots().len() as u64)),
         (
             "off",
-            Box::new(move |record| {
+            Box::new(move |record, wire| {
                 text.clear();
-                Encoder::default().encode(&record, &mut text).unwrap();
+                Encoder::default().encode(record, &mut text).unwrap();
+                if let Some(wire) = wire {
+                    wire.0.write_all(&text).expect("a connection");
+                }
                 text.len() as u64
             }),
         ),
         (
             "plain",
-            Box::new(|record| Sent::plain(&record).unwrap().outgoing.length),
+            Box::new(|record, wire| send(&Sent::plain(record).unwrap().outgoing, wire)),
         ),
         (
             "template",
-            Box::new(move |mut record| {
-                template.update(&mut record).unwrap();
-                template.outgoing().length
+            Box::new(move |record, wire| {
+                template.update(record).unwrap();
+                send(&template.outgoing(), wire)
             }),
         ),
         (
             "store",
-            Box::new(move |mut record| {
-                let mut lease = store.lend(stream, &record);
-                let sent = lease.send(&mut record);
+            Box::new(move |record, wire| {
+                let mut lease = store.lend(stream, record);
+                let sent = lease.send(record);
                 store.settle(lease);
-                sent.unwrap().outgoing.length
+                send(&sent.unwrap().outgoing, wire)
             }),
         ),
     ]
@@ -247,7 +300,7 @@ fn run(name: &str, messages: &[Record], only: &str, rounds: usize) {
             let begun = Instant::now();
             for _ in 0..LOOPS {
                 for message in messages {
-                    black_box(engine(black_box(message.clone())));
+                    black_box(engine(&mut black_box(message.clone()), None));
                 }
             }
             let taken = begun.elapsed().as_nanos() as f64 / (LOOPS * messages.len()) as f64;
@@ -263,6 +316,38 @@ fn run(name: &str, messages: &[Record], only: &str, rounds: usize) {
     );
     for ((name, _), least) in engines.iter().zip(&least).skip(1) {
         let taken = least - copy;
+        print!(" | {name} {taken:6.0} = {:4.2}", taken / off);
+    }
+    println!();
+    sent(name, messages, engines);
+}
+
+/// The same until it is sent.
+fn sent(name: &str, messages: &[Record], mut engines: Vec<Engine<'static>>) {
+    const LOOPS: usize = 60;
+    engines.retain(|(name, _)| *name != "copy");
+    let mut wire = Wire::new().expect("loopback");
+    let mut taken = vec![Vec::new(); engines.len()];
+    for _ in 0..LOOPS {
+        for message in messages {
+            for ((_, engine), taken) in engines.iter_mut().zip(&mut taken) {
+                let mut record = message.clone();
+                let begun = Instant::now();
+                black_box(engine(&mut record, Some(&mut wire)));
+                taken.push(begun.elapsed().as_nanos() as f64);
+                wire.drain();
+            }
+        }
+    }
+    let medians = taken.into_iter().map(|mut taken| {
+        taken.sort_by(f64::total_cmp);
+        taken[taken.len() / 2]
+    });
+    let medians: Vec<f64> = medians.collect();
+    let off = engines.iter().position(|(name, _)| *name == "off");
+    let off = off.map_or(f64::NAN, |off| medians[off]);
+    print!("{name:43}sent");
+    for ((name, _), taken) in engines.iter().zip(&medians) {
         print!(" | {name} {taken:6.0} = {:4.2}", taken / off);
     }
     println!();
