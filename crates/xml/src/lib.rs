@@ -30,6 +30,7 @@ mod options;
 mod plain;
 mod reader;
 pub mod scan;
+mod short;
 mod trie;
 mod writer;
 

@@ -7,9 +7,12 @@
 //!
 //! A node's label is what all strings below it share, so that most of a name is compared eight bytes at a time. Where
 //! strings part, the next byte finds the child in one table of all nodes: slot `base + byte` belongs to the node if its
-//! `owner` says so (a double array). Nothing is compared twice, and nothing is hashed.
+//! `owner` says so (a double array). Nothing is compared twice.
+//!
+//! Short names in front of a delimiter, which nearly all are, need no walk: `short.rs` finds them at once.
 
 use crate::chars::is_delimiter;
+use crate::short::ShortNames;
 
 /// Maps byte strings to ids.
 ///
@@ -27,6 +30,8 @@ pub struct Trie {
     nodes: Vec<Node>,
     labels: Vec<u8>,
     slots: Vec<Slot>,
+    /// Names that are found at once.
+    short: ShortNames,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +73,7 @@ impl TrieBuilder {
         self.entries.dedup_by(|later, earlier| later.0 == earlier.0);
         let mut layout = Layout::default();
         layout.lay(&self.entries);
+        layout.trie.short = ShortNames::new(&self.entries);
         layout.trie
     }
 }
@@ -185,6 +191,7 @@ impl Default for Trie {
             }],
             labels: Vec::new(),
             slots: vec![FREE; 256],
+            short: ShortNames::default(),
         }
     }
 }
@@ -202,6 +209,9 @@ impl Trie {
     /// end), and its id if it is in the trie.
     #[inline]
     pub fn scan(&self, bytes: &[u8]) -> (usize, Option<u32>) {
+        if let Some((length, id)) = self.short.find(bytes) {
+            return (length, Some(id));
+        }
         let (length, id) = self.scan_name(bytes);
         (length, (id != NONE).then_some(id))
     }
