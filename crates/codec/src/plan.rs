@@ -17,6 +17,7 @@ use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use bsoap_datatypes::SimpleType;
+use bsoap_datatypes::kernel::Number;
 use bsoap_xml::{NameId, Vocabulary};
 
 use crate::encode::program::Program;
@@ -416,6 +417,17 @@ pub enum LeafKind {
 }
 
 impl LeafKind {
+    /// What the kernels that convert many numbers at once call it; `None` if they do not know it.
+    pub fn number(self) -> Option<Number> {
+        Some(match self {
+            Self::Double => Number::Double,
+            Self::Float => Number::Float,
+            Self::Signed { min, max } => Number::Signed { min, max },
+            Self::Unsigned { max } => Number::Unsigned { max },
+            _ => return None,
+        })
+    }
+
     /// Whether the slot points into the heap.
     pub fn is_in_heap(self) -> bool {
         matches!(self, Self::Text | Self::Base64 | Self::Hex | Self::Name)

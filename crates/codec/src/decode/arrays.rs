@@ -14,7 +14,7 @@ use super::learned::Start;
 use super::options::Validation;
 use super::piece::Piece;
 use super::place::{Here, Places};
-use super::rows::{Rows, number_of};
+use super::rows::Rows;
 use super::spelling::Spelling;
 use super::trace::Site;
 
@@ -45,7 +45,7 @@ impl<S: Sink> Builder<'_, S> {
         let Some(plain) = Plain::of(leaf, self.options.validation) else {
             return at;
         };
-        let values = match (number_of(plain.kind), plain.kind) {
+        let values = match (plain.kind.number(), plain.kind) {
             (Some(number), _) => Values::Numbers(number, plain.range),
             (None, LeafKind::Boolean) => Values::Booleans,
             _ if leaf.is_verbatim => Values::Strings {

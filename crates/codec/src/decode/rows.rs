@@ -7,11 +7,9 @@
 //!
 //! Once the tags of a row are known, so are these stretches: each is one compare, and a row is a loop over its fields.
 
-use bsoap_datatypes::kernel::{Column, Number};
+use bsoap_datatypes::kernel::Column;
 
-use crate::plan::{
-    Content, ElementId, LeafId, LeafKind, ParticleId, Plan, RealRange, Term, TypeId,
-};
+use crate::plan::{Content, ElementId, LeafId, ParticleId, Plan, RealRange, Term, TypeId};
 use crate::record::marker;
 
 use super::arrays::{Plain, number};
@@ -67,22 +65,11 @@ impl Field {
 
     fn column(&self) -> Option<Column> {
         Some(Column {
-            number: number_of(self.plain?.kind)?,
+            number: self.plain?.kind.number()?,
             marker: self.marker,
             separator: self.after.separator().clone(),
         })
     }
-}
-
-/// What a kernel calls it.
-pub(super) fn number_of(kind: LeafKind) -> Option<Number> {
-    Some(match kind {
-        LeafKind::Double => Number::Double,
-        LeafKind::Float => Number::Float,
-        LeafKind::Signed { min, max } => Number::Signed { min, max },
-        LeafKind::Unsigned { max } => Number::Unsigned { max },
-        _ => return None,
-    })
 }
 
 /// More fields are not worth a loop of their own.

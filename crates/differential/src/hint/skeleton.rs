@@ -16,7 +16,6 @@ use std::sync::Arc;
 use bsoap_codec::decode::{Decoder, Error, Piece, Site, Trace};
 use bsoap_codec::plan::{Content, ElementId, LeafId, LeafKind};
 use bsoap_codec::{Plan, Record};
-use bsoap_datatypes::kernel::Number;
 use bsoap_datatypes::kernel::form::{Blank, Filling, WIDEST};
 use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 
@@ -363,11 +362,10 @@ fn room_from(room: Range<usize>, stays: usize) -> Room {
 /// How the values of a leaf are read.
 fn filling(plan: &Plan, leaf: LeafId, quote: u8) -> Filling {
     let leaf = plan.leaf(leaf);
+    if let Some(number) = leaf.kind.number() {
+        return Filling::Number(number);
+    }
     match leaf.kind {
-        LeafKind::Double => Filling::Number(Number::Double),
-        LeafKind::Float => Filling::Number(Number::Float),
-        LeafKind::Signed { min, max } => Filling::Number(Number::Signed { min, max }),
-        LeafKind::Unsigned { max } => Filling::Number(Number::Unsigned { max }),
         LeafKind::Text => match leaf.simple.variety() {
             Variety::Atomic(Datatype::AnyUri) if quote == 0 => Filling::Uri,
             Variety::Atomic(Datatype::DateTime) if quote == 0 => Filling::DateTime,

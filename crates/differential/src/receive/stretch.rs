@@ -10,7 +10,7 @@
 use bsoap_codec::Plan;
 use bsoap_codec::decode::{Site, Trace};
 use bsoap_codec::plan::LeafKind;
-use bsoap_datatypes::kernel::{Column, Number, Separator};
+use bsoap_datatypes::kernel::{Column, Separator};
 use memchr::memchr;
 
 use super::locate::Gap;
@@ -92,7 +92,7 @@ impl Pattern {
         let (mut fields, mut columns, mut before) = (Vec::new(), Vec::new(), lead);
         for (&(slot, site, gap), step) in found.iter().zip(steps) {
             let kind = plan.leaf(site.leaf()?).kind;
-            if let Some(number) = number(kind)
+            if let Some(number) = kind.number()
                 && before <= 1
             {
                 columns.push(Column {
@@ -135,17 +135,6 @@ impl Pattern {
         let from = slot.checked_sub(self.first)?.checked_rem(self.slots)?;
         self.fields.iter().position(|field| field.at == from)
     }
-}
-
-/// What a kernel calls it.
-fn number(kind: LeafKind) -> Option<Number> {
-    Some(match kind {
-        LeafKind::Double => Number::Double,
-        LeafKind::Float => Number::Float,
-        LeafKind::Signed { min, max } => Number::Signed { min, max },
-        LeafKind::Unsigned { max } => Number::Unsigned { max },
-        _ => return None,
-    })
 }
 
 /// The array at hand.

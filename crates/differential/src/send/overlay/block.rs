@@ -77,7 +77,7 @@ impl Block {
         let next = cells.iter().skip(1).map(|cell| &*cell.before);
         let behind = || next.clone().chain([&*between]);
         let numbers = cells.iter().zip(behind());
-        let numbers = numbers.map(|(cell, behind)| Some((cell, number(cell.kind)?, behind)));
+        let numbers = numbers.map(|(cell, behind)| Some((cell, cell.kind.number()?, behind)));
         let form = match (numbers.collect::<Option<Vec<_>>>(), layout) {
             (Some(numbers), Layout::Plain) => {
                 let column = |(_, number, behind)| Column {
@@ -202,17 +202,6 @@ impl Cell {
         text.resize(end, b' ');
         text.extend_from_slice(&self.behind);
     }
-}
-
-/// What a number is to a kernel.
-fn number(kind: LeafKind) -> Option<kernel::Number> {
-    Some(match kind {
-        LeafKind::Double => kernel::Number::Double,
-        LeafKind::Float => kernel::Number::Float,
-        LeafKind::Signed { min, max } => kernel::Number::Signed { min, max },
-        LeafKind::Unsigned { max } => kernel::Number::Unsigned { max },
-        _ => return None,
-    })
 }
 
 fn kind(kind: LeafKind) -> Kind {
