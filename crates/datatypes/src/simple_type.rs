@@ -359,7 +359,8 @@ impl SimpleType {
             ..self.facets.clone()
         };
         let is_string = matches!(self.variety, Variety::Atomic(Datatype::String));
-        if !is_string || !self.has_facets() || !others.is_empty() {
+        let is_verbatim = is_string && self.white_space == WhiteSpace::Preserve;
+        if !is_verbatim || !self.has_facets() || !others.is_empty() {
             return None;
         }
         let least = length.or(min_length).unwrap_or(0);

@@ -128,7 +128,9 @@ impl Writer {
             .known
             .last()
             .is_some_and(|last| last.shape == shape && Arc::ptr_eq(&last.plan, record.plan()));
-        if !is_last && !self.find(shape, record.plan()) {
+        if is_last {
+            self.new = 0;
+        } else if !self.find(shape, record.plan()) {
             let Some(mut known) = self.meet(shape, record)? else {
                 return Ok(None);
             };

@@ -259,6 +259,8 @@ impl Pass {
         let Some((value, length)) = read else {
             return false;
         };
+        // A gap begins with a tag, and no value reaches beyond the first: where the next one stands was told by that.
+        debug_assert!(!new[self.n..self.n + length].contains(&b'<'));
         self.keep(slot, value, kind);
         self.history.trace.starts[slot] = self.n as u32;
         self.cursor = slot + 1;

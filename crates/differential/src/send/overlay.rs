@@ -261,6 +261,8 @@ impl Overlay {
         &mut self,
         source: &mut impl FnMut() -> Offer<R>,
     ) -> Result<Piece, OverlayError> {
+        // These may be other rows than those before.
+        self.check::<R>()?;
         let before = self.rows;
         let mut most = self.block.rows();
         let mut chunk = None;

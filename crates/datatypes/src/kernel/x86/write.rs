@@ -554,7 +554,7 @@ unsafe fn write_rows(
         }
         // SAFETY: so much has been written.
         unsafe { out.set_len(end) };
-        places.tell(block.len(), placed);
+        places.tell(rows * stride, placed);
     }
 }
 

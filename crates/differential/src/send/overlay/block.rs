@@ -149,10 +149,11 @@ impl Block {
         most: usize,
         source: &mut impl FnMut() -> Offer<R>,
     ) -> (usize, Ending) {
-        // Rows were checked before the first one was asked for.
-        let Some(ranges) = self.ranges.get(..R::NUMBERS) else {
+        // Rows were checked before the first one was asked for; but others may be asked for later.
+        let ranges = &*self.ranges;
+        if ranges.len() != R::NUMBERS {
             return (0, Ending::Bad);
-        };
+        }
         let rooms = self.slots.chunks_exact_mut(R::NUMBERS.max(1)).take(most);
         let mut rows = 0;
         for room in rooms {
