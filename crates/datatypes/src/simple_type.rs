@@ -20,6 +20,7 @@ use crate::decimal::Parts;
 use crate::facet::{Bound, Facets};
 use crate::qname::{self, ExpandedName, NamespaceContext};
 use crate::validity::{FacetErrorKind, not_lexical};
+use crate::white_space::{is_collapsed_text, is_replaced_text};
 use crate::{
     AtomicValue, Datatype, FacetError, FacetName, Pattern, ValidityError, Value, WhiteSpace, binary,
 };
@@ -336,7 +337,7 @@ impl SimpleType {
     pub fn surely_takes(&self, text: &str) -> bool {
         match self.variety {
             Variety::Atomic(Datatype::String | Datatype::NormalizedString | Datatype::Token) => {
-                is_processed(self.white_space, text.as_bytes()) && self.facets.take_string(text)
+                is_processed(self.white_space, text) && self.facets.take_string(text)
             }
             Variety::Atomic(Datatype::Decimal) => self.facets.take_decimal(text.as_bytes()),
             _ => false,
@@ -708,18 +709,11 @@ impl Facets {
 
 /// Whether processing leaves a text as it is.
 #[inline]
-fn is_processed(white_space: WhiteSpace, text: &[u8]) -> bool {
-    let is_control = |&byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r');
+fn is_processed(white_space: WhiteSpace, text: &str) -> bool {
     match white_space {
         WhiteSpace::Preserve => true,
-        WhiteSpace::Replace => !text.iter().any(is_control),
-        WhiteSpace::Collapse => {
-            let is_outside = |byte: Option<&u8>| byte == Some(&b' ');
-            !text.iter().any(is_control)
-                && !is_outside(text.first())
-                && !is_outside(text.last())
-                && !text.windows(2).any(|pair| pair == b"  ")
-        }
+        WhiteSpace::Replace => is_replaced_text(text),
+        WhiteSpace::Collapse => is_collapsed_text(text),
     }
 }
 

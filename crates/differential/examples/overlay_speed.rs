@@ -10,10 +10,11 @@
 mod by_hand;
 #[path = "../../datatypes/tests/common/random.rs"]
 mod random;
+#[path = "common/wire.rs"]
+mod wire;
 
 use std::hint::black_box;
-use std::io::{IoSlice, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{IoSlice, Write};
 use std::time::Instant;
 
 use bsoap_codec::frame::Frame;
@@ -23,46 +24,15 @@ use bsoap_differential::send::{Layout, Overlay, Row};
 
 use by_hand::{MANY, ONCE, Schema};
 use random::Random;
-
-/// A connection to somebody who discards what is sent, and says so when he has it all.
-struct Wire(TcpStream);
-
-const DRAIN: &[u8; 8] = b"\0drain?\0";
+use wire::Wire;
 
 impl Wire {
-    fn new() -> std::io::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?;
-        std::thread::spawn(move || -> std::io::Result<()> {
-            let (mut stream, _) = listener.accept()?;
-            let mut piece = vec![0; 8 + (256 << 10)];
-            loop {
-                let length = stream.read(&mut piece[8..])?;
-                if length == 0 {
-                    return Ok(());
-                }
-                if piece[length..length + 8] == *DRAIN {
-                    stream.write_all(b".")?;
-                }
-                piece.copy_within(length..length + 8, 0);
-            }
-        });
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        Ok(Self(stream))
-    }
-
     fn send(&mut self, head: &[u8], text: &[u8]) {
         let mut slices = &mut [head, text].map(IoSlice::new)[..];
         while !slices.is_empty() {
             let written = self.0.write_vectored(slices).expect("a connection");
             IoSlice::advance_slices(&mut slices, written);
         }
-    }
-
-    fn drain(&mut self) {
-        self.0.write_all(DRAIN).expect("a connection");
-        self.0.read_exact(&mut [0]).expect("a connection");
     }
 }
 

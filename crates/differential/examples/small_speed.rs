@@ -11,10 +11,11 @@
 mod by_hand;
 #[path = "../../datatypes/tests/common/random.rs"]
 mod random;
+#[path = "common/wire.rs"]
+mod wire;
 
 use std::hint::black_box;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -25,6 +26,7 @@ use bsoap_differential::send::{Outgoing, Policy, Sent, Store, StorePolicy, Strea
 
 use by_hand::{MANY, ONCE, OPTIONAL, Schema};
 use random::Random;
+use wire::Wire;
 
 impl Random {
     fn value(&mut self, datatype: Datatype) -> Value {
@@ -192,40 +194,6 @@ fn doubles(count: usize, scenario: &str) -> Vec<Record> {
             build(&plan, root, &value).expect("it fits")
         })
         .collect()
-}
-
-/// A connection to somebody who discards what is sent, and says so when he has it all.
-struct Wire(TcpStream);
-
-const DRAIN: &[u8; 8] = b"\0drain?\0";
-
-impl Wire {
-    fn new() -> std::io::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?;
-        std::thread::spawn(move || -> std::io::Result<()> {
-            let (mut stream, _) = listener.accept()?;
-            let mut piece = vec![0; 8 + (256 << 10)];
-            loop {
-                let length = stream.read(&mut piece[8..])?;
-                if length == 0 {
-                    return Ok(());
-                }
-                if piece[length..length + 8] == *DRAIN {
-                    stream.write_all(b".")?;
-                }
-                piece.copy_within(length..length + 8, 0);
-            }
-        });
-        let stream = TcpStream::connect(address)?;
-        stream.set_nodelay(true)?;
-        Ok(Self(stream))
-    }
-
-    fn drain(&mut self) {
-        self.0.write_all(DRAIN).expect("a connection");
-        self.0.read_exact(&mut [0]).expect("a connection");
-    }
 }
 
 /// Makes a message ready, and sends it if there is somewhere to.
