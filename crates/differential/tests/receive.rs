@@ -42,6 +42,11 @@ proptest! {
 }
 
 #[test]
+fn a_checkpoint_that_was_passed_is_no_distance_away() {
+    orders(15925723107017602096, ways).expect("as read afresh");
+}
+
+#[test]
 fn many_random_messages_are_read_as_what_differs() {
     for sum in sums(150, |seed| messages(seed, ways)) {
         assert!(sum.fast * 3 > sum.messages);

@@ -189,7 +189,10 @@ impl Pass {
         if anchor.len() < ANCHOR {
             return None;
         }
-        let window = (place - self.o).saturating_add(WINDOW << tries.min(20));
+        // One that was passed already is no distance away.
+        let window = place
+            .saturating_sub(self.o)
+            .saturating_add(WINDOW << tries.min(20));
         let end = from.saturating_add(window).min(new.len());
         memmem::find(new.get(from..end)?, anchor).map(|at| from + at)
     }
