@@ -4,7 +4,7 @@
 //! `cargo test --release -p bsoap-datatypes --test kernel -- --ignored` tries many more values, and all `f32`.
 
 use bsoap_datatypes::double;
-use bsoap_datatypes::kernel::{Column, Kernel, Number, Room, Separator, Steps, Stop};
+use bsoap_datatypes::kernel::{Column, Found, Kernel, Number, Room, Separator, Steps, Stop};
 use proptest::prelude::*;
 
 const BETWEEN: &str = "</item><item>";
@@ -26,9 +26,9 @@ fn kernels() -> Vec<Kernel> {
 }
 
 /// What a kernel found: slots, places, and where it stopped.
-type Found = (Vec<u64>, Vec<(usize, usize)>, usize);
+type Read = (Vec<u64>, Vec<(usize, usize)>, usize);
 
-fn read(kernel: Kernel, text: &[u8], at: usize, number: Number, between: &str) -> Found {
+fn read(kernel: Kernel, text: &[u8], at: usize, number: Number, between: &str) -> Read {
     let mut slots = Vec::with_capacity(text.len());
     let mut places = Vec::new();
     let separator = Separator::new(between.as_bytes());
@@ -44,6 +44,19 @@ fn read(kernel: Kernel, text: &[u8], at: usize, number: Number, between: &str) -
         },
     );
     (slots, places, end)
+}
+
+/// Is told of so many values.
+struct Few<'p> {
+    places: &'p mut Vec<(usize, usize)>,
+    most: usize,
+}
+
+impl Found for Few<'_> {
+    fn value(&mut self, at: usize, length: usize) -> bool {
+        self.places.push((at, length));
+        self.places.len() != self.most
+    }
 }
 
 /// An array of these lexical forms with much behind it, so that the wide loops read all of them.
@@ -770,7 +783,7 @@ proptest! {
     #[test]
     fn all_kernels_stop_at_the_same_place_with_the_same_slots(
         forms in prop::collection::vec(form(), 0..12), number in number(), between in between(),
-        tail in "[ -~]{0,300}", head in 0_usize..70, room in 0_usize..14
+        tail in "[ -~]{0,300}", head in 0_usize..70, room in 0_usize..14, stop in 1_usize..28
     ) {
         let mut text = "x".repeat(head);
         for form in &forms {
@@ -784,11 +797,13 @@ proptest! {
         let read = |kernel: Kernel| {
             let mut slots = Vec::with_capacity(room);
             let mut places = Vec::new();
-            let end = kernel.read_array(&text, head, number, &separator, usize::MAX, &mut slots, |at, length| places.push((at, length)));
+            let mut few = Few { places: &mut places, most: stop };
+            let end = kernel.read_array_while(&text, head, number, &separator, usize::MAX, &mut slots, &mut few);
             // (A vector of this capacity may have more; none takes it.)
             (slots, places, end)
         };
         let expected = read(Kernel::PORTABLE);
+        prop_assert!(expected.0.len() <= stop);
         for kernel in kernels() {
             prop_assert_eq!(&read(kernel), &expected, "{:?}", kernel);
         }
@@ -904,7 +919,7 @@ proptest! {
     fn all_kernels_read_the_same_rows(
         rows in prop::collection::vec((any::<i32>(), -999_i64..999, form()), 0..12), bad in 0_usize..40,
         columns in prop::collection::vec((number(), prop::option::of(any::<u64>()), between()), 1..4),
-        most in 0_usize..14, head in 0_usize..70, tail in 0_usize..300
+        most in 0_usize..14, stop in 1_usize..28, head in 0_usize..70, tail in 0_usize..300
     ) {
         let columns: Vec<Column> = columns
             .into_iter()
@@ -928,13 +943,14 @@ proptest! {
         let text = text.into_bytes().into_boxed_slice();
         let read = |kernel: Kernel| -> (Stop, Vec<u64>, Vec<(usize, usize, usize)>) {
             let (mut slots, mut places) = (Vec::new(), Vec::new());
-            let stop = kernel.read_rows(&text, head, &columns, most, &mut slots, |column, at, length| {
+            let stop = kernel.read_rows_while(&text, head, &columns, most, &mut slots, |column, at, length| {
                 places.push((column, at, length));
+                places.len() != stop * columns.len()
             });
             (stop, slots, places)
         };
         let expected = read(Kernel::PORTABLE);
-        prop_assert!(expected.0.rows <= most);
+        prop_assert!(expected.0.rows <= most.min(stop));
         for kernel in kernels() {
             prop_assert_eq!(&read(kernel), &expected, "{:?}", kernel);
         }

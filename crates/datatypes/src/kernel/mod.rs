@@ -291,7 +291,27 @@ impl Kernel {
         slots: &mut Vec<u64>,
         found: impl FnMut(usize, usize),
     ) -> usize {
-        let mut found = found;
+        let mut all = All(found);
+        self.read_array_while(text, at, number, separator, most, slots, &mut all)
+    }
+
+    /// The same, but `found` is told, and says of each value whether to go on with the next.
+    #[allow(clippy::too_many_arguments)] // As above.
+    #[inline]
+    pub fn read_array_while(
+        self,
+        text: &[u8],
+        at: usize,
+        number: Number,
+        separator: &Separator,
+        most: usize,
+        slots: &mut Vec<u64>,
+        found: &mut impl Found,
+    ) -> usize {
+        let mut found = Watched {
+            found,
+            has_stopped: false,
+        };
         let limit = slots.capacity().min(slots.len().saturating_add(most));
         let at = match self.0 {
             Level::Portable => at,
@@ -309,6 +329,9 @@ impl Kernel {
                 )
             }
         };
+        if found.has_stopped {
+            return at;
+        }
         // The last values of the text, behind which there is no room for wide loads.
         portable::read_array((text, at), number, separator, limit, slots, &mut found)
     }
@@ -575,6 +598,25 @@ impl Kernel {
         found: impl FnMut(usize, usize, usize),
     ) -> Stop {
         let mut found = found;
+        self.read_rows_while(text, at, columns, most, slots, |column, at, length| {
+            found(column, at, length);
+            true
+        })
+    }
+
+    /// The same, but `found` says of the last value of each row whether to go on with the next row: of that, nothing is read
+    /// then.
+    #[inline]
+    pub fn read_rows_while(
+        self,
+        text: &[u8],
+        at: usize,
+        columns: &[Column],
+        most: usize,
+        slots: &mut Vec<u64>,
+        found: impl FnMut(usize, usize, usize) -> bool,
+    ) -> Stop {
+        let mut found = found;
         // A row is a number at least.
         if columns.is_empty() {
             return Stop {
@@ -591,6 +633,41 @@ impl Kernel {
             return x86::read_rows(is_wide, text, (columns, end), at, most, slots, &mut found);
         }
         portable::read_rows(text, at, columns, most, slots, &mut found)
+    }
+}
+
+/// Who is told of the values that are read, one after the other. A trait and not a function: where one is called at many
+/// places, the compiler does not put it in line, and the loop's registers are saved and loaded around each call.
+pub trait Found {
+    /// A value was read: where it stands and how long it is. Whether to go on with the next.
+    fn value(&mut self, at: usize, length: usize) -> bool;
+}
+
+/// Tells of all.
+struct All<F>(F);
+
+impl<F: FnMut(usize, usize)> Found for All<F> {
+    #[inline(always)]
+    fn value(&mut self, at: usize, length: usize) -> bool {
+        (self.0)(at, length);
+        true
+    }
+}
+
+/// Remembers whether it was said to stop.
+struct Watched<'f, F> {
+    found: &'f mut F,
+    has_stopped: bool,
+}
+
+impl<F: Found> Found for Watched<'_, F> {
+    #[inline(always)]
+    fn value(&mut self, at: usize, length: usize) -> bool {
+        let goes_on = self.found.value(at, length);
+        if !goes_on {
+            self.has_stopped = true;
+        }
+        goes_on
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::{double, float, integer};
 
-use super::{Column, Number, Room, Separator, Stepped, Steps, Stop};
+use super::{Column, Found, Number, Room, Separator, Stepped, Steps, Stop};
 
-/// [`super::Kernel::read_array`], until there are `limit` slots.
+/// [`super::Kernel::read_array_while`], until there are `limit` slots.
 #[inline]
 pub(super) fn read_array(
     text: (&[u8], usize),
@@ -12,7 +12,7 @@ pub(super) fn read_array(
     separator: &Separator,
     limit: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize),
+    found: &mut impl Found,
 ) -> usize {
     // One loop each: the compiler does not take the choice out of it.
     match number {
@@ -119,7 +119,7 @@ fn array(
     separator: &Separator,
     limit: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize),
+    found: &mut impl Found,
     parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
 ) -> usize {
     while slots.len() < limit {
@@ -129,9 +129,12 @@ fn array(
         if !separator.stands_at(text, at + length) {
             break;
         }
-        found(at, length);
         slots.push(slot);
+        let goes_on = found.value(at, length);
         at += length + separator.bytes.len();
+        if !goes_on {
+            break;
+        }
     }
     at
 }
@@ -324,16 +327,17 @@ fn differing(old: &[u64; STEP], new: &[u64; STEP], first: u32, list: &mut [u32])
     count
 }
 
-/// [`super::Kernel::read_rows`].
+/// [`super::Kernel::read_rows_while`].
 pub(super) fn read_rows(
     text: &[u8],
     mut at: usize,
     columns: &[Column],
     most: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize, usize),
+    found: &mut impl FnMut(usize, usize, usize) -> bool,
 ) -> Stop {
     for rows in 0.. {
+        let mut goes_on = true;
         for (index, column) in columns.iter().enumerate() {
             slots.extend(column.marker);
             let may_follow = index + 1 < columns.len() || rows < most;
@@ -347,9 +351,13 @@ pub(super) fn read_rows(
                     at,
                 };
             };
-            found(index, at, length);
+            goes_on = found(index, at, length);
             slots.push(slot);
             at += length + column.separator.bytes.len();
+        }
+        if !goes_on {
+            let (rows, column) = (rows + 1, 0);
+            return Stop { rows, column, at };
         }
     }
     unreachable!("rows are read until one is not")

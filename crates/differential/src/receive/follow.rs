@@ -10,7 +10,7 @@ use std::ops::Range;
 use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, Site, parse_number};
 use bsoap_codec::plan::LeafKind;
-use bsoap_datatypes::kernel::Kernel;
+use bsoap_datatypes::kernel::{Found, Kernel};
 use bsoap_xml::scan;
 
 use super::pass::{ALIKE, LONG, Pass, Step, word};
@@ -26,13 +26,20 @@ struct Block {
     same: usize,
 }
 
-/// Rows in a block: at first, and at most.
-const FIRST: usize = 8;
+/// What ends a block of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// The next row begins as it did, so that what follows may be the same.
+    Same,
+    /// Nothing but their number: most are others, and the rest is better read than passed.
+    Full,
+}
+
+/// Rows in a block up to one that is the same.
+const FAR: usize = 64;
+/// Rows in a block where some are the same: at least, and at most.
+const FEW: usize = 8;
 const MOST: usize = 32;
-/// So far is looked ahead for the end of a stretch.
-const AHEAD: usize = 64;
-/// The end of a stretch as long as this is not looked for any more: little is read in vain.
-const SEEN: usize = 256;
 /// So many values that stay the same at the end of a block, and what follows is looked at first.
 const SAME: usize = 3;
 
@@ -106,7 +113,7 @@ impl Pass {
             self.stretch.left(self.cursor);
             return Some(Step::Read);
         }
-        let is_read = index == 0 && self.few_rows(old, new);
+        let is_read = index == 0 && self.block(Until::Same, old, new).is_some();
         if !is_read && !self.value(decoder, index, front, old, new) {
             (self.o, self.n) = before;
             return None;
@@ -130,9 +137,12 @@ impl Pass {
     /// Goes on with values of the array at hand, while they differ. `o` and `n` are where the next begins, that of field
     /// `index`.
     fn follow(&mut self, decoder: &mut Decoder, mut index: usize, old: &[u8], new: &[u8]) -> Step {
-        let mut are_all_read = self.stretch.is_dense();
+        let mut until = match self.stretch.is_dense() {
+            true => Until::Full,
+            false => Until::Same,
+        };
         loop {
-            if !are_all_read && word(old, self.o) == word(new, self.n) {
+            if until == Until::Same && word(old, self.o) == word(new, self.n) {
                 return Step::Read;
             }
             if index == 0 {
@@ -142,14 +152,12 @@ impl Pass {
                 if self.stretch.is_long() && self.is_unlike(old, new) {
                     return Step::Unlike;
                 }
-                if !self.stretch.pattern.columns.is_empty()
-                    && let rows = self.rows_ahead(are_all_read, old, new)
-                    && let Some(block) = self.block(rows, old, new)
-                {
-                    are_all_read = block.others < block.values && block.same < SAME;
+                if let Some(block) = self.block(until, old, new) {
+                    let is_mixed = block.others < block.values && block.same < SAME;
+                    until = if is_mixed { Until::Full } else { Until::Same };
                     continue;
                 }
-                are_all_read = false;
+                until = Until::Same;
                 self.stretch.pass(self.o);
             }
             if !self.value(decoder, index, self.o, old, new) {
@@ -216,13 +224,13 @@ impl Pass {
         }
     }
 
-    /// Reads rows at `o` and `n` together, as many as seem right. Nothing if not even one is plain, and in step with the old
+    /// Reads rows at `o` and `n` together, as many as seem right or up to one that is the same. Nothing if not even one is plain, and in step with the old
     /// text; then nothing is changed.
-    fn block(&mut self, rows: usize, old: &[u8], new: &[u8]) -> Option<Block> {
+    fn block(&mut self, until: Until, old: &[u8], new: &[u8]) -> Option<Block> {
         if self.stretch.pattern.columns.is_empty() {
             return None;
         }
-        let (rows, end) = self.read_block(rows, new);
+        let (rows, end) = self.read_block(self.rows_ahead(until), until, old, new);
         let rows = self.in_step(rows, old);
         let slots = rows * self.stretch.pattern.slots;
         let lead = self.stretch.pattern.fields.first()?.lead;
@@ -251,61 +259,15 @@ impl Pass {
 
     /// How many rows to read together.
     #[inline]
-    fn rows_ahead(&self, are_all_read: bool, old: &[u8], new: &[u8]) -> usize {
-        let values = self.stretch.values;
-        let rows = (values / 8).clamp(FIRST, MOST);
-        match are_all_read || values >= SEEN {
-            true => rows,
-            false => self.differing(rows, old, new).unwrap_or(rows),
+    fn rows_ahead(&self, until: Until) -> usize {
+        match until {
+            Until::Full => (self.stretch.values / 8).clamp(FEW, MOST),
+            Until::Same => FAR,
         }
-    }
-
-    /// Reads the first rows of a stretch together, if it can be seen where it ends: most often that is near.
-    #[inline]
-    fn few_rows(&mut self, old: &[u8], new: &[u8]) -> bool {
-        if self.stretch.pattern.columns.is_empty() {
-            return false;
-        }
-        let rows = match self.is_same(1, old, new) {
-            true => Some(1),
-            false => self
-                .differing(FIRST, old, new)
-                .or_else(|| self.differing(AHEAD, old, new)),
-        };
-        rows.is_some_and(|rows| self.block(rows, old, new).is_some())
-    }
-
-    /// Whether the row so many further is the same, if those in between are as long as they were.
-    #[inline]
-    fn is_same(&self, rows: usize, old: &[u8], new: &[u8]) -> bool {
-        let pattern = &self.stretch.pattern;
-        let lead = pattern.fields.first().map_or(0, |field| field.lead);
-        let place = self.cursor + rows * pattern.slots + lead;
-        self.history.trace.starts.get(place).is_some_and(|&place| {
-            let place = place as usize;
-            word(old, place) == word(new, place.wrapping_add(self.shift()))
-        })
-    }
-
-    /// How many of the next rows differ, if the last is the same: the first does differ.
-    #[inline]
-    fn differing(&self, rows: usize, old: &[u8], new: &[u8]) -> Option<usize> {
-        if !self.is_same(rows, old, new) {
-            return None;
-        }
-        let (mut differs, mut same) = (0, rows);
-        while same - differs > 1 {
-            let middle = (differs + same) / 2;
-            match self.is_same(middle, old, new) {
-                true => same = middle,
-                false => differs = middle,
-            }
-        }
-        Some(same)
     }
 
     /// Lets a kernel read rows of the new text. How many there are, and where the next begins.
-    fn read_block(&mut self, rows: usize, new: &[u8]) -> (usize, u32) {
+    fn read_block(&mut self, rows: usize, until: Until, old: &[u8], new: &[u8]) -> (usize, u32) {
         let stretch = &mut self.stretch;
         let Pattern {
             fields,
@@ -318,22 +280,47 @@ impl Pass {
         starts.clear();
         slots.reserve((rows + 1) * width);
         starts.reserve((rows + 1) * width);
+        let (Some(first), Some(last)) = (fields.first(), fields.last()) else {
+            return (0, 0);
+        };
+        // Where the next rows began. If one begins as it did, it is not read.
+        let nexts = self.history.trace.starts.get(self.cursor + first.lead..);
+        let nexts = nexts.and_then(|it| it.get(1..)).unwrap_or_default().iter();
+        let (is_full, gap) = (until == Until::Full, last.gap.len());
         let kernel = Kernel::best();
         if let ([column], [field]) = (&**columns, &**fields)
             && field.lead == 0
         {
             let (number, separator) = (column.number, &column.separator);
-            let end = kernel.read_array(new, self.n, number, separator, rows, slots, |at, _| {
-                starts.push(at as u32);
-            });
+            let mut others = Others {
+                starts,
+                nexts,
+                gap,
+                is_full,
+                old,
+                new,
+            };
+            let end =
+                kernel.read_array_while(new, self.n, number, separator, rows, slots, &mut others);
             return (slots.len(), end as u32);
         }
-        let stop = kernel.read_rows(new, self.n, columns, rows, slots, |column, at, _| {
-            if fields.get(column).is_some_and(|field| field.lead == 1) {
+        let mut nexts = nexts.skip(width - 1).step_by(*width);
+        let found = |column, at, length| {
+            if fields
+                .get(column)
+                .is_some_and(|field: &Field| field.lead == 1)
+            {
                 starts.push(at as u32);
             }
             starts.push(at as u32);
-        });
+            let next = at + length + gap;
+            is_full
+                || column + 1 < fields.len()
+                || nexts
+                    .next()
+                    .is_some_and(|&place| differs(old, place, new, next))
+        };
+        let stop = kernel.read_rows_while(new, self.n, columns, rows, slots, found);
         (stop.rows, stop.at as u32)
     }
 
@@ -527,6 +514,34 @@ pub(super) fn note(changed: &mut Vec<Range<usize>>, from: usize, mut bits: u64) 
         firsts &= firsts - 1;
         ends &= ends.wrapping_sub(1);
     }
+}
+
+/// Notes where values stand, up to one that is the same.
+struct Others<'a> {
+    starts: &'a mut Vec<u32>,
+    /// Where the next values stood.
+    nexts: std::slice::Iter<'a, u32>,
+    gap: usize,
+    /// Or all of them.
+    is_full: bool,
+    old: &'a [u8],
+    new: &'a [u8],
+}
+
+impl Found for Others<'_> {
+    #[inline(always)]
+    fn value(&mut self, at: usize, length: usize) -> bool {
+        self.starts.push(at as u32);
+        let next = at + length + self.gap;
+        let place = self.nexts.next();
+        self.is_full || place.is_some_and(|&place| differs(self.old, place, self.new, next))
+    }
+}
+
+/// Whether a value differs from the one that stood at `place`, by its first bytes.
+#[inline(always)]
+fn differs(old: &[u8], place: u32, new: &[u8], at: usize) -> bool {
+    word(old, place as usize) != word(new, at)
 }
 
 /// Whether values of an array begin at all of these places but the last, with its gap between them.

@@ -7,7 +7,7 @@ use std::arch::x86_64::{
 };
 
 use super::super::form::{Filled, Sheet};
-use super::super::{Stop, nearest};
+use super::super::{Found, Stop, nearest};
 use super::form::Form;
 use super::read::{Array, Classes, Isa, Rows, Significand};
 
@@ -18,7 +18,7 @@ pub(super) unsafe fn doubles(
     array: Array<'_>,
     at: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize),
+    found: &mut impl Found,
 ) -> usize {
     // SAFETY: the features are enabled.
     unsafe { array.reals::<Avx2, nearest::Double>(at, slots, found) }
@@ -31,7 +31,7 @@ pub(super) unsafe fn floats(
     array: Array<'_>,
     at: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize),
+    found: &mut impl Found,
 ) -> usize {
     // SAFETY: the features are enabled.
     unsafe { array.reals::<Avx2, nearest::Float>(at, slots, found) }
@@ -45,7 +45,7 @@ pub(super) unsafe fn integers(
     (min, max): (i64, i64),
     at: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize),
+    found: &mut impl Found,
 ) -> usize {
     // SAFETY: the features are enabled.
     unsafe { array.integers::<Avx2>(min, max, at, slots, found) }
@@ -59,7 +59,7 @@ pub(super) unsafe fn rows(
     at: usize,
     most: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize, usize),
+    found: &mut impl FnMut(usize, usize, usize) -> bool,
 ) -> Stop {
     // SAFETY: the features are enabled.
     unsafe { rows.read::<Avx2>(at, most, slots, found) }

@@ -6,7 +6,7 @@ use std::arch::x86_64::{
 };
 
 use super::super::form::{Filled, Sheet};
-use super::super::{Stop, nearest};
+use super::super::{Found, Stop, nearest};
 use super::form::Form;
 use super::read::{Array, Classes, Isa, Rows, Significand};
 
@@ -17,7 +17,7 @@ pub(super) unsafe fn doubles(
     array: Array<'_>,
     at: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize),
+    found: &mut impl Found,
 ) -> usize {
     // SAFETY: the features are enabled.
     unsafe { array.reals::<Avx512, nearest::Double>(at, slots, found) }
@@ -30,7 +30,7 @@ pub(super) unsafe fn floats(
     array: Array<'_>,
     at: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize),
+    found: &mut impl Found,
 ) -> usize {
     // SAFETY: the features are enabled.
     unsafe { array.reals::<Avx512, nearest::Float>(at, slots, found) }
@@ -44,7 +44,7 @@ pub(super) unsafe fn rows(
     at: usize,
     most: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize, usize),
+    found: &mut impl FnMut(usize, usize, usize) -> bool,
 ) -> Stop {
     // SAFETY: the features are enabled.
     unsafe { rows.read::<Avx512>(at, most, slots, found) }

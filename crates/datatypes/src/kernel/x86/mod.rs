@@ -26,7 +26,7 @@ use form::Form;
 use read::{Array, Rows};
 
 use super::form::{Blank, Filled, Sheet};
-use super::{Carryless, Column, Number, Room, Separator, Stepped, Steps, Stop};
+use super::{Carryless, Column, Found, Number, Room, Separator, Stepped, Steps, Stop};
 
 /// [`super::fetch`].
 #[inline(always)]
@@ -97,7 +97,7 @@ pub(super) fn wide_sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64;
     unsafe { carryless::four(text, secret) }
 }
 
-/// [`super::Kernel::read_array`], until there are `limit` slots, all but the last values. `is_wide` is whether AVX-512 is there; AVX2 is.
+/// [`super::Kernel::read_array_while`], until there are `limit` slots, all but the last values. `is_wide` is whether AVX-512 is there; AVX2 is.
 #[inline]
 pub(super) fn read_array(
     is_wide: bool,
@@ -106,7 +106,7 @@ pub(super) fn read_array(
     separator: &Separator,
     limit: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize),
+    found: &mut impl Found,
 ) -> usize {
     debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
     let array = Array {
@@ -241,7 +241,7 @@ pub(super) fn list_changed(steps: Steps<'_>, stepped: Stepped, list: &mut [(u32,
     unsafe { differ::step(steps, stepped, list) }
 }
 
-/// [`super::Kernel::read_rows`]. `end` ends every value; `is_wide` is whether AVX-512 is there; AVX2 is.
+/// [`super::Kernel::read_rows_while`]. `end` ends every value; `is_wide` is whether AVX-512 is there; AVX2 is.
 #[inline]
 pub(super) fn read_rows(
     is_wide: bool,
@@ -250,7 +250,7 @@ pub(super) fn read_rows(
     at: usize,
     most: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize, usize),
+    found: &mut impl FnMut(usize, usize, usize) -> bool,
 ) -> Stop {
     debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
     let rows = Rows { text, columns, end };

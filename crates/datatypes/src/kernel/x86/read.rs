@@ -14,7 +14,7 @@ use std::arch::x86_64::{
 
 use super::super::nearest::{self, Format, nearest};
 use super::super::portable;
-use super::super::{Column, Number, Separator, Stop};
+use super::super::{Column, Found, Number, Separator, Stop};
 
 /// 32 bytes of text, by what they are.
 #[derive(Clone, Copy)]
@@ -106,7 +106,7 @@ impl Array<'_> {
         self,
         at: usize,
         slots: &mut Vec<u64>,
-        found: &mut impl FnMut(usize, usize),
+        found: &mut impl Found,
     ) -> usize {
         // SAFETY: as above.
         unsafe {
@@ -126,7 +126,7 @@ impl Array<'_> {
         self,
         mut at: usize,
         slots: &mut Vec<u64>,
-        found: &mut impl FnMut(usize, usize),
+        found: &mut impl Found,
     ) -> usize {
         let (Some(last), Some(end)) = (self.text.len().checked_sub(BEYOND), self.separator.end())
         else {
@@ -138,7 +138,7 @@ impl Array<'_> {
         // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text; `slots` has capacity for one more.
         unsafe {
             let separator = Pattern::new(self.separator);
-            while at <= last && count < self.limit {
+            'all: while at <= last && count < self.limit {
                 // A loop without a call in it, so that what it needs stays in registers.
                 while at >= BEFORE && at <= last && count < self.limit {
                     let text = base.add(at);
@@ -156,10 +156,13 @@ impl Array<'_> {
                     {
                         break;
                     }
-                    found(at, length);
                     out.add(count).write(slot);
                     count += 1;
+                    let goes_on = found.value(at, length);
                     at += length + skip;
+                    if !goes_on {
+                        break 'all;
+                    }
                 }
                 if at > last || count == self.limit {
                     break;
@@ -167,10 +170,13 @@ impl Array<'_> {
                 let Some((slot, length, next)) = self.general(at) else {
                     break;
                 };
-                found(at, length);
                 out.add(count).write(slot);
                 count += 1;
+                let goes_on = found.value(at, length);
                 at = next;
+                if !goes_on {
+                    break;
+                }
             }
             slots.set_len(count);
         }
@@ -235,7 +241,7 @@ impl Array<'_> {
         max: i64,
         at: usize,
         slots: &mut Vec<u64>,
-        found: &mut impl FnMut(usize, usize),
+        found: &mut impl Found,
     ) -> usize {
         // SAFETY: as above.
         unsafe {
@@ -256,7 +262,7 @@ impl Array<'_> {
         max: i64,
         mut at: usize,
         slots: &mut Vec<u64>,
-        found: &mut impl FnMut(usize, usize),
+        found: &mut impl Found,
     ) -> usize {
         let (Some(last), Some(end)) = (self.text.len().checked_sub(BEYOND), self.separator.end())
         else {
@@ -271,15 +277,18 @@ impl Array<'_> {
         // at 127 at most; there, 32 bytes can be read. `slots` has capacity for `N` more.
         unsafe {
             let separator = Pattern::new(self.separator);
-            while at <= last && count + N <= capacity {
+            'all: while at <= last && count + N <= capacity {
                 if at < BEFORE {
                     let Some((slot, length, next)) = self.general(at) else {
                         break;
                     };
-                    found(at, length);
                     out.add(count).write(slot);
-                    at = next;
                     count += 1;
+                    let goes_on = found.value(at, length);
+                    at = next;
+                    if !goes_on {
+                        break;
+                    }
                     continue;
                 }
                 let text = base.add(at);
@@ -315,10 +324,13 @@ impl Array<'_> {
                     && (skip <= 32 || self.is_whole(at + start as usize - skip))
                 {
                     for (begin, length) in places {
-                        found(at + begin, length);
+                        count += 1;
+                        if !found.value(at + begin, length) {
+                            at += begin + length + skip;
+                            break 'all;
+                        }
                     }
                     at += start as usize;
-                    count += N;
                     if N > 1 && (start as usize) <= N * (skip + 3) {
                         // Numbers this short: as long as they are, or a few times.
                         for _ in 0..TINY {
@@ -332,17 +344,23 @@ impl Array<'_> {
                             {
                                 break;
                             }
-                            found(at, length);
                             out.add(count).write(value);
                             count += 1;
+                            let goes_on = found.value(at, length);
                             at += length + skip;
+                            if !goes_on {
+                                break 'all;
+                            }
                         }
                     }
                 } else if let Some((slot, length, next)) = self.general(at) {
-                    found(at, length);
                     out.add(count).write(slot);
-                    at = next;
                     count += 1;
+                    let goes_on = found.value(at, length);
+                    at = next;
+                    if !goes_on {
+                        break;
+                    }
                 } else {
                     break;
                 }
@@ -373,7 +391,7 @@ impl Rows<'_> {
         mut at: usize,
         most: usize,
         slots: &mut Vec<u64>,
-        found: &mut impl FnMut(usize, usize, usize),
+        found: &mut impl FnMut(usize, usize, usize) -> bool,
     ) -> Stop {
         let markers = self.columns.iter().filter(|column| column.marker.is_some());
         let stride = self.columns.len() + markers.count();
@@ -385,7 +403,7 @@ impl Rows<'_> {
             slots.reserve(stride);
             let mut length = slots.len();
             let out = slots.as_mut_ptr();
-            let mut stop = None;
+            let (mut stop, mut goes_on) = (None, true);
             for (index, column) in self.columns.iter().enumerate() {
                 if let Some(marker) = column.marker {
                     // SAFETY: there is room for a row.
@@ -402,7 +420,7 @@ impl Rows<'_> {
                     stop = Some(index);
                     break;
                 };
-                found(index, at, long);
+                goes_on = found(index, at, long);
                 // SAFETY: there is room for a row.
                 unsafe { out.add(length).write(slot) };
                 length += 1;
@@ -414,6 +432,13 @@ impl Rows<'_> {
                 return Stop { rows, column, at };
             }
             rows += 1;
+            if !goes_on {
+                return Stop {
+                    rows,
+                    column: 0,
+                    at,
+                };
+            }
         }
     }
 
