@@ -4,7 +4,9 @@
 //! `cargo test --release -p bsoap-datatypes --test kernel -- --ignored` tries many more values, and all `f32`.
 
 use bsoap_datatypes::double;
-use bsoap_datatypes::kernel::{Column, Found, Kernel, Number, Room, Separator, Steps, Stop};
+use bsoap_datatypes::kernel::{
+    Column, Found, Kernel, Listed, Number, Room, Separator, Steps, Stop,
+};
 use proptest::prelude::*;
 
 const BETWEEN: &str = "</item><item>";
@@ -863,10 +865,12 @@ proptest! {
         for new in [new.as_bytes(), &new.as_bytes()[..new.len().saturating_sub(lost)]] {
             let steps = Steps { old: old.as_bytes(), new, starts: &starts, shift: front.min(2), gaps: &lengths, first };
             let step = |kernel: Kernel| {
-                let mut list = vec![(0, 0); values.len()];
+                let [mut numbers, mut others, mut places] = [0; 3].map(|none| vec![none; values.len()]);
+                let mut list = Listed { numbers: &mut numbers, others: &mut others, places: &mut places };
                 let stepped = kernel.list_changed(steps, &mut list);
-                list.truncate(stepped.listed);
-                (stepped, list)
+                let list: Vec<_> = numbers.into_iter().zip(others).take(stepped.listed).collect();
+                places.truncate(stepped.seen);
+                (stepped, list, places)
             };
             let portable = step(Kernel::PORTABLE);
             let listed = |it: &&(u32, u32)| (it.0 as usize) < portable.0.seen;
@@ -875,6 +879,14 @@ proptest! {
             }
             if lost == 0 {
                 prop_assert_eq!(portable.0.seen, values.len());
+            }
+            for &(value, place) in &portable.1 {
+                prop_assert_eq!(portable.2.get(value as usize).copied().unwrap_or(place), place);
+            }
+            let passed = starts.windows(2).zip(portable.2.windows(2)).enumerate();
+            for (value, (start, place)) in passed {
+                let is_other = portable.1.iter().any(|other| other.0 as usize == value);
+                prop_assert!(is_other || start[1] - start[0] == place[1] - place[0]);
             }
             for kernel in kernels() {
                 prop_assert_eq!(&step(kernel), &portable, "{:?}", kernel);

@@ -197,6 +197,17 @@ pub struct Stepped {
     pub shift: usize,
 }
 
+/// Where it is listed which values differ: there is room for all in each.
+#[derive(Debug)]
+pub struct Listed<'l> {
+    /// The numbers of those that differ, in order, to the front.
+    pub numbers: &'l mut [u32],
+    /// Where they begin in the new text.
+    pub others: &'l mut [u32],
+    /// Where each value that was seen begins in the new text, whether it differs or not.
+    pub places: &'l mut [u32],
+}
+
 impl Steps<'_> {
     /// The number of the gap behind a value.
     fn gap_of(&self, value: usize) -> usize {
@@ -544,12 +555,11 @@ impl Kernel {
         }
     }
 
-    /// Goes over values of two texts in step, and lists those that differ, in order, to the front of `list`: their numbers, and
-    /// where they begin in the new text. A value that differs ends with the next `<` there; its gap is as long as it was. Ends
+    /// Goes over values of two texts in step, and lists those that differ, and where all begin in the new text. A value that differs ends with the next `<` there; its gap is as long as it was. Ends
     /// with a value that is not within both texts, or longer than 64 bytes with its gap.
     ///
     /// ```
-    /// use bsoap_datatypes::kernel::{Kernel, Steps};
+    /// use bsoap_datatypes::kernel::{Kernel, Listed, Steps};
     ///
     /// let steps = Steps {
     ///     old: b"<a>1</a><a>2</a><a>3</a>",
@@ -559,17 +569,20 @@ impl Kernel {
     ///     gaps: &[7],
     ///     first: 0,
     /// };
-    /// let mut list = [(0, 0); 2];
-    /// let stepped = Kernel::best().list_changed(steps, &mut list);
+    /// let (mut numbers, mut others, mut places) = ([0; 2], [0; 2], [0; 2]);
+    /// let mut listed = Listed { numbers: &mut numbers, others: &mut others, places: &mut places };
+    /// let stepped = Kernel::best().list_changed(steps, &mut listed);
     /// assert_eq!((stepped.listed, stepped.seen, stepped.shift), (1, 2, 2));
-    /// assert_eq!(list[0], (1, 11));
+    /// assert_eq!((numbers[0], others[0], places), (1, 11, [3, 11]));
     /// ```
     ///
     /// # Panics
-    /// There are no gaps, or the list is shorter than there are values.
+    /// There are no gaps, or a list is shorter than there are values.
     #[inline]
-    pub fn list_changed(self, steps: Steps<'_>, list: &mut [(u32, u32)]) -> Stepped {
-        assert!(steps.first < steps.gaps.len() && steps.starts.len() <= list.len() + 1);
+    pub fn list_changed(self, steps: Steps<'_>, list: &mut Listed<'_>) -> Stepped {
+        let room = list.numbers.len().min(list.others.len());
+        let room = room.min(list.places.len());
+        assert!(steps.first < steps.gaps.len() && steps.starts.len() <= room + 1);
         let begin = Stepped {
             listed: 0,
             seen: 0,

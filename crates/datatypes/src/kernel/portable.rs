@@ -2,7 +2,7 @@
 
 use crate::{double, float, integer};
 
-use super::{Column, Found, Number, Room, Separator, Stepped, Steps, Stop};
+use super::{Column, Found, Listed, Number, Room, Separator, Stepped, Steps, Stop};
 
 /// [`super::Kernel::read_array_while`], until there are `limit` slots.
 #[inline]
@@ -35,7 +35,7 @@ pub(super) const PIECE: usize = 64;
 pub(super) fn list_changed(
     steps: Steps<'_>,
     mut stepped: Stepped,
-    list: &mut [(u32, u32)],
+    list: &mut Listed<'_>,
 ) -> Stepped {
     let starts = steps.starts.get(stepped.seen..).unwrap_or_default();
     let mut gap = steps.gap_of(stepped.seen);
@@ -54,10 +54,12 @@ pub(super) fn list_changed(
                 break;
             };
             let to = from + length + steps.gaps[gap] as usize;
-            list[stepped.listed] = (stepped.seen as u32, from as u32);
+            list.numbers[stepped.listed] = stepped.seen as u32;
+            list.others[stepped.listed] = from as u32;
             stepped.listed += 1;
             stepped.shift = to.wrapping_sub(end);
         }
+        list.places[stepped.seen] = from as u32;
         stepped.seen += 1;
         gap = if gap + 1 < steps.gaps.len() {
             gap + 1

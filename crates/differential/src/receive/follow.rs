@@ -18,21 +18,21 @@ use super::stretch::{Field, Pattern};
 use super::strings::slot_of;
 
 /// What has been read of a block of values.
-struct Block {
+pub(super) struct Block {
     /// How many values, and how many of them are others.
-    values: usize,
-    others: usize,
+    pub(super) values: usize,
+    pub(super) others: usize,
     /// How many are the same at its end.
     same: usize,
 }
 
 /// What ends a block of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Until {
+pub(super) enum Until {
     /// The next row begins as it did, so that what follows may be the same.
     Same,
     /// Nothing but their number: most are others, and the rest is better read than passed.
-    Full,
+    Rows(usize),
 }
 
 /// Rows in a block up to one that is the same.
@@ -138,7 +138,7 @@ impl Pass {
     /// `index`.
     fn follow(&mut self, decoder: &mut Decoder, mut index: usize, old: &[u8], new: &[u8]) -> Step {
         let mut until = match self.stretch.is_dense() {
-            true => Until::Full,
+            true => self.mixed(),
             false => Until::Same,
         };
         loop {
@@ -154,7 +154,7 @@ impl Pass {
                 }
                 if let Some(block) = self.block(until, old, new) {
                     let is_mixed = block.others < block.values && block.same < SAME;
-                    until = if is_mixed { Until::Full } else { Until::Same };
+                    until = if is_mixed { self.mixed() } else { Until::Same };
                     continue;
                 }
                 until = Until::Same;
@@ -226,11 +226,11 @@ impl Pass {
 
     /// Reads rows at `o` and `n` together, as many as seem right or up to one that is the same. Nothing if not even one is plain, and in step with the old
     /// text; then nothing is changed.
-    fn block(&mut self, until: Until, old: &[u8], new: &[u8]) -> Option<Block> {
+    pub(super) fn block(&mut self, until: Until, old: &[u8], new: &[u8]) -> Option<Block> {
         if self.stretch.pattern.columns.is_empty() {
             return None;
         }
-        let (rows, end) = self.read_block(self.rows_ahead(until), until, old, new);
+        let (rows, end) = self.read_block(until, old, new);
         let rows = self.in_step(rows, old);
         let slots = rows * self.stretch.pattern.slots;
         let lead = self.stretch.pattern.fields.first()?.lead;
@@ -257,17 +257,17 @@ impl Pass {
         Some(block)
     }
 
-    /// How many rows to read together.
-    #[inline]
-    fn rows_ahead(&self, until: Until) -> usize {
-        match until {
-            Until::Full => (self.stretch.values / 8).clamp(FEW, MOST),
-            Until::Same => FAR,
-        }
+    /// The next block, where most values are others but not all.
+    fn mixed(&self) -> Until {
+        Until::Rows((self.stretch.values / 8).clamp(FEW, MOST))
     }
 
     /// Lets a kernel read rows of the new text. How many there are, and where the next begins.
-    fn read_block(&mut self, rows: usize, until: Until, old: &[u8], new: &[u8]) -> (usize, u32) {
+    fn read_block(&mut self, until: Until, old: &[u8], new: &[u8]) -> (usize, u32) {
+        let (rows, is_full) = match until {
+            Until::Same => (FAR, false),
+            Until::Rows(rows) => (rows, true),
+        };
         let stretch = &mut self.stretch;
         let Pattern {
             fields,
@@ -286,7 +286,7 @@ impl Pass {
         // Where the next rows began. If one begins as it did, it is not read.
         let nexts = self.history.trace.starts.get(self.cursor + first.lead..);
         let nexts = nexts.and_then(|it| it.get(1..)).unwrap_or_default().iter();
-        let (is_full, gap) = (until == Until::Full, last.gap.len());
+        let gap = last.gap.len();
         let kernel = Kernel::best();
         if let ([column], [field]) = (&**columns, &**fields)
             && field.lead == 0

@@ -10,9 +10,9 @@
 //! Where a value that differs ends, and so where the next begins, the next `<` tells; that it does is found out when it is read.
 
 use bsoap_codec::decode::{Decoder, parse_number};
-use bsoap_datatypes::kernel::{Kernel, Stepped, Steps};
+use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
 
-use super::follow::{note, read_string};
+use super::follow::{Until, note, read_string};
 use super::pass::{LONG, Pass};
 
 /// Values in a block.
@@ -31,14 +31,23 @@ impl Pass {
         new: &[u8],
     ) -> bool {
         let fields = self.stretch.pattern.fields.len();
-        let begin = self.cursor;
+        let (begin, mut was_dense) = (self.cursor, false);
         loop {
             let stepped = self.sift(index, old, new);
             let (listed, values) = (stepped.listed, stepped.seen);
-            if values == 0 || (listed > 1 && 8 * listed > DENSE * values) {
+            if values == 0 {
                 self.stretch.is_not_scattered();
                 break;
             }
+            if listed > 1 && 8 * listed > DENSE * values {
+                if !was_dense && index == 0 && self.dense(values, old, new) {
+                    was_dense = true;
+                    continue;
+                }
+                self.stretch.is_not_scattered();
+                break;
+            }
+            was_dense = false;
             let done = self.read_others(decoder, index, stepped, old, new);
             index = (index + done) % fields;
             if done < values {
@@ -50,6 +59,13 @@ impl Pass {
             }
         }
         self.cursor > begin
+    }
+
+    /// Reads so many of the next values, most of which differ, together. Whether that was possible, and some are the same.
+    fn dense(&mut self, values: usize, old: &[u8], new: &[u8]) -> bool {
+        let rows = values / self.stretch.pattern.slots.max(1);
+        let block = self.block(Until::Rows(rows), old, new);
+        block.is_some_and(|block| block.others < block.values)
     }
 
     /// Lists which of the next values differ. How many were looked at.
@@ -85,11 +101,19 @@ impl Pass {
             gaps: &stretch.pattern.gaps,
             first: index,
         };
-        stretch.others.clear();
-        stretch.others.resize(BLOCK, (0, 0));
-        let stepped = Kernel::best().list_changed(steps, &mut stretch.others);
-        stretch.others.truncate(stepped.listed);
-        stepped
+        for list in [
+            &mut stretch.numbers,
+            &mut stretch.others,
+            &mut stretch.places,
+        ] {
+            list.resize(BLOCK, 0);
+        }
+        let mut listed = Listed {
+            numbers: &mut stretch.numbers,
+            others: &mut stretch.others,
+            places: &mut stretch.places,
+        };
+        Kernel::best().list_changed(steps, &mut listed)
     }
 
     /// Reads those again that were listed, and passes all that were looked at; or up to one that cannot be read alone. How
@@ -102,15 +126,14 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> usize {
-        let others = std::mem::take(&mut self.stretch.others);
-        let read = self.read_places(&others, new);
-        if read == others.len() && self.take_over(&others, stepped, old) {
-            self.stretch.others = others;
+        let read = self.read_places(stepped.listed, new);
+        if read == stepped.listed && self.take_over(stepped, old) {
             return stepped.seen;
         }
         let (begin, fields) = (self.cursor, self.stretch.pattern.fields.len());
         let mut done = stepped.seen;
-        for (number, &(value, place)) in others.iter().enumerate() {
+        for number in 0..stepped.listed {
+            let (value, place) = (self.stretch.numbers[number], self.stretch.others[number]);
             let read = (number < read).then(|| {
                 let (slot, length) = (self.stretch.slots[number], self.stretch.lengths[number]);
                 (slot, length as usize)
@@ -126,7 +149,6 @@ impl Pass {
                 break;
             }
         }
-        self.stretch.others = others;
         if done == stepped.seen {
             let slot = begin + done;
             let place = self.history.trace.starts[slot] as usize;
@@ -143,25 +165,22 @@ impl Pass {
         self.move_starts(slot);
     }
 
-    /// Lets a kernel read the others, if they are all of one field and numbers. How many it has read.
-    fn read_places(&mut self, others: &[(u32, u32)], new: &[u8]) -> usize {
+    /// Lets a kernel read the others, so many, if they are all of one field and numbers. How many it has read.
+    fn read_places(&mut self, listed: usize, new: &[u8]) -> usize {
         let stretch = &mut self.stretch;
         let ([column], [_]) = (&*stretch.pattern.columns, &*stretch.pattern.fields) else {
             return 0;
         };
         let (number, separator) = (column.number, &column.separator);
-        stretch.places.clear();
-        stretch
-            .places
-            .extend(others.iter().map(|&(_, place)| place));
         stretch.slots.clear();
         stretch.lengths.clear();
         let (slots, lengths) = (&mut stretch.slots, &mut stretch.lengths);
-        Kernel::best().read_places(new, &stretch.places, number, separator, slots, lengths)
+        let others = &stretch.others[..listed];
+        Kernel::best().read_places(new, others, number, separator, slots, lengths)
     }
 
     /// Takes over all that a kernel has read, if no checkpoint is among it and the old text has such values there, too.
-    fn take_over(&mut self, others: &[(u32, u32)], stepped: Stepped, old: &[u8]) -> bool {
+    fn take_over(&mut self, stepped: Stepped, old: &[u8]) -> bool {
         let (begin, end) = (self.cursor, self.cursor + stepped.seen);
         let Some(field) = self.stretch.pattern.fields.first() else {
             return false;
@@ -178,7 +197,8 @@ impl Pass {
         if next.is_some_and(|next| next.offset() <= place as u64) {
             return false;
         }
-        let are_plain = others.iter().all(|&(value, _)| {
+        let others = &self.stretch.numbers[..stepped.listed];
+        let are_plain = others.iter().all(|&value| {
             let value = value as usize;
             let end = starts[value + 1].wrapping_sub(field.gap.len() as u32);
             end >= starts[value]
@@ -190,28 +210,13 @@ impl Pass {
         }
         let slots = &mut self.slots[begin..end];
         let mut changed = 0u64;
-        for (&(value, _), &read) in others.iter().zip(&self.stretch.slots) {
+        for (&value, &read) in others.iter().zip(&self.stretch.slots) {
             let slot = &mut slots[value as usize];
             changed |= u64::from(*slot != read) << value;
             *slot = read;
         }
         note(&mut self.changed, begin, changed);
-        let is_moved = |&(value, place): &(u32, u32)| starts[value as usize] != place;
-        if stepped.shift != 0 || others.iter().any(is_moved) {
-            let mut rest = &mut starts[..stepped.seen];
-            let mut passed = 0;
-            for &(value, place) in others {
-                let (front, behind) = rest.split_at_mut(value as usize + 1 - passed);
-                let shift = front.last().map_or(0, |start| place.wrapping_sub(*start));
-                front
-                    .iter_mut()
-                    .for_each(|start| *start = start.wrapping_add(shift));
-                (rest, passed) = (behind, value as usize + 1);
-            }
-            let shift = stepped.shift as u32;
-            rest.iter_mut()
-                .for_each(|start| *start = start.wrapping_add(shift));
-        }
+        starts[..stepped.seen].copy_from_slice(&self.stretch.places[..stepped.seen]);
         self.cursor = end;
         self.touched += others.len();
         self.in_blocks += others.len();

@@ -161,8 +161,9 @@ pub(super) struct Stretch {
     sparse: usize,
     /// How many stretches in a row were short and close to one another.
     short: usize,
-    /// Of a block of values, those that differ and where they stand; and how long they are.
-    pub(super) others: Vec<(u32, u32)>,
+    /// Of a block of values, which differ and where those stand; where all stand; and how long those are that were read.
+    pub(super) numbers: Vec<u32>,
+    pub(super) others: Vec<u32>,
     pub(super) places: Vec<u32>,
     pub(super) lengths: Vec<u32>,
     /// No array is looked for before this slot; and how often there was none.

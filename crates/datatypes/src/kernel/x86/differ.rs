@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 use std::hint::black_box;
 
 use super::super::portable::PIECE;
-use super::super::{Stepped, Steps};
+use super::super::{Listed, Stepped, Steps};
 
 /// Compares eight at a time, and lists the numbers of those that differ. Returns how many, and how many have been compared.
 ///
@@ -81,7 +81,7 @@ pub(super) unsafe fn first<const MOVED: bool>(
 #[target_feature(
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
-pub(super) unsafe fn step(steps: Steps<'_>, stepped: Stepped, list: &mut [(u32, u32)]) -> Stepped {
+pub(super) unsafe fn step(steps: Steps<'_>, stepped: Stepped, list: &mut Listed<'_>) -> Stepped {
     let Steps { old, new, gaps, .. } = steps;
     let starts = steps.starts.get(stepped.seen..).unwrap_or_default();
     let pairs = starts.iter().zip(starts.get(1..).unwrap_or_default());
@@ -91,6 +91,10 @@ pub(super) unsafe fn step(steps: Steps<'_>, stepped: Stepped, list: &mut [(u32, 
         mut shift,
     } = stepped;
     let mut gap = steps.gap_of(seen);
+    let room = list.numbers.len().min(list.others.len());
+    let room = room.min(list.places.len());
+    let numbers = list.numbers.as_mut_ptr();
+    let (others_at, places) = (list.others.as_mut_ptr(), list.places.as_mut_ptr());
     for (&start, &end) in pairs {
         let length = end.wrapping_sub(start);
         let from = (start as usize).wrapping_add(shift);
@@ -101,7 +105,7 @@ pub(super) unsafe fn step(steps: Steps<'_>, stepped: Stepped, list: &mut [(u32, 
             || start > end
             || from > new.len()
             || there < length as usize
-            || seen >= list.len()
+            || seen >= room
         {
             break;
         }
@@ -117,7 +121,12 @@ pub(super) unsafe fn step(steps: Steps<'_>, stepped: Stepped, list: &mut [(u32, 
                 _mm512_cmpeq_epi8_mask(other, open),
             )
         };
-        list[listed] = (seen as u32, from as u32);
+        // SAFETY: no more have been listed than seen, and there is room for one more.
+        unsafe {
+            numbers.add(listed).write(seen as u32);
+            others_at.add(listed).write(from as u32);
+            places.add(seen).write(from as u32);
+        }
         listed += usize::from(others != 0);
         // Most often it is as long as it was, and so if it is the same: no branch depends on whether it is, and where the next
         // begins need not wait for this. (The box keeps the compiler from asking the other way round.)

@@ -26,7 +26,7 @@ use form::Form;
 use read::{Array, Rows};
 
 use super::form::{Blank, Filled, Sheet};
-use super::{Carryless, Column, Found, Number, Room, Separator, Stepped, Steps, Stop};
+use super::{Carryless, Column, Found, Listed, Number, Room, Separator, Stepped, Steps, Stop};
 
 /// [`super::fetch`].
 #[inline(always)]
@@ -130,7 +130,7 @@ pub(super) fn read_array(
     }
 }
 
-/// [`super::Kernel::read_places`] of doubles and floats, up to one in doubt. `is_wide` is whether AVX-512 is there; AVX2 is.
+/// [`super::Kernel::read_places`] of doubles and floats, up to one that is none. `is_wide` is whether AVX-512 is there; AVX2 is.
 #[inline]
 pub(super) fn read_places(
     is_wide: bool,
@@ -235,7 +235,7 @@ pub(super) fn first_differing(old: &[u64], new: &[u64], masks: &[u64], delta: u6
 
 /// [`super::Kernel::list_changed`], from where it has come to.
 #[inline]
-pub(super) fn list_changed(steps: Steps<'_>, stepped: Stepped, list: &mut [(u32, u32)]) -> Stepped {
+pub(super) fn list_changed(steps: Steps<'_>, stepped: Stepped, list: &mut Listed<'_>) -> Stepped {
     debug_assert!(has_avx512());
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
     unsafe { differ::step(steps, stepped, list) }

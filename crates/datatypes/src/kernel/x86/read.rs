@@ -90,6 +90,14 @@ impl Array<'_> {
         Some((slot, length, at + length + self.separator.bytes.len()))
     }
 
+    /// The same without what comes next.
+    #[cold]
+    #[inline(never)]
+    fn doubtful(&self, at: usize) -> Option<(u64, u32)> {
+        let (slot, length) = portable::value(self.text, at, self.number, self.separator)?;
+        Some((slot, length as u32))
+    }
+
     /// What of a separator is beyond its first 32 bytes.
     #[cold]
     #[inline(never)]
@@ -183,7 +191,7 @@ impl Array<'_> {
         at
     }
 
-    /// The same for values at these places, up to one in doubt. Returns how many were read.
+    /// The same for values at these places, up to one that is none. Returns how many were read.
     ///
     /// # Safety
     /// As above.
@@ -208,21 +216,18 @@ impl Array<'_> {
             let separator = Pattern::new(self.separator);
             for (read, &at) in places.iter().enumerate() {
                 let at = at as usize;
-                if at < BEFORE || at > last {
-                    return read;
+                let mut value = None;
+                if at >= BEFORE && at <= last {
+                    let text = self.text.as_ptr().add(at);
+                    let classes = I::classes(text, end);
+                    let length = classes.ends.trailing_zeros();
+                    if length < 32 && separator.stands_at(text.add(length as usize)) {
+                        value = real::<I, N>(text, &classes, length).map(|slot| (slot, length));
+                    }
                 }
-                let text = self.text.as_ptr().add(at);
-                let classes = I::classes(text, end);
-                let length = classes.ends.trailing_zeros();
-                if length > 31 {
-                    return read;
-                }
-                let Some(slot) = real::<I, N>(text, &classes, length) else {
+                let Some((slot, length)) = value.or_else(|| self.doubtful(at)) else {
                     return read;
                 };
-                if !separator.stands_at(text.add(length as usize)) {
-                    return read;
-                }
                 slots.push(slot);
                 lengths.push(length);
             }
