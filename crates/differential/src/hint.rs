@@ -15,6 +15,7 @@ mod key;
 mod reader;
 mod skeleton;
 mod store;
+mod values;
 mod writer;
 
 pub use block::{Key, NAMESPACE};

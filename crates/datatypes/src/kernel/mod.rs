@@ -52,6 +52,16 @@ pub fn fetch(bytes: &[u8], at: usize) {
     let _ = (bytes, at);
 }
 
+/// Asks for all lines of memory in which some bytes stand, at once: else none would be asked for before it is known that those
+/// before it lead to it.
+#[inline(always)]
+pub fn summon(bytes: &[u8]) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    x86::summon(bytes);
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = bytes;
+}
+
 /// Instructions that this machine has: whoever has a `Kernel` may use it.
 ///
 /// ```

@@ -9,18 +9,19 @@
 //! told; and all bytes between are compared. Whatever is not as it should be, the message is not followed, and an ordinary
 //! reading says what it is.
 
-use std::sync::Arc;
-
 use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, parse_number};
 use bsoap_codec::plan::LeafKind;
 use bsoap_datatypes::datetime;
-use bsoap_datatypes::kernel::Kernel;
 use bsoap_datatypes::kernel::form::{Blank, Filling, Sheet, WIDEST};
+use bsoap_datatypes::kernel::{self, Kernel};
 use bsoap_xml::scan;
 
 use super::block::{Lengths, SHORT, ZERO, lengths, may_stand};
 use super::skeleton::{BEYOND, Info, Room, STEP, Skeleton};
+
+/// So many bytes of a message are asked of memory at once; the processor sees by itself to those of longer ones.
+const SUMMONED: usize = 1024;
 
 /// What decodes the values that are not plain; made when it is needed.
 pub(super) struct Lazy<F> {
@@ -48,6 +49,10 @@ impl Skeleton {
     /// Whether a message begins as those of this skeleton do, up to the key.
     #[inline]
     pub(super) fn begins(&self, message: &[u8]) -> bool {
+        let head = self.head.len();
+        if let Some(rest) = message.get(head..) {
+            kernel::summon(&rest[..rest.len().min(SUMMONED)]);
+        }
         message.starts_with(&self.head)
     }
 
@@ -81,8 +86,12 @@ impl Skeleton {
             _ => lengths(message, behind)?,
         };
         let told = &message[at..at_end];
-        let record = Arc::make_mut(&mut self.record);
-        record.parts_mut().1.truncate(self.heap);
+        let record = self.values.get_mut();
+        let heap = record.parts_mut().1;
+        if heap.len() != self.heap {
+            // (Not if it is that long: what has just been written is slow to read in other portions, and all waits for it.)
+            heap.truncate(self.heap);
+        }
         let mut reading = Reading {
             message,
             at: to,

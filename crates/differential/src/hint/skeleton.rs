@@ -20,6 +20,7 @@ use bsoap_datatypes::kernel::form::{Blank, Filling, WIDEST};
 use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 
 use super::block::{Block, DIGITS, Key, Lengths, OPEN};
+use super::values::Values;
 
 /// Bytes that can be read behind each piece.
 pub(super) const BEYOND: usize = 32;
@@ -44,7 +45,7 @@ pub(super) struct Skeleton {
     /// The slot of the block, and its room.
     pub(super) block: (u32, Room),
     /// The values of the message read last.
-    pub(super) record: Arc<Record>,
+    pub(super) values: Values,
     /// Octets of its heap that stay: what no field says, and the rooms.
     pub(super) heap: usize,
     /// Messages that long do not pass the limits of a Record.
@@ -208,7 +209,7 @@ impl<'m> Maker<'m> {
                 .checked_sub(heap.0)?
                 .min(usize::try_from(options.limits.total_size).unwrap_or(usize::MAX)),
             text_length: options.limits.text_length,
-            record: Arc::new(record),
+            values: Values::new(record),
             heap: heap.0,
             is_left_alone: self.told_otherwise(block, &lengths),
             misses: 0,
@@ -413,6 +414,6 @@ impl Skeleton {
             + self.pieces.capacity()
             + self.fields.capacity() * size_of::<Blank>()
             + self.infos.capacity() * size_of::<Info>()
-            + self.record.memory()
+            + self.values.get().memory()
     }
 }

@@ -298,7 +298,7 @@ impl Lease {
                     counts.followed_bytes = message.len() as u64;
                     (entry.is_used, entry.skeleton.misses) = (true, 0);
                     return Reading {
-                        result: Ok(Arc::clone(&entry.skeleton.record)),
+                        result: Ok(entry.skeleton.values.keep()),
                         counts,
                         settled: Settled { entry: Some(entry) },
                         decoder: lazy.decoder.map(Box::new),
@@ -434,6 +434,7 @@ impl Reader {
                 Some(decoder) => *decoder,
                 None => Decoder::new(self.plan.clone(), self.options),
             });
+            entry.skeleton.values.take_back();
             let follows = entry.skeleton.follow(message, &mut lazy);
             if let Some(decoder) = lazy.decoder {
                 self.decoder = Some(Box::new(decoder));
@@ -443,7 +444,7 @@ impl Reader {
                 self.counts.followed += 1;
                 self.counts.followed_bytes += message.len() as u64;
                 return match self.store.entries.last() {
-                    Some(entry) => Ok(&entry.skeleton.record),
+                    Some(entry) => Ok(entry.skeleton.values.get()),
                     None => unreachable!("it was there just now"),
                 };
             }

@@ -38,19 +38,24 @@ impl Form<'_> {
         let mut at = from;
         let mut wrong = 0;
         let mut count = 0;
+        if self
+            .blanks
+            .first()
+            .is_none_or(|first| from + (first.length as usize) < BEFORE)
+        {
+            return Filled {
+                blanks: 0,
+                at,
+                is_same: true,
+            };
+        }
         for (blank, &told) in self.blanks.iter().zip(self.told) {
             let length = usize::from(told.wrapping_sub(self.zero));
             let begin = at + blank.length as usize;
             let piece = blank.piece as usize;
-            let reach = match blank.filling {
-                Filling::Number(Number::Signed { .. } | Number::Unsigned { .. }) => length,
-                _ => FROM,
-            };
             if length >= WIDEST
-                || begin < BEFORE
-                || begin + reach > self.text.len()
-                || at + SHORT > self.text.len()
-                || piece + SHORT.max(blank.length as usize) > self.pieces.len()
+                || piece + SHORT > self.pieces.len()
+                || (begin + FROM > self.text.len() && !self.is_within(blank, at, length))
             {
                 break;
             }
@@ -67,8 +72,8 @@ impl Form<'_> {
                         _bzhi_u32(!same, blank.length)
                     }
                     false => {
-                        let own = &self.pieces[piece..piece + blank.length as usize];
-                        u32::from(*own != self.text[at..begin])
+                        let own = self.pieces.get(piece..piece + blank.length as usize);
+                        u32::from(own != self.text.get(at..begin))
                     }
                 };
                 self.value::<I>(blank, begin, length, sheet.heap)
@@ -83,6 +88,17 @@ impl Form<'_> {
             at,
             is_same: wrong == 0,
         }
+    }
+
+    /// Whether a value near the end of the text, and the piece before it, can be read all the same.
+    #[cold]
+    fn is_within(&self, blank: &Blank, at: usize, length: usize) -> bool {
+        let is_integer = matches!(
+            blank.filling,
+            Filling::Number(Number::Signed { .. } | Number::Unsigned { .. })
+        );
+        let end = at + blank.length as usize + length;
+        is_integer && end.max(at + SHORT) <= self.text.len()
     }
 
     /// The slot of the value at a place, if it is beyond doubt.

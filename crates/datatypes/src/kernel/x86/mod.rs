@@ -38,6 +38,19 @@ pub(super) fn fetch(bytes: &[u8], at: usize) {
     }
 }
 
+/// [`super::summon`].
+#[inline(always)]
+pub(super) fn summon(bytes: &[u8]) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    let range = bytes.as_ptr_range();
+    let mut line = range.start;
+    while line < range.end {
+        // SAFETY: SSE is part of x86-64; nothing is read.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
+        line = line.wrapping_add(64);
+    }
+}
+
 #[inline]
 pub(super) fn has_avx2() -> bool {
     is_x86_feature_detected!("avx2")
