@@ -155,7 +155,21 @@ impl Encoder {
         out: &mut Vec<u8>,
         outline: &mut Outline,
     ) -> Result<(), Error> {
-        let tracer = Tracer::new(record, outline);
+        let tracer = Tracer::<true>::new(record, outline);
+        self.run(record, out, tracer).map(Tracer::finish)
+    }
+
+    /// The same for a message whose structure is known: the outline has lengths only.
+    ///
+    /// # Errors
+    /// As [`encode`](Self::encode). The outline is then of no use.
+    pub fn encode_told(
+        &self,
+        record: &Record,
+        out: &mut Vec<u8>,
+        outline: &mut Outline,
+    ) -> Result<(), Error> {
+        let tracer = Tracer::<false>::new(record, outline);
         self.run(record, out, tracer).map(Tracer::finish)
     }
 

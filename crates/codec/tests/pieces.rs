@@ -584,13 +584,14 @@ fn around(text: &[u8], told: &[Told]) -> Vec<Vec<u8>> {
 
 #[test]
 fn an_outline_has_the_lengths_that_places_have_and_tells_structures_apart() {
-    let (mut same, mut other) = (0, 0);
+    let (mut same, mut other, mut seen) = (0, 0, 0);
     for seed in 0..150 {
         let random = &mut Random::new(seed);
         let (plan, root) = plan(seed);
         let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
         let mut outline = Outline::default();
         let mut known: Vec<(u64, usize, Vec<Vec<u8>>)> = Vec::new();
+        let mut few = Vec::new();
         for _ in 0..12 {
             let size = *random.pick(&[3, 10, 60, 200]);
             let style = Style {
@@ -623,8 +624,28 @@ fn an_outline_has_the_lengths_that_places_have_and_tells_structures_apart() {
                     other += 1;
                 }
             }
+            for (decided, slots, around) in &few {
+                let decided: &Vec<(u32, u64)> = decided;
+                let is_it = |&(slot, value): &(u32, u64)| record.slots()[slot as usize] == value;
+                if *slots == record.slots().len() && decided.iter().all(is_it) {
+                    assert_eq!(*around, found, "seed {seed}");
+                    seen += 1;
+                }
+            }
+            if let Some(decided) = outline.decided() {
+                few.push((decided.to_vec(), record.slots().len(), found.clone()));
+            }
             known.push((outline.structure(), record.slots().len(), found));
+            let (mut again, lengths) = (Vec::new(), outline.lengths().collect::<Vec<_>>());
+            Encoder::default()
+                .encode_told(&record, &mut again, &mut outline)
+                .unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(again, text, "seed {seed}");
+            assert!(outline.lengths().eq(lengths), "seed {seed}: {outline:?}");
         }
     }
-    assert!(same > 100 && other > 100, "{same} {other}");
+    assert!(
+        same > 100 && other > 100 && seen > 50,
+        "{same} {other} {seen}"
+    );
 }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! From the same Plan, root, options and decisions comes the same text but for the values. So an outline is made from slots,
-//! not from text, and costs next to nothing where one value follows another.
+//! not from text, and costs next to nothing where one value follows another. If what was decided is but a few slots, they are
+//! noted: whether the next message decides the same is then seen before it is written, and only lengths remain to be told.
 
 use crate::index::Sink;
 use crate::record::{Record, heap_range};
@@ -18,10 +19,15 @@ use super::watch::Watch;
 #[derive(Clone, Debug)]
 pub struct Outline {
     lengths: [u8; Self::TOLD],
+    /// How many of them are told.
     told: usize,
     /// Those of values that are longer than a byte says.
     longer: Vec<usize>,
     structure: u64,
+    /// The slots that were digested, and what they hold.
+    decided: Vec<(u32, u64)>,
+    /// Whether they are all that was digested.
+    is_few: bool,
 }
 
 impl Default for Outline {
@@ -31,9 +37,14 @@ impl Default for Outline {
             told: 0,
             longer: Vec::new(),
             structure: 0,
+            decided: Vec::new(),
+            is_few: false,
         }
     }
 }
+
+/// Decisions up to this number are noted.
+const FEW: usize = 64;
 
 impl Outline {
     /// Of so many values the lengths are told.
@@ -64,10 +75,25 @@ impl Outline {
     pub fn structure(&self) -> u64 {
         self.structure
     }
+
+    /// All slots that are no values, with what they hold, if they are few: a message with as many slots, and the same in
+    /// these, has the same text between its values.
+    pub fn decided(&self) -> Option<&[(u32, u64)]> {
+        self.is_few.then_some(&self.decided)
+    }
+
+    fn clear(&mut self) {
+        self.lengths = [0; Self::TOLD];
+        self.told = 0;
+        self.longer.clear();
+        self.structure = 0;
+        self.decided.clear();
+        self.is_few = true;
+    }
 }
 
-/// Makes an outline.
-pub(super) struct Tracer<'r> {
+/// Makes an outline; without `DIGESTS`, of lengths alone.
+pub(super) struct Tracer<'r, const DIGESTS: bool> {
     record: &'r Record,
     program: &'r Program,
     /// The instruction that was begun last.
@@ -77,12 +103,9 @@ pub(super) struct Tracer<'r> {
     outline: &'r mut Outline,
 }
 
-impl<'r> Tracer<'r> {
+impl<'r, const DIGESTS: bool> Tracer<'r, DIGESTS> {
     pub(super) fn new(record: &'r Record, outline: &'r mut Outline) -> Self {
-        outline.lengths = [0; Outline::TOLD];
-        outline.told = 0;
-        outline.longer.clear();
-        outline.structure = 0;
+        outline.clear();
         Self {
             record,
             program: record.plan.program(),
@@ -95,6 +118,9 @@ impl<'r> Tracer<'r> {
     /// Digests the slots before one, as far as they are of no value, and goes behind it.
     #[inline(always)]
     fn pass(&mut self, slot: usize) {
+        if !DIGESTS {
+            return;
+        }
         if slot != self.next {
             self.digest(slot);
         }
@@ -104,8 +130,14 @@ impl<'r> Tracer<'r> {
     #[inline(never)]
     fn digest(&mut self, slot: usize) {
         let slots = self.record.slots.get(self.next..slot);
-        for &slot in slots.unwrap_or_default() {
-            self.add(slot);
+        for (&value, at) in slots.unwrap_or_default().iter().zip(self.next..) {
+            self.add(value);
+            match u32::try_from(at) {
+                Ok(at) if self.outline.decided.len() < FEW => {
+                    self.outline.decided.push((at, value));
+                }
+                _ => self.outline.is_few = false,
+            }
         }
     }
 
@@ -127,11 +159,15 @@ impl<'r> Tracer<'r> {
 
     /// Digests what is left.
     pub(super) fn finish(mut self) {
-        self.digest(self.record.slots.len());
+        if DIGESTS {
+            self.digest(self.record.slots.len());
+        } else {
+            self.outline.is_few = false;
+        }
     }
 }
 
-impl Sink for Tracer<'_> {
+impl<const DIGESTS: bool> Sink for Tracer<'_, DIGESTS> {
     const LISTENS: bool = true;
 
     #[inline(always)]
@@ -143,14 +179,20 @@ impl Sink for Tracer<'_> {
     }
 }
 
-impl Watch for Tracer<'_> {
+impl<const DIGESTS: bool> Watch for Tracer<'_, DIGESTS> {
+    const FOLLOWS: bool = false;
+
     #[inline(always)]
     fn list(&mut self, _: usize, _: u64, _: usize) {}
 
     /// Its text is part of the structure; where in the heap that lies is not.
     #[cold]
     fn hidden(&mut self, slot: usize) {
+        if !DIGESTS {
+            return;
+        }
         self.pass(slot);
+        self.outline.is_few = false;
         let value = self.record.slots.get(slot).copied().unwrap_or_default();
         let (start, length) = heap_range(value);
         let text = self.record.heap.get(start..start + length);
@@ -182,7 +224,7 @@ impl Watch for Tracer<'_> {
 
     #[inline]
     fn rows_end(&mut self, first: usize, end: usize) {
-        if self.next < first {
+        if DIGESTS && self.next < first {
             self.digest(first);
         }
         self.next = end;

@@ -352,7 +352,7 @@ impl<P: Watch> Road<'_, '_, P> {
             if window.len() - end < room {
                 break room;
             }
-            if P::LISTENS {
+            if P::LISTENS && P::FOLLOWS {
                 self.places.instruction(pc);
             }
             let before = &step.before;

@@ -14,6 +14,8 @@ pub(crate) trait Watch: Sink {
     const STOPS: bool = false;
     /// Whether values may get more room than they take.
     const STUFFS: bool = false;
+    /// Whether it is to be told of instructions also where values are plain.
+    const FOLLOWS: bool = true;
 
     /// The items of a list, whose count `slot` is, stand at `offset`.
     #[inline(always)]

@@ -55,13 +55,13 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
-    use bsoap_codec::plan::ElementId;
+    use bsoap_codec::plan::{ElementId, PlanBuilder};
 
     use super::*;
 
     #[test]
     fn what_is_kept_is_never_changed() {
-        let plan = Arc::new(bsoap_codec::Plan::default());
+        let plan = Arc::new(PlanBuilder::new().finish().expect("a plan"));
         let mut record = Record::new(plan, ElementId(0));
         record.parts_mut().0.push(1);
         let mut values = Values::new(record);

@@ -58,6 +58,8 @@ struct Known {
     /// Held, so that no other Plan has its address.
     plan: Arc<Plan>,
     shape: Shape,
+    /// All slots that are no values, if they are few: whether a message has this structure is then seen before it is written.
+    decided: Option<Box<[(u32, u64)]>>,
     key: Key,
     place: Place,
     /// What was sent last within a message, and where in it lengths are told.
@@ -116,6 +118,12 @@ impl Writer {
             encoder.encode(record, out)?;
             return Ok(None);
         }
+        let last = self.known.last();
+        if last.is_some_and(|last| last.is_of(record, options)) {
+            encoder.encode_told(record, out, &mut self.outline)?;
+            self.new = 0;
+            return Ok(self.known.last_mut().map(|last| last.hint(&self.outline)));
+        }
         encoder.encode_outlined(record, out, &mut self.outline)?;
         let shape = Shape {
             root: record.root(),
@@ -168,6 +176,7 @@ impl Writer {
             .map(|place| Known {
                 plan: record.plan().clone(),
                 shape,
+                decided: self.outline.decided().map(Into::into),
                 key: key(&text, values.0.into_iter()),
                 place,
                 text: Vec::new(),
@@ -189,6 +198,21 @@ impl Writer {
 }
 
 impl Known {
+    /// Whether a message is of this structure, as far as that is seen from a few slots.
+    #[inline]
+    fn is_of(&self, record: &Record, options: EncodeOptions) -> bool {
+        let (shape, slots) = (&self.shape, record.slots());
+        let Some(decided) = &self.decided else {
+            return false;
+        };
+        let is_same = |&(slot, value): &(u32, u64)| slots.get(slot as usize) == Some(&value);
+        shape.slots == slots.len()
+            && shape.root == record.root()
+            && shape.options == options
+            && Arc::ptr_eq(&self.plan, record.plan())
+            && decided.iter().all(is_same)
+    }
+
     /// The hint of a message of this structure.
     #[inline]
     fn hint(&mut self, outline: &Outline) -> Hint<'_> {
