@@ -7,7 +7,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use bsoap_codec::{Decoder, Record};
-use bsoap_differential::receive::{Policy, Portioning, Received, Sameness, Stream, Way};
+use bsoap_differential::receive::{
+    Arrived, Policy, Portioning, Received, Sameness, Store, StorePolicy, Stream, Way,
+};
 use bytes::Bytes;
 
 use crate::bench::clock::{Taken, Watch};
@@ -28,6 +30,8 @@ pub(crate) enum Receiving {
     Whole(Way),
     /// A stream, in pieces.
     Fed(Way),
+    /// `bsoap:store`: histories as clients and services keep them, several of a kind.
+    Store,
     /// `bsoap:off`: a decoder, memory used again.
     Off,
     /// `memcmp`: one compare of the text.
@@ -41,6 +45,7 @@ impl Receiving {
             "bsoap" | "bsoap:exact" => Self::Whole(Way::default()),
             "bsoap:forced" => Self::Whole(Way::Exact(forced())),
             "bsoap:fed" => Self::Fed(Way::default()),
+            "bsoap:store" => Self::Store,
             "bsoap:off" => Self::Off,
             "memcmp" => Self::Memcmp,
             "bsoap:hashed" => Self::Whole(Way::Portions(Portioning::hashed())),
@@ -86,6 +91,7 @@ impl Engine for Receiving {
         Ok(match self {
             Self::Whole(way) => Receives::job(Streaming::new(*way, work, None), work),
             Self::Fed(way) => Receives::job(Streaming::new(*way, work, Some(PIECE)), work),
+            Self::Store => Receives::job(Storing::new(&work.terms, &work.messages), work),
             Self::Off => Receives::job(Decoding::new(work), work),
             Self::Memcmp => compare(work),
         })
@@ -185,6 +191,69 @@ impl Receiver for Streaming {
     }
 }
 
+/// A store of histories.
+struct Storing {
+    store: Store,
+    terms: Terms,
+    messages: Vec<Bytes>,
+    /// For messages without a history.
+    decoder: Option<Decoder>,
+    /// What was read last, if it is wanted.
+    last: Option<Arrived>,
+    is_checked: bool,
+}
+
+impl Storing {
+    fn new(terms: &Terms, messages: &[Vec<u8>]) -> Self {
+        Self {
+            store: Store::new(StorePolicy::default()),
+            terms: terms.clone(),
+            messages: messages
+                .iter()
+                .map(|text| Bytes::from(text.clone()))
+                .collect(),
+            decoder: None,
+            last: None,
+            is_checked: false,
+        }
+    }
+}
+
+impl Receiver for Storing {
+    fn receive(&mut self, message: usize) -> Result<(), String> {
+        let text = &self.messages[message];
+        // Nobody holds the Record of the message before.
+        self.last = None;
+        let (root, terms) = (self.terms.root, &self.terms);
+        let new = || Decoder::new(terms.plan.clone(), terms.options);
+        let lease = self.store.lend(root, text);
+        let reading = lease.receive(root, text, &mut self.decoder, new);
+        self.store.settle(reading.settled);
+        let arrived = reading.result.map_err(|error| error.to_string())?;
+        match self.is_checked {
+            true => self.last = Some(arrived),
+            false => drop(black_box(arrived)),
+        }
+        Ok(())
+    }
+
+    fn last(&self) -> Option<&Record> {
+        self.last.as_ref().map(|arrived| &*arrived.record)
+    }
+
+    fn fresh(work: &Workload, model: &Self) -> Option<Result<Box<dyn Any>, String>> {
+        let mut receiver = Self::new(&model.terms, &[]);
+        receiver.is_checked = true;
+        for text in &work.messages {
+            receiver.messages = vec![Bytes::from(text.clone())];
+            if let Err(error) = receiver.receive(0) {
+                return Some(Err(error));
+            }
+        }
+        Some(Ok(Box::new((receiver.store, receiver.last))))
+    }
+}
+
 /// Reads all of every message.
 struct Decoding {
     decoder: Decoder,
@@ -277,6 +346,13 @@ trait Checked {
 }
 
 impl Checked for Streaming {
+    fn check(&mut self, is_checked: bool) {
+        self.is_checked = is_checked;
+        self.last = None;
+    }
+}
+
+impl Checked for Storing {
     fn check(&mut self, is_checked: bool) {
         self.is_checked = is_checked;
         self.last = None;
