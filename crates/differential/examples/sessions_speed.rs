@@ -1,8 +1,8 @@
 //! What comparing saves of recorded sessions of small messages: `sessions_speed [ROUNDS] [WORD…]`, of the sessions that have
 //! a word in their names.
 //!
-//! The messages of a session are read over and over, in order, by a decoder and by comparing each with the one before: the
-//! least time of each (with the 20 ns of a clock), and their sum. They are those of `recorded-polling` in the folder `BSOAP_CORPUS`, by default `../shared/corpus`.
+//! The messages of a session are read over and over, in order, by a decoder, by comparing each with the one before, and with a store of
+//! histories, as clients and services do: the least time of each (with the 20 ns of a clock), and their sum. They are those of `recorded-polling` in the folder `BSOAP_CORPUS`, by default `../shared/corpus`.
 
 #![allow(clippy::print_stdout)]
 
@@ -14,7 +14,7 @@ use std::time::Instant;
 use bsoap_codec::decode::{DecodeOptions, Decoder, Empty, Unknown};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
-use bsoap_differential::receive::Exact;
+use bsoap_differential::receive::{Exact, Store, StorePolicy};
 use bsoap_schema::{Chain, FileLoader, LoadOptions, WellKnown, load};
 use bytes::Bytes;
 
@@ -34,20 +34,24 @@ fn texts(ending: &str) -> Vec<Bytes> {
     files.iter().map(read).collect()
 }
 
-/// The time of each message, by the decoder and by comparing.
+/// The time of each message: by the decoder, by comparing, with a store.
+type Times = [f64; 3];
+
 fn time(
     plan: &Arc<Plan>,
     root: ElementId,
     options: DecodeOptions,
     texts: &[Bytes],
     rounds: usize,
-) -> (Vec<(f64, f64)>, Exact) {
+) -> (Vec<Times>, Exact) {
     let mut decoder = Decoder::new(plan.clone(), options);
     let mut exact = Exact::new(plan.clone(), options);
     let mut record = Record::new(plan.clone(), root);
-    let mut times = vec![(f64::MAX, f64::MAX); texts.len()];
+    let mut store = Store::new(StorePolicy::default());
+    let mut spare = None;
+    let mut times = vec![[f64::MAX; 3]; texts.len()];
     for _ in 0..64 * rounds {
-        for (text, (full, _)) in texts.iter().zip(&mut times) {
+        for (text, [full, ..]) in texts.iter().zip(&mut times) {
             let begun = Instant::now();
             decoder
                 .decode_into(root, text, &mut record, None)
@@ -55,10 +59,19 @@ fn time(
             black_box(&record);
             *full = full.min(begun.elapsed().as_nanos() as f64);
         }
-        for (text, (_, kept)) in texts.iter().zip(&mut times) {
+        for (text, [_, kept, _]) in texts.iter().zip(&mut times) {
             let begun = Instant::now();
             black_box(exact.receive(root, text.clone()).expect("valid"));
             *kept = kept.min(begun.elapsed().as_nanos() as f64);
+        }
+        for (text, [.., stored]) in texts.iter().zip(&mut times) {
+            let begun = Instant::now();
+            let lease = store.lend(root, text);
+            let new = || Decoder::new(plan.clone(), options);
+            let reading = lease.receive(root, text, &mut spare, new);
+            store.settle(reading.settled);
+            black_box(reading.result.expect("valid"));
+            *stored = stored.min(begun.elapsed().as_nanos() as f64);
         }
     }
     (times, exact)
@@ -83,22 +96,26 @@ fn main() {
         ("answers", port.binding.response, &answers[..]),
         ("requests", port.binding.request, &requests[..]),
     ];
-    println!("nanoseconds a message      decoder      exact   times faster");
+    println!(
+        "nanoseconds a message      decoder      exact      store   times faster: exact, store"
+    );
     for (name, root, texts) in sessions {
         if !words.is_empty() && !words.iter().any(|word| name.contains(word.as_str())) {
             continue;
         }
         let plan = definitions.plan();
         let (times, exact) = time(plan, root, options, texts, rounds.unwrap_or(15));
-        let line = |name: &str, full: f64, kept: f64| {
-            println!("{name:20} {full:10.0} {kept:10.0}      {:9.2}", full / kept);
+        let line = |name: &str, [full, kept, stored]: Times| {
+            let (exact, store) = (full / kept, full / stored);
+            println!(
+                "{name:20} {full:10.0} {kept:10.0} {stored:10.0}      {exact:9.2} {store:9.2}"
+            );
         };
-        for (text, (full, kept)) in texts.iter().zip(&times) {
-            line(&format!("  {:6} bytes", text.len()), *full, *kept);
+        for (text, times) in texts.iter().zip(&times) {
+            line(&format!("  {:6} bytes", text.len()), *times);
         }
-        let full: f64 = times.iter().map(|it| it.0).sum();
-        let kept: f64 = times.iter().map(|it| it.1).sum();
-        line(name, full, kept);
+        let sum = |nth: usize| times.iter().map(|times| times[nth]).sum();
+        line(name, [sum(0), sum(1), sum(2)]);
         println!("{:?}", exact.totals());
     }
 }

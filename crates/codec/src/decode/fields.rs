@@ -70,7 +70,7 @@ impl Sequence {
         self.misses >= TRIES
     }
 
-    fn learn(&mut self, fields: Option<Fields>) {
+    pub(super) fn learn(&mut self, fields: Option<Fields>) {
         if fields.is_none() {
             // Where there is no single value, there never will be.
             self.misses = TRIES;
@@ -161,7 +161,7 @@ impl<S: Sink> Run<'_, S> {
         let (plan, options) = (self.builder.plan, self.builder.options);
         let scope = self.reader.scope();
         let fields = Fields::new(plan, options, self.learned, (parent, sequence), scope);
-        self.learned.sequence_mut(sequence).learn(fields);
+        self.learned.learn_sequence(sequence, fields);
     }
 }
 

@@ -17,7 +17,7 @@ use bsoap_xml::{NameId, ScopeId, scan};
 
 use crate::plan::{ElementId, ParticleId, TypeId};
 
-use super::fields::Sequence;
+use super::fields::{Fields, Sequence};
 use super::frame::Last;
 use super::rows::Rows;
 use super::spelling::Spelling;
@@ -49,6 +49,8 @@ pub(super) struct Learned {
     next: Vec<[TagId; WAYS]>,
     /// By particle: sequences with single values.
     sequences: Vec<Sequence>,
+    /// What their values take.
+    sequence_bytes: usize,
 }
 
 /// A tag that was met.
@@ -166,6 +168,7 @@ impl Learned {
         self.tags.clear();
         self.next.clear();
         self.sequences.clear();
+        self.sequence_bytes = 0;
         self.bytes = 0;
     }
 
@@ -177,7 +180,7 @@ impl Learned {
             + self.bytes * 4
             + self.next.capacity() * size_of::<[TagId; WAYS]>()
             + self.sequences.capacity() * size_of::<Sequence>()
-            + self.sequences.iter().map(Sequence::memory).sum::<usize>()
+            + self.sequence_bytes
     }
 
     fn is_full(&self) -> bool {
@@ -236,6 +239,15 @@ impl Learned {
                 .resize_with(id.index() + 1, Sequence::default);
         }
         &mut self.sequences[id.index()]
+    }
+
+    /// What the values of a sequence are, if it has any that are single.
+    pub(super) fn learn_sequence(&mut self, id: ParticleId, fields: Option<Fields>) {
+        let sequence = self.sequence_mut(id);
+        let before = sequence.memory();
+        sequence.learn(fields);
+        let now = sequence.memory();
+        self.sequence_bytes = self.sequence_bytes - before + now;
     }
 
     /// A tag came after another: next time it is tried first.

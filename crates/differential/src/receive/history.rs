@@ -32,6 +32,12 @@ impl Text {
         }
     }
 
+    /// Whether it came as these bytes.
+    #[inline]
+    pub(super) fn came_as(&self, message: &[u8]) -> bool {
+        matches!(self, Self::Came(bytes, _) if bytes == message)
+    }
+
     /// The byte order mark's length, if it is as it came.
     pub(super) fn mark(&self) -> Option<usize> {
         match self {

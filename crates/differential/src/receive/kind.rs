@@ -29,52 +29,39 @@ pub(super) fn tail(message: &[u8]) -> &[u8] {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     length: usize,
+    /// How far apart they stand: the same for messages of about one length, so that those of a new message, once taken, are
+    /// compared with those of many.
+    step: usize,
     words: [u64; 2 * HALF],
 }
 
-/// How many samples are the same, in steps, and whether the length is.
+/// How many samples are the same, and whether the length is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Likeness {
-    steps: u8,
+    same: u8,
     same_length: bool,
 }
 
 impl Likeness {
     /// Whether there is hardly a doubt.
     pub(super) fn is_high(self) -> bool {
-        self.steps >= 2
+        usize::from(self.same) >= HALF
+    }
+
+    /// Whether nothing tells one from the other.
+    pub(super) fn is_full(self) -> bool {
+        self.same_length && usize::from(self.same) == 2 * HALF
     }
 }
 
 impl Sample {
     pub(super) fn of(message: &[u8]) -> Self {
-        let mut sample = Self {
-            length: 0,
-            words: [0; 2 * HALF],
-        };
-        sample.take(message);
-        sample
+        let step = (message.len() + 1).next_power_of_two() / (4 * HALF);
+        Self::with_step(message, step.max(1))
     }
 
-    /// Becomes that of another message.
-    pub(super) fn take(&mut self, message: &[u8]) {
-        self.length = message.len();
-        self.words = self.words_of(message);
-    }
-
-    pub(super) fn likeness(&self, message: &[u8]) -> Likeness {
-        let words = self.words_of(message);
-        let same = words.iter().zip(&self.words).filter(|(a, b)| a == b);
-        Likeness {
-            // A quarter of them.
-            steps: (same.count() * 4 / words.len()) as u8,
-            same_length: self.length == message.len(),
-        }
-    }
-
-    /// What stands in a message where the samples of this one were taken.
-    fn words_of(&self, message: &[u8]) -> [u64; 2 * HALF] {
-        let step = (self.length / (2 * HALF)).max(1);
+    /// What stands where the samples of another one with this step are taken.
+    fn with_step(message: &[u8], step: usize) -> Self {
         let word = |at: usize| {
             let bytes = message.get(at..at.checked_add(size_of::<u64>())?)?;
             Some(u64::from_le_bytes(bytes.try_into().ok()?))
@@ -88,7 +75,24 @@ impl Sample {
             let at = message.len().checked_sub((index + 1) * step + TAIL);
             *back = at.and_then(word).unwrap_or(0);
         }
-        words
+        Self {
+            length: message.len(),
+            step,
+            words,
+        }
+    }
+
+    /// How like this one is a `message`, of which `other` was taken.
+    #[inline]
+    pub(super) fn likeness(&self, other: &Self, message: &[u8]) -> Likeness {
+        if self.step != other.step {
+            return self.likeness(&Self::with_step(message, self.step), message);
+        }
+        let same = self.words.iter().zip(&other.words);
+        Likeness {
+            same: same.map(|(own, other)| u8::from(own == other)).sum(),
+            same_length: self.length == other.length,
+        }
     }
 }
 
@@ -118,6 +122,11 @@ mod tests {
         assert_eq!(tail(&long), b"");
     }
 
+    fn likeness(sample: &Sample, text: &str) -> Likeness {
+        let other = Sample::of(text.as_bytes());
+        sample.likeness(&other, text.as_bytes())
+    }
+
     #[test]
     fn a_message_is_most_like_itself_and_like_itself_with_something_inserted() {
         let text: String = (0..200)
@@ -128,13 +137,17 @@ mod tests {
             .collect();
         let sample = Sample::of(text.as_bytes());
         let inserted = text.replace("<v>79190</v>", "<v>79190</v><v>new</v>");
-        let [same, like, unlike] =
-            [&text, &inserted, &other].map(|text| sample.likeness(text.as_bytes()));
+        let [same, like, unlike] = [&text, &inserted, &other].map(|text| likeness(&sample, text));
         assert!(same > like && like > unlike, "{same:?} {like:?} {unlike:?}");
         assert!(same.is_high() && like.is_high() && !unlike.is_high());
         for short in ["", "<a/>", "<a>text</a>"] {
             let sample = Sample::of(short.as_bytes());
-            assert!(sample.likeness(short.as_bytes()).is_high());
+            assert!(likeness(&sample, short).is_full());
         }
+        // Of nearly the same length, but sampled at other places.
+        let (shorter, longer) = (&text[..1023], &text[..1025]);
+        let sample = Sample::of(shorter.as_bytes());
+        assert!(sample.step != Sample::of(longer.as_bytes()).step);
+        assert!(likeness(&sample, longer).is_high());
     }
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use bsoap_codec::plan::ElementId;
 
-use super::kind::{Sample, tail};
+use super::kind::{Likeness, Sample, tail};
 use super::stream::{Stream, Way};
 use crate::stats::ReceiveStats;
 
@@ -49,11 +49,11 @@ pub struct StorePolicy {
 }
 
 impl Default for StorePolicy {
-    /// Four for each kind of message, 64 MiB in all.
+    /// Eight for each kind of message, 64 MiB in all.
     fn default() -> Self {
         Self {
             way: Way::default(),
-            histories: 4,
+            histories: 8,
             bytes: 64 << 20,
             kinds: 64,
         }
@@ -150,6 +150,23 @@ impl ReceiveCounts {
     }
 }
 
+impl Kind {
+    /// The history of the message that this one is most like.
+    fn likeliest(&self, sample: &Sample, message: &[u8]) -> Option<(Likeness, usize)> {
+        let mut likeliest = None;
+        for (index, entry) in self.entries.iter().enumerate().rev() {
+            let likeness = entry.sample.likeness(sample, message);
+            if likeliest.is_none_or(|(most, _)| likeness > most) {
+                likeliest = Some((likeness, index));
+            }
+            if likeness.is_full() {
+                break;
+            }
+        }
+        likeliest
+    }
+}
+
 impl Store {
     /// An empty store.
     pub fn new(policy: StorePolicy) -> Self {
@@ -188,25 +205,23 @@ impl Store {
             last.last_used = clock;
             return lease(kind, With::Plain { aside: true });
         }
-        let likeliest = kind
-            .entries
-            .iter()
-            .enumerate()
-            .map(|(index, entry)| (entry.sample.likeness(message), entry.last_used, index))
-            .max();
+        let sample = Sample::of(message);
+        let likeliest = kind.likeliest(&sample, message);
         let all = kind.entries.len() + kind.lent;
         match likeliest {
-            Some((likeness, _, index)) if likeness.is_high() || all >= kind.wanted => {
-                let entry = kind.entries.remove(index);
+            Some((likeness, index)) if likeness.is_full() || all >= kind.wanted => {
+                // If it is like none, it takes the place of what has not been of use for longest.
+                let is_like = likeness.is_high();
+                let mut entry = kind.entries.remove(if is_like { index } else { 0 });
+                entry.sample = sample;
                 *held -= entry.memory;
                 kind.lent += 1;
-                let is_like = likeness.is_high();
                 lease(kind, With::History { entry, is_like })
             }
             // All may be lent; then there are more than were wanted.
             _ if all < policy.histories => {
                 kind.lent += 1;
-                let sample = Box::new(Sample::of(message));
+                let sample = Box::new(sample);
                 let way = policy.way;
                 lease(kind, With::New { way, sample })
             }
@@ -273,7 +288,9 @@ impl Store {
             kind.wanted = (kind.wanted + 1).min(self.policy.histories.max(1));
         }
         entry.last_used = self.clock;
-        entry.memory = size_of::<Entry>() + entry.stream.memory();
+        if !settled.is_same {
+            entry.memory = size_of::<Entry>() + entry.stream.memory();
+        }
         if entry.memory > self.policy.bytes {
             // It would be made again and again, and given up each time.
             kind.starved = STARVED;

@@ -144,6 +144,15 @@ impl Stream {
         }
     }
 
+    /// Reads a whole message if it is, byte for byte, the one before, and that is known without more than a compare of them. Then none of it
+    /// is kept: what is there is as good.
+    pub fn again(&mut self, root: ElementId, message: &[u8]) -> Option<Received> {
+        match &mut self.receiver {
+            Receiver::Exact(exact) => exact.again(root, message),
+            Receiver::Portions(_) | Receiver::Off(_) => None,
+        }
+    }
+
     /// Begins a message that arrives in pieces. One that was begun before and not finished is given up.
     pub fn begin(&mut self, root: ElementId) {
         match &mut self.receiver {

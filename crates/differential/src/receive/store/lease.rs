@@ -70,6 +70,8 @@ pub struct Settled {
     pub(super) was_lent: bool,
     pub(super) was_new: bool,
     pub(super) was_unlike: bool,
+    /// Whether the history takes as much memory as before.
+    pub(super) is_same: bool,
     pub(super) entry: Option<Box<Entry>>,
 }
 
@@ -119,12 +121,10 @@ impl Lease {
                 });
                 let mut reading = terms.kept(entry, true, root, message, begun);
                 reading.settled.was_new = true;
+                reading.settled.was_unlike = false;
                 reading
             }
-            With::History { mut entry, is_like } => {
-                entry.sample.take(message);
-                terms.kept(entry, is_like, root, message, begun)
-            }
+            With::History { entry, is_like } => terms.kept(entry, is_like, root, message, begun),
         }
     }
 }
@@ -137,6 +137,7 @@ impl Terms {
             was_lent: false,
             was_new: false,
             was_unlike: false,
+            is_same: false,
             entry: None,
         }
     }
@@ -178,16 +179,22 @@ impl Terms {
         let length = message.len();
         let before = entry.stream.totals();
         let stood_aside = entry.stream.stands_aside();
-        let text = match length < COPIED {
-            true => Bytes::copy_from_slice(message),
-            false => message.clone(),
-        };
         let since = entry.stamp;
-        let result = entry.stream.receive(root, text);
+        let again = match length < COPIED {
+            true => entry.stream.again(root, message),
+            false => None,
+        };
+        let is_same = again.is_some();
+        let result = match again {
+            Some(again) => Ok(again),
+            None if length < COPIED => entry.stream.receive(root, Bytes::copy_from_slice(message)),
+            None => entry.stream.receive(root, message.clone()),
+        };
         if result.is_ok() {
             // After an error the history is that of the message before, or none.
             entry.stamp = Stamp::next();
         }
+        let is_regular = matches!(&result, Ok(received) if received.mode != Mode::Fast);
         let mut counts = count(&before, &entry.stream.totals(), &result, length);
         let mut settled = self.settled(0.0);
         let taken = begun.map(|begun| begun.elapsed());
@@ -209,7 +216,9 @@ impl Terms {
             }
         });
         settled.was_lent = true;
-        settled.was_unlike = !is_like && !stood_aside && entry.stream.stands_aside();
+        settled.is_same = is_same;
+        let is_vain = is_regular || !is_like && entry.stream.stands_aside();
+        settled.was_unlike = is_vain && !stood_aside;
         settled.entry = Some(entry);
         Reading {
             result,
