@@ -8,7 +8,7 @@ mod common;
 use std::sync::Arc;
 
 use bsoap_codec::Plan;
-use bsoap_codec::decode::{DecodeOptions, Validation};
+use bsoap_codec::decode::{DecodeOptions, Decoder, Validation};
 use bsoap_codec::plan::{AttributeDef, ElementId, TypeDef, TypeId};
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName as F, SimpleType};
@@ -19,7 +19,7 @@ use proptest::prelude::*;
 
 type Facets = &'static [(F, &'static str)];
 
-const KINDS: [(Datatype, Facets); 9] = [
+const KINDS: [(Datatype, Facets); 10] = [
     (
         Datatype::String,
         &[(F::MinLength, "1"), (F::MaxLength, "6")],
@@ -49,6 +49,10 @@ const KINDS: [(Datatype, Facets); 9] = [
     ),
     (
         Datatype::Int,
+        &[(F::MinInclusive, "0"), (F::MaxExclusive, "100")],
+    ),
+    (
+        Datatype::Double,
         &[(F::MinInclusive, "0"), (F::MaxExclusive, "100")],
     ),
 ];
@@ -134,7 +138,7 @@ fn form(index: usize, random: &mut Random, odd: usize) -> &'static str {
     if random.below(100) < odd {
         return FORMS[random.below(FORMS.len())];
     }
-    let good: [&[&str]; 9] = [
+    let good: [&[&str]; 10] = [
         &["AB", "abcdef", "äöüß", "a&amp;b"],
         &["ééé", "abc"],
         &["AB", "AB12"],
@@ -144,6 +148,7 @@ fn form(index: usize, random: &mut Random, odd: usize) -> &'static str {
         &["a b", "", "äöüß"],
         &["0", "1.25", "00099"],
         &["12", "0", "99"],
+        &["12", "1.25", "00099"],
     ];
     good[index][random.below(good[index].len())]
 }
@@ -187,6 +192,12 @@ proptest! {
             let text = message(random, odd);
             let is_good = roads.agree(text.as_bytes(), random).map_err(TestCaseError::fail)?;
             prop_assert!(is_good || odd > 0, "{}", text);
+            if is_good {
+                // Looking at facets changes no value.
+                let read = |options| Decoder::new(plan.clone(), options).decode(root, text.as_bytes());
+                let [full, lexical] = [options, DecodeOptions::default()].map(read);
+                prop_assert_eq!(full.expect("it is good"), lexical.expect("it is good"), "{}", text);
+            }
         }
     }
 }

@@ -53,10 +53,15 @@ impl<S: Sink> Builder<'_, S> {
             }
             return self.push_list(item, lexical, bindings);
         }
-        if is_checked && !surely_takes(leaf, lexical.text) {
-            self.check_facets(leaf, lexical.text, bindings)?;
-        }
-        let pushed = self.push_atom(leaf, lexical.text, bindings);
+        let pushed = match Sure::of(leaf, lexical.text, is_checked) {
+            Some(sure) => self.push_sure(sure, lexical.text),
+            None => {
+                if is_checked {
+                    self.check_facets(leaf, lexical.text, bindings)?;
+                }
+                self.push_atom(leaf, lexical.text, bindings)
+            }
+        };
         if pushed.is_ok() {
             let site = match (lexical.stands, leaf.kind) {
                 (_, LeafKind::Name) => Site::NONE,
@@ -157,6 +162,22 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
+    /// What has been looked at need not be looked at again.
+    #[inline]
+    fn push_sure(&mut self, sure: Sure, text: &str) -> Result<(), Wrong> {
+        match sure {
+            Sure::Number(slot) => {
+                self.record.push(slot);
+                Ok(())
+            }
+            Sure::Text => {
+                let start = self.record.heap.len();
+                self.record.heap.extend_from_slice(text.as_bytes());
+                self.push_heap_slot(start)
+            }
+        }
+    }
+
     fn push_checked_text(
         &mut self,
         leaf: &Leaf,
@@ -226,21 +247,31 @@ impl<S: Sink> Builder<'_, S> {
     }
 }
 
-/// Whether a text surely is what a leaf with facets wants.
-#[inline]
-fn surely_takes(leaf: &Leaf, text: &str) -> bool {
-    match leaf.bounds {
-        None => leaf.simple.surely_takes(text),
-        Some(bounds) => {
-            let (kind, range) = match bounds {
-                Bounds::Integer(kind) => (kind, None),
-                Bounds::Real(range) => (leaf.kind, Some(range)),
-            };
-            let number = number(kind, text.as_bytes());
-            number.is_some_and(|(slot, length)| {
-                length == text.len() && range.is_none_or(|range| range.has(slot))
-            })
+/// A text that surely is what a leaf with facets wants.
+enum Sure {
+    /// A number, by its slot.
+    Number(u64),
+    /// Text that is its own value: its lexical form is right, and no white space has to be processed.
+    Text,
+}
+
+impl Sure {
+    #[inline]
+    fn of(leaf: &Leaf, text: &str, is_checked: bool) -> Option<Self> {
+        if !is_checked {
+            return None;
         }
+        let Some(bounds) = leaf.bounds else {
+            let is_text = leaf.kind == LeafKind::Text;
+            return (is_text && leaf.simple.surely_takes(text)).then_some(Self::Text);
+        };
+        let (kind, range) = match bounds {
+            Bounds::Integer(kind) => (kind, None),
+            Bounds::Real(range) => (leaf.kind, Some(range)),
+        };
+        let (slot, length) = number(kind, text.as_bytes())?;
+        let is_in = length == text.len() && range.is_none_or(|range| range.has(slot));
+        is_in.then_some(Self::Number(slot))
     }
 }
 
