@@ -43,13 +43,13 @@ enum Level {
     Avx512,
 }
 
-/// Asks for the line of memory in which a byte stands, to be written soon. If there is no such byte, nothing happens.
+/// Asks for the line of memory in which an item stands, to be read or written soon. If there is no such item, nothing happens.
 #[inline(always)]
-pub fn fetch(bytes: &[u8], at: usize) {
+pub fn fetch<T>(items: &[T], at: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    x86::fetch(bytes, at);
+    x86::fetch(items, at);
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = (bytes, at);
+    let _ = (items, at);
 }
 
 /// Asks for all lines of memory in which some bytes stand, at once: else none would be asked for before it is known that those

@@ -11,6 +11,8 @@
 //! Value by value, with a branch for each, the processor guesses wrong as often as values have changed or not in no
 //! order; that alone would cost as much as formatting a short number.
 
+use std::ops::Range;
+
 use bsoap_datatypes::kernel::{self, Column, Kernel, Room, Separator};
 
 use super::leaves::{Cell, Kind};
@@ -26,9 +28,11 @@ const FIRST: usize = 48;
 /// So many next to each other are looked at in two places to guess how many have changed.
 const SAMPLE: usize = 32;
 /// From this percentage on, all are written sooner than those that have changed are found and put into their places: of a table with
-/// doubles in it, and of one of integers only; and the same for rooms of fixed stride.
+/// doubles only, of one of integers only, and of one of both, whose numbers are the cheaper ones to write and the dearer ones to find;
+/// and the same for rooms of fixed stride.
 const MANY: usize = 50;
 const MANY_INTEGERS: usize = 34;
+const MANY_OF_BOTH: usize = 30;
 pub(crate) const MANY_IN_ROOMS: usize = 30;
 /// The same if many change their lengths.
 const MISFITS: usize = 24;
@@ -257,6 +261,8 @@ pub(crate) struct Whole<'w> {
     pub(crate) most: usize,
     /// Where the first number stands.
     pub(crate) first: u16,
+    /// Where all of them stand now, and how long they are: this is written next.
+    pub(crate) before: (&'w [u16], &'w [u8]),
 }
 
 impl Fresh {
@@ -312,22 +318,23 @@ impl Fresh {
             out,
             most,
             first,
+            before,
         } = whole;
         let between = self.columns.last()?.separator.as_bytes();
         let begin = out.len();
         let origin = begin.wrapping_sub(first.into());
         self.all.resize(slots.len().max(self.all.len()), 0);
         self.offsets.resize(slots.len().max(self.offsets.len()), 0);
-        let mut places = (&mut *self.offsets, &mut *self.all);
-        let mut placed = |starts: &[usize], own_lengths: &[u8]| {
-            let (offsets, lengths) = std::mem::take(&mut places);
-            let (own, offsets) = offsets.split_at_mut(starts.len());
-            for (own, &start) in own.iter_mut().zip(starts) {
-                *own = start.wrapping_sub(origin) as u16;
+        let (offsets, lengths) = (&mut *self.offsets, &mut *self.all);
+        let mut told = 0;
+        let mut placed = |starts: &[usize], own: &[u8]| {
+            let places = told..told + starts.len();
+            fetch_places(before, places.clone());
+            for (offset, &start) in offsets[places.clone()].iter_mut().zip(starts) {
+                *offset = start.wrapping_sub(origin) as u16;
             }
-            let (own, lengths) = lengths.split_at_mut(starts.len());
-            own.copy_from_slice(own_lengths);
-            places = (offsets, lengths);
+            lengths[places].copy_from_slice(own);
+            told += starts.len();
         };
         let mut seen = 0;
         for rows in [FIRST, AT_ONCE] {
@@ -352,6 +359,14 @@ impl Fresh {
         }
         Some((&self.offsets[..seen], &self.all[..seen]))
     }
+}
+
+/// Asks for the places of some numbers.
+fn fetch_places((offsets, lengths): (&[u16], &[u8]), numbers: Range<usize>) {
+    const LINE: usize = 64;
+    let lines = |item: usize| numbers.clone().step_by(LINE / item);
+    lines(size_of::<u16>()).for_each(|at| kernel::fetch(offsets, at));
+    lines(size_of::<u8>()).for_each(|at| kernel::fetch(lengths, at));
 }
 
 /// Writes all numbers of a table of fixed stride, `text` being its text. Says whether all fit; if not, what was appended is good for
@@ -385,8 +400,11 @@ pub(crate) fn write_rooms(
 
 /// The percentage of changed numbers of a table in which each has as much room as it takes from which on all are written.
 pub(crate) fn many(cells: &[Cell]) -> usize {
-    if has_doubles(cells) {
+    let is_double = |cell: &Cell| cell.kind == Kind::Double;
+    if cells.iter().all(is_double) {
         MANY
+    } else if has_doubles(cells) {
+        MANY_OF_BOTH
     } else {
         MANY_INTEGERS
     }

@@ -485,6 +485,7 @@ impl Patcher<'_> {
             cells: &table.cells,
             most: most.min(usize::from(u16::MAX - first)),
             first,
+            before: (offsets, lengths),
             out: &mut self.rewrite.out,
         };
         let begun = whole.out.len();

@@ -30,11 +30,11 @@ use super::{Carryless, Column, Found, Listed, Number, Room, Separator, Stepped, 
 
 /// [`super::fetch`].
 #[inline(always)]
-pub(super) fn fetch(bytes: &[u8], at: usize) {
+pub(super) fn fetch<T>(items: &[T], at: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    if let Some(byte) = bytes.get(at) {
+    if let Some(item) = items.get(at) {
         // SAFETY: SSE is part of x86-64; nothing is read.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
     }
 }
 

@@ -481,6 +481,34 @@ unsafe fn narrow_rooms(slots: &[u64], room: &Room, most: usize, out: &mut Vec<u8
     longest <= width
 }
 
+/// How far ahead of what is read and written memory is asked for.
+const AHEAD: usize = 2048;
+
+/// Asks for the line of memory that is written soon. Stores wait for their lines one after the other, and there is room for some ten rows
+/// of them; so rows that are not in the cache took a quarter longer. If there is no such memory, nothing happens. (Numbers of one column
+/// have fewer stores for as much text: what is won there is lost where they are in the cache.)
+#[inline(always)]
+fn ask_ahead(place: *const u8) {
+    // SAFETY: nothing is read or written; whoever has AVX-512 has this instruction.
+    unsafe {
+        asm!(
+            "prefetchw byte ptr [{0}]",
+            in(reg) place.wrapping_add(AHEAD).addr(),
+            options(nostack, preserves_flags, nomem)
+        );
+    }
+}
+
+/// Asks for the values that come so far behind those of a block.
+#[inline(always)]
+fn ask_for_values(block: &[u64]) {
+    for line in block.chunks(8) {
+        let place = line.as_ptr().cast::<i8>().wrapping_add(AHEAD);
+        // SAFETY: SSE is part of x86-64; nothing is read.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place) };
+    }
+}
+
 /// Appends rows of at most `row` bytes. `finish` writes what stands behind a number, given its column, place and length,
 /// and tells how far the next is.
 ///
@@ -506,6 +534,7 @@ unsafe fn write_rows(
     let most = BLOCK / stride / 8 * 8;
     for block in slots.chunks(most * stride) {
         let rows = block.len() / stride;
+        ask_for_values(block);
         ready.odd = 0;
         for index in 0..stride {
             for group in (0..rows).step_by(8) {
@@ -545,6 +574,7 @@ unsafe fn write_rows(
                             false => ready.put_integer(at, behind),
                         }
                     }
+                    ask_ahead(place);
                     let number = row * stride + index;
                     *places.starts.get_unchecked_mut(number) = end;
                     *places.lengths.get_unchecked_mut(number) = length as u8;
