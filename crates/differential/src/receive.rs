@@ -38,6 +38,7 @@ mod store;
 mod stream;
 mod stretch;
 mod strings;
+mod texts;
 
 pub use change::{Changes, Span};
 pub use digest::{Crc32ForReproduction, Digest, Keyed};

@@ -7,15 +7,12 @@
 
 use std::ops::Range;
 
-use bsoap_codec::Record;
-use bsoap_codec::decode::{Decoder, Site, parse_number};
-use bsoap_codec::plan::LeafKind;
+use bsoap_codec::decode::{Decoder, Site};
 use bsoap_datatypes::kernel::{Found, Kernel};
 use bsoap_xml::scan;
 
 use super::pass::{ALIKE, LONG, Pass, Step, word};
 use super::stretch::{Field, Pattern};
-use super::strings::slot_of;
 
 /// What has been read of a block of values.
 pub(super) struct Block {
@@ -23,7 +20,7 @@ pub(super) struct Block {
     pub(super) values: usize,
     pub(super) others: usize,
     /// How many are the same at its end.
-    same: usize,
+    pub(super) same: usize,
 }
 
 /// What ends a block of rows.
@@ -36,7 +33,7 @@ pub(super) enum Until {
 }
 
 /// Rows in a block up to one that is the same.
-const FAR: usize = 64;
+pub(super) const FAR: usize = 64;
 /// Rows in a block where some are the same: at least, and at most.
 const FEW: usize = 8;
 const MOST: usize = 32;
@@ -113,7 +110,7 @@ impl Pass {
             self.stretch.left(self.cursor);
             return Some(Step::Read);
         }
-        let is_read = index == 0 && self.block(Until::Same, old, new).is_some();
+        let is_read = index == 0 && self.block(decoder, Until::Same, old, new).is_some();
         if !is_read && !self.value(decoder, index, front, old, new) {
             (self.o, self.n) = before;
             return None;
@@ -152,7 +149,7 @@ impl Pass {
                 if self.stretch.is_long() && self.is_unlike(old, new) {
                     return Step::Unlike;
                 }
-                if let Some(block) = self.block(until, old, new) {
+                if let Some(block) = self.block(decoder, until, old, new) {
                     let is_mixed = block.others < block.values && block.same < SAME;
                     until = if is_mixed { self.mixed() } else { Until::Same };
                     continue;
@@ -197,22 +194,16 @@ impl Pass {
             return false;
         }
         let (kind, gap) = (field.kind, field.gap.len());
-        let text = new.get(self.n..).unwrap_or_default();
-        let read = match kind.is_in_heap() {
-            false => parse_number(kind, text),
-            true => read_string(decoder, field, new, self.n, &mut self.fresh),
-        };
-        let is_next = |(_, length): &(u64, usize)| field.gap.stands_at(text, *length);
-        let Some((value, length)) = read.filter(is_next) else {
+        let Some(read) = self.read_value(decoder, index, new) else {
             return false;
         };
         self.hold_checkpoints(self.o);
-        self.keep(slot, value, kind);
+        self.keep_value(slot, read, kind, new);
         self.history.trace.starts[self.cursor..=slot].fill(self.n as u32);
         self.cursor = slot + 1;
         self.touched += 1;
         self.stretch.values += 1;
-        (self.o, self.n) = (start as usize, self.n + length + gap);
+        (self.o, self.n) = (start as usize, self.n + read.length + gap);
         true
     }
 
@@ -226,9 +217,15 @@ impl Pass {
 
     /// Reads rows at `o` and `n` together, as many as seem right or up to one that is the same. Nothing if not even one is plain, and in step with the old
     /// text; then nothing is changed.
-    pub(super) fn block(&mut self, until: Until, old: &[u8], new: &[u8]) -> Option<Block> {
+    pub(super) fn block(
+        &mut self,
+        decoder: &Decoder,
+        until: Until,
+        old: &[u8],
+        new: &[u8],
+    ) -> Option<Block> {
         if self.stretch.pattern.columns.is_empty() {
-            return None;
+            return self.block_of_texts(decoder, until, old, new);
         }
         let (rows, end) = self.read_block(until, old, new);
         let rows = self.in_step(rows, old);
@@ -373,7 +370,7 @@ impl Pass {
     }
 
     /// Checkpoints between the rows just read hold in the new text, each moved as what is behind it.
-    fn hold_block(&mut self, slots: usize) {
+    pub(super) fn hold_block(&mut self, slots: usize) {
         let pattern = &self.stretch.pattern;
         let lead = pattern.fields.first().map_or(0, |field| field.lead);
         let starts = &self.history.trace.starts[self.cursor..self.cursor + slots];
@@ -465,33 +462,6 @@ impl Pass {
     }
 }
 
-/// Reads the value of a field that is in the heap: a string without anything to be replaced is copied.
-#[inline]
-pub(super) fn read_string(
-    decoder: &mut Decoder,
-    field: &Field,
-    new: &[u8],
-    at: usize,
-    fresh: &mut Record,
-) -> Option<(u64, usize)> {
-    let text = new.get(at..)?;
-    let length = match field.kind == LeafKind::Text && decoder.reads_as_it_stands(field.site) {
-        true => scan::find_text_special(text),
-        false => 0,
-    };
-    if length == 0
-        || length > decoder.options().limits.text_length
-        || text.get(length) != Some(&b'<')
-        || !(text[..length].is_ascii() || std::str::from_utf8(&text[..length]).is_ok())
-    {
-        return decoder.read_again(field.site, new, at, fresh);
-    }
-    let heap = fresh.parts_mut().1;
-    let value = slot_of(heap.len(), length)?;
-    heap.extend_from_slice(&text[..length]);
-    Some((value, length))
-}
-
 /// Adds the slots whose bits are set, from a slot on, to those that changed.
 #[inline]
 pub(super) fn note(changed: &mut Vec<Range<usize>>, from: usize, mut bits: u64) {
@@ -540,7 +510,7 @@ impl Found for Others<'_> {
 
 /// Whether a value differs from the one that stood at `place`, by its first bytes.
 #[inline(always)]
-fn differs(old: &[u8], place: u32, new: &[u8], at: usize) -> bool {
+pub(super) fn differs(old: &[u8], place: u32, new: &[u8], at: usize) -> bool {
     word(old, place as usize) != word(new, at)
 }
 

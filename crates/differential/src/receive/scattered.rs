@@ -9,11 +9,12 @@
 //!
 //! Where a value that differs ends, and so where the next begins, the next `<` tells; that it does is found out when it is read.
 
-use bsoap_codec::decode::{Decoder, parse_number};
+use bsoap_codec::decode::Decoder;
 use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
 
-use super::follow::{Until, note, read_string};
+use super::follow::{Until, note};
 use super::pass::{LONG, Pass};
+use super::texts::Read;
 
 /// Values in a block.
 const BLOCK: usize = 64;
@@ -40,7 +41,7 @@ impl Pass {
                 break;
             }
             if listed > 1 && 8 * listed > DENSE * values {
-                if !was_dense && index == 0 && self.dense(values, old, new) {
+                if !was_dense && index == 0 && self.dense(decoder, values, old, new) {
                     was_dense = true;
                     continue;
                 }
@@ -62,9 +63,9 @@ impl Pass {
     }
 
     /// Reads so many of the next values, most of which differ, together. Whether that was possible, and some are the same.
-    fn dense(&mut self, values: usize, old: &[u8], new: &[u8]) -> bool {
+    fn dense(&mut self, decoder: &Decoder, values: usize, old: &[u8], new: &[u8]) -> bool {
         let rows = values / self.stretch.pattern.slots.max(1);
-        let block = self.block(Until::Rows(rows), old, new);
+        let block = self.block(decoder, Until::Rows(rows), old, new);
         block.is_some_and(|block| block.others < block.values)
     }
 
@@ -136,7 +137,10 @@ impl Pass {
             let (value, place) = (self.stretch.numbers[number], self.stretch.others[number]);
             let read = (number < read).then(|| {
                 let (slot, length) = (self.stretch.slots[number], self.stretch.lengths[number]);
-                (slot, length as usize)
+                Read {
+                    slot: Some(slot),
+                    length: length as usize,
+                }
             });
             let slot = begin + value as usize;
             self.go_to(slot, place as usize);
@@ -232,7 +236,7 @@ impl Pass {
         decoder: &mut Decoder,
         index: usize,
         slot: usize,
-        read: Option<(u64, usize)>,
+        read: Option<Read>,
         old: &[u8],
         new: &[u8],
     ) -> bool {
@@ -253,20 +257,13 @@ impl Pass {
         {
             return false;
         }
-        let read = read.or_else(|| {
-            let text = new.get(self.n..)?;
-            let found = match kind.is_in_heap() {
-                false => parse_number(kind, text),
-                true => read_string(decoder, field, new, self.n, &mut self.fresh),
-            };
-            found.filter(|&(_, length)| field.gap.stands_at(text, length))
-        });
-        let Some((value, length)) = read else {
+        let Some(read) = read.or_else(|| self.read_value(decoder, index, new)) else {
             return false;
         };
+        let length = read.length;
         // A gap begins with a tag, and no value reaches beyond the first: where the next one stands was told by that.
         debug_assert!(!new[self.n..self.n + length].contains(&b'<'));
-        self.keep(slot, value, kind);
+        self.keep_value(slot, read, kind, new);
         self.history.trace.starts[slot] = self.n as u32;
         self.cursor = slot + 1;
         self.touched += 1;

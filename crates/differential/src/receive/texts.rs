@@ -1,0 +1,214 @@
+//! Strings that stand in a text as they are, with nothing to be replaced: copied, many one after the other.
+//!
+//! A string that is not longer than the one before takes its place in the heap, so that the heap does not grow with each
+//! message.
+
+use bsoap_codec::decode::{Decoder, parse_number};
+use bsoap_codec::plan::LeafKind;
+use bsoap_xml::scan;
+
+use super::follow::{Block, FAR, Until, differs, note};
+use super::pass::{LONG, Pass};
+use super::stretch::Field;
+use super::strings::{octets, slot_of};
+
+/// A value that was read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Read {
+    /// Nothing if it is a string that is to be copied.
+    pub(super) slot: Option<u64>,
+    /// How long it is in the text.
+    pub(super) length: usize,
+}
+
+impl Pass {
+    /// Reads strings of the array at hand together, from `o` and `n` on, as [`block`](Self::block) does numbers. Nothing if
+    /// not even one is plain, and in step with the old text; then nothing is changed.
+    pub(super) fn block_of_texts(
+        &mut self,
+        decoder: &Decoder,
+        until: Until,
+        old: &[u8],
+        new: &[u8],
+    ) -> Option<Block> {
+        let (count, end) = self.find_texts(decoder, until, old, new)?;
+        let o = *self.history.trace.starts.get(self.cursor + count)? as usize;
+        // What is between them is the same as before.
+        let text = new.get(self.n..end)?;
+        if count == 0 || !self.has_room(text.len()) || std::str::from_utf8(text).is_err() {
+            return None;
+        }
+        self.hold_block(count);
+        let block = self.keep_texts(count, new);
+        self.history.trace.starts[self.cursor..self.cursor + count]
+            .copy_from_slice(&self.stretch.starts[..count]);
+        (self.o, self.n) = (o, end);
+        self.cursor += count;
+        self.touched += block.others;
+        self.in_blocks += block.others;
+        self.stretch.values += block.values;
+        Some(block)
+    }
+
+    /// Where the next strings stand in the new text, and how long they are. How many there are, and where the one behind them
+    /// begins; nothing if it is no array of plain strings.
+    fn find_texts(
+        &mut self,
+        decoder: &Decoder,
+        until: Until,
+        old: &[u8],
+        new: &[u8],
+    ) -> Option<(usize, usize)> {
+        let (trace, stretch) = (&self.history.trace, &mut self.stretch);
+        let ([field], 1) = (&*stretch.pattern.fields, stretch.pattern.slots) else {
+            return None;
+        };
+        let starts = trace.starts.get(self.cursor..)?;
+        let sites = trace.sites.get(self.cursor..)?;
+        if sites.first() != Some(&field.site) || !may_be_plain(decoder, field) {
+            return None;
+        }
+        let (most, is_full) = match until {
+            Until::Same => (FAR, false),
+            Until::Rows(rows) => (rows, true),
+        };
+        let (limit, gap) = (decoder.options().limits.text_length, field.gap.len());
+        let (places, lengths) = (&mut stretch.starts, &mut stretch.lengths);
+        places.clear();
+        lengths.clear();
+        let mut at = self.n;
+        let nexts = starts.iter().zip(sites).skip(1);
+        for (&start, (&next, site)) in starts.iter().zip(nexts).take(most) {
+            let (start, next) = (start as usize, next as usize);
+            let end = next.wrapping_sub(gap);
+            if *site != field.site
+                || end < start
+                || end - start > LONG
+                || end >= old.len()
+                || !field.gap.stands_at(old, end)
+            {
+                break;
+            }
+            let text = new.get(at..).unwrap_or_default();
+            let length = scan::find_text_special(text);
+            if length == 0 || length > limit || !field.gap.stands_at(text, length) {
+                break;
+            }
+            places.push(at as u32);
+            lengths.push(length as u32);
+            at += length + gap;
+            if !is_full && !differs(old, next as u32, new, at) {
+                break;
+            }
+        }
+        Some((places.len(), at))
+    }
+
+    /// Takes over the strings just found.
+    fn keep_texts(&mut self, count: usize, new: &[u8]) -> Block {
+        let (mut others, mut same) = (0, count);
+        for chunk in (0..count).step_by(64) {
+            let mut mask = 0;
+            for at in chunk..count.min(chunk + 64) {
+                let (place, length) = (self.stretch.starts[at], self.stretch.lengths[at]);
+                let text = &new[place as usize..(place + length) as usize];
+                let is_other = self.put(self.cursor + at, text);
+                mask |= u64::from(is_other) << (at - chunk);
+            }
+            if mask != 0 {
+                others += mask.count_ones() as usize;
+                same = count - (chunk + 64 - mask.leading_zeros() as usize);
+                note(&mut self.changed, self.cursor + chunk, mask);
+            }
+        }
+        Block {
+            values: count,
+            others,
+            same,
+        }
+    }
+
+    /// Puts a string, for which there is room, into a slot that has one: in its place, if it is not longer. Whether it is
+    /// another.
+    #[inline]
+    fn put(&mut self, slot: usize, text: &[u8]) -> bool {
+        let heap = self.fresh.parts_mut().1;
+        let (from, room) = octets(self.slots[slot]);
+        if text.len() <= room
+            && let Some(kept) = heap.get_mut(from..from + text.len())
+        {
+            if text.len() == room && *kept == *text {
+                return false;
+            }
+            kept.copy_from_slice(text);
+            self.slots[slot] = slot_of(from, text.len()).unwrap_or_default();
+            return true;
+        }
+        let from = heap.len();
+        heap.extend_from_slice(text);
+        self.slots[slot] = slot_of(from, text.len()).unwrap_or_default();
+        true
+    }
+
+    /// Reads the value of a field that stands at `n` and is followed by its gap. What is appended to the heap is to be kept, or of no use.
+    #[inline]
+    pub(super) fn read_value(
+        &mut self,
+        decoder: &mut Decoder,
+        index: usize,
+        new: &[u8],
+    ) -> Option<Read> {
+        let field = &self.stretch.pattern.fields[index];
+        if field.kind.is_in_heap()
+            && let Some(length) = self.plain_length(decoder, field, new)
+        {
+            let read = Read { slot: None, length };
+            return field.gap.stands_at(new, self.n + length).then_some(read);
+        }
+        let (slot, length) = match field.kind.is_in_heap() {
+            false => parse_number(field.kind, new.get(self.n..)?)?,
+            true => decoder.read_again(field.site, new, self.n, &mut self.fresh)?,
+        };
+        let slot = Some(slot);
+        let is_followed = field.gap.stands_at(new, self.n + length);
+        is_followed.then_some(Read { slot, length })
+    }
+
+    /// Takes it over.
+    #[inline]
+    pub(super) fn keep_value(&mut self, slot: usize, read: Read, kind: LeafKind, new: &[u8]) {
+        match read.slot {
+            Some(value) => self.keep(slot, value, kind),
+            None if self.put(slot, &new[self.n..self.n + read.length]) => self.mark(slot),
+            None => {}
+        }
+    }
+
+    /// How long the string of a field is that stands at `n`, if it is plain.
+    #[inline]
+    fn plain_length(&self, decoder: &Decoder, field: &Field, new: &[u8]) -> Option<usize> {
+        let text = new.get(self.n..)?;
+        let length = match may_be_plain(decoder, field) {
+            true => scan::find_text_special(text),
+            false => 0,
+        };
+        let is_plain = length > 0
+            && length <= decoder.options().limits.text_length
+            && text.get(length) == Some(&b'<')
+            && self.has_room(length)
+            && (text[..length].is_ascii() || std::str::from_utf8(&text[..length]).is_ok());
+        is_plain.then_some(length)
+    }
+
+    /// Whether slots can tell of so much more in the heap.
+    fn has_room(&self, octets: usize) -> bool {
+        let taken = self.fresh.heap().len();
+        u32::try_from(taken.saturating_add(octets)).is_ok()
+    }
+}
+
+/// Whether strings of a field are copied as they stand, if they are plain.
+#[inline]
+fn may_be_plain(decoder: &Decoder, field: &Field) -> bool {
+    field.kind == LeafKind::Text && decoder.reads_as_it_stands(field.site)
+}
