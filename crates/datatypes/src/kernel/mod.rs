@@ -380,9 +380,9 @@ impl Kernel {
         slots: &mut Vec<u64>,
         lengths: &mut Vec<u32>,
     ) -> usize {
-        let read = match (self.0, number) {
+        let read = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            (Level::Avx2 | Level::Avx512, Number::Double | Number::Float) => {
+            Level::Avx2 | Level::Avx512 => {
                 let is_wide = self.0 == Level::Avx512;
                 x86::read_places(is_wide, (text, places), number, separator, slots, lengths)
             }

@@ -32,8 +32,9 @@ pub(super) enum Until {
     Rows(usize),
 }
 
-/// Rows in a block up to one that is the same.
-pub(super) const FAR: usize = 64;
+/// Rows in a block up to one that is the same: at first, and at most.
+const NEAR: usize = 64;
+const FAR: usize = 256;
 /// Rows in a block where some are the same: at least, and at most.
 const FEW: usize = 8;
 const MOST: usize = 32;
@@ -259,10 +260,16 @@ impl Pass {
         Until::Rows((self.stretch.values / 8).clamp(FEW, MOST))
     }
 
+    /// Rows in a block up to one that is the same: the longer a stretch has been, the more.
+    #[inline]
+    pub(super) fn far(&self) -> usize {
+        self.stretch.values.clamp(NEAR, FAR)
+    }
+
     /// Lets a kernel read rows of the new text. How many there are, and where the next begins.
     fn read_block(&mut self, until: Until, old: &[u8], new: &[u8]) -> (usize, u32) {
         let (rows, is_full) = match until {
-            Until::Same => (FAR, false),
+            Until::Same => (self.far(), false),
             Until::Rows(rows) => (rows, true),
         };
         let stretch = &mut self.stretch;

@@ -14,6 +14,7 @@ use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
 
 use super::follow::{Until, note};
 use super::pass::{LONG, Pass};
+use super::stretch::Stretch;
 use super::texts::Read;
 
 /// Values in a block.
@@ -127,8 +128,8 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> usize {
-        let read = self.read_places(stepped.listed, new);
-        if read == stepped.listed && self.take_over(stepped, old) {
+        let read = self.read_places(index, stepped.listed, new);
+        if read == stepped.listed && self.take_over(index, stepped, old) {
             return stepped.seen;
         }
         let (begin, fields) = (self.cursor, self.stretch.pattern.fields.len());
@@ -169,11 +170,14 @@ impl Pass {
         self.move_starts(slot);
     }
 
-    /// Lets a kernel read the others, so many, if they are all of one field and numbers. How many it has read.
-    fn read_places(&mut self, listed: usize, new: &[u8]) -> usize {
+    /// Lets a kernel read the others, so many, if they are numbers. How many it has read.
+    fn read_places(&mut self, index: usize, listed: usize, new: &[u8]) -> usize {
         let stretch = &mut self.stretch;
-        let ([column], [_]) = (&*stretch.pattern.columns, &*stretch.pattern.fields) else {
-            return 0;
+        let [column] = &*stretch.pattern.columns else {
+            return match self.read_columns(index, listed, new) {
+                Some(()) => listed,
+                None => 0,
+            };
         };
         let (number, separator) = (column.number, &column.separator);
         stretch.slots.clear();
@@ -183,12 +187,50 @@ impl Pass {
         Kernel::best().read_places(new, others, number, separator, slots, lengths)
     }
 
+    /// The same for values of several fields, those of one field after those of another. Nothing if not all could be read.
+    fn read_columns(&mut self, index: usize, listed: usize, new: &[u8]) -> Option<()> {
+        let Stretch {
+            pattern,
+            numbers,
+            others,
+            slots,
+            lengths,
+            column: it,
+            ..
+        } = &mut self.stretch;
+        let columns = &pattern.columns;
+        if columns.is_empty() {
+            return None;
+        }
+        slots.clear();
+        slots.resize(listed, 0);
+        lengths.clear();
+        lengths.resize(listed, 0);
+        it.fields.clear();
+        let fields = numbers[..listed].iter();
+        it.fields
+            .extend(fields.map(|&number| (index + number as usize) % columns.len()));
+        for (field, column) in columns.iter().enumerate() {
+            it.take(field, &others[..listed]);
+            let (number, separator) = (column.number, &column.separator);
+            let (read, places) = (&mut it.slots, &it.places);
+            let kernel = Kernel::best();
+            let count = kernel.read_places(new, places, number, separator, read, &mut it.lengths);
+            if count < it.places.len() {
+                return None;
+            }
+            let read = it.slots.iter().zip(&it.lengths);
+            for (&at, (&slot, &length)) in it.which.iter().zip(read) {
+                (slots[at as usize], lengths[at as usize]) = (slot, length);
+            }
+        }
+        Some(())
+    }
+
     /// Takes over all that a kernel has read, if no checkpoint is among it and the old text has such values there, too.
-    fn take_over(&mut self, stepped: Stepped, old: &[u8]) -> bool {
+    fn take_over(&mut self, index: usize, stepped: Stepped, old: &[u8]) -> bool {
         let (begin, end) = (self.cursor, self.cursor + stepped.seen);
-        let Some(field) = self.stretch.pattern.fields.first() else {
-            return false;
-        };
+        let fields = &*self.stretch.pattern.fields;
         let trace = &mut self.history.trace;
         let (Some(starts), Some(sites)) = (
             trace.starts.get_mut(begin..=end),
@@ -204,9 +246,16 @@ impl Pass {
         let others = &self.stretch.numbers[..stepped.listed];
         let are_plain = others.iter().all(|&value| {
             let value = value as usize;
+            let (field, after) = match fields {
+                [only] => (only, only),
+                all => {
+                    let field = (index + value) % all.len();
+                    (&all[field], &all[(field + 1) % all.len()])
+                }
+            };
             let end = starts[value + 1].wrapping_sub(field.gap.len() as u32);
             end >= starts[value]
-                && sites[value + 1] == field.site
+                && sites[value + 1] == after.site
                 && field.gap.stands_at(old, end as usize)
         });
         if !are_plain {

@@ -166,11 +166,42 @@ pub(super) struct Stretch {
     pub(super) others: Vec<u32>,
     pub(super) places: Vec<u32>,
     pub(super) lengths: Vec<u32>,
+    pub(super) column: Gathered,
     /// No array is looked for before this slot; and how often there was none.
     learn_from: usize,
     failures: u32,
     /// Where there was none last, in this message or the one before.
     barren: Option<usize>,
+}
+
+/// Of values of several fields that differ, those of one field.
+#[derive(Debug, Default)]
+pub(super) struct Gathered {
+    /// Which field each is of that differs.
+    pub(super) fields: Vec<usize>,
+    /// Which of them are gathered, and where those stand.
+    pub(super) which: Vec<u32>,
+    pub(super) places: Vec<u32>,
+    /// What was read of them.
+    pub(super) slots: Vec<u64>,
+    pub(super) lengths: Vec<u32>,
+}
+
+impl Gathered {
+    /// Gathers those of a field: no branch hangs on which they are.
+    pub(super) fn take(&mut self, field: usize, others: &[u32]) {
+        self.which.resize(others.len(), 0);
+        self.places.resize(others.len(), 0);
+        let mut count = 0;
+        for (number, (&of, &place)) in self.fields.iter().zip(others).enumerate() {
+            (self.which[count], self.places[count]) = (number as u32, place);
+            count += usize::from(of == field);
+        }
+        self.which.truncate(count);
+        self.places.truncate(count);
+        self.slots.clear();
+        self.lengths.clear();
+    }
 }
 
 /// So many rows are read again before anything is suspected.

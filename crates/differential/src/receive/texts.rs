@@ -7,7 +7,7 @@ use bsoap_codec::decode::{Decoder, parse_number};
 use bsoap_codec::plan::LeafKind;
 use bsoap_xml::scan;
 
-use super::follow::{Block, FAR, Until, differs, note};
+use super::follow::{Block, Until, differs, note};
 use super::pass::{LONG, Pass};
 use super::stretch::Field;
 use super::strings::{octets, slot_of};
@@ -59,6 +59,7 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> Option<(usize, usize)> {
+        let far = self.far();
         let (trace, stretch) = (&self.history.trace, &mut self.stretch);
         let ([field], 1) = (&*stretch.pattern.fields, stretch.pattern.slots) else {
             return None;
@@ -69,7 +70,7 @@ impl Pass {
             return None;
         }
         let (most, is_full) = match until {
-            Until::Same => (FAR, false),
+            Until::Same => (far, false),
             Until::Rows(rows) => (rows, true),
         };
         let (limit, gap) = (decoder.options().limits.text_length, field.gap.len());

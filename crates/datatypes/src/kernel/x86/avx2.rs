@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 use super::super::form::{Filled, Sheet};
 use super::super::{Found, Stop, nearest};
 use super::form::Form;
-use super::read::{Array, Classes, Isa, Rows, Significand};
+use super::read::{Array, Classes, Integer, Isa, Real, Rows, Significand};
 
 /// # Safety
 /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
@@ -94,7 +94,21 @@ pub(super) unsafe fn doubles_at(
     lengths: &mut Vec<u32>,
 ) -> usize {
     // SAFETY: the features are enabled.
-    unsafe { array.reals_at::<Avx2, nearest::Double>(places, slots, lengths) }
+    unsafe { array.numbers_at::<Avx2, _>(Real(nearest::Double), places, slots, lengths) }
+}
+
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn integers_at(
+    array: Array<'_>,
+    (min, max): (i64, i64),
+    places: &[u32],
+    slots: &mut Vec<u64>,
+    lengths: &mut Vec<u32>,
+) -> usize {
+    // SAFETY: the features are enabled.
+    unsafe { array.numbers_at::<Avx2, _>(Integer { min, max }, places, slots, lengths) }
 }
 
 /// # Safety
@@ -107,7 +121,7 @@ pub(super) unsafe fn floats_at(
     lengths: &mut Vec<u32>,
 ) -> usize {
     // SAFETY: the features are enabled.
-    unsafe { array.reals_at::<Avx2, nearest::Float>(places, slots, lengths) }
+    unsafe { array.numbers_at::<Avx2, _>(Real(nearest::Float), places, slots, lengths) }
 }
 
 struct Avx2;

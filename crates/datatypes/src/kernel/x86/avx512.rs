@@ -8,7 +8,7 @@ use std::arch::x86_64::{
 use super::super::form::{Filled, Sheet};
 use super::super::{Found, Stop, nearest};
 use super::form::Form;
-use super::read::{Array, Classes, Isa, Rows, Significand};
+use super::read::{Array, Classes, Isa, Real, Rows, Significand};
 
 /// # Safety
 /// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
@@ -68,7 +68,7 @@ pub(super) unsafe fn doubles_at(
     lengths: &mut Vec<u32>,
 ) -> usize {
     // SAFETY: the features are enabled.
-    unsafe { array.reals_at::<Avx512, nearest::Double>(places, slots, lengths) }
+    unsafe { array.numbers_at::<Avx512, _>(Real(nearest::Double), places, slots, lengths) }
 }
 
 /// # Safety
@@ -81,7 +81,7 @@ pub(super) unsafe fn floats_at(
     lengths: &mut Vec<u32>,
 ) -> usize {
     // SAFETY: the features are enabled.
-    unsafe { array.reals_at::<Avx512, nearest::Float>(places, slots, lengths) }
+    unsafe { array.numbers_at::<Avx512, _>(Real(nearest::Float), places, slots, lengths) }
 }
 
 struct Avx512;

@@ -143,7 +143,7 @@ pub(super) fn read_array(
     }
 }
 
-/// [`super::Kernel::read_places`] of doubles and floats, up to one that is none. `is_wide` is whether AVX-512 is there; AVX2 is.
+/// [`super::Kernel::read_places`], up to one that is none. `is_wide` is whether AVX-512 is there; AVX2 is.
 #[inline]
 pub(super) fn read_places(
     is_wide: bool,
@@ -167,7 +167,9 @@ pub(super) fn read_places(
             (Number::Double, false) => avx2::doubles_at(array, places, slots, lengths),
             (Number::Float, true) => avx512::floats_at(array, places, slots, lengths),
             (Number::Float, false) => avx2::floats_at(array, places, slots, lengths),
-            (Number::Signed { .. } | Number::Unsigned { .. }, _) => 0,
+            (Number::Signed { .. } | Number::Unsigned { .. }, _) => {
+                avx2::integers_at(array, bounds(number), places, slots, lengths)
+            }
         }
     }
 }

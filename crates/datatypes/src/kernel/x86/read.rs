@@ -64,6 +64,53 @@ const BEYOND: usize = 160;
 /// Bytes before the end of a value that can be read.
 const BEFORE: usize = 32;
 
+/// A kind of value.
+pub(super) trait Value: Copy {
+    /// The slot of a value and its length, up to `end`; nothing if it is in doubt.
+    ///
+    /// # Safety
+    /// What `I` needs; 32 bytes can be read before it, and `BEYOND` from it on.
+    unsafe fn read<I: Isa>(self, text: *const u8, end: u8) -> Option<(u64, u32)>;
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Real<N>(pub(super) N);
+
+impl<N: Format + Copy> Value for Real<N> {
+    #[inline(always)]
+    unsafe fn read<I: Isa>(self, text: *const u8, end: u8) -> Option<(u64, u32)> {
+        // SAFETY: as above; a length below 32 is that of a value within the bytes looked at.
+        unsafe {
+            let classes = I::classes(text, end);
+            let length = classes.ends.trailing_zeros();
+            if length > 31 {
+                return None;
+            }
+            Some((real::<I, N>(text, &classes, length)?, length))
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Integer {
+    pub(super) min: i64,
+    pub(super) max: i64,
+}
+
+impl Value for Integer {
+    #[inline(always)]
+    unsafe fn read<I: Isa>(self, text: *const u8, end: u8) -> Option<(u64, u32)> {
+        // SAFETY: as above.
+        unsafe {
+            let length = I::ends(text, end).trailing_zeros();
+            if length > 31 {
+                return None;
+            }
+            Some((integer(text, length, self.min, self.max)?, length))
+        }
+    }
+}
+
 /// An array being read.
 #[derive(Clone, Copy)]
 pub(super) struct Array<'a> {
@@ -196,8 +243,9 @@ impl Array<'_> {
     /// # Safety
     /// As above.
     #[inline(always)]
-    pub(super) unsafe fn reals_at<I: Isa, N: Format>(
+    pub(super) unsafe fn numbers_at<I: Isa, V: Value>(
         self,
+        kind: V,
         places: &[u32],
         slots: &mut Vec<u64>,
         lengths: &mut Vec<u32>,
@@ -219,10 +267,11 @@ impl Array<'_> {
                 let mut value = None;
                 if at >= BEFORE && at <= last {
                     let text = self.text.as_ptr().add(at);
-                    let classes = I::classes(text, end);
-                    let length = classes.ends.trailing_zeros();
-                    if length < 32 && separator.stands_at(text.add(length as usize)) {
-                        value = real::<I, N>(text, &classes, length).map(|slot| (slot, length));
+                    value = kind.read::<I>(text, end);
+                    if let Some((_, length)) = value
+                        && !separator.stands_at(text.add(length as usize))
+                    {
+                        value = None;
                     }
                 }
                 let Some((slot, length)) = value.or_else(|| self.doubtful(at)) else {
