@@ -82,8 +82,10 @@ impl Aside {
 /// Whether some pieces of a text stand in another about where they stood. A look that takes no longer than some values.
 pub(super) fn look_alike(old: &[u8], new: &[u8]) -> bool {
     let reach = (new.len() / 8).min(REACH);
-    (0..PIECES).any(|index| {
-        let part = |length: usize| length / (2 * PIECES) * (2 * index + 1);
+    // To look for one takes as long as to read some values: of a message that has few, few are looked for.
+    let pieces = (new.len() / APART).clamp(2, PIECES);
+    (0..pieces).any(|index| {
+        let part = |length: usize| length / (2 * pieces) * (2 * index + 1);
         let (from, there) = (part(old.len()), part(new.len()));
         let Some(value) = old.get(from..).and_then(next_value) else {
             return false;
@@ -107,8 +109,9 @@ fn next_value(text: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'>', text).find(is_value)
 }
 
-/// So many pieces, of so many bytes, so far from where they stood.
+/// At most so many pieces, so far from one another, of so many bytes, so far from where they stood.
 const PIECES: usize = 8;
+const APART: usize = 1 << 10;
 const PIECE: usize = 48;
 const REACH: usize = 1 << 10;
 
