@@ -7,7 +7,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use bsoap::{Bound, Client, Code, Fault, Message, Service, SoapVersion, Value, blocking};
+use bsoap::{
+    Bound, Client, ClientBuilder, Code, Fault, Hints, Message, Sending, Service, SoapVersion,
+    Value, blocking,
+};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
@@ -55,8 +58,13 @@ fn our_client_calls_gsoap() {
     for version in BOTH {
         let endpoint = format!("http://127.0.0.1:{}/", server.port);
         check(&client(version, &endpoint), version);
+        // Of a header block that it does not know it takes no notice.
+        let hinting = hinting_client(version, &endpoint);
+        check(&hinting, version);
+        let hints = hinting.inner().hint_stats();
+        assert!(hints.given >= 5 && hints.messages() == 0, "{hints:?}");
     }
-    say("our client called gSOAP's service: all operations, both versions");
+    say("our client called gSOAP's service: all operations, both versions, without hints and with");
 }
 
 #[test]
@@ -128,9 +136,21 @@ fn check(client: &blocking::Client, version: SoapVersion) {
 }
 
 fn client(version: SoapVersion, endpoint: &str) -> blocking::Client {
-    let builder = Client::builder(mesh_wsdl().as_path())
-        .version(version)
-        .endpoint(endpoint);
+    built(
+        Client::builder(mesh_wsdl().as_path())
+            .version(version)
+            .endpoint(endpoint),
+    )
+}
+
+/// One that gives a hint with each message.
+fn hinting_client(version: SoapVersion, endpoint: &str) -> blocking::Client {
+    let builder = Client::builder(mesh_wsdl().as_path());
+    let builder = builder.version(version).endpoint(endpoint);
+    built(builder.sending(Sending::off()).hints(Hints::Always))
+}
+
+fn built(builder: ClientBuilder) -> blocking::Client {
     blocking::Client::new(builder).unwrap_or_else(|error| panic!("{}", error.report()))
 }
 

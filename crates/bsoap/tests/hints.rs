@@ -176,13 +176,13 @@ for round in range(5):
 #[tokio::test]
 async fn another_stack_reads_answers_with_hints_as_if_there_were_none() {
     // A Python that has zeep.
-    let python = std::env::var("BSOAP_ZEEP").unwrap_or_else(|_| "python3".into());
+    let python = std::env::var("BSOAP_PYTHON").unwrap_or_else(|_| "python3".into());
     let has_zeep = std::process::Command::new(&python)
         .args(["-c", "import zeep"])
         .output()
         .is_ok_and(|output| output.status.success());
     if !has_zeep {
-        eprintln!("zeep is missing (BSOAP_ZEEP names a Python that has it): not tested");
+        eprintln!("zeep is missing (BSOAP_PYTHON names a Python that has it): not tested");
         return;
     }
     let service = plainly(mesh()).hints(Hints::Always).build();
