@@ -110,9 +110,8 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "writev" => Box::new(send::Sending::Writev),
         "memcmp" => Box::new(memory::Memcmp),
         "memcpy" => Box::new(memory::Memcpy),
-        "gsoap" | "gsoap:best" | "libxml2" | "libxml2:dom" | "libxml2:reader" | "expat" => {
-            Box::new(external::External::build(name)?)
-        }
+        "gsoap" | "gsoap:best" | "libxml2" | "libxml2:dom" | "libxml2:reader" | "expat"
+        | "woodstox" | "aalto" => Box::new(external::External::build(name)?),
         other => return Err(format!("there is no engine of the name {other}")),
     })
 }

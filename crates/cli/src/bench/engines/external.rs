@@ -22,6 +22,7 @@ const GSOAP_MESSAGES: &str = include_str!("../../../../../bench/engines/gsoap/be
 const GSOAP_ENGINE: &str = include_str!("../../../../../bench/engines/gsoap/engine.c");
 const EXPAT_ENGINE: &str = include_str!("../../../../../bench/engines/expat/engine.c");
 const LIBXML2_ENGINE: &str = include_str!("../../../../../bench/engines/libxml2/engine.c");
+const STAX_ENGINE: &str = include_str!("../../../../../bench/engines/stax/Engine.java");
 
 /// An engine's program, built.
 pub(crate) struct External {
@@ -42,6 +43,8 @@ impl External {
             "libxml2:dom" => build_libxml2(&folder, &["-DTREE"]),
             "libxml2:reader" => build_libxml2(&folder, &["-DREADER"]),
             "expat" => build_expat(&folder),
+            "woodstox" => build_stax(&folder, "com.ctc.wstx.stax.WstxInputFactory"),
+            "aalto" => build_stax(&folder, "com.fasterxml.aalto.stax.InputFactoryImpl"),
             "gsoap" => build_gsoap(&folder, None),
             _ => build_gsoap(&folder, Some(&gsoap_source()?)),
         }?;
@@ -90,6 +93,33 @@ fn build_libxml2(folder: &Path, way: &[&str]) -> Result<(), String> {
         .args(way)
         .args(flags.split_whitespace());
     output(&mut compile).map(drop)
+}
+
+/// A program for Java, and a script that runs it. `factory` is the class that makes its readers.
+fn build_stax(folder: &Path, factory: &str) -> Result<(), String> {
+    let jars = std::env::var("STAX_JARS").unwrap_or_else(|_| "/usr/share/java".into());
+    write(
+        folder,
+        &[
+            ("Engine.java", STAX_ENGINE),
+            (
+                "engine",
+                &format!(
+                    "#!/bin/sh\nexec java -XX:+UseSerialGC -cp \"$(dirname \"$0\"):{jars}/*\" Engine {factory}\n"
+                ),
+            ),
+        ],
+    )?;
+    let missing = |error| {
+        format!(
+            "{error}; a JDK, and the parsers' jars in the folder STAX_JARS (Debian: apt install default-jdk-headless libwoodstox-java)"
+        )
+    };
+    let mut compile = Command::new("javac");
+    output(compile.current_dir(folder).arg("Engine.java")).map_err(missing)?;
+    let classes = format!("{jars}/*");
+    output(Command::new("javap").args(["-cp", &classes, factory])).map_err(missing)?;
+    output(Command::new("chmod").arg("+x").arg(folder.join("engine"))).map(drop)
 }
 
 /// The folder with gSOAP's own source, which its fastest build needs.
