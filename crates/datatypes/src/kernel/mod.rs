@@ -358,7 +358,8 @@ impl Kernel {
     }
 
     /// Reads numbers that stand at these places of a text, each followed by the separator: appends their slots to `slots` and
-    /// their lengths to `lengths`, up to the first that is not. Returns how many there are.
+    /// their lengths to `lengths`, up to the first that is not. (One in doubt is read the general way, and those behind it as
+    /// before.) Returns how many there are.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Number, Separator};

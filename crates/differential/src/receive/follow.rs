@@ -117,7 +117,6 @@ impl Pass {
             return None;
         }
         self.runs += 1;
-        self.stretch.again();
         let next = self.next_field(index);
         let step = self.follow(decoder, next, old, new);
         self.stretch.left(self.cursor);
