@@ -118,6 +118,11 @@ impl Fresh {
         self.count
     }
 
+    /// Whether none of them is formatted.
+    pub(crate) fn is_at_first(&self) -> bool {
+        self.done + self.held == 0
+    }
+
     /// How many of them are not done.
     pub(crate) fn left(&self) -> usize {
         self.count - self.done
@@ -178,13 +183,12 @@ impl Fresh {
         self.more(source)
     }
 
-    /// Asks for the places of those that are formatted after the next ones in `text`, the table's; to begin with, of both.
+    /// Asks for the places of those that are formatted next in `text`, the table's.
     #[inline]
     pub(crate) fn fetch(&self, text: &[u8], offsets: &[u16], lengths: &[u8]) {
         let next = self.done + self.held;
-        let asked = if next == 0 { 0 } else { next + BLOCK };
-        let until = (next + 2 * BLOCK).min(self.count);
-        for &index in &self.list[asked.min(until)..until] {
+        let until = (next + BLOCK).min(self.count);
+        for &index in &self.list[next..until] {
             let offset = usize::from(offsets[index as usize]);
             kernel::fetch(text, offset);
             kernel::fetch(text, offset + usize::from(lengths[index as usize]));

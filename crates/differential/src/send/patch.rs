@@ -437,11 +437,16 @@ impl Patcher<'_> {
                 lengths,
                 slots: new,
             };
-            // Rows of which a column changes have their places far from one another, and in more text than the cache holds.
-            if table.cells.len() > 1 {
+            // Rows of which a column changes have their places far from one another, and in more text than the cache holds. Those of the
+            // next are asked for when the values of these have been read, which would wait behind them.
+            let is_far = table.cells.len() > 1;
+            if is_far && fresh.is_at_first() {
                 fresh.fetch(&self.text[start..], offsets, lengths);
             }
             let formatted = fresh.next(source);
+            if is_far {
+                fresh.fetch(&self.text[start..], offsets, lengths);
+            }
             known += formatted.misfits;
             if formatted.misfits == 0 {
                 fresh.put(&mut self.text[start..], offsets);
