@@ -44,6 +44,7 @@ enum Level {
 }
 
 /// Asks for the line of memory in which an item stands, to be read or written soon. If there is no such item, nothing happens.
+/// What is not in the nearest cache, and is read after many were asked for, waits behind them.
 #[inline(always)]
 pub fn fetch<T>(items: &[T], at: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
