@@ -184,6 +184,7 @@ fn a_stream_that_does_not_repeat_is_hardly_ever_compared() {
     let counts = owner.counts;
     assert!(counts.aside > 300, "{counts:?}");
     assert!(counts.reads.fast + counts.reads.failed < 50, "{counts:?}");
+    assert!(owner.store.len() <= 4, "{}", owner.store.len());
 }
 
 #[test]

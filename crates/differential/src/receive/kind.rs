@@ -48,6 +48,11 @@ impl Likeness {
         usize::from(self.same) >= HALF
     }
 
+    /// Whether there is hardly a hope.
+    pub(super) fn is_low(self) -> bool {
+        usize::from(self.same) < HALF / 2
+    }
+
     /// Whether nothing tells one from the other.
     pub(super) fn is_full(self) -> bool {
         self.same_length && usize::from(self.same) == 2 * HALF

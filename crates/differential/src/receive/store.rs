@@ -27,6 +27,8 @@ pub use lease::{Arrived, Lease, Reading, Settled};
 
 use lease::{Terms, With};
 
+/// So many histories are tried, also if none is of use.
+const FREE: usize = 4;
 /// Messages of a kind that are read without a history, where there is no room for one.
 const STARVED: u32 = 32;
 /// Shorter messages are not timed, but for one in [`TIMED`]: the clock takes as long as some of their values.
@@ -86,6 +88,8 @@ struct Kind {
     lent: usize,
     /// How many there should be: one, until messages turn out not to be like the one before.
     wanted: usize,
+    /// Whether any was of use since one more was wanted.
+    is_of_use: bool,
     /// So many messages are not looked at.
     starved: u32,
     /// What a byte of text costs that is read without a history, in nanoseconds; 0: not known.
@@ -212,7 +216,8 @@ impl Store {
             Some((likeness, index)) if likeness.is_full() || all >= kind.wanted => {
                 // If it is like none, it takes the place of what has not been of use for longest.
                 let is_like = likeness.is_high();
-                let mut entry = kind.entries.remove(if is_like { index } else { 0 });
+                let index = if likeness.is_low() { 0 } else { index };
+                let mut entry = kind.entries.remove(index);
                 entry.sample = sample;
                 *held -= entry.memory;
                 kind.lent += 1;
@@ -250,6 +255,7 @@ impl Store {
             entries: Vec::new(),
             lent: 0,
             wanted: 1,
+            is_of_use: false,
             starved: 0,
             cost: 0.0,
             last_used: self.clock,
@@ -283,9 +289,11 @@ impl Store {
             return 0;
         };
         kind.lent -= 1;
-        if settled.was_unlike {
+        kind.is_of_use |= settled.was_of_use;
+        if settled.was_unlike && (kind.is_of_use || kind.wanted < FREE) {
             // Perhaps there are several streams that look alike from outside.
             kind.wanted = (kind.wanted + 1).min(self.policy.histories.max(1));
+            kind.is_of_use = false;
         }
         entry.last_used = self.clock;
         if !settled.is_same {

@@ -66,7 +66,9 @@ impl Pattern {
             let step = 1 + markers.take_while(|&&site| site == Site::NONE).count();
             let start = *trace.starts.get(slot + step)? as usize;
             let gap = old.get(end..start)?;
-            if site.is_attribute() || step > MOST_MARKERS + 1 {
+            // A value that goes on behind a comment or in a section ends elsewhere.
+            let is_whole = gap.starts_with(b"</");
+            if site.is_attribute() || step > MOST_MARKERS + 1 || !is_whole {
                 return None;
             }
             let (first, front) = fields.first().map_or((slot, None), |it| (it.0, Some(it)));

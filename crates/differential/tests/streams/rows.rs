@@ -16,6 +16,8 @@ pub(crate) struct Rows {
     /// Rows with nothing but their values.
     pairs: Vec<[String; 2]>,
     gap: &'static str,
+    /// What stands behind the value in a field of all rows.
+    tail: (usize, &'static str),
 }
 
 const ARRAYS: [(&str, Datatype); 4] = [
@@ -103,6 +105,13 @@ impl Rows {
                 .map(|_| pair(random))
                 .collect(),
             gap: ["", "\n", "\n      ", "<!-- -->"][random.below(4)],
+            tail: match random.below(4) {
+                0 => (
+                    random.below(4),
+                    ["<![CDATA[7]]>", "<!-- -->7", "<!---->"][random.below(3)],
+                ),
+                _ => (0, ""),
+            },
         }
     }
 
@@ -110,9 +119,14 @@ impl Rows {
         let (mut text, gap) = (String::from("<rows>"), self.gap);
         for row in &self.rows {
             text.push_str(&format!("{gap}<row>"));
-            for ((name, _, _), value) in FIELDS.iter().zip(row) {
+            for (field, ((name, _, _), value)) in FIELDS.iter().zip(row).enumerate() {
+                let tail = if field == self.tail.0 {
+                    self.tail.1
+                } else {
+                    ""
+                };
                 if let Some(value) = value {
-                    text.push_str(&format!("{gap}<{name}>{value}</{name}>"));
+                    text.push_str(&format!("{gap}<{name}>{value}{tail}</{name}>"));
                 }
             }
             text.push_str(&format!("{gap}</row>"));
@@ -124,8 +138,13 @@ impl Rows {
         }
         for pair in &self.pairs {
             text.push_str(&format!("{gap}<pair>"));
-            for ((name, _), value) in PAIR.iter().zip(pair) {
-                text.push_str(&format!("{gap}<{name}>{value}</{name}>"));
+            for (field, ((name, _), value)) in PAIR.iter().zip(pair).enumerate() {
+                let tail = if field == self.tail.0 {
+                    self.tail.1
+                } else {
+                    ""
+                };
+                text.push_str(&format!("{gap}<{name}>{value}{tail}</{name}>"));
             }
             text.push_str(&format!("{gap}</pair>"));
         }

@@ -98,7 +98,7 @@ impl Form<'_> {
             Filling::Number(Number::Signed { .. } | Number::Unsigned { .. })
         );
         let end = at + blank.length as usize + length;
-        is_integer && end.max(at + SHORT) <= self.text.len()
+        is_integer && length > 0 && end.max(at + SHORT) <= self.text.len()
     }
 
     /// The slot of the value at a place, if it is beyond doubt.

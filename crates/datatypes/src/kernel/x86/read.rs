@@ -561,7 +561,7 @@ impl Rows<'_> {
 /// The slot of an integer, if it is one and beyond doubt.
 ///
 /// # Safety
-/// AVX2; `length` is below 32; 32 bytes before the text's end can be read.
+/// AVX2; `length` is below 32; the byte at `text` and 32 before the text's end can be read.
 #[inline(always)]
 pub(super) unsafe fn integer(text: *const u8, length: u32, min: i64, max: i64) -> Option<u64> {
     // SAFETY: as above.

@@ -70,6 +70,8 @@ pub struct Settled {
     pub(super) was_lent: bool,
     pub(super) was_new: bool,
     pub(super) was_unlike: bool,
+    /// Whether most of the message was there already.
+    pub(super) was_of_use: bool,
     /// Whether the history takes as much memory as before.
     pub(super) is_same: bool,
     pub(super) entry: Option<Box<Entry>>,
@@ -137,6 +139,7 @@ impl Terms {
             was_lent: false,
             was_new: false,
             was_unlike: false,
+            was_of_use: false,
             is_same: false,
             entry: None,
         }
@@ -194,8 +197,10 @@ impl Terms {
             // After an error the history is that of the message before, or none.
             entry.stamp = Stamp::next();
         }
-        let is_regular = matches!(&result, Ok(received) if received.mode != Mode::Fast);
-        let mut counts = count(&before, &entry.stream.totals(), &result, length);
+        let after = entry.stream.totals();
+        // Not, where there was nothing to compare with: after an error, or when a history was given up to be made anew.
+        let is_in_vain = after.failed > before.failed || !is_like && entry.stream.stands_aside();
+        let mut counts = count(&before, &after, &result, length);
         let mut settled = self.settled(0.0);
         let taken = begun.map(|begun| begun.elapsed());
         let result = result.map(|received| {
@@ -217,8 +222,8 @@ impl Terms {
         });
         settled.was_lent = true;
         settled.is_same = is_same;
-        let is_vain = is_regular || !is_like && entry.stream.stands_aside();
-        settled.was_unlike = is_vain && !stood_aside;
+        settled.was_unlike = is_in_vain && !stood_aside;
+        settled.was_of_use = counts.reads.unchanged_slots * 2 > counts.reads.slots;
         settled.entry = Some(entry);
         Reading {
             result,
