@@ -117,7 +117,8 @@ impl Pass {
             return None;
         }
         self.runs += 1;
-        let next = self.next_field(index);
+        // A block ends with a row.
+        let next = if is_read { 0 } else { self.next_field(index) };
         let step = self.follow(decoder, next, old, new);
         self.stretch.left(self.cursor);
         Some(step)
