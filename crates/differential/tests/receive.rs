@@ -101,9 +101,7 @@ fn arrays_and_rows_are_read_as_what_differs() {
     }
 }
 
-/// A value of the message before stays in the new one: a checkpoint behind it is held to be in place, though the value has changed.
 #[test]
-#[ignore = "known defect, older than this test"]
-fn a_checkpoint_behind_a_value_that_changed_does_not_hold() {
+fn a_value_where_others_have_a_marker_is_read_again() {
     messages(14808871335890364776, ways).expect("as read afresh");
 }

@@ -186,6 +186,8 @@ impl Pass {
         };
         let end = (start as usize).wrapping_sub(field.gap.len());
         if trace.sites[slot] != field.site
+            || !are_markers(&trace.sites[self.cursor..slot])
+            || !are_markers(&trace.sites[slot + 1..next])
             || (field.kind.is_in_heap() && end.wrapping_sub(self.o) > LONG)
             || site != after.site
             || end < differs
@@ -354,8 +356,14 @@ impl Pass {
         for row in 0..rows {
             let row_at = row * pattern.slots;
             let starts = &starts[row_at..=row_at + pattern.slots + first.lead];
+            // Between values there are markers only: a value there would be taken for one, and stay as it was.
+            let mut behind = row_at;
             for field in &pattern.fields {
                 let slot = row_at + field.at;
+                if !are_markers(&sites[behind..slot]) {
+                    return row;
+                }
+                behind = slot + 1;
                 let (start, next) = (
                     starts[field.at] as usize,
                     starts[field.at + field.step] as usize,
@@ -369,7 +377,8 @@ impl Pass {
                     return row;
                 }
             }
-            if sites[row_at + pattern.slots + first.lead] != first.site {
+            let next = row_at + pattern.slots + first.lead;
+            if !are_markers(&sites[behind..next]) || sites[next] != first.site {
                 return row;
             }
         }
@@ -467,6 +476,12 @@ impl Pass {
         }
         false
     }
+}
+
+/// Whether there is no value among some slots.
+#[inline]
+fn are_markers(sites: &[Site]) -> bool {
+    sites.iter().all(|&site| site == Site::NONE)
 }
 
 /// Adds the slots whose bits are set, from a slot on, to those that changed.
