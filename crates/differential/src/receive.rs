@@ -20,6 +20,7 @@ mod exact;
 mod follow;
 mod full;
 mod history;
+mod in_step;
 mod interrupt;
 mod kind;
 mod lightweight;

@@ -39,6 +39,16 @@ proptest! {
     fn an_order_read_differentially_is_the_order_read_afresh(seed in any::<u64>()) {
         orders(seed, ways)?;
     }
+
+    #[test]
+    fn arrays_and_rows_read_differentially_are_those_read_afresh(seed in any::<u64>()) {
+        rows(seed, ways)?;
+    }
+
+    #[test]
+    fn strings_read_differentially_are_those_read_afresh(seed in any::<u64>()) {
+        strings(seed, ways)?;
+    }
 }
 
 #[test]

@@ -7,10 +7,11 @@
 
 use std::ops::Range;
 
-use bsoap_codec::decode::{Decoder, Site};
+use bsoap_codec::decode::Decoder;
 use bsoap_datatypes::kernel::{Found, Kernel};
 use bsoap_xml::scan;
 
+use super::in_step::Before;
 use super::pass::{ALIKE, LONG, Pass, Step, word};
 use super::stretch::{Field, Pattern};
 
@@ -30,6 +31,17 @@ pub(super) enum Until {
     Same,
     /// Nothing but their number: most are others, and the rest is better read than passed.
     Rows(usize),
+}
+
+impl Until {
+    /// How many rows at the most, where a block goes so `far` up to one that is the same; and whether all of them.
+    #[inline]
+    pub(super) fn rows(self, far: usize) -> (usize, bool) {
+        match self {
+            Self::Same => (far, false),
+            Self::Rows(rows) => (rows, true),
+        }
+    }
 }
 
 /// Rows in a block up to one that is the same: at first, and at most.
@@ -118,18 +130,14 @@ impl Pass {
         }
         self.runs += 1;
         // A block ends with a row.
-        let next = if is_read { 0 } else { self.next_field(index) };
+        let next = if is_read {
+            0
+        } else {
+            self.stretch.pattern.next(index)
+        };
         let step = self.follow(decoder, next, old, new);
         self.stretch.left(self.cursor);
         Some(step)
-    }
-
-    #[inline]
-    pub(super) fn next_field(&self, index: usize) -> usize {
-        match index + 1 < self.stretch.pattern.fields.len() {
-            true => index + 1,
-            false => 0,
-        }
     }
 
     /// Goes on with values of the array at hand, while they differ. `o` and `n` are where the next begins, that of field
@@ -161,7 +169,7 @@ impl Pass {
             if !self.value(decoder, index, self.o, old, new) {
                 return Step::Read;
             }
-            index = self.next_field(index);
+            index = self.stretch.pattern.next(index);
         }
     }
 
@@ -176,26 +184,18 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> bool {
-        let trace = &self.history.trace;
-        let fields = &self.stretch.pattern.fields;
-        let (field, after) = (&fields[index], &fields[self.next_field(index)]);
-        let slot = self.cursor + field.lead;
-        let next = slot + field.step;
-        let (Some(&start), Some(&site)) = (trace.starts.get(next), trace.sites.get(next)) else {
+        let pattern = &self.stretch.pattern;
+        let Some(field) = pattern.fields.get(index) else {
             return false;
         };
-        let end = (start as usize).wrapping_sub(field.gap.len());
-        if trace.sites[slot] != field.site
-            || !are_markers(&trace.sites[self.cursor..slot])
-            || !are_markers(&trace.sites[slot + 1..next])
-            || (field.kind.is_in_heap() && end.wrapping_sub(self.o) > LONG)
-            || site != after.site
-            || end < differs
-            || end >= old.len()
-            || !field.gap.stands_at(old, end)
-        {
+        let before = Before::new(&self.history.trace, self.cursor, old);
+        let Some(stands) = before.value(pattern, index, field.lead) else {
+            return false;
+        };
+        if stands.end < differs || (field.kind.is_in_heap() && stands.end - stands.start > LONG) {
             return false;
         }
+        let slot = self.cursor + field.lead;
         let (kind, gap) = (field.kind, field.gap.len());
         let Some(read) = self.read_value(decoder, index, new) else {
             return false;
@@ -206,7 +206,7 @@ impl Pass {
         self.cursor = slot + 1;
         self.touched += 1;
         self.stretch.values += 1;
-        (self.o, self.n) = (start as usize, self.n + read.length + gap);
+        (self.o, self.n) = (stands.next, self.n + read.length + gap);
         true
     }
 
@@ -218,8 +218,8 @@ impl Pass {
         }
     }
 
-    /// Reads rows at `o` and `n` together, as many as seem right or up to one that is the same. Nothing if not even one is plain, and in step with the old
-    /// text; then nothing is changed.
+    /// Reads rows at `o` and `n` together, as many as seem right or up to one that is the same. Nothing if not even one is
+    /// plain, and in step with the old text; then nothing is changed.
     pub(super) fn block(
         &mut self,
         decoder: &Decoder,
@@ -231,25 +231,32 @@ impl Pass {
             return self.block_of_texts(decoder, until, old, new);
         }
         let (rows, end) = self.read_block(until, old, new);
-        let rows = self.in_step(rows, old);
+        let before = Before::new(&self.history.trace, self.cursor, old);
+        let rows = before.rows(&self.stretch.pattern, rows);
         let slots = rows * self.stretch.pattern.slots;
+        self.take_block(slots, end, |pass| pass.keep_block(slots))
+    }
+
+    /// Takes over the values just read, in so many slots, and goes on behind them; all that was read ends at `end`. Nothing if
+    /// there are none.
+    #[inline]
+    pub(super) fn take_block(
+        &mut self,
+        slots: usize,
+        end: u32,
+        keep: impl FnOnce(&mut Self) -> Block,
+    ) -> Option<Block> {
         let lead = self.stretch.pattern.fields.first()?.lead;
-        let (o, n) = (
-            *self.history.trace.starts.get(self.cursor + slots + lead)? as usize,
-            self.stretch
-                .starts
-                .get(slots + lead)
-                .copied()
-                .unwrap_or(end) as usize,
-        );
-        if rows == 0 {
+        let o = *self.history.trace.starts.get(self.cursor + slots + lead)?;
+        let n = self.stretch.starts.get(slots + lead).copied();
+        if slots == 0 {
             return None;
         }
         self.hold_block(slots);
-        let block = self.keep_block(slots);
+        let block = keep(self);
         self.history.trace.starts[self.cursor..self.cursor + slots]
             .copy_from_slice(&self.stretch.starts[..slots]);
-        (self.o, self.n) = (o, n);
+        (self.o, self.n) = (o as usize, n.unwrap_or(end) as usize);
         self.cursor += slots;
         self.touched += block.others;
         self.in_blocks += block.others;
@@ -270,10 +277,7 @@ impl Pass {
 
     /// Lets a kernel read rows of the new text. How many there are, and where the next begins.
     fn read_block(&mut self, until: Until, old: &[u8], new: &[u8]) -> (usize, u32) {
-        let (rows, is_full) = match until {
-            Until::Same => (self.far(), false),
-            Until::Rows(rows) => (rows, true),
-        };
+        let (rows, is_full) = until.rows(self.far());
         let stretch = &mut self.stretch;
         let Pattern {
             fields,
@@ -330,63 +334,8 @@ impl Pass {
         (stop.rows, stop.at as u32)
     }
 
-    /// How many of the rows just read stand where the old text has such rows too.
-    fn in_step(&mut self, rows: usize, old: &[u8]) -> usize {
-        let trace = &self.history.trace;
-        let pattern = &self.stretch.pattern;
-        let Some(first) = pattern.fields.first() else {
-            return 0;
-        };
-        let from = self.cursor.min(trace.starts.len());
-        let (starts, sites) = (&trace.starts[from..], &trace.sites[from..]);
-        // The first value of the row behind them must be there, too.
-        let most = starts.len().saturating_sub(first.lead + 1) / pattern.slots;
-        let rows = rows.min(most);
-        let values = rows * pattern.slots;
-        let are_plain = match pattern.slots {
-            1 => is_array(&starts[..=values], &sites[..=values], first, old),
-            slots if pattern.fields.len() == slots => {
-                are_rows(&starts[..=values], &sites[..=values], pattern, old)
-            }
-            _ => false,
-        };
-        if are_plain {
-            return rows;
-        }
-        for row in 0..rows {
-            let row_at = row * pattern.slots;
-            let starts = &starts[row_at..=row_at + pattern.slots + first.lead];
-            // Between values there are markers only: a value there would be taken for one, and stay as it was.
-            let mut behind = row_at;
-            for field in &pattern.fields {
-                let slot = row_at + field.at;
-                if !are_markers(&sites[behind..slot]) {
-                    return row;
-                }
-                behind = slot + 1;
-                let (start, next) = (
-                    starts[field.at] as usize,
-                    starts[field.at + field.step] as usize,
-                );
-                let end = next.wrapping_sub(field.gap.len());
-                if sites[slot] != field.site
-                    || end < start
-                    || end >= old.len()
-                    || !field.gap.stands_at(old, end)
-                {
-                    return row;
-                }
-            }
-            let next = row_at + pattern.slots + first.lead;
-            if !are_markers(&sites[behind..next]) || sites[next] != first.site {
-                return row;
-            }
-        }
-        rows
-    }
-
     /// Checkpoints between the rows just read hold in the new text, each moved as what is behind it.
-    pub(super) fn hold_block(&mut self, slots: usize) {
+    fn hold_block(&mut self, slots: usize) {
         let pattern = &self.stretch.pattern;
         let lead = pattern.fields.first().map_or(0, |field| field.lead);
         let starts = &self.history.trace.starts[self.cursor..self.cursor + slots];
@@ -478,12 +427,6 @@ impl Pass {
     }
 }
 
-/// Whether there is no value among some slots.
-#[inline]
-fn are_markers(sites: &[Site]) -> bool {
-    sites.iter().all(|&site| site == Site::NONE)
-}
-
 /// Adds the slots whose bits are set, from a slot on, to those that changed.
 #[inline]
 pub(super) fn note(changed: &mut Vec<Range<usize>>, from: usize, mut bits: u64) {
@@ -534,38 +477,6 @@ impl Found for Others<'_> {
 #[inline(always)]
 pub(super) fn differs(old: &[u8], place: u32, new: &[u8], at: usize) -> bool {
     word(old, place as usize) != word(new, at)
-}
-
-/// Whether values of an array begin at all of these places but the last, with its gap between them.
-#[inline]
-fn is_array(starts: &[u32], sites: &[Site], field: &Field, old: &[u8]) -> bool {
-    let are_its = |all, site: &Site| all & (*site == field.site);
-    let pairs = starts.iter().zip(starts.get(1..).unwrap_or_default());
-    sites.iter().fold(true, are_its)
-        && pairs.into_iter().all(|(&start, &next)| {
-            let end = next.wrapping_sub(field.gap.len() as u32);
-            end >= start && end < next && field.gap.stands_at(old, end as usize)
-        })
-}
-
-/// Whether values of rows without markers begin at all of these places, with their gaps between them; and one more.
-#[inline]
-fn are_rows(starts: &[u32], sites: &[Site], pattern: &Pattern, old: &[u8]) -> bool {
-    let is_site = |(site, field): (&Site, &Field)| *site == field.site;
-    let rows = sites.chunks(pattern.slots);
-    let mut are_its = true;
-    for row in rows {
-        are_its &= row.iter().zip(&pattern.fields).all(is_site);
-    }
-    let ends = starts.get(1..).unwrap_or_default();
-    let rows = starts.chunks(pattern.slots).zip(ends.chunks(pattern.slots));
-    for (starts, nexts) in rows {
-        for ((&start, &next), field) in starts.iter().zip(nexts).zip(&pattern.fields) {
-            let end = next.wrapping_sub(field.gap.len() as u32);
-            are_its &= end >= start && end < next && field.gap.stands_at(old, end as usize);
-        }
-    }
-    are_its
 }
 
 #[cfg(test)]

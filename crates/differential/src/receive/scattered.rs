@@ -13,6 +13,7 @@ use bsoap_codec::decode::Decoder;
 use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
 
 use super::follow::{Until, note};
+use super::in_step::Before;
 use super::pass::{LONG, Pass};
 use super::stretch::Stretch;
 use super::texts::Read;
@@ -32,7 +33,6 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> bool {
-        let fields = self.stretch.pattern.fields.len();
         let (begin, mut was_dense) = (self.cursor, false);
         loop {
             let stepped = self.sift(index, old, new);
@@ -51,7 +51,7 @@ impl Pass {
             }
             was_dense = false;
             let done = self.read_others(decoder, index, stepped, old, new);
-            index = (index + done) % fields;
+            index = self.stretch.pattern.ahead(index, done);
             if done < values {
                 break;
             }
@@ -132,7 +132,7 @@ impl Pass {
         if read == stepped.listed && self.take_over(index, stepped, old) {
             return stepped.seen;
         }
-        let (begin, fields) = (self.cursor, self.stretch.pattern.fields.len());
+        let begin = self.cursor;
         let mut done = stepped.seen;
         for number in 0..stepped.listed {
             let (value, place) = (self.stretch.numbers[number], self.stretch.others[number]);
@@ -145,10 +145,7 @@ impl Pass {
             });
             let slot = begin + value as usize;
             self.go_to(slot, place as usize);
-            let field = match fields {
-                1 => 0,
-                fields => (index + value as usize) % fields,
-            };
+            let field = self.stretch.pattern.ahead(index, value as usize);
             if !self.read_other(decoder, field, slot, read, old, new) {
                 done = value as usize;
                 break;
@@ -230,35 +227,21 @@ impl Pass {
     /// Takes over all that a kernel has read, if no checkpoint is among it and the old text has such values there, too.
     fn take_over(&mut self, index: usize, stepped: Stepped, old: &[u8]) -> bool {
         let (begin, end) = (self.cursor, self.cursor + stepped.seen);
-        let fields = &*self.stretch.pattern.fields;
-        let trace = &mut self.history.trace;
-        let (Some(starts), Some(sites)) = (
-            trace.starts.get_mut(begin..=end),
-            trace.sites.get(begin..=end),
-        ) else {
+        let pattern = &self.stretch.pattern;
+        let Some(&place) = self.history.trace.starts.get(end) else {
             return false;
         };
-        let place = starts[stepped.seen] as usize;
-        let next = self.history.checkpoints.get(self.next);
-        if next.is_some_and(|next| next.offset() <= place as u64) {
+        if self.next_checkpoint() <= place as usize {
             return false;
         }
+        let place = place as usize;
         let others = &self.stretch.numbers[..stepped.listed];
-        let are_plain = others.iter().all(|&value| {
-            let value = value as usize;
-            let (field, after) = match fields {
-                [only] => (only, only),
-                all => {
-                    let field = (index + value) % all.len();
-                    (&all[field], &all[(field + 1) % all.len()])
-                }
-            };
-            let end = starts[value + 1].wrapping_sub(field.gap.len() as u32);
-            end >= starts[value]
-                && sites[value + 1] == after.site
-                && field.gap.stands_at(old, end as usize)
-        });
-        if !are_plain {
+        let before = Before::new(&self.history.trace, begin, old);
+        let stands = |&value: &u32| {
+            let (field, value) = (pattern.ahead(index, value as usize), value as usize);
+            before.value(pattern, field, value).is_some()
+        };
+        if !others.iter().all(stands) {
             return false;
         }
         let slots = &mut self.slots[begin..end];
@@ -269,7 +252,7 @@ impl Pass {
             *slot = read;
         }
         note(&mut self.changed, begin, changed);
-        starts[..stepped.seen].copy_from_slice(&self.stretch.places[..stepped.seen]);
+        self.history.trace.starts[begin..end].copy_from_slice(&self.stretch.places[..stepped.seen]);
         self.cursor = end;
         self.touched += others.len();
         self.in_blocks += others.len();
@@ -289,21 +272,16 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> bool {
-        let trace = &self.history.trace;
-        let fields = &self.stretch.pattern.fields;
-        let (field, after) = (&fields[index], &fields[self.next_field(index)]);
-        let (Some(&next), Some(site)) = (trace.starts.get(slot + 1), trace.sites.get(slot + 1))
-        else {
+        let pattern = &self.stretch.pattern;
+        let before = Before::new(&self.history.trace, 0, old);
+        let (Some(field), Some(stands)) = (
+            pattern.fields.get(index),
+            before.value(pattern, index, slot),
+        ) else {
             return false;
         };
         let (gap, kind) = (field.gap.len(), field.kind);
-        let end = (next as usize).wrapping_sub(gap);
-        if end < self.o
-            || end >= old.len()
-            || *site != after.site
-            || (kind.is_in_heap() && end - self.o > LONG)
-            || !field.gap.stands_at(old, end)
-        {
+        if kind.is_in_heap() && stands.end - stands.start > LONG {
             return false;
         }
         let Some(read) = read.or_else(|| self.read_value(decoder, index, new)) else {
@@ -317,7 +295,7 @@ impl Pass {
         self.cursor = slot + 1;
         self.touched += 1;
         self.in_blocks += 1;
-        (self.o, self.n) = (next as usize, self.n + length + gap);
+        (self.o, self.n) = (stands.next, self.n + length + gap);
         true
     }
 }

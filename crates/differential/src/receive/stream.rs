@@ -144,8 +144,8 @@ impl Stream {
         }
     }
 
-    /// Reads a whole message if it is, byte for byte, the one before, and that is known without more than a compare of them. Then none of it
-    /// is kept: what is there is as good.
+    /// Reads a whole message if it is, byte for byte, the one before, and that is known without more than a compare of them.
+    /// Then none of it is kept: what is there is as good.
     pub fn again(&mut self, root: ElementId, message: &[u8]) -> Option<Received> {
         match &mut self.receiver {
             Receiver::Exact(exact) => exact.again(root, message),

@@ -126,6 +126,24 @@ impl Pattern {
         })
     }
 
+    /// The field behind another.
+    #[inline]
+    pub(super) fn next(&self, index: usize) -> usize {
+        match index + 1 < self.fields.len() {
+            true => index + 1,
+            false => 0,
+        }
+    }
+
+    /// Which field is so many values behind another.
+    #[inline]
+    pub(super) fn ahead(&self, index: usize, values: usize) -> usize {
+        match self.fields.len() {
+            0 | 1 => 0,
+            fields => (index + values) % fields,
+        }
+    }
+
     /// Which field a slot is, if it belongs to a row of this array.
     #[inline]
     pub(super) fn field_of(&self, slot: usize) -> Option<usize> {

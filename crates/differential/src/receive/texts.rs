@@ -8,6 +8,7 @@ use bsoap_codec::plan::LeafKind;
 use bsoap_xml::scan;
 
 use super::follow::{Block, Until, differs, note};
+use super::in_step::Before;
 use super::pass::{LONG, Pass};
 use super::stretch::Field;
 use super::strings::{octets, slot_of};
@@ -32,22 +33,12 @@ impl Pass {
         new: &[u8],
     ) -> Option<Block> {
         let (count, end) = self.find_texts(decoder, until, old, new)?;
-        let o = *self.history.trace.starts.get(self.cursor + count)? as usize;
         // What is between them is the same as before.
         let text = new.get(self.n..end)?;
-        if count == 0 || !self.has_room(text.len()) || std::str::from_utf8(text).is_err() {
+        if !self.has_room(text.len()) || std::str::from_utf8(text).is_err() {
             return None;
         }
-        self.hold_block(count);
-        let block = self.keep_texts(count, new);
-        self.history.trace.starts[self.cursor..self.cursor + count]
-            .copy_from_slice(&self.stretch.starts[..count]);
-        (self.o, self.n) = (o, end);
-        self.cursor += count;
-        self.touched += block.others;
-        self.in_blocks += block.others;
-        self.stretch.values += block.values;
-        Some(block)
+        self.take_block(count, end as u32, |pass| pass.keep_texts(count, new))
     }
 
     /// Where the next strings stand in the new text, and how long they are. How many there are, and where the one behind them
@@ -59,35 +50,26 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> Option<(usize, usize)> {
-        let far = self.far();
-        let (trace, stretch) = (&self.history.trace, &mut self.stretch);
-        let ([field], 1) = (&*stretch.pattern.fields, stretch.pattern.slots) else {
+        let (most, is_full) = until.rows(self.far());
+        let before = Before::new(&self.history.trace, self.cursor, old);
+        let stretch = &mut self.stretch;
+        let pattern = &stretch.pattern;
+        let ([field], 1) = (&*pattern.fields, pattern.slots) else {
             return None;
         };
-        let starts = trace.starts.get(self.cursor..)?;
-        let sites = trace.sites.get(self.cursor..)?;
-        if sites.first() != Some(&field.site) || !may_be_plain(decoder, field) {
+        if !may_be_plain(decoder, field) {
             return None;
         }
-        let (most, is_full) = match until {
-            Until::Same => (far, false),
-            Until::Rows(rows) => (rows, true),
-        };
         let (limit, gap) = (decoder.options().limits.text_length, field.gap.len());
         let (places, lengths) = (&mut stretch.starts, &mut stretch.lengths);
         places.clear();
         lengths.clear();
         let mut at = self.n;
-        let nexts = starts.iter().zip(sites).skip(1);
-        for (&start, (&next, site)) in starts.iter().zip(nexts).take(most) {
-            let (start, next) = (start as usize, next as usize);
-            let end = next.wrapping_sub(gap);
-            if *site != field.site
-                || end < start
-                || end - start > LONG
-                || end >= old.len()
-                || !field.gap.stands_at(old, end)
-            {
+        for slot in 0..most {
+            let Some(stands) = before.value(pattern, 0, slot) else {
+                break;
+            };
+            if stands.end - stands.start > LONG {
                 break;
             }
             let text = new.get(at..).unwrap_or_default();
@@ -98,7 +80,7 @@ impl Pass {
             places.push(at as u32);
             lengths.push(length as u32);
             at += length + gap;
-            if !is_full && !differs(old, next as u32, new, at) {
+            if !is_full && !differs(old, stands.next as u32, new, at) {
                 break;
             }
         }
@@ -151,7 +133,8 @@ impl Pass {
         true
     }
 
-    /// Reads the value of a field that stands at `n` and is followed by its gap. What is appended to the heap is to be kept, or of no use.
+    /// Reads the value of a field that stands at `n` and is followed by its gap. What is appended to the heap is to be kept, or
+    /// of no use.
     #[inline]
     pub(super) fn read_value(
         &mut self,

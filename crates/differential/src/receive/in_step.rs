@@ -1,0 +1,134 @@
+//! Which values of the old text stand in step with what is known of an array: the one place that tells.
+//!
+//! ```text
+//! sites    –    x    y    –    v    –    x              – a marker
+//! old      <row><x>  1  </x><y>  2  </y>…
+//!               └ starts[slot]  └ starts[slot + step]
+//!                    └ gap ──┘
+//! ```
+
+use bsoap_codec::decode::{Site, Trace};
+
+use super::stretch::{Field, Pattern};
+
+/// The values of the old text from a slot on, which is the first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before<'t> {
+    starts: &'t [u32],
+    sites: &'t [Site],
+    text: &'t [u8],
+}
+
+/// Where a value of the old text ends, and where the next one begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stands {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) next: usize,
+}
+
+impl<'t> Before<'t> {
+    #[inline]
+    pub(super) fn new(trace: &'t Trace, first: usize, text: &'t [u8]) -> Self {
+        Self {
+            starts: trace.starts.get(first..).unwrap_or_default(),
+            sites: trace.sites.get(first..).unwrap_or_default(),
+            text,
+        }
+    }
+
+    /// Whether a value of field `index` stands at `slot`: there is that field; between it and the values before and behind it are
+    /// markers only (a value there would be taken for one, and stay as it was); it ends where its gap begins; and behind that
+    /// begins the next field.
+    #[inline(always)]
+    pub(super) fn value(&self, pattern: &Pattern, index: usize, slot: usize) -> Option<Stands> {
+        let field = pattern.fields.get(index)?;
+        let after = pattern.fields.get(pattern.next(index))?;
+        let behind = slot + field.step;
+        let (&start, &next) = (self.starts.get(slot)?, self.starts.get(behind)?);
+        let are_its = *self.sites.get(slot)? == field.site
+            && *self.sites.get(behind)? == after.site
+            && (field.lead == 0
+                || are_markers(self.sites.get(slot.checked_sub(field.lead)?..slot)?))
+            && (field.step == 1 || are_markers(self.sites.get(slot + 1..behind)?));
+        let end = field.end(start, next, self.text)?;
+        are_its.then_some(Stands {
+            start: start as usize,
+            end,
+            next: next as usize,
+        })
+    }
+
+    /// How many rows stand here, of so many.
+    #[inline]
+    pub(super) fn rows(&self, pattern: &Pattern, rows: usize) -> usize {
+        let Some(first) = pattern.fields.first() else {
+            return 0;
+        };
+        // The first value of the row behind them must be there, too.
+        let most = self.starts.len().saturating_sub(first.lead + 1) / pattern.slots;
+        let rows = rows.min(most);
+        if self.are_rows(pattern, rows) {
+            debug_assert_eq!(self.count_rows(pattern, rows), rows);
+            return rows;
+        }
+        self.count_rows(pattern, rows)
+    }
+
+    fn count_rows(&self, pattern: &Pattern, rows: usize) -> usize {
+        let stands = |row: &usize| {
+            let mut fields = pattern.fields.iter().enumerate();
+            let first = row * pattern.slots;
+            fields.all(|(index, field)| self.value(pattern, index, first + field.at).is_some())
+        };
+        (0..rows).take_while(stands).count()
+    }
+
+    /// Whether all of so many rows stand here and have nothing but their values, told with as few branches as can be.
+    #[inline]
+    fn are_rows(&self, pattern: &Pattern, rows: usize) -> bool {
+        if pattern.fields.len() != pattern.slots {
+            return false;
+        }
+        let values = rows * pattern.slots;
+        let (Some(starts), Some(sites)) = (self.starts.get(..=values), self.sites.get(..=values))
+        else {
+            return false;
+        };
+        let ends = starts.get(1..).unwrap_or_default();
+        if let [field] = &*pattern.fields {
+            let are_its = |all, site: &Site| all & (*site == field.site);
+            let mut pairs = starts.iter().zip(ends);
+            return sites.iter().fold(true, are_its)
+                && pairs.all(|(&start, &next)| field.end(start, next, self.text).is_some());
+        }
+        let mut are_its = true;
+        for row in sites.chunks(pattern.slots) {
+            let is_site = |(site, field): (&Site, &Field)| *site == field.site;
+            are_its &= row.iter().zip(&pattern.fields).all(is_site);
+        }
+        let rows = starts.chunks(pattern.slots).zip(ends.chunks(pattern.slots));
+        for (starts, nexts) in rows {
+            for ((&start, &next), field) in starts.iter().zip(nexts).zip(&pattern.fields) {
+                are_its &= field.end(start, next, self.text).is_some();
+            }
+        }
+        are_its
+    }
+}
+
+impl Field {
+    /// Where a value of it ends that begins at `start`, if its gap is between that and the next, at `next`.
+    #[inline(always)]
+    fn end(&self, start: u32, next: u32, text: &[u8]) -> Option<usize> {
+        let end = next.wrapping_sub(self.gap.len() as u32);
+        let is_between = start <= end && end < next && self.gap.stands_at(text, end as usize);
+        is_between.then_some(end as usize)
+    }
+}
+
+/// Whether there is no value among some slots.
+#[inline]
+fn are_markers(sites: &[Site]) -> bool {
+    sites.iter().all(|&site| site == Site::NONE)
+}
