@@ -14,9 +14,11 @@ pub(crate) mod place;
 pub use error::{BuildError, BuildErrorKind};
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::decode::Validation;
+use crate::encode::program::XSI;
 use crate::expanded;
 use crate::kept;
 use crate::pack::Pack;
@@ -153,10 +155,14 @@ impl Lay for Builder<'_> {
     fn missing(&mut self, id: ElementId, presence: Presence) -> Result<()> {
         let element = self.plan.element(id);
         let given = element.default.as_deref().or(element.fixed.as_deref());
-        match given {
-            Some(text) => Builder::element(self, id, Cow::Owned(Value::from(text)), presence),
-            None => Err(self.is_missing(id)),
-        }
+        let Some(text) = given else {
+            return Err(self.is_missing(id));
+        };
+        let value = match self.plan.ty(element.ty).content {
+            Content::Simple(leaf) => self.of_schema(leaf, text),
+            _ => Value::from(text),
+        };
+        Builder::element(self, id, Cow::Owned(value), presence)
     }
 }
 
@@ -348,7 +354,7 @@ impl<'p> Builder<'p> {
         }
         if ty.any_attribute.is_some() {
             let given = keys.take("@any");
-            self.any_attribute(given)
+            self.any_attribute(id, given)
                 .map_err(|error| error.inside("@any"))?;
         }
         Ok(())
@@ -410,7 +416,7 @@ impl<'p> Builder<'p> {
                 if !attribute.required {
                     self.record.push(marker::DEFAULTED);
                 }
-                self.leaf(attribute.leaf, &Value::from(text))
+                self.leaf(attribute.leaf, &self.of_schema(attribute.leaf, text))
                     .map_err(|error| error.inside(key()))
             }
             (_, None) if attribute.required => {
@@ -426,18 +432,16 @@ impl<'p> Builder<'p> {
     }
 
     /// `@any`: an object of `{namespace}local` to text.
-    fn any_attribute(&mut self, given: Option<&Value>) -> Result<()> {
+    fn any_attribute(&mut self, id: TypeId, given: Option<&Value>) -> Result<()> {
         let mut attributes = Vec::new();
+        let mut seen = HashSet::new();
         match given {
             None | Some(Value::Nil) => {}
             Some(Value::Object(object)) => {
                 for (key, value) in object.iter() {
                     let name = expanded::split(key).unwrap_or(("", key));
-                    // What declares a namespace is no attribute: it would change what the children are called.
-                    let declares =
-                        name == ("", "xmlns") || name.0 == "http://www.w3.org/2000/xmlns/";
-                    let is_name = bsoap_xml::is_ncname(name.1) && !declares;
-                    let text = value.as_str().filter(|_| is_name);
+                    let is_free = self.is_free(id, name) && seen.insert(name);
+                    let text = value.as_str().filter(|_| is_free);
                     let text = text.ok_or_else(|| {
                         BuildError::from(BuildErrorKind::mismatch(
                             "text by {namespace}local",
@@ -460,6 +464,25 @@ impl<'p> Builder<'p> {
         Ok(self.record.push_octets(xml.as_bytes())?)
     }
 
+    /// Whether an attribute of this name may stand beside those that the type declares.
+    fn is_free(&self, id: TypeId, (namespace, local): (&str, &str)) -> bool {
+        // What declares a namespace is no attribute: it would change what the children are called.
+        if (namespace, local) == ("", "xmlns") || namespace == "http://www.w3.org/2000/xmlns/" {
+            return false;
+        }
+        let ty = self.plan.ty(id);
+        // `xsi:type` and `xsi:nil` have keys of their own; only what an `anyType` was said to be is kept here.
+        if namespace == XSI && !(local == "type" && ty.content == Content::Any) {
+            return false;
+        }
+        let name = self.plan.vocabulary.lookup(namespace, local);
+        let is_declared = name.is_some_and(|name| {
+            ty.attribute_ids()
+                .any(|id| self.plan.attribute(id).name == name)
+        });
+        bsoap_xml::is_ncname(local) && !is_declared
+    }
+
     fn nothing(&self, value: &Value) -> Result<()> {
         match value {
             Value::Object(_) | Value::Nil => Ok(()),
@@ -471,11 +494,11 @@ impl<'p> Builder<'p> {
     fn simple(&mut self, leaf: LeafId, given: Option<&Value>, default: Option<&str>) -> Result<()> {
         match (given, default) {
             (Some(value), None) => self.leaf(leaf, value),
-            (Some(Value::Text(text)), Some(default)) if text.is_empty() => {
-                self.leaf(leaf, &Value::from(default))
+            (Some(value), Some(default)) if is_empty(value) => {
+                self.leaf(leaf, &self.of_schema(leaf, default))
             }
             (Some(value), Some(_)) => self.leaf(leaf, value),
-            (None, Some(default)) => self.leaf(leaf, &Value::from(default)),
+            (None, Some(default)) => self.leaf(leaf, &self.of_schema(leaf, default)),
             // An object of attributes only: fine where nothing is a value.
             (None, None) => match self.plan.leaf(leaf).kind {
                 LeafKind::Text | LeafKind::Base64 | LeafKind::Hex | LeafKind::List(_) => {
@@ -580,6 +603,19 @@ impl<'p> Builder<'p> {
             nearest: error::nearest(key, &known),
         }
         .into()
+    }
+}
+
+/// Whether nothing would be written for a value of a simple type.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Text(text) => text.is_empty(),
+        Value::Bytes(octets) => octets.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Doubles(items) => items.is_empty(),
+        Value::Floats(items) => items.is_empty(),
+        Value::Ints(items) => items.is_empty(),
+        _ => false,
     }
 }
 

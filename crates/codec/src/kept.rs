@@ -3,6 +3,10 @@
 
 use std::borrow::Cow;
 
+use bsoap_datatypes::qname;
+use bsoap_datatypes::trim;
+use bsoap_xml::WriteError;
+
 use crate::encode::program::XSI;
 use crate::expanded;
 
@@ -16,13 +20,14 @@ pub(crate) struct Kept<'x> {
     /// Its value as it stands in the XML.
     raw: &'x str,
     /// Of `xsi:type`: namespace and local name of the type, whose prefix means nothing elsewhere.
-    pub(crate) type_name: Option<(Cow<'x, str>, &'x str)>,
+    pub(crate) type_name: Option<(Cow<'x, str>, String)>,
 }
 
 impl Kept<'_> {
     /// Its value, references resolved; that of `xsi:type` as `{namespace}local`.
     pub(crate) fn value(&self) -> Cow<'_, str> {
         match &self.type_name {
+            Some((namespace, local)) if namespace.is_empty() => Cow::Borrowed(local),
             Some((namespace, local)) => Cow::Owned(format!("{{{namespace}}}{local}")),
             None => unescape(self.raw),
         }
@@ -47,12 +52,12 @@ pub(crate) fn attributes(xml: &str) -> Option<Vec<Kept<'_>>> {
         rest = after;
         match name.split_once(':') {
             Some(("xmlns", prefix)) => declared.push((prefix, unescape(raw))),
+            None if name == "xmlns" => declared.push(("", unescape(raw))),
             Some((prefix, local)) => found.push((prefix, local, raw)),
             None => found.push(("", name, raw)),
         }
     }
     let resolve = |prefix: &str| match prefix {
-        "" => Some(Cow::Borrowed("")),
         "xml" => Some(Cow::Borrowed(bsoap_xml::XML_NAMESPACE)),
         _ => declared
             .iter()
@@ -61,10 +66,16 @@ pub(crate) fn attributes(xml: &str) -> Option<Vec<Kept<'_>>> {
     };
     let mut kept = Vec::with_capacity(found.len());
     for (prefix, local, raw) in found {
-        let namespace = resolve(prefix)?;
-        let type_name = match raw.trim().split_once(':') {
-            Some((prefix, name)) if is_type(&namespace, local) => Some((resolve(prefix)?, name)),
-            _ => None,
+        // What a default namespace is declared for is the name of a type: an attribute without prefix is in none.
+        let namespace = match prefix {
+            "" => Cow::Borrowed(""),
+            _ => resolve(prefix)?,
+        };
+        let value = is_type(&namespace, local).then(|| unescape(raw));
+        let type_name = match value.as_deref().map(trim).and_then(qname::split) {
+            Some(("", name)) => Some((resolve("").unwrap_or_default(), name.to_owned())),
+            Some((prefix, name)) => Some((resolve(prefix)?, name.to_owned())),
+            None => None,
         };
         kept.push(Kept {
             namespace,
@@ -76,22 +87,26 @@ pub(crate) fn attributes(xml: &str) -> Option<Vec<Kept<'_>>> {
     Some(kept)
 }
 
-/// `<a .../>` of attributes given as namespace, local name and value; nothing if there are none.
+/// `<a .../>` of attributes given as namespace, local name and value; nothing if there are none. The value of `xsi:type` is
+/// given as [`Kept::value`] gives it.
 pub(crate) fn write<'x>(
     attributes: impl Iterator<Item = (&'x str, &'x str, &'x str)>,
-) -> Result<String, bsoap_xml::WriteError> {
+) -> Result<String, WriteError> {
     let mut out = Vec::new();
     let mut prefixes: Vec<&str> = Vec::new();
     for (namespace, local, value) in attributes {
         if out.is_empty() {
             out.extend_from_slice(b"<a");
         }
-        let name = expanded::split(value).filter(|_| is_type(namespace, local));
-        let value = match name {
-            Some((namespace, local)) => {
-                Cow::Owned(prefix(namespace, &mut prefixes, &mut out)? + local)
+        let value = match is_type(namespace, local) {
+            true => {
+                let (namespace, name) = expanded::split(value).unwrap_or(("", value));
+                if !bsoap_xml::is_ncname(name) {
+                    return Err(WriteError::InvalidName(value.to_owned()));
+                }
+                Cow::Owned(prefix(namespace, &mut prefixes, &mut out)? + name)
             }
-            None => Cow::Borrowed(value),
+            false => Cow::Borrowed(value),
         };
         let prefix = prefix(namespace, &mut prefixes, &mut out)?;
         out.extend_from_slice(format!(" {prefix}{local}=\"").as_bytes());
@@ -109,7 +124,7 @@ fn prefix<'x>(
     namespace: &'x str,
     prefixes: &mut Vec<&'x str>,
     out: &mut Vec<u8>,
-) -> Result<String, bsoap_xml::WriteError> {
+) -> Result<String, WriteError> {
     match namespace {
         "" => return Ok(String::new()),
         bsoap_xml::XML_NAMESPACE => return Ok("xml:".to_owned()),
@@ -206,6 +221,26 @@ mod tests {
         );
         assert_eq!(write(std::iter::empty()).unwrap(), "");
         assert_eq!(attributes("").unwrap(), []);
+    }
+
+    #[test]
+    fn a_type_without_prefix_is_in_the_default_namespace() {
+        let declared = format!("<a xmlns='urn:d' xmlns:i='{XSI}' xmlns:p='urn:p'");
+        let value = |rest: &str| {
+            let xml = format!("{declared} {rest}/>");
+            let read = attributes(&xml).unwrap();
+            let one = read.first().expect("one");
+            assert_eq!(read.len(), 1, "{xml}");
+            one.value().into_owned()
+        };
+        assert_eq!(value("i:type='T'"), "{urn:d}T");
+        assert_eq!(value("i:type='&#10;p:T '"), "{urn:p}T");
+        assert_eq!(value("type='T'"), "T");
+        let xml = format!("<a xmlns:i='{XSI}' i:type=' T '/>");
+        assert_eq!(attributes(&xml).unwrap()[0].value(), "T");
+        for name in ["p:T", "{urn:p}", "{urn:p}a b", "1esaB}a:nru{", ""] {
+            assert!(write([(XSI, "type", name)].into_iter()).is_err(), "{name}");
+        }
     }
 
     #[test]

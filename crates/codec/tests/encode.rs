@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bsoap_codec::encode::{LeafForm, PieceEncoder, Stuffing};
 use bsoap_codec::plan::{
-    Content, ElementId, NamespaceConstraint, ProcessContents, Role, TermDef, Wildcard,
+    Content, ElementDef, ElementId, NamespaceConstraint, ProcessContents, Role, TermDef, Wildcard,
 };
 use bsoap_codec::{
     DecodeOptions, Decoder, EncodeOptions, Encoder, Index, Plan, Record, Value, View, build, encode,
@@ -352,7 +352,9 @@ fn attributes_of_wildcards_get_prefixes_that_mean_the_same() {
     let leaf = schema
         .builder
         .leaf(&bsoap_datatypes::SimpleType::builtin(Datatype::String));
+    let own = schema.attribute("own", Datatype::String, false, None);
     let ty = schema.define(bsoap_codec::plan::TypeDef {
+        attributes: vec![own],
         any_attribute: Some(any),
         ..Schema::plain(Content::Simple(leaf))
     });
@@ -369,12 +371,24 @@ fn attributes_of_wildcards_get_prefixes_that_mean_the_same() {
         "<ns1:e xmlns:ns1=\"urn:a\" xmlns:q1=\"urn:x\" q1:k=\"1 &lt; &quot;2&quot;\" ns1:l=\"é\" q1:m=\"\">t</ns1:e>"
     );
 
-    // A declaration is no attribute.
-    for key in ["xmlns", "{http://www.w3.org/2000/xmlns/}p"] {
+    // A declaration is no attribute, and what is declared, or of `xsi:`, has a key of its own.
+    let xsi = "{http://www.w3.org/2001/XMLSchema-instance}";
+    for key in [
+        "xmlns",
+        "{http://www.w3.org/2000/xmlns/}p",
+        &format!("{xsi}type"),
+        &format!("{xsi}nil"),
+        "own",
+    ] {
         let any = Value::object([(key, Value::from("urn:z"))]);
         let value = Value::object([("@any", any), ("#text", Value::from("t"))]);
         assert!(build(&plan, root, &value).is_err(), "{key}");
     }
+
+    // A name that is given twice is one attribute too many.
+    let any = Value::object([("k", Value::from("1")), ("{}k", Value::from("2"))]);
+    let value = Value::object([("@any", any), ("#text", Value::from("t"))]);
+    assert!(build(&plan, root, &value).is_err());
 
     // As many namespaces as fit in a tag are no trouble.
     let any = (0..500).map(|n| (format!("{{urn:{n}}}k"), Value::from(n.to_string())));
@@ -408,4 +422,67 @@ fn characters_that_xml_cannot_carry_are_refused_with_their_place() {
         "XML cannot carry U+0007 at /order/line[2]/note (slot 4)"
     );
     assert_eq!(out, b"before");
+}
+
+#[test]
+fn what_an_any_type_is_said_to_be_keeps_its_namespace() {
+    const XSI: &str = "xmlns:i='http://www.w3.org/2001/XMLSchema-instance'";
+    let mut schema = Schema::new();
+    let any = Wildcard {
+        namespaces: NamespaceConstraint::Any,
+        process: ProcessContents::Skip,
+    };
+    let ty = schema.define(bsoap_codec::plan::TypeDef {
+        any_attribute: Some(any),
+        ..Schema::plain(Content::Any)
+    });
+    let root = schema.element("urn:a", "e", ty);
+    let plan = schema.finish();
+    let written = |given: &str| {
+        let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+        let record = decoder.decode(root, given.as_bytes()).unwrap();
+        let value = View::of(&record).to_value().unwrap();
+        assert!(build(&plan, root, &value).unwrap() == record, "{value:?}");
+        text(&plan, root, &value)
+    };
+    // The default namespace is the type's, not that of what is inside.
+    assert_eq!(
+        written(&format!(
+            "<e xmlns='urn:a' {XSI} i:type='T'><c xmlns=''/></e>"
+        )),
+        "<ns1:e xmlns:ns1=\"urn:a\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:type=\"ns1:T\"><c xmlns=''/></ns1:e>"
+    );
+    assert_eq!(
+        written(&format!("<a:e xmlns:a='urn:a' {XSI} i:type=' T '>5</a:e>")),
+        "<ns1:e xmlns:ns1=\"urn:a\" xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:type=\"T\">5</ns1:e>"
+    );
+
+    // A prefix means nothing in a value.
+    let any = Value::object([(
+        "{http://www.w3.org/2001/XMLSchema-instance}type",
+        Value::from("a:T"),
+    )]);
+    let value = Value::object([("@any", any)]);
+    let error = build(&plan, root, &value).unwrap_err();
+    assert!(error.to_string().contains("\"a:T\""), "{error}");
+}
+
+#[test]
+fn an_empty_value_stands_for_the_default_which_is_told_as_its_type_is() {
+    let mut schema = Schema::new();
+    let ty = schema.simple(Datatype::HexBinary);
+    let name = schema.builder.name("", "e");
+    let root = schema.builder.element(ElementDef {
+        name,
+        ty,
+        nillable: false,
+        is_abstract: false,
+        default: Some("2A".to_owned()),
+        fixed: None,
+        role: Role::Application,
+    });
+    let plan = schema.finish();
+    for empty in [Value::Bytes(Vec::new()), Value::from("")] {
+        assert_eq!(text(&plan, root, &empty), "<e>2A</e>");
+    }
 }

@@ -34,6 +34,25 @@ impl Builder<'_> {
         }
     }
 
+    /// The value of a text that stands in the schema. Octets are told there as their type has them, not as base64.
+    pub(super) fn of_schema(&self, id: LeafId, text: &str) -> Value {
+        let hex = |text: &str| {
+            let mut octets = Vec::new();
+            let parsed = binary::parse_hex(text.as_bytes(), &mut octets);
+            parsed.ok().map(|()| Value::Bytes(octets))
+        };
+        let is_hex = |id: LeafId| matches!(self.plan.leaf(id).kind, LeafKind::Hex);
+        let value = match self.plan.leaf(id).kind {
+            LeafKind::Hex => hex(trim(text)),
+            LeafKind::List(item) if is_hex(item) => {
+                let items: Option<_> = text.split_ascii_whitespace().map(hex).collect();
+                items.map(Value::Array)
+            }
+            _ => None,
+        };
+        value.unwrap_or_else(|| Value::from(text))
+    }
+
     fn list(&mut self, item: LeafId, value: &Value) -> Result<()> {
         let leaf = self.plan.leaf(item);
         let count_slot = self.record.slots.len();
