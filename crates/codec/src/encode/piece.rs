@@ -354,8 +354,10 @@ impl<'a, S: Stuffing, P: Places> PieceWatch<'a, S, P> {
     #[inline]
     fn room_of(&self, leaf: LeafRef, length: usize) -> (usize, Option<usize>) {
         let place = self.stuffing.place();
+        // With a pad inside, the element of an empty value would not be empty: a default would not be taken for it.
+        let is_empty_inside = length == 0 && place == PadPlace::Inside;
         match self.program.form(leaf) {
-            Some(form) if form.may_pad(place) => {
+            Some(form) if form.may_pad(place) && !is_empty_inside => {
                 let width = self.stuffing.width(form, length).max(length);
                 let close = (place == PadPlace::AfterTag).then(|| form.close());
                 (width, close)

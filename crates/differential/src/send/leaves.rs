@@ -102,6 +102,13 @@ impl Place {
     pub(crate) fn extent(&self) -> usize {
         self.width + self.close
     }
+
+    /// Whether a text of `length` bytes may have a pad here. An empty one not in its element, which would not be empty then:
+    /// a default would not be taken for it.
+    #[inline]
+    pub(crate) fn may_pad(&self, length: usize) -> bool {
+        self.pads && (length > 0 || self.close > 0)
+    }
 }
 
 /// Slots of any kind, with an entry each.

@@ -283,7 +283,7 @@ impl Patcher<'_> {
     }
 
     fn misfit(&self, place: Place, index: usize, length: usize, number: usize) -> Misfit {
-        let width = if place.pads {
+        let width = if place.may_pad(length) {
             self.policy.stuffing.room(length, place.widest)
         } else {
             length
@@ -735,7 +735,8 @@ fn have_room(length: usize, segments: &[Segment], misfits: &[Misfit]) -> bool {
 /// Whether a text of `length` bytes may be written into the room of a value.
 #[inline(always)]
 fn fits(policy: &Policy, place: Place, length: usize) -> bool {
-    length == place.width || length < place.width && policy.stuffing.keeps_room() && place.pads
+    let keeps_room = policy.stuffing.keeps_room() && place.may_pad(length);
+    length == place.width || length < place.width && keeps_room
 }
 
 /// Gives the misfits their rooms, and writes them.
