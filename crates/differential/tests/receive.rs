@@ -115,3 +115,8 @@ fn arrays_and_rows_are_read_as_what_differs() {
 fn a_value_where_others_have_a_marker_is_read_again() {
     messages(14808871335890364776, ways).expect("as read afresh");
 }
+
+#[test]
+fn a_value_read_twice_has_changed() {
+    messages(4127243780777447291, ways).expect("as read afresh");
+}

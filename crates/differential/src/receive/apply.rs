@@ -87,8 +87,14 @@ impl Pass {
                 &self.fresh.slots()[splice.fresh.clone()],
             );
             // What was read again and is the same has not changed. (Strings, which lie elsewhere now, count as changed.)
-            let front = old.iter().zip(fresh).take_while(|(a, b)| a == b).count();
-            let (old, fresh) = (&old[front..], &fresh[front..]);
+            // What had been read again in place before is not what it was.
+            let reread = splice.reread.len().min(old.len());
+            let pairs = old.iter().zip(fresh);
+            let front = match reread {
+                0 => pairs.take_while(|(a, b)| a == b).count(),
+                _ => 0,
+            };
+            let (old, fresh) = (&old[front.max(reread)..], &fresh[front..]);
             let pairs = old.iter().rev().zip(fresh.iter().rev());
             let back = pairs.take_while(|(a, b)| a == b).count();
             let span = Span {

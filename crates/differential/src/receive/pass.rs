@@ -46,6 +46,8 @@ pub(super) struct Splice {
     pub(super) old: Range<usize>,
     /// What replaces them.
     pub(super) fresh: Range<usize>,
+    /// Those of the old ones, from the first on, among which some had been read again in place: they are not what they were.
+    pub(super) reread: Range<usize>,
     /// The loops open where it begins. In the fresh slots, as many before its own hold their counts.
     pub(super) loops: Vec<Loop>,
 }

@@ -113,9 +113,11 @@ impl Pass {
         if self.cursor < from {
             self.move_starts(from);
         }
+        let mut reread = from..from;
         while let Some(last) = self.changed.last_mut()
             && last.end > from
         {
+            reread.end = reread.end.max(last.end);
             last.end = from.max(last.start);
             if last.start == last.end {
                 self.changed.pop();
@@ -134,6 +136,7 @@ impl Pass {
         self.splices.push(Splice {
             old: from..self.slots.len(),
             fresh: base..base,
+            reread,
             loops,
         });
         match decoder.resume(&at) {
