@@ -51,12 +51,14 @@ fn read(kernel: Kernel, text: &[u8], at: usize, number: Number, between: &str) -
 /// Is told of so many values.
 struct Few<'p> {
     places: &'p mut Vec<(usize, usize)>,
+    slots: Vec<u64>,
     most: usize,
 }
 
 impl Found for Few<'_> {
-    fn value(&mut self, at: usize, length: usize) -> bool {
+    fn value(&mut self, at: usize, length: usize, slot: u64) -> bool {
         self.places.push((at, length));
+        self.slots.push(slot);
         self.places.len() != self.most
     }
 }
@@ -799,8 +801,9 @@ proptest! {
         let read = |kernel: Kernel| {
             let mut slots = Vec::with_capacity(room);
             let mut places = Vec::new();
-            let mut few = Few { places: &mut places, most: stop };
+            let mut few = Few { places: &mut places, slots: Vec::new(), most: stop };
             let end = kernel.read_array_while(&text, head, number, &separator, usize::MAX, &mut slots, &mut few);
+            assert_eq!(few.slots, slots);
             // (A vector of this capacity may have more; none takes it.)
             (slots, places, end)
         };

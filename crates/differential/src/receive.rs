@@ -27,6 +27,7 @@ mod lightweight;
 mod locate;
 mod matching;
 mod modes;
+mod numbers;
 mod pace;
 mod pass;
 mod policy;

@@ -664,8 +664,8 @@ impl Kernel {
 /// Who is told of the values that are read, one after the other. A trait and not a function: where one is called at many
 /// places, the compiler does not put it in line, and the loop's registers are saved and loaded around each call.
 pub trait Found {
-    /// A value was read: where it stands and how long it is. Whether to go on with the next.
-    fn value(&mut self, at: usize, length: usize) -> bool;
+    /// A value was read: where it stands, how long it is, and its slot. Whether to go on with the next.
+    fn value(&mut self, at: usize, length: usize, slot: u64) -> bool;
 }
 
 /// Tells of all.
@@ -673,7 +673,7 @@ struct All<F>(F);
 
 impl<F: FnMut(usize, usize)> Found for All<F> {
     #[inline(always)]
-    fn value(&mut self, at: usize, length: usize) -> bool {
+    fn value(&mut self, at: usize, length: usize, _: u64) -> bool {
         (self.0)(at, length);
         true
     }
@@ -687,8 +687,8 @@ struct Watched<'f, F> {
 
 impl<F: Found> Found for Watched<'_, F> {
     #[inline(always)]
-    fn value(&mut self, at: usize, length: usize) -> bool {
-        let goes_on = self.found.value(at, length);
+    fn value(&mut self, at: usize, length: usize, slot: u64) -> bool {
+        let goes_on = self.found.value(at, length, slot);
         if !goes_on {
             self.has_stopped = true;
         }

@@ -132,7 +132,7 @@ fn array(
             break;
         }
         slots.push(slot);
-        let goes_on = found.value(at, length);
+        let goes_on = found.value(at, length, slot);
         at += length + separator.bytes.len();
         if !goes_on {
             break;

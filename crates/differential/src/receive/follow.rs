@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use bsoap_codec::decode::Decoder;
-use bsoap_datatypes::kernel::{Found, Kernel};
+use bsoap_datatypes::kernel::Kernel;
 use bsoap_xml::scan;
 
 use super::in_step::Before;
@@ -148,7 +148,7 @@ impl Pass {
             false => Until::Same,
         };
         loop {
-            if until == Until::Same && word(old, self.o) == word(new, self.n) {
+            if until == Until::Same && !differs(old, self.o, new, self.n) {
                 return Step::Read;
             }
             if index == 0 {
@@ -160,6 +160,8 @@ impl Pass {
                 }
                 if let Some(block) = self.block(decoder, until, old, new) {
                     let is_mixed = block.others < block.values && block.same < SAME;
+                    let is_mixed =
+                        is_mixed && (until != Until::Same || differs(old, self.o, new, self.n));
                     until = if is_mixed { self.mixed() } else { Until::Same };
                     continue;
                 }
@@ -230,6 +232,9 @@ impl Pass {
         if self.stretch.pattern.columns.is_empty() {
             return self.block_of_texts(decoder, until, old, new);
         }
+        if self.stretch.pattern.slots == 1 {
+            return self.block_of_numbers(until, old, new);
+        }
         let (rows, end) = self.read_block(until, old, new);
         let before = Before::new(&self.history.trace, self.cursor, old);
         let rows = before.rows(&self.stretch.pattern, rows);
@@ -256,12 +261,18 @@ impl Pass {
         let block = keep(self);
         self.history.trace.starts[self.cursor..self.cursor + slots]
             .copy_from_slice(&self.stretch.starts[..slots]);
-        (self.o, self.n) = (o as usize, n.unwrap_or(end) as usize);
+        self.pass_block(slots, (o as usize, n.unwrap_or(end) as usize), &block);
+        Some(block)
+    }
+
+    /// Goes on behind a block, of so many slots, that has been taken over.
+    #[inline]
+    pub(super) fn pass_block(&mut self, slots: usize, behind: (usize, usize), block: &Block) {
+        (self.o, self.n) = behind;
         self.cursor += slots;
         self.touched += block.others;
         self.in_blocks += block.others;
         self.stretch.values += block.values;
-        Some(block)
     }
 
     /// The next block, where most values are others but not all.
@@ -297,23 +308,6 @@ impl Pass {
         let nexts = self.history.trace.starts.get(self.cursor + first.lead..);
         let nexts = nexts.and_then(|it| it.get(1..)).unwrap_or_default().iter();
         let gap = last.gap.len();
-        let kernel = Kernel::best();
-        if let ([column], [field]) = (&**columns, &**fields)
-            && field.lead == 0
-        {
-            let (number, separator) = (column.number, &column.separator);
-            let mut others = Others {
-                starts,
-                nexts,
-                gap,
-                is_full,
-                old,
-                new,
-            };
-            let end =
-                kernel.read_array_while(new, self.n, number, separator, rows, slots, &mut others);
-            return (slots.len(), end as u32);
-        }
         let mut nexts = nexts.skip(width - 1).step_by(*width);
         let found = |column, at, length| {
             if fields
@@ -328,9 +322,9 @@ impl Pass {
                 || column + 1 < fields.len()
                 || nexts
                     .next()
-                    .is_some_and(|&place| differs(old, place, new, next))
+                    .is_some_and(|&place| differs(old, place as usize, new, next))
         };
-        let stop = kernel.read_rows_while(new, self.n, columns, rows, slots, found);
+        let stop = Kernel::best().read_rows_while(new, self.n, columns, rows, slots, found);
         (stop.rows, stop.at as u32)
     }
 
@@ -451,32 +445,10 @@ pub(super) fn note(changed: &mut Vec<Range<usize>>, from: usize, mut bits: u64) 
     }
 }
 
-/// Notes where values stand, up to one that is the same.
-struct Others<'a> {
-    starts: &'a mut Vec<u32>,
-    /// Where the next values stood.
-    nexts: std::slice::Iter<'a, u32>,
-    gap: usize,
-    /// Or all of them.
-    is_full: bool,
-    old: &'a [u8],
-    new: &'a [u8],
-}
-
-impl Found for Others<'_> {
-    #[inline(always)]
-    fn value(&mut self, at: usize, length: usize) -> bool {
-        self.starts.push(at as u32);
-        let next = at + length + self.gap;
-        let place = self.nexts.next();
-        self.is_full || place.is_some_and(|&place| differs(self.old, place, self.new, next))
-    }
-}
-
 /// Whether a value differs from the one that stood at `place`, by its first bytes.
 #[inline(always)]
-pub(super) fn differs(old: &[u8], place: u32, new: &[u8], at: usize) -> bool {
-    word(old, place as usize) != word(new, at)
+pub(super) fn differs(old: &[u8], place: usize, new: &[u8], at: usize) -> bool {
+    word(old, place) != word(new, at)
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ pub(super) struct Stands {
 }
 
 impl<'t> Before<'t> {
+    /// Those of a trace.
     #[inline]
     pub(super) fn new(trace: &'t Trace, first: usize, text: &'t [u8]) -> Self {
         Self {
@@ -57,6 +58,25 @@ impl<'t> Before<'t> {
             end,
             next: next as usize,
         })
+    }
+
+    /// How many values here, of so many, are of the only field of a row, and behind them the next: what is left to be told of
+    /// each is where it [ends](Field::end).
+    #[inline]
+    pub(super) fn of_field(&self, field: &Field, values: usize) -> usize {
+        let values = values.min(self.starts.len().saturating_sub(1));
+        let sites = self.sites.get(..=values).unwrap_or_default();
+        // Most often all are, which is told without a branch for each.
+        match sites
+            .iter()
+            .fold(true, |all, site| all & (*site == field.site))
+        {
+            true => sites.len().saturating_sub(1),
+            false => {
+                let its = sites.iter().take_while(|site| **site == field.site);
+                its.count().saturating_sub(1)
+            }
+        }
     }
 
     /// How many rows stand here, of so many.
@@ -96,12 +116,6 @@ impl<'t> Before<'t> {
             return false;
         };
         let ends = starts.get(1..).unwrap_or_default();
-        if let [field] = &*pattern.fields {
-            let are_its = |all, site: &Site| all & (*site == field.site);
-            let mut pairs = starts.iter().zip(ends);
-            return sites.iter().fold(true, are_its)
-                && pairs.all(|(&start, &next)| field.end(start, next, self.text).is_some());
-        }
         let mut are_its = true;
         for row in sites.chunks(pattern.slots) {
             let is_site = |(site, field): (&Site, &Field)| *site == field.site;
@@ -120,7 +134,7 @@ impl<'t> Before<'t> {
 impl Field {
     /// Where a value of it ends that begins at `start`, if its gap is between that and the next, at `next`.
     #[inline(always)]
-    fn end(&self, start: u32, next: u32, text: &[u8]) -> Option<usize> {
+    pub(super) fn end(&self, start: u32, next: u32, text: &[u8]) -> Option<usize> {
         let end = next.wrapping_sub(self.gap.len() as u32);
         let is_between = start <= end && end < next && self.gap.stands_at(text, end as usize);
         is_between.then_some(end as usize)

@@ -14,19 +14,23 @@ pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
     if last <= at {
         return Some(from + end);
     }
-    if let Some(near) = rest[1..].first_chunk::<NEAR>() {
-        // No branch for each: where changes are scattered, none could be foretold.
-        let behind = near
-            .iter()
-            .map(|&start| u32::from(start <= at))
-            .sum::<u32>() as usize;
-        if behind < NEAR {
-            return Some(from + behind);
-        }
+    if let Some(near) = rest[1..].first_chunk::<NEAR>()
+        && at < near[NEAR - 1]
+    {
+        return Some(from + up_to(near, at));
     }
     // Here first <= at < last.
     let guess = u64::from(at - first) * end as u64 / u64::from(last - first).max(1);
     let guess = (guess as usize).min(end);
+    let around = guess
+        .saturating_sub(NEAR / 2)
+        .min(rest.len() - NEAR.min(rest.len()));
+    if let Some(some) = rest[around..].first_chunk::<NEAR>() {
+        let behind = up_to(some, at);
+        if behind > 0 && behind < NEAR {
+            return Some(from + around + behind - 1);
+        }
+    }
     let (mut low, mut high, mut step) = (guess, guess, 1);
     while low > 0 && rest[low] > at {
         high = low;
@@ -41,6 +45,13 @@ pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
     // rest[low] <= at; the answer is below or at `high`.
     let within = &rest[low..=high];
     Some(from + low + within.partition_point(|&start| start <= at).max(1) - 1)
+}
+
+/// How many of some places are not behind another. No branch for each: where changes are scattered, none could be foretold.
+#[inline(always)]
+fn up_to(starts: &[u32; NEAR], at: u32) -> usize {
+    let behind = starts.iter().map(|&start| u32::from(start <= at));
+    behind.sum::<u32>() as usize
 }
 
 /// So many values are looked at together.

@@ -81,15 +81,7 @@ impl Pass {
         let most = starts.len().saturating_sub(1).min(BLOCK);
         let sites = sites.iter().take(most);
         let most = match &**fields {
-            // Most often all are, which is told without a branch for each.
-            [only]
-                if sites
-                    .clone()
-                    .fold(true, |all, site| all & (*site == only.site)) =>
-            {
-                most
-            }
-            [only] => sites.take_while(|site| **site == only.site).count(),
+            [only] => Before::new(trace, self.cursor, old).of_field(only, most),
             all => {
                 let pairs = sites.zip(all.iter().cycle().skip(index));
                 pairs.take_while(|(site, it)| **site == it.site).count()

@@ -80,7 +80,7 @@ impl Pass {
             places.push(at as u32);
             lengths.push(length as u32);
             at += length + gap;
-            if !is_full && !differs(old, stands.next as u32, new, at) {
+            if !is_full && !differs(old, stands.next, new, at) {
                 break;
             }
         }

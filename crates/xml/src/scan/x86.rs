@@ -272,12 +272,9 @@ fn find_difference_avx2(one: &[u8], other: &[u8]) -> usize {
         if _mm256_movemask_epi8(all) != -1 {
             let mask = |block| u64::from(!_mm256_movemask_epi8(block) as u32);
             let (front, back) = (mask(a) | mask(b) << 32, mask(c) | mask(d) << 32);
-            return at
-                + if front != 0 {
-                    front.trailing_zeros() as usize
-                } else {
-                    64 + back.trailing_zeros() as usize
-                };
+            // Which half it is in cannot be foretold: no branch.
+            let (half, from) = if front != 0 { (front, 0) } else { (back, 64) };
+            return at + from + half.trailing_zeros() as usize;
         }
         at += 128;
     }

@@ -213,7 +213,7 @@ impl Array<'_> {
                     }
                     out.add(count).write(slot);
                     count += 1;
-                    let goes_on = found.value(at, length);
+                    let goes_on = found.value(at, length, slot);
                     at += length + skip;
                     if !goes_on {
                         break 'all;
@@ -227,7 +227,7 @@ impl Array<'_> {
                 };
                 out.add(count).write(slot);
                 count += 1;
-                let goes_on = found.value(at, length);
+                let goes_on = found.value(at, length, slot);
                 at = next;
                 if !goes_on {
                     break;
@@ -338,7 +338,7 @@ impl Array<'_> {
                     };
                     out.add(count).write(slot);
                     count += 1;
-                    let goes_on = found.value(at, length);
+                    let goes_on = found.value(at, length, slot);
                     at = next;
                     if !goes_on {
                         break;
@@ -378,8 +378,9 @@ impl Array<'_> {
                     && (skip <= 32 || self.is_whole(at + start as usize - skip))
                 {
                     for (begin, length) in places {
+                        let slot = *out.add(count);
                         count += 1;
-                        if !found.value(at + begin, length) {
+                        if !found.value(at + begin, length, slot) {
                             at += begin + length + skip;
                             break 'all;
                         }
@@ -400,7 +401,7 @@ impl Array<'_> {
                             }
                             out.add(count).write(value);
                             count += 1;
-                            let goes_on = found.value(at, length);
+                            let goes_on = found.value(at, length, value);
                             at += length + skip;
                             if !goes_on {
                                 break 'all;
@@ -410,7 +411,7 @@ impl Array<'_> {
                 } else if let Some((slot, length, next)) = self.general(at) {
                     out.add(count).write(slot);
                     count += 1;
-                    let goes_on = found.value(at, length);
+                    let goes_on = found.value(at, length, slot);
                     at = next;
                     if !goes_on {
                         break;
