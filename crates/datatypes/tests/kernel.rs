@@ -958,10 +958,11 @@ proptest! {
         let text = text.into_bytes().into_boxed_slice();
         let read = |kernel: Kernel| -> (Stop, Vec<u64>, Vec<(usize, usize, usize)>) {
             let (mut slots, mut places) = (Vec::new(), Vec::new());
-            let stop = kernel.read_rows_while(&text, head, &columns, most, &mut slots, |column, at, length| {
+            let mut found = |column, at, length| {
                 places.push((column, at, length));
                 places.len() != stop * columns.len()
-            });
+            };
+            let stop = kernel.read_rows_while(&text, head, &columns, most, &mut slots, &mut found);
             (stop, slots, places)
         };
         let expected = read(Kernel::PORTABLE);

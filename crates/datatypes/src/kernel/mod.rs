@@ -623,10 +623,11 @@ impl Kernel {
         found: impl FnMut(usize, usize, usize),
     ) -> Stop {
         let mut found = found;
-        self.read_rows_while(text, at, columns, most, slots, |column, at, length| {
+        let mut all = |column, at, length| {
             found(column, at, length);
             true
-        })
+        };
+        self.read_rows_while(text, at, columns, most, slots, &mut all)
     }
 
     /// The same, but `found` says of the last value of each row whether to go on with the next row: of that, nothing is read
@@ -639,9 +640,8 @@ impl Kernel {
         columns: &[Column],
         most: usize,
         slots: &mut Vec<u64>,
-        found: impl FnMut(usize, usize, usize) -> bool,
+        found: &mut impl FoundInRow,
     ) -> Stop {
-        let mut found = found;
         // A row is a number at least.
         if columns.is_empty() {
             return Stop {
@@ -655,9 +655,9 @@ impl Kernel {
             && let Some(end) = same_end(columns)
         {
             let is_wide = self.0 == Level::Avx512;
-            return x86::read_rows(is_wide, text, (columns, end), at, most, slots, &mut found);
+            return x86::read_rows(is_wide, text, (columns, end), at, most, slots, found);
         }
-        portable::read_rows(text, at, columns, most, slots, &mut found)
+        portable::read_rows(text, at, columns, most, slots, found)
     }
 }
 
@@ -666,6 +666,19 @@ impl Kernel {
 pub trait Found {
     /// A value was read: where it stands, how long it is, and its slot. Whether to go on with the next.
     fn value(&mut self, at: usize, length: usize, slot: u64) -> bool;
+}
+
+/// The same for values of rows: the column of each, too. Whether to go on is asked behind the last of a row.
+pub trait FoundInRow {
+    /// A value was read.
+    fn value(&mut self, column: usize, at: usize, length: usize, slot: u64) -> bool;
+}
+
+impl<F: FnMut(usize, usize, usize) -> bool> FoundInRow for F {
+    #[inline(always)]
+    fn value(&mut self, column: usize, at: usize, length: usize, _: u64) -> bool {
+        self(column, at, length)
+    }
 }
 
 /// Tells of all.

@@ -2,7 +2,7 @@
 
 use crate::{double, float, integer};
 
-use super::{Column, Found, Listed, Number, Room, Separator, Stepped, Steps, Stop};
+use super::{Column, Found, FoundInRow, Listed, Number, Room, Separator, Stepped, Steps, Stop};
 
 /// [`super::Kernel::read_array_while`], until there are `limit` slots.
 #[inline]
@@ -336,7 +336,7 @@ pub(super) fn read_rows(
     columns: &[Column],
     most: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize, usize) -> bool,
+    found: &mut impl FoundInRow,
 ) -> Stop {
     for rows in 0.. {
         let mut goes_on = true;
@@ -353,7 +353,7 @@ pub(super) fn read_rows(
                     at,
                 };
             };
-            goes_on = found(index, at, length);
+            goes_on = found.value(index, at, length, slot);
             slots.push(slot);
             at += length + column.separator.bytes.len();
         }

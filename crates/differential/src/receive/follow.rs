@@ -22,6 +22,8 @@ pub(super) struct Block {
     pub(super) others: usize,
     /// How many are the same at its end.
     pub(super) same: usize,
+    /// The field that comes next.
+    pub(super) next: usize,
 }
 
 /// What ends a block of rows.
@@ -123,18 +125,16 @@ impl Pass {
             self.stretch.left(self.cursor);
             return Some(Step::Read);
         }
-        let is_read = index == 0 && self.block(decoder, Until::Same, old, new).is_some();
-        if !is_read && !self.value(decoder, index, front, old, new) {
+        let block = match index {
+            0 => self.block(decoder, Until::Same, old, new),
+            _ => None,
+        };
+        if block.is_none() && !self.value(decoder, index, front, old, new) {
             (self.o, self.n) = before;
             return None;
         }
         self.runs += 1;
-        // A block ends with a row.
-        let next = if is_read {
-            0
-        } else {
-            self.stretch.pattern.next(index)
-        };
+        let next = block.map_or_else(|| self.stretch.pattern.next(index), |block| block.next);
         let step = self.follow(decoder, next, old, new);
         self.stretch.left(self.cursor);
         Some(step)
@@ -163,6 +163,7 @@ impl Pass {
                     let is_mixed =
                         is_mixed && (until != Until::Same || differs(old, self.o, new, self.n));
                     until = if is_mixed { self.mixed() } else { Until::Same };
+                    index = block.next;
                     continue;
                 }
                 until = Until::Same;
@@ -232,7 +233,7 @@ impl Pass {
         if self.stretch.pattern.columns.is_empty() {
             return self.block_of_texts(decoder, until, old, new);
         }
-        if self.stretch.pattern.slots == 1 {
+        if self.stretch.pattern.fields.len() == self.stretch.pattern.slots {
             return self.block_of_numbers(until, old, new);
         }
         let (rows, end) = self.read_block(until, old, new);
@@ -309,7 +310,7 @@ impl Pass {
         let nexts = nexts.and_then(|it| it.get(1..)).unwrap_or_default().iter();
         let gap = last.gap.len();
         let mut nexts = nexts.skip(width - 1).step_by(*width);
-        let found = |column, at, length| {
+        let mut found = |column, at, length| {
             if fields
                 .get(column)
                 .is_some_and(|field: &Field| field.lead == 1)
@@ -324,7 +325,7 @@ impl Pass {
                     .next()
                     .is_some_and(|&place| differs(old, place as usize, new, next))
         };
-        let stop = Kernel::best().read_rows_while(new, self.n, columns, rows, slots, found);
+        let stop = Kernel::best().read_rows_while(new, self.n, columns, rows, slots, &mut found);
         (stop.rows, stop.at as u32)
     }
 
@@ -393,6 +394,7 @@ impl Pass {
             values: slots / width * fields.len(),
             others,
             same,
+            next: 0,
         }
     }
 

@@ -60,23 +60,23 @@ impl<'t> Before<'t> {
         })
     }
 
-    /// How many values here, of so many, are of the only field of a row, and behind them the next: what is left to be told of
-    /// each is where it [ends](Field::end).
+    /// How many values here, of so many, are those of a row from a field on, row after row, with the next behind them: what is
+    /// left to be told of each is where it [ends](Field::end). Where rows have nothing but their values.
     #[inline]
-    pub(super) fn of_field(&self, field: &Field, values: usize) -> usize {
+    pub(super) fn of_rows(&self, pattern: &Pattern, index: usize, values: usize) -> usize {
         let values = values.min(self.starts.len().saturating_sub(1));
+        let run = pattern.run.get(index..).unwrap_or_default();
         let sites = self.sites.get(..=values).unwrap_or_default();
+        let pairs = sites.iter().zip(run);
         // Most often all are, which is told without a branch for each.
-        match sites
-            .iter()
-            .fold(true, |all, site| all & (*site == field.site))
-        {
-            true => sites.len().saturating_sub(1),
-            false => {
-                let its = sites.iter().take_while(|site| **site == field.site);
-                its.count().saturating_sub(1)
-            }
-        }
+        let all = pairs
+            .clone()
+            .fold(true, |all, (site, its)| all & (site == its));
+        let count = match all {
+            true => pairs.len(),
+            false => pairs.take_while(|(site, its)| site == its).count(),
+        };
+        count.saturating_sub(1)
     }
 
     /// How many rows stand here, of so many.

@@ -15,11 +15,9 @@ use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
 use super::follow::{Until, note};
 use super::in_step::Before;
 use super::pass::{LONG, Pass};
-use super::stretch::Stretch;
+use super::stretch::{BLOCK, Stretch};
 use super::texts::Read;
 
-/// Values in a block.
-const BLOCK: usize = 64;
 /// So many eighths of a block differ, and it is better read as a whole.
 const DENSE: usize = 5;
 
@@ -42,8 +40,11 @@ impl Pass {
                 break;
             }
             if listed > 1 && 8 * listed > DENSE * values {
-                if !was_dense && index == 0 && self.dense(decoder, values, old, new) {
-                    was_dense = true;
+                if !was_dense
+                    && index == 0
+                    && let Some(next) = self.dense(decoder, values, old, new)
+                {
+                    (was_dense, index) = (true, next);
                     continue;
                 }
                 self.stretch.is_not_scattered();
@@ -63,11 +64,12 @@ impl Pass {
         self.cursor > begin
     }
 
-    /// Reads so many of the next values, most of which differ, together. Whether that was possible, and some are the same.
-    fn dense(&mut self, decoder: &Decoder, values: usize, old: &[u8], new: &[u8]) -> bool {
+    /// Reads so many of the next values, most of which differ, together. Which field comes next, if that was possible and some are
+    /// the same.
+    fn dense(&mut self, decoder: &Decoder, values: usize, old: &[u8], new: &[u8]) -> Option<usize> {
         let rows = values / self.stretch.pattern.slots.max(1);
-        let block = self.block(decoder, Until::Rows(rows), old, new);
-        block.is_some_and(|block| block.others < block.values)
+        let block = self.block(decoder, Until::Rows(rows), old, new)?;
+        (block.others < block.values).then_some(block.next)
     }
 
     /// Lists which of the next values differ. How many were looked at.
@@ -75,18 +77,9 @@ impl Pass {
         let shift = self.shift();
         let trace = &self.history.trace;
         let stretch = &mut self.stretch;
-        let fields = &stretch.pattern.fields;
         let starts = trace.starts.get(self.cursor..).unwrap_or_default();
-        let sites = trace.sites.get(self.cursor..).unwrap_or_default();
-        let most = starts.len().saturating_sub(1).min(BLOCK);
-        let sites = sites.iter().take(most);
-        let most = match &**fields {
-            [only] => Before::new(trace, self.cursor, old).of_field(only, most),
-            all => {
-                let pairs = sites.zip(all.iter().cycle().skip(index));
-                pairs.take_while(|(site, it)| **site == it.site).count()
-            }
-        };
+        let before = Before::new(trace, self.cursor, old);
+        let most = before.of_rows(&stretch.pattern, index, BLOCK);
         let steps = Steps {
             old,
             new,

@@ -42,7 +42,12 @@ pub(super) struct Pattern {
     pub(super) columns: Vec<Column>,
     /// How long the gaps are, by field.
     pub(super) gaps: Vec<u32>,
+    /// The sites of a block of values, from each field on, where rows have nothing but their values; and the next.
+    pub(super) run: Vec<Site>,
 }
+
+/// At most so many values are looked at together.
+pub(super) const BLOCK: usize = 64;
 
 /// More fields are not looked for, nor so many markers before one of them.
 const MOST_FIELDS: usize = 24;
@@ -117,8 +122,14 @@ impl Pattern {
             columns.clear();
         }
         let gaps = fields.iter().map(|field| field.gap.len() as u32);
+        let sites = fields.iter().map(|field| field.site).cycle();
+        let run = match fields.len() == slots {
+            true => BLOCK + fields.len(),
+            false => 0,
+        };
         Some(Self {
             gaps: gaps.collect(),
+            run: sites.take(run).collect(),
             fields,
             slots,
             first,
@@ -267,6 +278,19 @@ impl Stretch {
     #[inline]
     pub(super) fn pass(&mut self, start: usize) {
         self.passed.push(start as u32);
+    }
+
+    /// The values passed since there were so many: only the first of each row is remembered.
+    #[inline]
+    pub(super) fn keep_rows(&mut self, begin: usize) {
+        let width = self.pattern.slots.max(1);
+        if width > 1 {
+            let rows = (self.passed.len() - begin).div_ceil(width);
+            for row in 1..rows {
+                self.passed[begin + row] = self.passed[begin + row * width];
+            }
+            self.passed.truncate(begin + rows);
+        }
     }
 
     /// Values were read again, from this slot on.

@@ -108,6 +108,7 @@ impl Pass {
             values: count,
             others,
             same,
+            next: 0,
         }
     }
 

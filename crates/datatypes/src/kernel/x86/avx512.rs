@@ -6,7 +6,7 @@ use std::arch::x86_64::{
 };
 
 use super::super::form::{Filled, Sheet};
-use super::super::{Found, Stop, nearest};
+use super::super::{Found, FoundInRow, Stop, nearest};
 use super::form::Form;
 use super::read::{Array, Classes, Isa, Real, Rows, Significand};
 
@@ -44,7 +44,7 @@ pub(super) unsafe fn rows(
     at: usize,
     most: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize, usize) -> bool,
+    found: &mut impl FoundInRow,
 ) -> Stop {
     // SAFETY: the features are enabled.
     unsafe { rows.read::<Avx512>(at, most, slots, found) }

@@ -26,7 +26,9 @@ use form::Form;
 use read::{Array, Rows};
 
 use super::form::{Blank, Filled, Sheet};
-use super::{Carryless, Column, Found, Listed, Number, Room, Separator, Stepped, Steps, Stop};
+use super::{
+    Carryless, Column, Found, FoundInRow, Listed, Number, Room, Separator, Stepped, Steps, Stop,
+};
 
 /// [`super::fetch`].
 #[inline(always)]
@@ -265,7 +267,7 @@ pub(super) fn read_rows(
     at: usize,
     most: usize,
     slots: &mut Vec<u64>,
-    found: &mut impl FnMut(usize, usize, usize) -> bool,
+    found: &mut impl FoundInRow,
 ) -> Stop {
     debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
     let rows = Rows { text, columns, end };

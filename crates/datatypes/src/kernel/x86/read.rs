@@ -14,7 +14,7 @@ use std::arch::x86_64::{
 
 use super::super::nearest::{self, Format, nearest};
 use super::super::portable;
-use super::super::{Column, Found, Number, Separator, Stop};
+use super::super::{Column, Found, FoundInRow, Number, Separator, Stop};
 
 /// 32 bytes of text, by what they are.
 #[derive(Clone, Copy)]
@@ -446,7 +446,7 @@ impl Rows<'_> {
         mut at: usize,
         most: usize,
         slots: &mut Vec<u64>,
-        found: &mut impl FnMut(usize, usize, usize) -> bool,
+        found: &mut impl FoundInRow,
     ) -> Stop {
         let markers = self.columns.iter().filter(|column| column.marker.is_some());
         let stride = self.columns.len() + markers.count();
@@ -475,7 +475,7 @@ impl Rows<'_> {
                     stop = Some(index);
                     break;
                 };
-                goes_on = found(index, at, long);
+                goes_on = found.value(index, at, long, slot);
                 // SAFETY: there is room for a row.
                 unsafe { out.add(length).write(slot) };
                 length += 1;
