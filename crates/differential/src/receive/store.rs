@@ -25,7 +25,7 @@ use crate::stats::ReceiveStats;
 
 pub use lease::{Arrived, Lease, Reading, Settled};
 
-use lease::{Terms, With};
+use lease::{Kin, Terms, With};
 
 /// So many histories are tried, also if none is of use.
 const FREE: usize = 4;
@@ -215,13 +215,17 @@ impl Store {
         match likeliest {
             Some((likeness, index)) if likeness.is_full() || all >= kind.wanted => {
                 // If it is like none, it takes the place of what has not been of use for longest.
-                let is_like = likeness.is_high();
+                let kin = if likeness.is_high() {
+                    Kin::Like
+                } else {
+                    Kin::Unlike
+                };
                 let index = if likeness.is_low() { 0 } else { index };
                 let mut entry = kind.entries.remove(index);
                 entry.sample = sample;
                 *held -= entry.memory;
                 kind.lent += 1;
-                lease(kind, With::History { entry, is_like })
+                lease(kind, With::History { entry, kin })
             }
             // All may be lent; then there are more than were wanted.
             _ if all < policy.histories => {
@@ -296,7 +300,7 @@ impl Store {
             kind.is_of_use = false;
         }
         entry.last_used = self.clock;
-        if !settled.is_same {
+        if !settled.is_as_large {
             entry.memory = size_of::<Entry>() + entry.stream.memory();
         }
         if entry.memory > self.policy.bytes {

@@ -42,7 +42,18 @@ pub(super) enum With {
     /// A decoder, which the history will keep.
     New { way: Way, sample: Box<Sample> },
     /// A history.
-    History { entry: Box<Entry>, is_like: bool },
+    History { entry: Box<Entry>, kin: Kin },
+}
+
+/// What a history that is lent has to do with the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kin {
+    /// It begins with it.
+    New,
+    /// Its message is like it ...
+    Like,
+    /// ... or not.
+    Unlike,
 }
 
 /// A message that was read.
@@ -73,7 +84,7 @@ pub struct Settled {
     /// Whether most of the message was there already.
     pub(super) was_of_use: bool,
     /// Whether the history takes as much memory as before.
-    pub(super) is_same: bool,
+    pub(super) is_as_large: bool,
     pub(super) entry: Option<Box<Entry>>,
 }
 
@@ -121,12 +132,9 @@ impl Lease {
                     last_used: 0,
                     memory: 0,
                 });
-                let mut reading = terms.kept(entry, true, root, message, begun);
-                reading.settled.was_new = true;
-                reading.settled.was_unlike = false;
-                reading
+                terms.kept(entry, Kin::New, root, message, begun)
             }
-            With::History { entry, is_like } => terms.kept(entry, is_like, root, message, begun),
+            With::History { entry, kin } => terms.kept(entry, kin, root, message, begun),
         }
     }
 }
@@ -140,7 +148,7 @@ impl Terms {
             was_new: false,
             was_unlike: false,
             was_of_use: false,
-            is_same: false,
+            is_as_large: false,
             entry: None,
         }
     }
@@ -174,7 +182,7 @@ impl Terms {
     fn kept(
         self,
         mut entry: Box<Entry>,
-        is_like: bool,
+        kin: Kin,
         root: ElementId,
         message: &Bytes,
         begun: Option<Instant>,
@@ -183,23 +191,15 @@ impl Terms {
         let before = entry.stream.totals();
         let stood_aside = entry.stream.stands_aside();
         let since = entry.stamp;
-        let again = match length < COPIED {
-            true => entry.stream.again(root, message),
-            false => None,
-        };
-        let is_same = again.is_some();
-        let result = match again {
-            Some(again) => Ok(again),
-            None if length < COPIED => entry.stream.receive(root, Bytes::copy_from_slice(message)),
-            None => entry.stream.receive(root, message.clone()),
-        };
+        let (is_again, result) = read(&mut entry.stream, root, message);
         if result.is_ok() {
             // After an error the history is that of the message before, or none.
             entry.stamp = Stamp::next();
         }
         let after = entry.stream.totals();
         // Not, where there was nothing to compare with: after an error, or when a history was given up to be made anew.
-        let is_in_vain = after.failed > before.failed || !is_like && entry.stream.stands_aside();
+        let gave_up = kin == Kin::Unlike && entry.stream.stands_aside();
+        let is_in_vain = kin != Kin::New && (after.failed > before.failed || gave_up);
         let mut counts = count(&before, &after, &result, length);
         let mut settled = self.settled(0.0);
         let taken = begun.map(|begun| begun.elapsed());
@@ -221,7 +221,8 @@ impl Terms {
             }
         });
         settled.was_lent = true;
-        settled.is_same = is_same;
+        settled.was_new = kin == Kin::New;
+        settled.is_as_large = is_again;
         settled.was_unlike = is_in_vain && !stood_aside;
         settled.was_of_use = counts.reads.unchanged_slots * 2 > counts.reads.slots;
         settled.entry = Some(entry);
@@ -242,6 +243,20 @@ impl Arrived {
             stamp: None,
             since: None,
             mode: Mode::Aside,
+        }
+    }
+}
+
+/// Reads a message; says whether it was that of the history byte for byte.
+fn read(stream: &mut Stream, root: ElementId, message: &Bytes) -> (bool, Result<Received, Error>) {
+    if message.len() >= COPIED {
+        return (false, stream.receive(root, message.clone()));
+    }
+    match stream.again(root, message) {
+        Some(again) => (true, Ok(again)),
+        None => {
+            let own = Bytes::copy_from_slice(message);
+            (false, stream.receive(root, own))
         }
     }
 }
