@@ -79,13 +79,20 @@ impl Text {
         }
     }
 
-    /// Whether nobody else holds the bytes.
+    /// Nothing, to become another text: in the same memory, unless somebody else holds that.
     #[inline]
-    pub(crate) fn is_free(&self) -> bool {
-        match self {
-            Self::Open(_) => true,
-            Self::Sealed { bytes, .. } => bytes.is_unique(),
+    pub(crate) fn clear(&mut self) -> &mut Vec<u8> {
+        if let Self::Sealed { bytes, .. } = self {
+            let mut bytes = mem::take(bytes);
+            let is_free = bytes.is_unique();
+            // On their way back to a Vec bytes are copied, onto themselves.
+            bytes.clear();
+            let own = if is_free { bytes.into() } else { Vec::new() };
+            *self = Self::Open(own);
         }
+        let own = self.patch(0);
+        own.clear();
+        own
     }
 
     /// Bytes held, capacity included.
@@ -115,7 +122,7 @@ mod tests {
         text.seal();
         drop(text.share());
         let other = text.clone();
-        assert!(other.is(&text) && !text.is_free());
+        assert!(other.is(&text));
         drop(other);
         text.patch(8)[3] = b'2';
         assert_eq!(text.bytes().as_ptr(), before, "patched where it lies");
@@ -124,6 +131,22 @@ mod tests {
         let sent = text.share();
         text.patch(8)[3] = b'3';
         assert_eq!((&*sent, text.bytes()), (&b"<x>2</x>"[..], &b"<x>3</x>"[..]));
-        drop(sent);
+        text.seal();
+        let sent = text.share();
+        text.clear().extend_from_slice(b"<y/>");
+        assert_eq!((&*sent, text.bytes()), (&b"<x>3</x>"[..], &b"<y/>"[..]));
+    }
+
+    #[test]
+    fn another_text_has_the_memory_of_the_one_before() {
+        let mut text = Text::new(b"<x>1</x>", 8);
+        let before = text.bytes().as_ptr();
+        for _ in 0..2 {
+            text.seal();
+            drop(text.share());
+            text.clear().extend_from_slice(b"<y/>");
+            assert_eq!(text.bytes(), b"<y/>");
+            assert_eq!((text.bytes().as_ptr(), text.memory()), (before, 16));
+        }
     }
 }

@@ -86,10 +86,5 @@ fn shared(record: &Record) -> Result<Bytes, Error> {
 
 /// Writes a message in place of another, which whoever holds it keeps.
 fn write(record: &Record, text: &mut Text) -> Result<(), Error> {
-    if !text.is_free() {
-        *text = Text::default();
-    }
-    let buffer = text.patch(0);
-    buffer.clear();
-    Encoder::default().encode(record, buffer)
+    Encoder::default().encode(record, text.clear())
 }

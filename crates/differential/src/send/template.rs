@@ -313,13 +313,16 @@ impl Template {
 
     /// The message, ready to be sent. What is sent never sees a later change.
     pub fn outgoing(&self) -> Outgoing {
-        Outgoing {
-            chunks: self
-                .chunks
+        let chunks = match &*self.chunks {
+            [only] => Pieces::from_buf([only.text.share()]),
+            chunks => chunks
                 .iter()
                 .filter(|chunk| !chunk.text.bytes().is_empty())
                 .map(|chunk| chunk.text.share())
                 .collect(),
+        };
+        Outgoing {
+            chunks,
             length: self.length,
         }
     }

@@ -72,13 +72,23 @@ pub(super) fn use_of(template: &Template, matched: Match, counted: &SendStats) -
         Match::Content => Use::Some,
         Match::FirstTime => Use::Later,
         Match::PerfectStructural | Match::PartialStructural => {
-            if cost(template, counted) > 1.0 {
+            if !are_few(template, counted) && cost(template, counted) > 1.0 {
                 Use::None
             } else {
                 Use::Some
             }
         }
     }
+}
+
+/// Of so small a part of the values writing costs less than a message, whatever they are, if no table was put together anew.
+const FEW: f64 = 0.2;
+
+/// Whether so little was done that it need not be counted what it cost.
+fn are_few(template: &Template, counted: &SendStats) -> bool {
+    let moved = counted.stolen + counted.shifted;
+    let most = template.values() as f64 * FEW;
+    counted.encoded_chunks + counted.rewritten == 0 && (counted.values + moved) as f64 <= most
 }
 
 /// What the update cost, by what a message from first to last costs.
@@ -149,5 +159,8 @@ mod tests {
             assert!(costs.of(0.5, 0.55, true) < 1.0);
         }
         assert!(DOUBLES.of(0.15, 1.0, true) <= 1.0);
+        for costs in [DOUBLES, INTEGERS, MIXED, SMALL] {
+            assert!(costs.of(FEW, 1.0, false) <= 1.0);
+        }
     }
 }
