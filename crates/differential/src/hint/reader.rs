@@ -13,12 +13,15 @@ use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, parse_number};
 use bsoap_codec::plan::LeafKind;
 use bsoap_datatypes::datetime;
-use bsoap_datatypes::kernel::form::{Blank, Filling, Sheet, WIDEST};
+use bsoap_datatypes::kernel::form::{Blank, Filled, Filling, Form, Sheet};
 use bsoap_datatypes::kernel::{self, Kernel};
 use bsoap_xml::scan;
 
-use super::block::{Lengths, SHORT, ZERO, lengths, may_stand};
-use super::skeleton::{BEYOND, Info, Room, STEP, Skeleton};
+use super::block::{AT, CLOSE, DIGITS, Lengths, OPEN, ZERO, lengths, may_stand};
+use super::skeleton::{Info, Room, STEP, Skeleton};
+
+/// So many bytes of a block behind its key are copied in one go.
+const ROOM: usize = 64;
 
 /// So many bytes of a message are asked of memory at once; the processor sees by itself to those of longer ones.
 const SUMMONED: usize = 1024;
@@ -72,57 +75,88 @@ impl Skeleton {
         if message.len() > self.longest {
             return None;
         }
-        let behind = self.head.len();
-        // Most often, a byte for each value.
-        let short = behind + super::block::AT.len();
-        let end = short + self.fields.len();
-        let is_short = message.get(end) == Some(&b'"') && !self.fields.is_empty();
-        let (at, at_end, to) = match is_short {
-            true if message.get(behind..short)? == super::block::AT
-                && message.get(end..)?.starts_with(super::block::CLOSE) =>
-            {
-                (short, end, end + super::block::CLOSE.len())
-            }
-            _ => lengths(message, behind)?,
-        };
-        let told = &message[at..at_end];
+        let (at, at_end, to) = self.lengths(message)?;
+        let told = message.get(at..at_end)?;
         let record = self.values.get_mut();
-        let heap = record.parts_mut().1;
+        let (slots, heap) = record.parts_mut();
         if heap.len() != self.heap {
             // (Not if it is that long: what has just been written is slow to read in other portions, and all waits for it.)
             heap.truncate(self.heap);
         }
-        let mut reading = Reading {
-            message,
-            at: to,
-            is_same: true,
-            pieces: &self.pieces,
-            fields: &self.fields,
-            infos: &self.infos,
-            text_length: self.text_length,
-            record,
-        };
-        if self.is_left_alone && !told.iter().copied().all(may_stand) {
-            return None;
+        let mut filled = None;
+        if self.is_plain {
+            let sheet = Sheet { slots, heap };
+            filled = Kernel::best().fill(&self.form, (message, to), (told, ZERO), sheet);
         }
-        let told = if self.is_left_alone { &[] } else { told };
-        match told.len() == self.fields.len() {
-            true => reading.with_bytes(told, decoder)?,
-            false => reading.with_some(0, Lengths::new(told), decoder)?,
+        if filled != Some(Self::ALL) {
+            let mut reading = Reading {
+                message,
+                at: to,
+                form: &self.form,
+                infos: &self.infos,
+                text_length: self.text_length,
+                record,
+            };
+            match filled {
+                Some(filled) if !filled.is_same => return None,
+                Some(filled) => reading.doubtful(told, filled.doubtful, decoder)?,
+                None => reading.all(told, self.is_left_alone, decoder)?,
+            }
         }
-        let at = reading.at;
-        if !reading.is_same || *message.get(at..)? != *self.pieces.get(self.tail.clone())? {
-            return None;
-        }
-        let block = self.head.len() - super::block::DIGITS - super::block::OPEN.len();
-        let slot = reading.keep(self.block.1, message.get(block..to)?, behind - block);
-        *reading
-            .record
-            .parts_mut()
-            .0
-            .get_mut(self.block.0 as usize)? = slot;
-        Some(())
+        keep((self.head.len(), self.block), record, message, to)
     }
+
+    /// Nothing is left to do.
+    const ALL: Filled = Filled {
+        is_same: true,
+        doubtful: 0,
+    };
+
+    /// Where the lengths begin and end, and where the block ends.
+    #[inline]
+    fn lengths(&self, message: &[u8]) -> Option<(usize, usize, usize)> {
+        let behind = self.head.len();
+        // Most often, a byte for each value.
+        let short = behind + AT.len();
+        let end = short + self.form.blanks().len();
+        let is_short = message.get(behind..short) == Some(AT)
+            && message.get(end..end + CLOSE.len()) == Some(CLOSE)
+            && end > short;
+        match is_short {
+            true => Some((short, end, end + CLOSE.len())),
+            false => lengths(message, behind),
+        }
+    }
+}
+
+/// Puts the block, which ends at `to`, into its room, where its first bytes stand already, or behind all others. `head` are the bytes
+/// up to the end of its key.
+#[inline]
+fn keep(
+    (head, (slot, room)): (usize, (u32, Room)),
+    record: &mut Record,
+    message: &[u8],
+    to: usize,
+) -> Option<()> {
+    let from = head - DIGITS - OPEN.len();
+    let (known, length) = (head - from, to - from);
+    let (slots, heap) = record.parts_mut();
+    let mut at = room.at as usize;
+    let free = heap.get_mut(at + known..at + room.width as usize)?;
+    if let (true, Some(to), Some(new)) = (
+        length <= known + ROOM,
+        free.first_chunk_mut::<ROOM>(),
+        message.get(head..).and_then(|rest| rest.first_chunk()),
+    ) {
+        *to = *new;
+    } else if let Some(free) = free.get_mut(..length - known) {
+        free.copy_from_slice(message.get(head..to)?);
+    } else {
+        at = heap.len();
+        heap.extend_from_slice(message.get(from..to)?);
+    }
+    *slots.get_mut(slot as usize)? = at as u64 | (length as u64) << 32;
+    Some(())
 }
 
 /// A message on its way.
@@ -130,112 +164,69 @@ struct Reading<'r> {
     message: &'r [u8],
     /// Up to here it has been read, and all pieces have been the same.
     at: usize,
-    is_same: bool,
-    pieces: &'r [u8],
-    fields: &'r [Blank],
+    form: &'r Form,
     infos: &'r [Info],
     text_length: usize,
     record: &'r mut Record,
 }
 
 impl Reading<'_> {
-    /// All fields, for each of which a byte tells its length.
-    #[inline]
-    fn with_bytes<F>(&mut self, told: &[u8], decoder: &mut Lazy<F>) -> Option<()>
+    /// The fields that are left in doubt, where all else is as it should be.
+    #[inline(never)]
+    fn doubtful<F>(&mut self, told: &[u8], doubtful: u64, decoder: &mut Lazy<F>) -> Option<()>
     where
         F: FnOnce() -> Decoder,
     {
-        let kernel = Kernel::best();
-        let mut done = 0;
-        while done < told.len() && self.is_same {
-            if self.text_length >= WIDEST {
-                let (slots, heap) = self.record.parts_mut();
-                let filled = kernel.fill(
-                    (self.message, self.at),
-                    (&told[done..], ZERO),
-                    self.pieces,
-                    &self.fields[done..],
-                    Sheet { slots, heap },
-                );
-                done += filled.blanks;
-                (self.at, self.is_same) = (filled.at, filled.is_same);
-            }
-            if let Some(&length) = told.get(done) {
-                let length = usize::from(length.wrapping_sub(ZERO));
-                if length > SHORT {
-                    // A long value makes up for a stride: what stands here is no length. Nor need it be anything that may
-                    // stand in an attribute: so far only its end has been looked at.
-                    if !told.iter().copied().all(may_stand) {
-                        return None;
-                    }
-                    return self.with_some(done, Lengths::new(told), decoder);
+        for (index, (field, &length)) in self.form.blanks().iter().zip(told).enumerate() {
+            let length = usize::from(length.wrapping_sub(ZERO));
+            self.at += field.length as usize;
+            if doubtful >> index & 1 == 1 {
+                let info = self.infos.get(field.kind as usize)?;
+                let found = self.value(field, info, self.at, Some(length), decoder)?;
+                if found != length {
+                    return None;
                 }
-                self.field(done, Some(length), decoder)?;
-                done += 1;
             }
+            self.at += length;
         }
         Some(())
     }
 
-    /// All fields from one on, of some of which nothing is told.
-    fn with_some<F>(
-        &mut self,
-        done: usize,
-        mut told: Lengths<'_>,
-        decoder: &mut Lazy<F>,
-    ) -> Option<()>
+    /// All fields, one after the other.
+    #[inline(never)]
+    fn all<F>(&mut self, told: &[u8], is_left_alone: bool, decoder: &mut Lazy<F>) -> Option<()>
     where
         F: FnOnce() -> Decoder,
     {
-        for _ in 0..done {
-            told.next();
+        // So far only the end of what is told has been looked at.
+        if !told.iter().copied().all(may_stand) {
+            return None;
         }
-        for index in done..self.fields.len() {
-            self.field(index, told.next(), decoder)?;
-            if !self.is_same {
-                return None;
-            }
+        let mut told = Lengths::new(if is_left_alone { &[] } else { told });
+        for field in self.form.blanks() {
+            self.field(field, told.next(), decoder)?;
         }
-        Some(())
+        let is_it = self.message.get(self.at..)? == self.form.tail();
+        is_it.then_some(())
     }
 
     /// One field, and the piece before it.
     #[inline]
-    fn field<F>(&mut self, index: usize, told: Option<usize>, decoder: &mut Lazy<F>) -> Option<()>
+    fn field<F>(&mut self, field: &Blank, told: Option<usize>, decoder: &mut Lazy<F>) -> Option<()>
     where
         F: FnOnce() -> Decoder,
     {
-        let field = self.fields.get(index)?;
-        let wrong = self.difference(field.piece as usize, field.length as usize, self.at)?;
-        let at = self.at + field.length as usize;
-        let info = self.infos.get(field.tag as usize)?;
+        let at = self.at.checked_add(field.length as usize)?;
+        if self.message.get(self.at..at)? != self.form.piece(field) {
+            return None;
+        }
+        let info = self.infos.get(field.kind as usize)?;
         let length = self.value(field, info, at, told, decoder)?;
-        self.is_same &= wrong == 0 && told.unwrap_or(length) == length;
+        if told.is_some_and(|told| told != length) {
+            return None;
+        }
         self.at = at.checked_add(length)?;
         Some(())
-    }
-
-    /// What differs between a piece and the text at a place: nothing, if they are the same.
-    #[inline(always)]
-    fn difference(&self, piece: usize, length: usize, at: usize) -> Option<u64> {
-        if length <= BEYOND
-            && let Some(text) = self.message.get(at..)?.first_chunk::<BEYOND>()
-        {
-            let piece = self.pieces.get(piece..)?.first_chunk::<BEYOND>()?;
-            let mask = MASKS.get(length)?;
-            let mut wrong = 0;
-            for index in 0..BEYOND / 8 {
-                let word = |bytes: &[u8; BEYOND]| {
-                    let word = bytes[8 * index..].first_chunk();
-                    word.map_or(0, |word| u64::from_le_bytes(*word))
-                };
-                wrong |= (word(text) ^ word(piece)) & word(mask);
-            }
-            return Some(wrong);
-        }
-        let is_same = self.message.get(at..at.checked_add(length)?)?
-            == self.pieces.get(piece..piece + length)?;
-        Some(u64::from(!is_same))
     }
 
     /// Reads the value at a place and returns its length. What follows it is seen when the next piece is compared.
@@ -328,33 +319,13 @@ impl Reading<'_> {
         }
         Some(u64::from(field.room) | (length as u64) << 32)
     }
-
-    /// Puts octets into their room, the first of which stand there already, or behind all others.
-    #[inline]
-    fn keep(&mut self, room: Room, octets: &[u8], known: usize) -> u64 {
-        let heap = self.record.parts_mut().1;
-        let mut at = room.at as usize;
-        match (
-            heap.get_mut(at + known..at + octets.len()),
-            octets.get(known..),
-        ) {
-            (Some(own), Some(new)) if octets.len() <= room.width as usize => {
-                own.copy_from_slice(new);
-            }
-            _ => {
-                at = heap.len();
-                heap.extend_from_slice(octets);
-            }
-        }
-        at as u64 | (octets.len() as u64) << 32
-    }
 }
 
-/// By length, the bytes of a piece.
-static MASKS: [[u8; BEYOND]; BEYOND + 1] = {
-    let mut masks = [[0; BEYOND]; BEYOND + 1];
+/// By length, the bytes of a string.
+static MASKS: [[u8; STEP]; STEP + 1] = {
+    let mut masks = [[0; STEP]; STEP + 1];
     let mut length = 0;
-    while length <= BEYOND {
+    while length <= STEP {
         let mut at = 0;
         while at < length {
             masks[length][at] = 0xff;

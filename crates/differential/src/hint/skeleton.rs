@@ -16,14 +16,12 @@ use std::sync::Arc;
 use bsoap_codec::decode::{Decoder, Error, Piece, Site, Trace};
 use bsoap_codec::plan::{Content, ElementId, LeafId, LeafKind};
 use bsoap_codec::{Plan, Record};
-use bsoap_datatypes::kernel::form::{Blank, Filling, WIDEST};
+use bsoap_datatypes::kernel::form::{Blank, Filling, Form, WIDEST};
 use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 
 use super::block::{Block, DIGITS, Key, Lengths, OPEN};
 use super::values::Values;
 
-/// Bytes that can be read behind each piece.
-pub(super) const BEYOND: usize = 32;
 /// Strings are looked at, and copied, so many bytes at a time.
 pub(super) const STEP: usize = 32;
 /// The room of a string is not larger.
@@ -36,11 +34,8 @@ pub(super) struct Skeleton {
     pub(super) key: Key,
     /// From the first byte of a message to the end of the key.
     pub(super) head: Box<[u8]>,
-    /// The bytes of all pieces; equal ones that are near one another lie in the same place.
-    pub(super) pieces: Vec<u8>,
-    pub(super) fields: Vec<Blank>,
-    /// Where the bytes behind the last field lie.
-    pub(super) tail: Range<usize>,
+    /// What is behind the block. Equal pieces that are near one another lie in the same place; a field's kind is the number of its info.
+    pub(super) form: Form,
     pub(super) infos: Vec<Info>,
     /// The slot of the block, and its room.
     pub(super) block: (u32, Room),
@@ -54,6 +49,8 @@ pub(super) struct Skeleton {
     pub(super) text_length: usize,
     /// Whether the sender counts values that are no fields here: what it tells of lengths is of no use.
     pub(super) is_left_alone: bool,
+    /// Whether all values can be read at once, if a byte tells the length of each.
+    pub(super) is_plain: bool,
     /// Messages that did not follow it since the last that did.
     pub(super) misses: u32,
 }
@@ -183,12 +180,7 @@ impl<'m> Maker<'m> {
                 end = start + length;
             }
         }
-        let (tail, length) = self.piece(end, self.message.len());
-        let tail = tail as usize..tail as usize + length as usize;
-        let behind = self.pieces.len() + BEYOND;
-        self.pieces.resize(behind, 0);
-        self.pieces.shrink_to_fit();
-        self.fields.shrink_to_fit();
+        let tail = self.piece(end, self.message.len());
         let room = self.room(super::block::LONGEST.min(256));
         let digits = block.from + OPEN.len();
         let (mut record, heap) = self.record(record);
@@ -198,11 +190,13 @@ impl<'m> Maker<'m> {
         record.parts_mut().1[at..at + known]
             .copy_from_slice(&self.message[block.from..block.from + known]);
         let options = self.decoder.options();
+        let is_left_alone = self.told_otherwise(block, &lengths);
+        let fillings: Vec<_> = self.infos.iter().map(|info| info.filling).collect();
         Some(Skeleton {
             root,
             key: block.key,
             head: self.message[..digits + DIGITS].into(),
-            tail,
+            form: Form::new(self.pieces, self.fields, tail, &fillings)?,
             block: (own as u32, room_from(room, heap.1)),
             longest: options
                 .record_heap
@@ -211,10 +205,9 @@ impl<'m> Maker<'m> {
             text_length: options.limits.text_length,
             values: Values::new(record),
             heap: heap.0,
-            is_left_alone: self.told_otherwise(block, &lengths),
+            is_left_alone,
+            is_plain: !is_left_alone && options.limits.text_length >= WIDEST,
             misses: 0,
-            pieces: self.pieces,
-            fields: self.fields,
             infos: self.infos,
         })
     }
@@ -296,15 +289,13 @@ impl<'m> Maker<'m> {
                 room = self.room(text.len());
             }
         }
-        let filling = self.infos[info as usize].filling;
         self.fields.push(Blank {
             piece,
             length,
             slot: u32::try_from(slot).ok()?,
             room: room.start as u32,
             width: room.len() as u32,
-            tag: info,
-            filling,
+            kind: info,
         });
         Some(())
     }
@@ -411,8 +402,7 @@ impl Skeleton {
     pub(super) fn memory(&self) -> usize {
         size_of::<Self>()
             + self.head.len()
-            + self.pieces.capacity()
-            + self.fields.capacity() * size_of::<Blank>()
+            + self.form.memory()
             + self.infos.capacity() * size_of::<Info>()
             + self.values.get().memory()
     }

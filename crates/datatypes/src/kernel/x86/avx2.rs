@@ -2,14 +2,15 @@
 
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_andnot_si256, _mm256_blendv_epi8, _mm256_cmpeq_epi8,
-    _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
-    _mm256_sub_epi8,
+    _mm256_cmpgt_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256,
+    _mm256_set1_epi8, _mm256_storeu_si256, _mm256_sub_epi8,
 };
 
-use super::super::form::{Filled, Sheet};
+use super::super::form::{Blank, Filled, Form, Sheet, Way};
+use super::super::nearest::Format;
 use super::super::{Found, FoundInRow, Stop, nearest};
-use super::form::Form;
-use super::read::{Array, Classes, Integer, Isa, Real, Rows, Significand};
+use super::form::{self, Fill, Special};
+use super::read::{Array, Classes, Integer, Isa, Real, Rows, Significand, real};
 
 /// # Safety
 /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
@@ -77,11 +78,16 @@ static FROM: [u8; 64] = {
 };
 
 /// # Safety
-/// AVX2, BMI1, BMI2, LZCNT, POPCNT.
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT; what [`form::fill`] needs.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-pub(super) unsafe fn fill(form: Form<'_>, at: usize, sheet: Sheet<'_>) -> Filled {
-    // SAFETY: the features are enabled.
-    unsafe { form.fill::<Avx2>(at, sheet) }
+pub(super) unsafe fn fill(
+    form: &Form,
+    text: (&[u8], usize),
+    told: (&[u8], u8),
+    sheet: Sheet<'_>,
+) -> Option<Filled> {
+    // SAFETY: the features are enabled; form, lengths and sheet are what they have to be.
+    unsafe { form::fill::<Avx2>(form, text, told, sheet) }
 }
 
 /// # Safety
@@ -177,4 +183,67 @@ impl Isa for Avx2 {
             _mm256_andnot_si256(from(place.digits), digits)
         }
     }
+}
+
+impl Fill for Avx2 {
+    #[inline(always)]
+    unsafe fn copy(text: *const u8, to: *mut u8, special: &Special) -> u64 {
+        // SAFETY: 64 bytes can be read and written.
+        unsafe {
+            let (low, high) = (
+                _mm256_loadu_si256(text.cast()),
+                _mm256_loadu_si256(text.add(32).cast()),
+            );
+            _mm256_storeu_si256(to.cast(), low);
+            _mm256_storeu_si256(to.add(32).cast(), high);
+            u64::from(specials(low, special)) | u64::from(specials(high, special)) << 32
+        }
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn rare<N: Format>(text: *const u8, length: u32) -> Option<u64> {
+        // SAFETY: the features are enabled.
+        unsafe { real::<Self, N>(text, &Self::classes(text, b'<'), length) }
+    }
+
+    #[cold]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn near(
+        of: (&Form, &Blank, Way),
+        text: (&[u8], usize, usize),
+        room: *mut u8,
+    ) -> Option<u64> {
+        // SAFETY: the features are enabled; all else as it has to be.
+        unsafe { form::near::<Self>(of, text, room) }
+    }
+}
+
+/// The bytes that are [`Special`].
+///
+/// # Safety
+/// AVX2.
+#[inline(always)]
+unsafe fn specials(bytes: __m256i, special: &Special) -> u32 {
+    // SAFETY: as above.
+    unsafe {
+        let [one, two, three] = special.others;
+        let markup = _mm256_or_si256(
+            _mm256_or_si256(is(bytes, b'<'), is(bytes, b'&')),
+            _mm256_or_si256(is(bytes, b']'), is(bytes, 0x7f)),
+        );
+        let others = _mm256_or_si256(is(bytes, two), is(bytes, three));
+        let others = _mm256_or_si256(is(bytes, one), others);
+        // Signed: what is not ASCII is less than a blank, too.
+        let outside = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes);
+        let special = _mm256_or_si256(_mm256_or_si256(markup, others), outside);
+        _mm256_movemask_epi8(special) as u32
+    }
+}
+
+/// # Safety
+/// AVX2.
+#[inline(always)]
+unsafe fn is(bytes: __m256i, byte: u8) -> __m256i {
+    // SAFETY: as above.
+    unsafe { _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte as i8)) }
 }

@@ -3,12 +3,15 @@
 use std::arch::x86_64::{
     __m256i, _bzhi_u32, _mm256_cmpeq_epi8_mask, _mm256_cmpgt_epu8_mask, _mm256_loadu_si256,
     _mm256_maskz_compress_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_sub_epi8,
+    _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8,
+    _mm512_storeu_si512,
 };
 
-use super::super::form::{Filled, Sheet};
+use super::super::form::{Blank, Filled, Form, Sheet, Way};
+use super::super::nearest::Format;
 use super::super::{Found, FoundInRow, Stop, nearest};
-use super::form::Form;
-use super::read::{Array, Classes, Isa, Real, Rows, Significand};
+use super::form::{self, Fill, Special};
+use super::read::{Array, Classes, Isa, Real, Rows, Significand, real};
 
 /// # Safety
 /// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
@@ -51,11 +54,18 @@ pub(super) unsafe fn rows(
 }
 
 /// # Safety
-/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
-pub(super) unsafe fn fill(form: Form<'_>, at: usize, sheet: Sheet<'_>) -> Filled {
-    // SAFETY: the features are enabled.
-    unsafe { form.fill::<Avx512>(at, sheet) }
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI, VBMI2; what [`form::fill`] needs.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2"
+)]
+pub(super) unsafe fn fill(
+    form: &Form,
+    text: (&[u8], usize),
+    told: (&[u8], u8),
+    sheet: Sheet<'_>,
+) -> Option<Filled> {
+    // SAFETY: the features are enabled; form, lengths and sheet are what they have to be.
+    unsafe { form::fill::<Avx512>(form, text, told, sheet) }
 }
 
 /// # Safety
@@ -124,5 +134,43 @@ impl Isa for Avx512 {
             let digits = _bzhi_u32(!classes.others, place.end) & (u32::MAX << place.start);
             _mm256_maskz_compress_epi8(digits, classes.bytes)
         }
+    }
+}
+
+impl Fill for Avx512 {
+    #[inline(always)]
+    unsafe fn copy(text: *const u8, to: *mut u8, special: &Special) -> u64 {
+        // SAFETY: 64 bytes can be read and written; a table has twice as many.
+        unsafe {
+            let bytes = _mm512_loadu_si512(text.cast());
+            _mm512_storeu_si512(to.cast(), bytes);
+            let table = special.table.as_ptr();
+            let (low, high) = (
+                _mm512_loadu_si512(table.cast()),
+                _mm512_loadu_si512(table.add(64).cast()),
+            );
+            // What is not ASCII has its highest bit, too.
+            let found = _mm512_permutex2var_epi8(low, bytes, high);
+            _mm512_movepi8_mask(_mm512_or_si512(found, bytes))
+        }
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
+    unsafe fn rare<N: Format>(text: *const u8, length: u32) -> Option<u64> {
+        // SAFETY: the features are enabled.
+        unsafe { real::<Self, N>(text, &Self::classes(text, b'<'), length) }
+    }
+
+    #[cold]
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2"
+    )]
+    unsafe fn near(
+        of: (&Form, &Blank, Way),
+        text: (&[u8], usize, usize),
+        room: *mut u8,
+    ) -> Option<u64> {
+        // SAFETY: the features are enabled; all else as it has to be.
+        unsafe { form::near::<Self>(of, text, room) }
     }
 }

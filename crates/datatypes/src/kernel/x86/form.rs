@@ -1,193 +1,314 @@
-//! The loop of [`super::super::form`].
+//! The loops of [`super::super::form`].
+//!
+//! ```text
+//! …</time><sequence>193499119569</sequence><latitude>25.897…</latitude><unit>hectopascal</unit>…
+//!  └ piece, 32 bytes at a time ┘└ value, 64 bytes from its start on
+//! ```
+//!
+//! Nothing that is read decides where to go on, and hardly anything what to do: so the processor runs ahead. (A loop for each kind of
+//! value, after one over all pieces, was a fifth slower where a message has a few of each.)
 
 use std::arch::x86_64::{
     __m256i, _bzhi_u32, _bzhi_u64, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_maddubs_epi16,
     _mm_or_si128, _mm_set1_epi16, _mm_setr_epi8, _mm_setr_epi16, _mm_shuffle_epi8, _mm_sub_epi16,
     _mm_subs_epu8, _mm_subs_epu16, _mm_testz_si128, _mm_xor_si128, _mm256_cmpeq_epi8,
-    _mm256_loadu_si256, _mm256_max_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
-    _mm256_storeu_si256, _mm256_sub_epi8,
+    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_storeu_si256,
 };
 
-use super::super::form::{Blank, Filled, Filling, Sheet, WIDEST};
-use super::super::{Number, nearest};
-use super::read::{Isa, integer, real};
+use super::super::form::{BEYOND, Blank, Filled, Form, Sheet, WIDEST, Way};
+use super::super::nearest::{self, Format, nearest};
+use super::read::{Isa, Significand, integer, nineteen};
 use crate::datetime::is_plain_date_time;
 
-/// Bytes from the start of a value on that can be read while it is, unless it is an integer: nothing behind that is.
-const FROM: usize = WIDEST;
 /// Bytes before a value that can be read.
 const BEFORE: usize = 32;
-/// Bytes of pieces compared in one go.
-const SHORT: usize = 32;
 
-/// Where a message stands, and what it is compared with.
-#[derive(Clone, Copy)]
-pub(super) struct Form<'a> {
-    pub(super) text: &'a [u8],
-    pub(super) told: &'a [u8],
-    pub(super) zero: u8,
-    pub(super) pieces: &'a [u8],
-    pub(super) blanks: &'a [Blank],
-}
-
-impl Form<'_> {
-    /// # Safety
-    /// AVX2, BMI1, BMI2, LZCNT, POPCNT, and what `I` needs.
-    #[inline(always)]
-    pub(super) unsafe fn fill<I: Isa>(self, from: usize, sheet: Sheet<'_>) -> Filled {
-        let mut at = from;
-        let mut wrong = 0;
-        let mut count = 0;
-        if self
-            .blanks
-            .first()
-            .is_none_or(|first| from + (first.length as usize) < BEFORE)
-        {
-            return Filled {
-                blanks: 0,
-                at,
-                is_same: true,
-            };
-        }
-        for (blank, &told) in self.blanks.iter().zip(self.told) {
-            let length = usize::from(told.wrapping_sub(self.zero));
-            let begin = at + blank.length as usize;
-            let piece = blank.piece as usize;
-            if length >= WIDEST
-                || piece + SHORT > self.pieces.len()
-                || (begin + FROM > self.text.len() && !self.is_within(blank, at, length))
-            {
-                break;
-            }
-            let Some(slot) = sheet.slots.get_mut(blank.slot as usize) else {
-                break;
-            };
-            // SAFETY: around the value, the bytes are of the text, as has been seen; so are those of the piece.
-            let value = unsafe {
-                wrong |= match blank.length as usize <= SHORT {
-                    true => {
-                        let own = load(self.pieces.as_ptr().add(piece));
-                        let found = load(self.text.as_ptr().add(at));
-                        let same = _mm256_movemask_epi8(_mm256_cmpeq_epi8(own, found)) as u32;
-                        _bzhi_u32(!same, blank.length)
-                    }
-                    false => {
-                        let own = self.pieces.get(piece..piece + blank.length as usize);
-                        u32::from(own != self.text.get(at..begin))
-                    }
-                };
-                self.value::<I>(blank, begin, length, sheet.heap)
-            };
-            let Some(value) = value else { break };
-            *slot = value;
-            at = begin + length;
-            count += 1;
-        }
-        Filled {
-            blanks: count,
-            at,
-            is_same: wrong == 0,
-        }
-    }
-
-    /// Whether a value near the end of the text, and the piece before it, can be read all the same.
-    #[cold]
-    fn is_within(&self, blank: &Blank, at: usize, length: usize) -> bool {
-        let is_integer = matches!(
-            blank.filling,
-            Filling::Number(Number::Signed { .. } | Number::Unsigned { .. })
-        );
-        let end = at + blank.length as usize + length;
-        is_integer && length > 0 && end.max(at + SHORT) <= self.text.len()
-    }
-
-    /// The slot of the value at a place, if it is beyond doubt.
+/// What differs between instruction sets.
+pub(super) trait Fill: Isa {
+    /// Copies 64 bytes, and returns which of them are not ASCII that stands for itself.
     ///
     /// # Safety
-    /// As above; [`BEFORE`] bytes before `begin` and [`FROM`] bytes from there on, or an integer, are of the text.
-    #[inline(always)]
-    unsafe fn value<I: Isa>(
-        self,
-        blank: &Blank,
-        begin: usize,
-        length: usize,
-        heap: &mut [u8],
-    ) -> Option<u64> {
-        // SAFETY: as above.
-        unsafe {
-            let text = self.text.as_ptr().add(begin);
-            match blank.filling {
-                Filling::Number(number) => {
-                    if length > 31 {
-                        return None;
-                    }
-                    let long = length as u32;
-                    match number {
-                        Number::Double => {
-                            real::<I, nearest::Double>(text, &I::classes(text, b'<'), long)
-                        }
-                        Number::Float => {
-                            real::<I, nearest::Float>(text, &I::classes(text, b'<'), long)
-                        }
-                        Number::Signed { min, max } => integer(text, long, min, max),
-                        Number::Unsigned { max } => {
-                            integer(text, long, 0, i64::try_from(max).unwrap_or(i64::MAX))
-                        }
-                    }
-                }
-                Filling::Text => string::<false>(text, b'<', blank, length, heap),
-                Filling::Quoted(quote) => string::<false>(text, quote, blank, length, heap),
-                Filling::Uri => {
-                    let slot = string::<true>(text, b'<', blank, length, heap)?;
-                    let is_good =
-                        (*text).is_ascii_alphanumeric() && self.text[begin + length - 1] != b':';
-                    is_good.then_some(slot)
-                }
-                Filling::DateTime => {
-                    let slot = string::<false>(text, b'<', blank, length, heap)?;
-                    let is_good = match length {
-                        19 => date_time(text),
-                        20 => date_time(text) & (*text.add(19) == b'Z'),
-                        _ => is_plain_date_time(&self.text[begin..begin + length]),
-                    };
-                    is_good.then_some(slot)
-                }
-                Filling::Other => None,
-            }
+    /// What the instruction set needs; so many bytes can be read and written.
+    unsafe fn copy(text: *const u8, to: *mut u8, special: &Special) -> u64;
+
+    /// A number that is not only a sign, digits and a dot: [`real`](super::read::real).
+    ///
+    /// # Safety
+    /// What the instruction set needs; 64 bytes can be read, and 32 before them; `length` is below 32.
+    unsafe fn rare<N: Format>(text: *const u8, length: u32) -> Option<u64>;
+
+    /// [`near`].
+    ///
+    /// # Safety
+    /// As that.
+    unsafe fn near(
+        of: (&Form, &Blank, Way),
+        text: (&[u8], usize, usize),
+        room: *mut u8,
+    ) -> Option<u64>;
+}
+
+/// Which bytes of ASCII do not stand for themselves: those have their highest bit.
+pub(super) struct Special {
+    pub(super) table: [u8; 128],
+    /// What is special besides control characters and markup.
+    pub(super) others: [u8; 3],
+}
+
+impl Special {
+    const fn new(others: [u8; 3]) -> Self {
+        let mut table = [0; 128];
+        let mut byte = 0;
+        while byte < 128 {
+            let is_one = byte < 0x20
+                || byte == 0x7f
+                || matches!(byte as u8, b'<' | b'&' | b']')
+                || byte as u8 == others[0]
+                || byte as u8 == others[1]
+                || byte as u8 == others[2];
+            table[byte] = if is_one { 0x80 } else { 0 };
+            byte += 1;
         }
+        Self { table, others }
     }
 }
 
-/// The slot of a string of plain characters, which goes to its room.
+static TEXT: Special = Special::new([b'<'; 3]);
+static QUOTED: Special = Special::new([b'"'; 3]);
+static SINGLE: Special = Special::new([b'\''; 3]);
+static URI: Special = Special::new([b' ', b'%', b'#']);
+
+/// [`super::super::Kernel::fill`].
 ///
 /// # Safety
-/// AVX2 and BMI2; [`WIDEST`] bytes can be read.
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT, and what `I` needs; the sheet has all slots and rooms of the form.
 #[inline(always)]
-unsafe fn string<const URI: bool>(
-    text: *const u8,
-    quote: u8,
-    blank: &Blank,
-    length: usize,
-    heap: &mut [u8],
-) -> Option<u64> {
-    let room = blank.room as usize;
-    if length.wrapping_sub(1) >= WIDEST || length > blank.width as usize {
+pub(super) unsafe fn fill<I: Fill>(
+    form: &Form,
+    (text, mut at): (&[u8], usize),
+    (told, zero): (&[u8], u8),
+    sheet: Sheet<'_>,
+) -> Option<Filled> {
+    if at < BEFORE || text.len() < at + WIDEST {
         return None;
     }
-    let room = heap.get_mut(room..room + WIDEST)?;
-    // SAFETY: so many bytes can be read, and there is room for them.
-    unsafe {
-        let (low, high) = (load(text), load(text.add(32)));
-        let special =
-            u64::from(special::<URI>(low, quote)) | u64::from(special::<URI>(high, quote)) << 32;
-        let to = room.as_mut_ptr();
-        _mm256_storeu_si256(to.cast(), low);
-        _mm256_storeu_si256(to.add(32).cast(), high);
-        if _bzhi_u64(special, length as u32) != 0 {
-            return None;
+    let (slots, heap) = (sheet.slots.as_mut_ptr(), sheet.heap.as_mut_ptr());
+    let far = text.len() - WIDEST;
+    let (mut wrong, mut all, mut doubtful) = (0, 0, 0);
+    let blanks = form.blanks.iter().zip(&form.ways).zip(told);
+    for (index, ((blank, &way), &told)) in blanks.enumerate() {
+        let length = told.wrapping_sub(zero);
+        all |= length;
+        let length = usize::from(length);
+        let (from, begin) = (at, at + blank.length as usize);
+        at = begin + length;
+        // SAFETY: so many bytes are of the text, and of the pieces; the slot and the room are there.
+        unsafe {
+            let room = heap.wrapping_add(blank.room as usize);
+            let value = if begin <= far {
+                let piece = form.pieces.as_ptr().add(blank.piece as usize);
+                wrong |= difference(piece, text.as_ptr().add(from), blank.length);
+                value::<I>(form, (blank, way), (text, begin, length), room)
+            } else {
+                let is_same = text.get(from..begin) == Some(form.piece(blank));
+                wrong |= u32::from(!is_same || at > text.len());
+                match wrong {
+                    0 => I::near((form, blank, way), (text, begin, length), room),
+                    _ => None,
+                }
+            };
+            let Some(value) = value else {
+                doubtful |= 1 << index;
+                continue;
+            };
+            slots.add(blank.slot as usize).write(value);
         }
     }
-    Some(u64::from(blank.room) | (length as u64) << 32)
+    if usize::from(all) >= WIDEST {
+        return None;
+    }
+    // SAFETY: as above.
+    let is_same = wrong == 0 && unsafe { is_end(form, text, at) };
+    Some(Filled { is_same, doubtful })
+}
+
+/// The slot of the value at a place, if it is beyond doubt.
+///
+/// # Safety
+/// As above; 32 bytes before `begin` can be read, and 64 from there on; so many can be written to the room of a string.
+#[inline(always)]
+unsafe fn value<I: Fill>(
+    form: &Form,
+    (blank, way): (&Blank, Way),
+    (whole, begin, length): (&[u8], usize, usize),
+    room: *mut u8,
+) -> Option<u64> {
+    // SAFETY: as above.
+    unsafe {
+        let text = whole.as_ptr().add(begin);
+        let is_good = match way {
+            Way::Double => return real::<I, nearest::Double>(text, length),
+            Way::Float => return real::<I, nearest::Float>(text, length),
+            Way::Integer => {
+                let &(min, max) = form.bounds.get_unchecked(blank.kind as usize);
+                if length > 31 {
+                    return None;
+                }
+                return integer(text, length as u32, min, max);
+            }
+            Way::Text => string::<I>(text, length, room, &TEXT),
+            Way::Quoted => string::<I>(text, length, room, &QUOTED),
+            Way::Single => string::<I>(text, length, room, &SINGLE),
+            Way::Uri => {
+                string::<I>(text, length, room, &URI)
+                    && (*text).is_ascii_alphanumeric()
+                    && *text.add(length - 1) != b':'
+            }
+            Way::DateTime => {
+                // (All of its bytes are looked at in any case.)
+                _mm256_storeu_si256(room.cast(), load(text));
+                _mm256_storeu_si256(room.add(32).cast(), load(text.add(32)));
+                match length {
+                    19 => date_time(text),
+                    20 => date_time(text) & (*text.add(19) == b'Z'),
+                    _ => is_plain_date_time(whole.get(begin..begin + length)?),
+                }
+            }
+            Way::Other => false,
+        };
+        is_good.then_some(u64::from(blank.room) | (length as u64) << 32)
+    }
+}
+
+/// The same near the end of a text: from a copy, with zeros behind.
+///
+/// # Safety
+/// As above, but for what can be read: it stands within the last 64 bytes of the text, which are not its first 32.
+#[inline(always)]
+pub(super) unsafe fn near<I: Fill>(
+    (form, blank, way): (&Form, &Blank, Way),
+    (text, begin, length): (&[u8], usize, usize),
+    room: *mut u8,
+) -> Option<u64> {
+    // SAFETY: as above. Nothing behind an integer is read.
+    unsafe {
+        if way == Way::Integer && length > 0 {
+            return value::<I>(form, (blank, Way::Integer), (text, begin, length), room);
+        }
+        let mut copy = [0; BEFORE + 2 * WIDEST];
+        let from = text.len() - BEFORE - WIDEST;
+        copy[..BEFORE + WIDEST].copy_from_slice(&text[from..]);
+        value::<I>(form, (blank, way), (&copy, begin - from, length), room)
+    }
+}
+
+/// Whether the text ends with the form's tail, and that stands at `at`.
+///
+/// # Safety
+/// AVX2, BMI2.
+#[inline(always)]
+unsafe fn is_end(form: &Form, text: &[u8], at: usize) -> bool {
+    const STEP: u32 = BEYOND as u32;
+    let (piece, length) = (form.tail.0 as usize, form.tail.1);
+    if at + length as usize != text.len() {
+        return false;
+    }
+    if length < STEP {
+        return text.get(at..) == Some(form.tail());
+    }
+    // SAFETY: up to its end, all are of the text, and of the pieces.
+    unsafe {
+        let piece = form.pieces.as_ptr().add(piece);
+        let text = text.as_ptr().add(at);
+        // The last 32 bytes may be compared twice.
+        let last = (length - STEP) as usize;
+        difference(piece, text, length - length % STEP) | others(piece.add(last), text.add(last))
+            == 0
+    }
+}
+
+/// Copies a string to its room, and says whether all of it stands for itself.
+///
+/// # Safety
+/// What `I` needs; 64 bytes can be read and written.
+#[inline(always)]
+unsafe fn string<I: Fill>(
+    text: *const u8,
+    length: usize,
+    room: *mut u8,
+    special: &Special,
+) -> bool {
+    // SAFETY: as above.
+    unsafe {
+        let special = I::copy(text, room, special);
+        length > 0 && _bzhi_u64(special, length as u32) == 0
+    }
+}
+
+/// What differs between so many bytes, and a piece.
+///
+/// # Safety
+/// AVX2 and BMI2; at both places so many bytes can be read, up to the next multiple of 32, and 32 at least.
+#[inline(always)]
+unsafe fn difference(mut piece: *const u8, mut text: *const u8, length: u32) -> u32 {
+    const STEP: u32 = BEYOND as u32;
+    let (mut left, mut wrong) = (length, 0);
+    // SAFETY: as above.
+    unsafe {
+        while left > STEP {
+            wrong |= others(piece, text);
+            left -= STEP;
+            piece = piece.add(BEYOND);
+            text = text.add(BEYOND);
+        }
+        wrong | _bzhi_u32(others(piece, text), left)
+    }
+}
+
+/// Which of 32 bytes are others.
+///
+/// # Safety
+/// AVX2; so many bytes can be read.
+#[inline(always)]
+unsafe fn others(one: *const u8, other: *const u8) -> u32 {
+    // SAFETY: as above.
+    unsafe { !(_mm256_movemask_epi8(_mm256_cmpeq_epi8(load(one), load(other))) as u32) }
+}
+
+/// The bits of a number. If it is a sign, digits and a dot, without a branch that depends on them: numbers of a message have
+/// little in common.
+///
+/// # Safety
+/// What `I` needs; 64 bytes can be read, and 32 before them.
+#[inline(always)]
+unsafe fn real<I: Fill, N: Format>(text: *const u8, length: usize) -> Option<u64> {
+    if length > 31 {
+        return None;
+    }
+    let length = length as u32;
+    // SAFETY: as above; the dot is not behind the value's end.
+    unsafe {
+        let classes = I::classes(text, b'<');
+        let negative = u32::from(*text == b'-');
+        let others = _bzhi_u32(classes.others, length) & !negative;
+        let dot = (others | 1 << length).trailing_zeros();
+        let has_dot = u32::from(*text.add(dot as usize) == b'.');
+        let place = Significand {
+            start: negative,
+            whole: dot.wrapping_sub(negative),
+            digits: length.wrapping_sub(negative + has_dot),
+            end: length,
+        };
+        if others.count_ones() != has_dot || place.digits.wrapping_sub(1) >= 19 {
+            return I::rare::<N>(text, length);
+        }
+        let digits = nineteen(I::digits(text, &classes, place));
+        let sign = u64::from(negative) << N::SIGN;
+        if digits == 0 {
+            return Some(sign);
+        }
+        Some(nearest::<N>(digits, place.whole as i32 - 19)? | sign)
+    }
 }
 
 /// Whether the first 19 bytes are those of a `dateTime`, as [`is_plain_date_time`] has it.
@@ -225,32 +346,6 @@ unsafe fn date_time(text: *const u8) -> bool {
         let wrong = _mm_or_si128(wrong, _mm_subs_epu16(_mm_sub_epi16(fields, least), span));
         let has_year = _mm_cvtsi128_si32(front) != 0;
         has_year & (_mm_testz_si128(wrong, wrong) == 1)
-    }
-}
-
-/// The bytes that are not ASCII that stands for itself; in a URI, also those that could be wrong.
-///
-/// # Safety
-/// AVX2.
-#[inline(always)]
-unsafe fn special<const URI: bool>(bytes: __m256i, quote: u8) -> u32 {
-    // SAFETY: as above.
-    unsafe {
-        let all = |byte: u8| _mm256_set1_epi8(byte as i8);
-        let is = |byte: u8| _mm256_cmpeq_epi8(bytes, all(byte));
-        let from = if URI { 0x21 } else { 0x20 };
-        let shifted = _mm256_sub_epi8(bytes, all(from));
-        let last = all(0x7f - from);
-        let outside = _mm256_cmpeq_epi8(_mm256_max_epu8(shifted, last), shifted);
-        let markup = _mm256_or_si256(
-            _mm256_or_si256(is(b'<'), is(b'&')),
-            _mm256_or_si256(is(b']'), is(quote)),
-        );
-        let mut special = _mm256_or_si256(outside, markup);
-        if URI {
-            special = _mm256_or_si256(special, _mm256_or_si256(is(b'%'), is(b'#')));
-        }
-        _mm256_movemask_epi8(special) as u32
     }
 }
 

@@ -22,10 +22,9 @@ mod form;
 mod read;
 mod write;
 
-use form::Form;
 use read::{Array, Rows};
 
-use super::form::{Blank, Filled, Sheet};
+use super::form::{Filled, Form, Sheet};
 use super::{
     Carryless, Column, Found, FoundInRow, Listed, Number, Room, Separator, Stepped, Steps, Stop,
 };
@@ -284,25 +283,18 @@ pub(super) fn read_rows(
 #[inline]
 pub(super) fn fill(
     is_wide: bool,
-    (text, at): (&[u8], usize),
-    (told, zero): (&[u8], u8),
-    pieces: &[u8],
-    blanks: &[Blank],
+    form: &Form,
+    text: (&[u8], usize),
+    told: (&[u8], u8),
     sheet: Sheet<'_>,
-) -> Filled {
+) -> Option<Filled> {
     debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
-    let form = Form {
-        text,
-        told,
-        zero,
-        pieces,
-        blanks,
-    };
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there; who calls has seen how many blanks there
+    // are, how many lengths, and how large the sheet is.
     unsafe {
         match is_wide {
-            true => avx512::fill(form, at, sheet),
-            false => avx2::fill(form, at, sheet),
+            true => avx512::fill(form, text, told, sheet),
+            false => avx2::fill(form, text, told, sheet),
         }
     }
 }

@@ -766,7 +766,7 @@ unsafe fn sixteen(digits: __m128i) -> __m128i {
 /// # Safety
 /// AVX2.
 #[inline(always)]
-unsafe fn nineteen(digits: __m256i) -> u64 {
+pub(super) unsafe fn nineteen(digits: __m256i) -> u64 {
     // SAFETY: as above.
     unsafe {
         let pairs = _mm256_maddubs_epi16(
