@@ -190,6 +190,15 @@ fn words(random: &mut Random, _: usize) -> String {
         .collect()
 }
 
+/// Words of which every fifth string has a reference.
+fn referring(random: &mut Random, leaf: usize) -> String {
+    let words = words(random, leaf);
+    match random.below(5) {
+        0 => format!("{}&amp;{}", &words[..2], &words[2..]),
+        _ => words,
+    }
+}
+
 fn mio_text(leaves: &[String]) -> String {
     let mut text = String::from("<values>");
     for row in leaves.chunks(3) {
@@ -611,6 +620,7 @@ fn main() {
     }
     bench.array(&array("ints", Datatype::Int, 100_000, int));
     bench.array(&array("strings", Datatype::String, 100_000, words));
+    bench.array(&array("references", Datatype::String, 50_000, referring));
     bench.array(&structs(33_000));
     bench.order(&order());
     bench.polls(&polls());

@@ -62,6 +62,13 @@ impl Pass {
 
     fn changes(&mut self, layout: &Layout<'_>) -> Changes {
         let mut spans: Vec<Span> = Vec::with_capacity(self.changed.len() + layout.splices.len());
+        if layout.splices.is_empty() {
+            let same_place = |before: Range<usize>| Span {
+                now: before.clone(),
+                before,
+            };
+            spans.extend(self.changed.drain(..).map(same_place));
+        }
         let mut same_place = |before: Range<usize>| {
             let start = layout.now(before.start);
             let now = start..start + before.len();

@@ -95,6 +95,19 @@ impl<'t> Before<'t> {
         self.count_rows(pattern, rows)
     }
 
+    /// Where values of an array begin, so many and the next: what is left to be told of each is where it [ends](Field::end).
+    #[inline]
+    pub(super) fn array(
+        &self,
+        pattern: &Pattern,
+        values: usize,
+    ) -> impl Iterator<Item = (u32, u32)> {
+        let values = self.of_rows(pattern, 0, values);
+        let starts = self.starts.get(..=values).unwrap_or_default();
+        let nexts = starts.get(1..).unwrap_or_default();
+        starts.iter().copied().zip(nexts.iter().copied())
+    }
+
     fn count_rows(&self, pattern: &Pattern, rows: usize) -> usize {
         let stands = |row: &usize| {
             let mut fields = pattern.fields.iter().enumerate();

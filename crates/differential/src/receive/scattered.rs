@@ -67,9 +67,17 @@ impl Pass {
     /// Reads so many of the next values, most of which differ, together. Which field comes next, if that was possible and some are
     /// the same.
     fn dense(&mut self, decoder: &Decoder, values: usize, old: &[u8], new: &[u8]) -> Option<usize> {
-        let rows = values / self.stretch.pattern.slots.max(1);
-        let block = self.block(decoder, Until::Rows(rows), old, new)?;
-        (block.others < block.values).then_some(block.next)
+        let width = self.stretch.pattern.slots.max(1);
+        let (begin, mut others, mut next) = (self.cursor, 0, None);
+        while let left = (values + begin).saturating_sub(self.cursor)
+            && left >= width
+            && next.unwrap_or(0) == 0
+            && let Some(block) = self.block(decoder, Until::Rows(left / width), old, new)
+        {
+            others += block.others;
+            next = Some(block.next);
+        }
+        next.filter(|_| others < self.cursor - begin)
     }
 
     /// Lists which of the next values differ. How many were looked at.
@@ -209,40 +217,57 @@ impl Pass {
         Some(())
     }
 
-    /// Takes over all that a kernel has read, if no checkpoint is among it and the old text has such values there, too.
+    /// Takes over all that a kernel has read, if the old text has such values there, too.
     fn take_over(&mut self, index: usize, stepped: Stepped, old: &[u8]) -> bool {
         let (begin, end) = (self.cursor, self.cursor + stepped.seen);
         let pattern = &self.stretch.pattern;
-        let Some(&place) = self.history.trace.starts.get(end) else {
-            return false;
-        };
-        if self.next_checkpoint() <= place as usize {
-            return false;
-        }
-        let place = place as usize;
         let others = &self.stretch.numbers[..stepped.listed];
         let before = Before::new(&self.history.trace, begin, old);
         let stands = |&value: &u32| {
             let (field, value) = (pattern.ahead(index, value as usize), value as usize);
             before.value(pattern, field, value).is_some()
         };
-        if !others.iter().all(stands) {
+        if self.history.trace.starts.len() <= end || !others.iter().all(stands) {
             return false;
         }
+        self.hold_among(stepped);
         let slots = &mut self.slots[begin..end];
-        let mut changed = 0u64;
+        let mut changed = [0u64; BLOCK / 64];
+        let others = &self.stretch.numbers[..stepped.listed];
         for (&value, &read) in others.iter().zip(&self.stretch.slots) {
-            let slot = &mut slots[value as usize];
-            changed |= u64::from(*slot != read) << value;
+            let value = value as usize;
+            let slot = &mut slots[value];
+            changed[value / 64] |= u64::from(*slot != read) << (value % 64);
             *slot = read;
         }
-        note(&mut self.changed, begin, changed);
+        for (word, &bits) in changed.iter().enumerate() {
+            note(&mut self.changed, begin + 64 * word, bits);
+        }
         self.history.trace.starts[begin..end].copy_from_slice(&self.stretch.places[..stepped.seen]);
         self.cursor = end;
-        self.touched += others.len();
-        self.in_blocks += others.len();
-        (self.o, self.n) = (place, place.wrapping_add(stepped.shift));
+        self.touched += stepped.listed;
+        self.in_blocks += stepped.listed;
         true
+    }
+
+    /// Goes on behind the values looked at. Checkpoints among them hold: they stand in gaps, which are the same, and where the
+    /// value behind each stood and stands is known.
+    #[inline]
+    fn hold_among(&mut self, stepped: Stepped) {
+        let starts = &self.history.trace.starts[self.cursor..=self.cursor + stepped.seen];
+        let behind = starts[stepped.seen] as usize;
+        while self.next_checkpoint() <= behind {
+            let checkpoint = self.next_checkpoint();
+            let starts = &self.history.trace.starts[self.cursor..=self.cursor + stepped.seen];
+            let value = starts.partition_point(|&start| (start as usize) < checkpoint);
+            self.o = starts[value] as usize;
+            self.n = match value < stepped.seen {
+                true => self.stretch.places[value] as usize,
+                false => self.o.wrapping_add(stepped.shift),
+            };
+            self.hold(self.o);
+        }
+        (self.o, self.n) = (behind, behind.wrapping_add(stepped.shift));
     }
 
     /// Takes over the value at `o` and `n`, which has been `read` or is to be, and goes on behind its gap. Whether that was

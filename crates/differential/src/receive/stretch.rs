@@ -14,6 +14,7 @@ use bsoap_datatypes::kernel::{Column, Separator};
 use memchr::memchr;
 
 use super::locate::Gap;
+use super::texts::Decoded;
 
 /// A value of a row, and what is behind it.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ pub(super) struct Pattern {
 }
 
 /// At most so many values are looked at together.
-pub(super) const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 256;
 
 /// More fields are not looked for, nor so many markers before one of them.
 const MOST_FIELDS: usize = 24;
@@ -198,6 +199,8 @@ pub(super) struct Stretch {
     pub(super) places: Vec<u32>,
     pub(super) lengths: Vec<u32>,
     pub(super) column: Gathered,
+    /// Of a block of strings, those with references.
+    pub(super) decoded: Decoded,
     /// No array is looked for before this slot; and how often there was none.
     learn_from: usize,
     failures: u32,

@@ -1,11 +1,14 @@
-//! Strings that stand in a text as they are, with nothing to be replaced: copied, many one after the other.
+//! Strings that stand in a text as they are, or with references: copied, or what they stand for, many one after the other.
 //!
 //! A string that is not longer than the one before takes its place in the heap, so that the heap does not grow with each
 //! message.
 
+use std::ops::Range;
+
 use bsoap_codec::decode::{Decoder, parse_number};
 use bsoap_codec::plan::LeafKind;
-use bsoap_xml::scan;
+use bsoap_xml::{Limits, decode_text, scan};
+use memchr::memchr;
 
 use super::follow::{Block, Until, differs, note};
 use super::in_step::Before;
@@ -20,6 +23,32 @@ pub(super) struct Read {
     pub(super) slot: Option<u64>,
     /// How long it is in the text.
     pub(super) length: usize,
+}
+
+/// Longer strings with references are read alone: what they stand for is held twice for a while.
+const SHORT: usize = 1 << 10;
+
+/// Strings of a block that have references: what they stand for.
+#[derive(Debug, Default)]
+pub(super) struct Decoded {
+    octets: Vec<u8>,
+    /// Which of the block each is, and its octets.
+    parts: Vec<(usize, Range<usize>)>,
+}
+
+impl Decoded {
+    fn clear(&mut self) {
+        self.octets.clear();
+        self.parts.clear();
+    }
+
+    /// One more, by its number in the block, unless it is in doubt.
+    fn add(&mut self, number: usize, raw: &[u8], limits: &Limits) -> Option<()> {
+        let from = self.octets.len();
+        decode_text(std::str::from_utf8(raw).ok()?, limits, &mut self.octets)?;
+        self.parts.push((number, from..self.octets.len()));
+        Some(())
+    }
 }
 
 impl Pass {
@@ -60,27 +89,35 @@ impl Pass {
         if !may_be_plain(decoder, field) {
             return None;
         }
-        let (limit, gap) = (decoder.options().limits.text_length, field.gap.len());
+        let (limits, gap) = (&decoder.options().limits, field.gap.len());
         let (places, lengths) = (&mut stretch.starts, &mut stretch.lengths);
+        let decoded = &mut stretch.decoded;
         places.clear();
         lengths.clear();
+        decoded.clear();
         let mut at = self.n;
-        for slot in 0..most {
-            let Some(stands) = before.value(pattern, 0, slot) else {
+        for (start, next) in before.array(pattern, most) {
+            let Some(end) = field.end(start, next, old) else {
                 break;
             };
-            if stands.end - stands.start > LONG {
+            if end - start as usize > LONG {
                 break;
             }
             let text = new.get(at..).unwrap_or_default();
-            let length = scan::find_text_special(text);
-            if length == 0 || length > limit || !field.gap.stands_at(text, length) {
+            let mut length = scan::find_text_special(text);
+            if text.get(length) == Some(&b'&') {
+                length = memchr(b'<', &text[..text.len().min(SHORT)]).unwrap_or(0);
+                if decoded.add(places.len(), &text[..length], limits).is_none() {
+                    break;
+                }
+            }
+            if length == 0 || length > limits.text_length || !field.gap.stands_at(text, length) {
                 break;
             }
             places.push(at as u32);
             lengths.push(length as u32);
             at += length + gap;
-            if !is_full && !differs(old, stands.next, new, at) {
+            if !is_full && !differs(old, next as usize, new, at) {
                 break;
             }
         }
@@ -90,11 +127,20 @@ impl Pass {
     /// Takes over the strings just found.
     fn keep_texts(&mut self, count: usize, new: &[u8]) -> Block {
         let (mut others, mut same) = (0, count);
+        let decoded = std::mem::take(&mut self.stretch.decoded);
+        let mut parts = decoded.parts.iter();
+        let mut part = parts.next();
         for chunk in (0..count).step_by(64) {
             let mut mask = 0;
             for at in chunk..count.min(chunk + 64) {
                 let (place, length) = (self.stretch.starts[at], self.stretch.lengths[at]);
-                let text = &new[place as usize..(place + length) as usize];
+                let mut text = &new[place as usize..(place + length) as usize];
+                if let Some((number, octets)) = part
+                    && *number == at
+                {
+                    text = &decoded.octets[octets.clone()];
+                    part = parts.next();
+                }
                 let is_other = self.put(self.cursor + at, text);
                 mask |= u64::from(is_other) << (at - chunk);
             }
@@ -104,6 +150,7 @@ impl Pass {
                 note(&mut self.changed, self.cursor + chunk, mask);
             }
         }
+        self.stretch.decoded = decoded;
         Block {
             values: count,
             others,

@@ -257,6 +257,21 @@ fn find_difference_avx2(one: &[u8], other: &[u8]) -> usize {
     let length = one.len().min(other.len());
     let (one, other) = (&one[..length], &other[..length]);
     let mut at = 0;
+    if let (Some(a), Some(b)) = (one.first_chunk::<32>(), other.first_chunk::<32>()) {
+        // SAFETY: both have 32 bytes.
+        let equal = unsafe {
+            _mm256_cmpeq_epi8(
+                _mm256_loadu_si256(a.as_ptr().cast()),
+                _mm256_loadu_si256(b.as_ptr().cast()),
+            )
+        };
+        let mask = !_mm256_movemask_epi8(equal) as u32;
+        if mask != 0 {
+            return mask.trailing_zeros() as usize;
+        }
+        // From here on no load of one text lies in two lines of the cache. (Where texts are shifted, those of the other do.)
+        at = one.as_ptr().align_offset(32).min(32);
+    }
     while let (Some(a), Some(b)) = (one.get(at..at + 128), other.get(at..at + 128)) {
         let equal = |from: usize| {
             // SAFETY: the loads are unaligned; `from` is 0, 32, 64 or 96, and both blocks have 128 bytes.
