@@ -55,7 +55,6 @@ pub(super) fn text(record: &Record, buffer: &mut Option<Box<Text>>) -> Result<By
     } else {
         let text = buffer.get_or_insert_default();
         write(record, text)?;
-        text.seal();
         Ok(text.share())
     }
 }
@@ -76,7 +75,6 @@ fn shared(record: &Record) -> Result<Bytes, Error> {
     let spare = SPARE.try_with(Cell::take).ok().flatten();
     let mut text = spare.unwrap_or_default();
     write(record, &mut text)?;
-    text.seal();
     let bytes = text.share();
     if text.memory() <= LARGEST {
         let _ = SPARE.try_with(|spare| spare.set(Some(text)));
@@ -86,5 +84,5 @@ fn shared(record: &Record) -> Result<Bytes, Error> {
 
 /// Writes a message in place of another, which whoever holds it keeps.
 fn write(record: &Record, text: &mut Text) -> Result<(), Error> {
-    Encoder::default().encode(record, text.clear())
+    text.write(|text| Encoder::default().encode(record, text))
 }

@@ -112,7 +112,7 @@ impl Template {
             ..Done::default()
         };
         let mut pending = std::mem::take(&mut self.pending);
-        self.work.near = Near::default();
+        self.work.near.forget();
         if !pending.is_sorted_by(|one, next| one < next) {
             pending.sort_unstable();
             pending.dedup();
@@ -139,15 +139,16 @@ impl Template {
             let before = chunk.text.bytes().len() as u64;
             let new = values(&shadow).part(first, chunk.slots);
             let patched = new.map(|new| {
-                let text = chunk.text.patch(self.policy.chunks.reserve);
-                let tools = &mut self.work.tools;
-                patch::patch_listed(text, &mut chunk.segments, &self.policy, &listed, new, tools)
+                let (policy, tools) = (&self.policy, &mut self.work.tools);
+                let Chunk { text, segments, .. } = &mut *chunk;
+                text.change(policy.chunks.reserve, |text| {
+                    patch::patch_listed(text, segments, policy, &listed, new, tools)
+                })
             });
             let Some(Ok(patched)) = patched else {
                 is_anew = true;
                 break;
             };
-            chunk.text.seal();
             // One that has merely grown past the size to split is split with the next message.
             is_anew |= patched.too_large && chunk.text.bytes().len() <= self.policy.chunks.split;
             done.add(patched);
@@ -254,6 +255,12 @@ pub(crate) struct Near {
 }
 
 impl Near {
+    /// Not of the next message.
+    #[inline]
+    pub(super) fn forget(&mut self) {
+        self.cells = None;
+    }
+
     /// The kind of a slot, if it is of the table.
     #[inline]
     fn kind(&self, slot: usize) -> Option<Kind> {

@@ -128,30 +128,47 @@ impl Store {
             .entry(stream)
             .or_insert_with(|| Known::new(structures));
         known.last_used = clock;
-        let mut lease = Lease::aside(stream, known.pace);
+        let pace = known.pace;
         if known.aside.passes() {
-            if plain::is_large(record) {
-                lease.buffer = Some(self.lend_buffer());
-            }
-            return lease;
+            let buffer = plain::is_large(record).then(|| self.lend_buffer());
+            return Lease {
+                stream,
+                with: With::Plain { aside: true },
+                buffer,
+                made: None,
+                pace,
+                is_paced: false,
+                is_timed: false,
+                use_of: Use::Later,
+                evicted: 0,
+            };
         }
-        lease.is_timed = clock.is_multiple_of(TIMED);
-        lease.with = match fitting(known, record) {
+        let mut is_timed = clock.is_multiple_of(TIMED) || pace.byte == 0.0;
+        let with = match fitting(known, record) {
             Some(index) => {
                 let entry = known.templates.swap_remove(index);
                 self.held -= entry.memory;
-                lease.is_timed |= lease.pace.message == 0.0;
+                is_timed |= pace.message == 0.0;
                 With::Template(entry.lent)
             }
             None => self.lend_new(stream, record),
         };
-        if matches!(lease.with, With::Template(_)) && plain::is_large(record) {
+        if matches!(with, With::Template(_)) && plain::is_large(record) {
             // It will not be needed for a while.
             self.give_buffer_up();
         }
-        lease.is_timed |= lease.pace.byte == 0.0;
-        lease.evicted = std::mem::take(&mut self.evicted);
-        lease
+        // All at once: it is moved, and what was just written to a part of it would be waited for.
+        Lease {
+            stream,
+            with,
+            buffer: None,
+            made: None,
+            pace,
+            is_paced: false,
+            is_timed,
+            use_of: Use::Later,
+            evicted: std::mem::take(&mut self.evicted),
+        }
     }
 
     /// A copy of another endpoint's template, or an empty one, if the message is likely to be followed by others like it.

@@ -283,7 +283,7 @@ impl Template {
     /// Forgets the message.
     pub fn clear(&mut self) {
         self.shadow = None;
-        self.work.near = Near::default();
+        self.work.near.forget();
         self.chunks.clear();
         self.length = 0;
         self.pending.clear();
@@ -408,7 +408,7 @@ impl Template {
         if !self.pending.is_empty() {
             self.write_pending()?;
         }
-        self.work.near = Near::default();
+        self.work.near.forget();
         self.litter = 0;
         let done = match &self.shadow {
             Some(shadow) if is_alike(shadow, record) => {
@@ -553,10 +553,8 @@ pub(crate) fn encode_piece(
     for segment in &mut segments {
         segment.see_order(record.slots(), first);
     }
-    let mut text = Text::new(piece, policy.chunks.reserve);
-    text.seal();
     let chunk = Chunk {
-        text,
+        text: Text::new(piece, policy.chunks.reserve),
         state,
         slots: end - first,
         values: segments.iter().map(Segment::values).sum(),
@@ -726,17 +724,12 @@ impl Change<'_> {
         old: Values<'_>,
         new: Values<'_>,
     ) -> Result<Kept, Failure> {
-        let tools = &mut self.work.tools;
-        let patched = patch::patch(
-            chunk.text.patch(self.policy.chunks.reserve),
-            &mut chunk.segments,
-            self.policy,
-            old,
-            new,
-            tools,
-        )?;
+        let (policy, tools) = (self.policy, &mut self.work.tools);
+        let Chunk { text, segments, .. } = chunk;
+        let patched = text.change(policy.chunks.reserve, |text| {
+            patch::patch(text, segments, policy, old, new, tools)
+        })?;
         self.done.add(patched);
-        chunk.text.seal();
         for segment in &mut chunk.segments {
             segment.see_order_again(new.slots);
         }

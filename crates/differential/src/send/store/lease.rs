@@ -72,22 +72,6 @@ pub(super) enum Use {
 }
 
 impl Lease {
-    /// For a message written plainly.
-    #[inline]
-    pub(super) fn aside(stream: Stream, pace: Pace) -> Self {
-        Self {
-            stream,
-            with: With::Plain { aside: true },
-            buffer: None,
-            made: None,
-            pace,
-            is_paced: false,
-            is_timed: false,
-            use_of: Use::Later,
-            evicted: 0,
-        }
-    }
-
     /// Whether nothing is lent and nothing will be learned: the message is to be written, and that is all.
     #[inline]
     pub fn is_aside(&self) -> bool {
