@@ -265,6 +265,8 @@ pub(crate) struct Whole<'w> {
     pub(crate) most: usize,
     /// Where the first number stands.
     pub(crate) first: u16,
+    /// Whether the memory they are written to is not in the cache.
+    pub(crate) is_far: bool,
     /// Where all of them stand now, and how long they are: this is written next.
     pub(crate) before: (&'w [u16], &'w [u8]),
 }
@@ -322,6 +324,7 @@ impl Fresh {
             out,
             most,
             first,
+            is_far,
             before,
         } = whole;
         let between = self.columns.last()?.separator.as_bytes();
@@ -347,7 +350,8 @@ impl Fresh {
                 if seen > 0 {
                     out.extend_from_slice(between);
                 }
-                Kernel::best().write_rows_in_blocks(slots, &self.columns, out, &mut placed);
+                let columns = &self.columns;
+                Kernel::best().write_rows_in_blocks(slots, columns, is_far, out, &mut placed);
                 seen += slots.len();
                 if rows == FIRST {
                     break;

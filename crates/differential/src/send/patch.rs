@@ -26,6 +26,9 @@ const MANY: usize = 40;
 /// ... and from this one on if the lengths of many have changed.
 const SOME: usize = 12;
 
+/// Chunks of so many bytes are parts of messages that the cache does not hold.
+const FAR: usize = 64 << 10;
+
 /// A value that does not fit its room.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Misfit {
@@ -437,9 +440,9 @@ impl Patcher<'_> {
                 lengths,
                 slots: new,
             };
-            // Rows of which a column changes have their places far from one another, and in more text than the cache holds. Those of the
-            // next are asked for when the values of these have been read, which would wait behind them.
-            let is_far = table.cells.len() > 1;
+            // The places of tables in large chunks are in more text than the cache holds, and where a column of several changes, far from one another.
+            // Those of the next are asked for when the values of these have been read, which would wait behind them.
+            let is_far = self.text.len() >= FAR;
             if is_far && fresh.is_at_first() {
                 fresh.fetch(&self.text[start..], offsets, lengths);
             }
@@ -490,6 +493,7 @@ impl Patcher<'_> {
             cells: &table.cells,
             most: most.min(usize::from(u16::MAX - first)),
             first,
+            is_far: self.text.len() >= FAR,
             before: (offsets, lengths),
             out: &mut self.rewrite.out,
         };

@@ -181,6 +181,7 @@ pub(super) fn write_array<'s>(
     slots: &'s [u64],
     number: Number,
     separator: &Separator,
+    is_far: bool,
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) -> &'s [u64] {
@@ -188,9 +189,11 @@ pub(super) fn write_array<'s>(
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
     unsafe {
         match number {
-            Number::Double => write::doubles(slots, separator, out, placed),
-            Number::Signed { .. } => write::integers::<true>(slots, separator, out, placed),
-            Number::Unsigned { .. } => write::integers::<false>(slots, separator, out, placed),
+            Number::Double => write::doubles(slots, separator, is_far, out, placed),
+            Number::Signed { .. } => write::integers::<true>(slots, separator, is_far, out, placed),
+            Number::Unsigned { .. } => {
+                write::integers::<false>(slots, separator, is_far, out, placed);
+            }
             Number::Float => return slots,
         }
     }

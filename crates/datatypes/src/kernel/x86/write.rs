@@ -22,7 +22,7 @@ use std::arch::x86_64::*;
 use crate::double;
 
 use super::super::powers::{LEAST, POWERS};
-use super::super::{Column, Number, Room, Separator};
+use super::super::{Column, FAR, Number, Room, Separator};
 
 /// How many values are made ready before they are written.
 const BLOCK: usize = 64;
@@ -119,12 +119,14 @@ impl Ready {
 pub(super) unsafe fn doubles(
     slots: &[u64],
     separator: &Separator,
+    is_far: bool,
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let most = double::WIDTH + separator.bytes.len();
     // SAFETY: as above.
-    unsafe { all_doubles(slots, most, out, separated(separator), placed) };
+    let finish = separated(separator);
+    unsafe { all_doubles(slots, most, is_far, out, finish, placed) };
 }
 
 /// Appends integers with a separator behind each.
@@ -137,12 +139,14 @@ pub(super) unsafe fn doubles(
 pub(super) unsafe fn integers<const SIGNED: bool>(
     slots: &[u64],
     separator: &Separator,
+    is_far: bool,
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let most = double::WIDTH + separator.bytes.len();
     // SAFETY: as above.
-    unsafe { all_integers::<SIGNED>(slots, most, out, separated(separator), placed) };
+    let finish = separated(separator);
+    unsafe { all_integers::<SIGNED>(slots, most, is_far, out, finish, placed) };
 }
 
 /// What writes a separator behind a number.
@@ -154,10 +158,14 @@ fn separated(separator: &Separator) -> impl FnMut(*mut u8, usize) -> usize {
     }
 }
 
-/// Where the numbers of a block stand. To tell of each by itself takes as long as to write a short one.
+/// Where the numbers of a block stand. To tell of each by itself takes as long as to write a short one. Those of a block are told when the
+/// next is ready to be written: they are read in larger pieces than they were stored in, which waits for all stores before, and those
+/// wait for the memory of the text.
 struct Placed {
     starts: [usize; BLOCK],
     lengths: [u8; BLOCK],
+    /// So many have not been told.
+    count: usize,
 }
 
 impl Placed {
@@ -165,17 +173,21 @@ impl Placed {
         Self {
             starts: [0; BLOCK],
             lengths: [0; BLOCK],
+            count: 0,
         }
     }
 
     #[inline(always)]
-    fn tell(&self, count: usize, placed: &mut impl FnMut(&[usize], &[u8])) {
-        placed(&self.starts[..count], &self.lengths[..count]);
+    fn tell(&mut self, placed: &mut impl FnMut(&[usize], &[u8])) {
+        let count = std::mem::take(&mut self.count).min(BLOCK);
+        if count > 0 {
+            placed(&self.starts[..count], &self.lengths[..count]);
+        }
     }
 }
 
 /// Appends doubles. `finish` writes what stands behind each, given its place and length, and tells how far the next is: at most
-/// `most` bytes.
+/// `most` bytes. `is_far` says that the memory they are written to is not in the cache.
 ///
 /// # Safety
 /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2. `finish` writes less than [`ROOM`] bytes too much.
@@ -183,6 +195,7 @@ impl Placed {
 unsafe fn all_doubles(
     slots: &[u64],
     most: usize,
+    is_far: bool,
     out: &mut Vec<u8>,
     finish: impl FnMut(*mut u8, usize) -> usize,
     placed: &mut impl FnMut(&[usize], &[u8]),
@@ -203,9 +216,15 @@ unsafe fn all_doubles(
         let odd = |at: usize, out| unsafe { general(block[at], out) };
         // SAFETY: as above.
         let put = (permuted, odd, &mut finish);
-        unsafe { write(block.len(), ready, most, out, put, &mut places) };
-        places.tell(block.len(), placed);
+        places.tell(placed);
+        unsafe {
+            match is_far {
+                true => write::<true>(block.len(), ready, most, out, put, &mut places),
+                false => write::<false>(block.len(), ready, most, out, put, &mut places),
+            }
+        }
     }
+    places.tell(placed);
 }
 
 /// The same with integers.
@@ -216,6 +235,7 @@ unsafe fn all_doubles(
 unsafe fn all_integers<const SIGNED: bool>(
     slots: &[u64],
     most: usize,
+    is_far: bool,
     out: &mut Vec<u8>,
     finish: impl FnMut(*mut u8, usize) -> usize,
     placed: &mut impl FnMut(&[usize], &[u8]),
@@ -236,9 +256,15 @@ unsafe fn all_integers<const SIGNED: bool>(
         let odd = |at: usize, out| unsafe { ready.put_long(at, out) };
         // SAFETY: as above.
         let put = (moved, odd, &mut finish);
-        unsafe { write(block.len(), ready, most, out, put, &mut places) };
-        places.tell(block.len(), placed);
+        places.tell(placed);
+        unsafe {
+            match is_far {
+                true => write::<true>(block.len(), ready, most, out, put, &mut places),
+                false => write::<false>(block.len(), ready, most, out, put, &mut places),
+            }
+        }
     }
+    places.tell(placed);
 }
 
 /// Writes a double that is not ready.
@@ -260,7 +286,7 @@ unsafe fn general(slot: u64, out: *mut u8) -> usize {
 /// # Safety
 /// AVX2; `put` writes 32 bytes at most; `finish` as told of by those above.
 #[inline(always)]
-unsafe fn write(
+unsafe fn write<const IS_FAR: bool>(
     count: usize,
     ready: &Ready,
     most: usize,
@@ -286,10 +312,14 @@ unsafe fn write(
             } else {
                 length = odd(at, place);
             }
+            if IS_FAR {
+                ask_ahead(place);
+            }
             *places.starts.get_unchecked_mut(at) = end;
             *places.lengths.get_unchecked_mut(at) = length as u8;
             end += finish(place, length);
         }
+        places.count = count;
         out.set_len(end);
     }
 }
@@ -472,10 +502,13 @@ unsafe fn narrow_rooms(slots: &[u64], room: &Room, most: usize, out: &mut Vec<u8
             stride
         };
         let untold = &mut |_: &[usize], _: &[u8]| {};
+        let is_far = slots.len() >= FAR;
         match room.number {
-            Number::Signed { .. } => all_integers::<true>(slots, most, out, finish, untold),
-            Number::Unsigned { .. } => all_integers::<false>(slots, most, out, finish, untold),
-            _ => all_doubles(slots, most, out, finish, untold),
+            Number::Signed { .. } => all_integers::<true>(slots, most, is_far, out, finish, untold),
+            Number::Unsigned { .. } => {
+                all_integers::<false>(slots, most, is_far, out, finish, untold);
+            }
+            _ => all_doubles(slots, most, is_far, out, finish, untold),
         }
     }
     longest <= width
@@ -486,7 +519,7 @@ const AHEAD: usize = 2048;
 
 /// Asks for the line of memory that is written soon. Stores wait for their lines one after the other, and there is room for some ten rows
 /// of them; so rows that are not in the cache took a quarter longer. If there is no such memory, nothing happens. (Numbers of one column
-/// have fewer stores for as much text: what is won there is lost where they are in the cache.)
+/// have fewer stores for as much text: it is won only where they are far.)
 #[inline(always)]
 fn ask_ahead(place: *const u8) {
     // SAFETY: nothing is read or written; whoever has AVX-512 has this instruction.
@@ -550,6 +583,7 @@ unsafe fn write_rows(
                 }
             }
         }
+        places.tell(placed);
         out.reserve(rows * row + ROOM);
         let base = out.as_mut_ptr();
         let mut end = out.len();
@@ -584,8 +618,9 @@ unsafe fn write_rows(
         }
         // SAFETY: so much has been written.
         unsafe { out.set_len(end) };
-        places.tell(rows * stride, placed);
+        places.count = rows * stride;
     }
+    places.tell(placed);
 }
 
 /// Where the digits of a value stand.
