@@ -199,7 +199,7 @@ impl Pass {
         it.fields.clear();
         let fields = numbers[..listed].iter();
         it.fields
-            .extend(fields.map(|&number| (index + number as usize) % columns.len()));
+            .extend(fields.map(|&number| pattern.ahead(index, number as usize)));
         for (field, column) in columns.iter().enumerate() {
             it.take(field, &others[..listed]);
             let (number, separator) = (column.number, &column.separator);

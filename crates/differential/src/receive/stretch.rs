@@ -45,6 +45,8 @@ pub(super) struct Pattern {
     pub(super) gaps: Vec<u32>,
     /// The sites of a block of values, from each field on, where rows have nothing but their values; and the next.
     pub(super) run: Vec<Site>,
+    /// Which field is so many values behind the first: a division for each value would take longer than to read some.
+    order: Vec<u8>,
 }
 
 /// At most so many values are looked at together.
@@ -131,6 +133,7 @@ impl Pattern {
         Some(Self {
             gaps: gaps.collect(),
             run: sites.take(run).collect(),
+            order: (0..fields.len() as u8).cycle().take(run).collect(),
             fields,
             slots,
             first,
@@ -150,9 +153,9 @@ impl Pattern {
     /// Which field is so many values behind another.
     #[inline]
     pub(super) fn ahead(&self, index: usize, values: usize) -> usize {
-        match self.fields.len() {
-            0 | 1 => 0,
-            fields => (index + values) % fields,
+        match self.order.get(index + values) {
+            Some(&field) => field.into(),
+            None => (index + values) % self.fields.len().max(1),
         }
     }
 
