@@ -561,6 +561,17 @@ pub(super) fn number(kind: LeafKind, text: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
+/// The same of a number that most probably ends with its element: a double or float is then read sooner.
+#[inline(always)]
+pub(super) fn number_before_tag(kind: LeafKind, text: &[u8], at: usize) -> Option<(u64, usize)> {
+    let found = match kind {
+        LeafKind::Double => Kernel::best().read_real(Number::Double, (text, at), b'<'),
+        LeafKind::Float => Kernel::best().read_real(Number::Float, (text, at), b'<'),
+        _ => None,
+    };
+    found.or_else(|| number(kind, text.get(at..)?))
+}
+
 /// How the values of a leaf are read where little else need be looked at: all that its type asks for is a range of numbers, or
 /// what is seen of a string at a glance.
 #[derive(Clone, Copy, Debug)]

@@ -13,7 +13,7 @@ use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Term, Type, T
 use crate::record::{heap_slot, marker};
 
 use super::Error;
-use super::arrays::{Plain, number};
+use super::arrays::{Plain, number_before_tag};
 use super::builder::{Builder, Lexical, Stands, is_array};
 use super::content::{Sought, Target};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last};
@@ -599,7 +599,7 @@ impl<S: Sink> Builder<'_, S> {
         let bytes = window.text.as_bytes();
         let leaf = self.plan.leaf(id);
         if let Some(plain) = Plain::of(leaf, self.options.validation)
-            && let Some((slot, length)) = number(plain.kind, bytes.get(at..)?)
+            && let Some((slot, length)) = number_before_tag(plain.kind, bytes, at)
             && plain.has(slot)
             && close.stands_at(bytes, at + length)
             && self.record.slots.len() < self.options.record_slots

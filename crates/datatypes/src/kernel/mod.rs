@@ -16,6 +16,7 @@
 mod carryless;
 pub mod form;
 mod nearest;
+mod one;
 mod portable;
 mod powers;
 #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -130,6 +130,14 @@ pub(super) unsafe fn floats_at(
     unsafe { array.numbers_at::<Avx2, _>(Real(nearest::Float), places, slots, lengths) }
 }
 
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT; what [`form::one`] needs.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+pub(super) unsafe fn one<N: Format>(text: *const u8, end: u8) -> Option<(u64, u32)> {
+    // SAFETY: the features are enabled; all else as it has to be.
+    unsafe { form::one::<Avx2, N>(text, end) }
+}
+
 struct Avx2;
 
 impl Isa for Avx2 {

@@ -94,6 +94,14 @@ pub(super) unsafe fn floats_at(
     unsafe { array.numbers_at::<Avx512, _>(Real(nearest::Float), places, slots, lengths) }
 }
 
+/// # Safety
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2; what [`form::one`] needs.
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
+pub(super) unsafe fn one<N: Format>(text: *const u8, end: u8) -> Option<(u64, u32)> {
+    // SAFETY: the features are enabled; all else as it has to be.
+    unsafe { form::one::<Avx512, N>(text, end) }
+}
+
 struct Avx512;
 
 impl Isa for Avx512 {

@@ -15,13 +15,14 @@ use std::arch::x86_64::{
     _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_storeu_si256,
 };
 
-use super::super::form::{BEYOND, Blank, Filled, Form, Sheet, WIDEST, Way};
+pub(super) use super::super::form::WIDEST;
+use super::super::form::{BEYOND, Blank, Filled, Form, Sheet, Way};
 use super::super::nearest::{self, Format, nearest};
 use super::read::{Isa, Significand, integer, nineteen};
 use crate::datetime::is_plain_date_time;
 
 /// Bytes before a value that can be read.
-const BEFORE: usize = 32;
+pub(super) const BEFORE: usize = 32;
 
 /// What differs between instruction sets.
 pub(super) trait Fill: Isa {
@@ -273,6 +274,19 @@ unsafe fn difference(mut piece: *const u8, mut text: *const u8, length: u32) -> 
 unsafe fn others(one: *const u8, other: *const u8) -> u32 {
     // SAFETY: as above.
     unsafe { !(_mm256_movemask_epi8(_mm256_cmpeq_epi8(load(one), load(other))) as u32) }
+}
+
+/// A number that ends before an `end`, and its length.
+///
+/// # Safety
+/// What `I` needs; 64 bytes can be read, and 32 before them.
+#[inline(always)]
+pub(super) unsafe fn one<I: Fill, N: Format>(text: *const u8, end: u8) -> Option<(u64, u32)> {
+    // SAFETY: as above.
+    unsafe {
+        let length = I::classes(text, end).ends.trailing_zeros();
+        Some((real::<I, N>(text, length as usize)?, length))
+    }
 }
 
 /// The bits of a number. If it is a sign, digits and a dot, without a branch that depends on them: numbers of a message have

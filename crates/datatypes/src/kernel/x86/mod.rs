@@ -25,6 +25,7 @@ mod write;
 use read::{Array, Rows};
 
 use super::form::{Filled, Form, Sheet};
+use super::nearest;
 use super::{
     Carryless, Column, Found, FoundInRow, Listed, Number, Room, Separator, Stepped, Steps, Stop,
 };
@@ -280,6 +281,32 @@ pub(super) fn read_rows(
             false => avx2::rows(rows, at, most, slots, found),
         }
     }
+}
+
+/// [`super::Kernel::read_real`]. `is_wide` is whether AVX-512 is there; AVX2 is.
+#[inline]
+pub(super) fn read_real(
+    is_wide: bool,
+    number: Number,
+    (text, at): (&[u8], usize),
+    end: u8,
+) -> Option<(u64, usize)> {
+    debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
+    if at < form::BEFORE || at + form::WIDEST > text.len() {
+        return None;
+    }
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there; so many bytes can be read.
+    let (slot, length) = unsafe {
+        let text = text.as_ptr().add(at);
+        match (number, is_wide) {
+            (Number::Double, true) => avx512::one::<nearest::Double>(text, end),
+            (Number::Double, false) => avx2::one::<nearest::Double>(text, end),
+            (Number::Float, true) => avx512::one::<nearest::Float>(text, end),
+            (Number::Float, false) => avx2::one::<nearest::Float>(text, end),
+            (Number::Signed { .. } | Number::Unsigned { .. }, _) => None,
+        }
+    }?;
+    Some((slot, length as usize))
 }
 
 /// [`super::Kernel::fill`]. `is_wide` is whether AVX-512 is there; AVX2 is.
