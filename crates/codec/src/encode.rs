@@ -25,7 +25,7 @@ mod watch;
 
 pub use error::{Error, ErrorKind};
 pub use leaf::{Holder, LeafForm, LeafRef};
-pub use outline::Outline;
+pub use outline::{Outline, Told};
 pub use piece::{PieceEncoder, Stop};
 pub use places::{CellPlace, PadPlace, Places, Rows, Stuffing};
 pub use state::{Loop, State};
@@ -35,7 +35,7 @@ use crate::record::Record;
 
 use bound::Bound;
 use machine::Machine;
-use outline::Tracer;
+use outline::{Teller, Tracer};
 use watch::Watch;
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
@@ -155,22 +155,24 @@ impl Encoder {
         out: &mut Vec<u8>,
         outline: &mut Outline,
     ) -> Result<(), Error> {
-        let tracer = Tracer::<true>::new(record, outline);
+        let tracer = Tracer::new(record, outline);
         self.run(record, out, tracer).map(Tracer::finish)
     }
 
-    /// The same for a message whose structure is known: the outline has lengths only.
+    /// Appends the text of a Record whose structure is known, and tells how long the first values are. Answers with whether there
+    /// were as many values as there is room for what is told.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode). The outline is then of no use.
+    /// As [`encode`](Self::encode). What was told is then of no use.
     pub fn encode_told(
         &self,
         record: &Record,
         out: &mut Vec<u8>,
-        outline: &mut Outline,
-    ) -> Result<(), Error> {
-        let tracer = Tracer::<false>::new(record, outline);
-        self.run(record, out, tracer).map(Tracer::finish)
+        told: Told<'_>,
+    ) -> Result<bool, Error> {
+        let teller = Teller::new(record, told);
+        self.run(record, out, teller)
+            .map(|teller| teller.told.is_full())
     }
 
     /// A length that the text of a Record does not pass, told without writing it: each number counts as the widest of its

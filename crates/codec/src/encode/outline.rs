@@ -7,7 +7,8 @@
 //!
 //! From the same Plan, root, options and decisions comes the same text but for the values. So an outline is made from slots,
 //! not from text, and costs next to nothing where one value follows another. If what was decided is but a few slots, they are
-//! noted: whether the next message decides the same is then seen before it is written, and only lengths remain to be told.
+//! noted: whether the next message decides the same is then seen before it is written, and only lengths remain to be told:
+//! straight to where they are sent from.
 
 use crate::index::Sink;
 use crate::record::{Record, heap_range};
@@ -92,8 +93,8 @@ impl Outline {
     }
 }
 
-/// Makes an outline; without `DIGESTS`, of lengths alone.
-pub(super) struct Tracer<'r, const DIGESTS: bool> {
+/// Makes an outline.
+pub(super) struct Tracer<'r> {
     record: &'r Record,
     program: &'r Program,
     /// The instruction that was begun last.
@@ -103,7 +104,7 @@ pub(super) struct Tracer<'r, const DIGESTS: bool> {
     outline: &'r mut Outline,
 }
 
-impl<'r, const DIGESTS: bool> Tracer<'r, DIGESTS> {
+impl<'r> Tracer<'r> {
     pub(super) fn new(record: &'r Record, outline: &'r mut Outline) -> Self {
         outline.clear();
         Self {
@@ -118,9 +119,6 @@ impl<'r, const DIGESTS: bool> Tracer<'r, DIGESTS> {
     /// Digests the slots before one, as far as they are of no value, and goes behind it.
     #[inline(always)]
     fn pass(&mut self, slot: usize) {
-        if !DIGESTS {
-            return;
-        }
         if slot != self.next {
             self.digest(slot);
         }
@@ -159,15 +157,11 @@ impl<'r, const DIGESTS: bool> Tracer<'r, DIGESTS> {
 
     /// Digests what is left.
     pub(super) fn finish(mut self) {
-        if DIGESTS {
-            self.digest(self.record.slots.len());
-        } else {
-            self.outline.is_few = false;
-        }
+        self.digest(self.record.slots.len());
     }
 }
 
-impl<const DIGESTS: bool> Sink for Tracer<'_, DIGESTS> {
+impl Sink for Tracer<'_> {
     const LISTENS: bool = true;
 
     #[inline(always)]
@@ -179,7 +173,7 @@ impl<const DIGESTS: bool> Sink for Tracer<'_, DIGESTS> {
     }
 }
 
-impl<const DIGESTS: bool> Watch for Tracer<'_, DIGESTS> {
+impl Watch for Tracer<'_> {
     const FOLLOWS: bool = false;
 
     #[inline(always)]
@@ -188,9 +182,6 @@ impl<const DIGESTS: bool> Watch for Tracer<'_, DIGESTS> {
     /// Its text is part of the structure; where in the heap that lies is not.
     #[cold]
     fn hidden(&mut self, slot: usize) {
-        if !DIGESTS {
-            return;
-        }
         self.pass(slot);
         self.outline.is_few = false;
         let value = self.record.slots.get(slot).copied().unwrap_or_default();
@@ -224,9 +215,104 @@ impl<const DIGESTS: bool> Watch for Tracer<'_, DIGESTS> {
 
     #[inline]
     fn rows_end(&mut self, first: usize, end: usize) {
-        if DIGESTS && self.next < first {
+        if self.next < first {
             self.digest(first);
         }
         self.next = end;
+    }
+}
+
+/// Where [`Encoder::encode_told`](super::Encoder::encode_told) tells how long values are: a byte each.
+#[derive(Debug)]
+pub struct Told<'t> {
+    room: std::slice::IterMut<'t, u8>,
+    zero: u8,
+    longest: usize,
+    longer: &'t mut Vec<usize>,
+}
+
+impl<'t> Told<'t> {
+    /// Of as many values as `room` has bytes, the lengths are written over it: each as `zero` and its length, up to `longest`. Longer ones
+    /// are written as one more than that, and put into `longer`.
+    #[inline]
+    pub fn new(room: &'t mut [u8], zero: u8, longest: u8, longer: &'t mut Vec<usize>) -> Self {
+        longer.clear();
+        Self {
+            room: room.iter_mut(),
+            zero,
+            longest: longest.into(),
+            longer,
+        }
+    }
+
+    #[inline(always)]
+    fn tell(&mut self, length: usize) {
+        if let Some(told) = self.room.next() {
+            *told = self.zero.wrapping_add(length.min(self.longest + 1) as u8);
+            if length > self.longest {
+                self.push(length);
+            }
+        }
+    }
+
+    #[cold]
+    fn push(&mut self, length: usize) {
+        self.longer.push(length);
+    }
+
+    /// Whether all were told that there was room for.
+    pub(super) fn is_full(&self) -> bool {
+        self.room.as_slice().is_empty()
+    }
+}
+
+/// Tells lengths, and nothing else.
+pub(super) struct Teller<'r, 't> {
+    program: &'r Program,
+    /// The instruction that was begun last.
+    pc: u32,
+    pub(super) told: Told<'t>,
+}
+
+impl<'r, 't> Teller<'r, 't> {
+    pub(super) fn new(record: &'r Record, told: Told<'t>) -> Self {
+        Self {
+            program: record.plan.program(),
+            pc: u32::MAX,
+            told,
+        }
+    }
+}
+
+impl Sink for Teller<'_, '_> {
+    const LISTENS: bool = true;
+
+    #[inline(always)]
+    fn place(&mut self, _: usize, _: u64, length: usize) {
+        if self.program.leaf_of(self.pc).is_some() {
+            self.told.tell(length);
+        }
+    }
+}
+
+impl Watch for Teller<'_, '_> {
+    const FOLLOWS: bool = false;
+
+    #[inline(always)]
+    fn list(&mut self, _: usize, _: u64, _: usize) {}
+
+    #[inline(always)]
+    fn instruction(&mut self, pc: u32) {
+        self.pc = pc;
+    }
+
+    #[inline(always)]
+    fn plain(&mut self, _: usize, _: u64, length: usize) {
+        self.told.tell(length);
+    }
+
+    #[inline]
+    fn told_of(&mut self, _: &Table, numbers: usize) -> usize {
+        numbers.min(self.told.room.len())
     }
 }

@@ -231,8 +231,12 @@ impl LengthWriter {
 
     #[cold]
     fn push_long(&mut self, length: usize) {
+        let digits = (usize::BITS - length.leading_zeros()).div_ceil(4);
+        let digits = (0..digits).rev().map(|at| length >> (4 * at) & 15);
+        self.text.push(b'~');
         self.text
-            .extend_from_slice(format!("~{length:x};").as_bytes());
+            .extend(digits.map(|digit| b"0123456789abcdef"[digit]));
+        self.text.push(b';');
     }
 
     /// Tells of many values of the same length.

@@ -7,13 +7,15 @@
 //!
 //! The key is made once for a structure. Whether a message has the structure of the one before, its [`Outline`] tells, which the
 //! encoder makes on the way; where two structures had the same, a receiver would find the hint wrong. The block stays as it
-//! is from message to message, and lengths are written over lengths.
+//! is from message to message, and the encoder writes lengths over lengths.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bsoap_codec::encode::{EncodeOptions, Encoder, Error, LeafRef, Outline, PieceEncoder, Places};
+use bsoap_codec::encode::{
+    EncodeOptions, Encoder, Error, LeafRef, Outline, PieceEncoder, Places, Told,
+};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Index, Plan, Record};
 use bytes::{Bytes, BytesMut};
@@ -36,6 +38,8 @@ pub struct Writer {
     /// Structures; the one used last is last.
     known: Vec<Known>,
     outline: Outline,
+    /// Lengths that take more than a byte.
+    longer: Vec<usize>,
     /// Structures in a row that were new.
     new: u32,
     /// So many messages go without.
@@ -60,6 +64,8 @@ struct Known {
     shape: Shape,
     /// All slots that are no values, if they are few: whether a message has this structure is then seen before it is written.
     decided: Option<Box<[(u32, u64)]>>,
+    /// Whether lengths are told. Of many values they would be of no use: the ends are found when the values are read.
+    is_told: bool,
     key: Key,
     place: Place,
     /// What was sent last within a message, and where in it lengths are told.
@@ -118,11 +124,17 @@ impl Writer {
             encoder.encode(record, out)?;
             return Ok(None);
         }
-        let last = self.known.last();
-        if last.is_some_and(|last| last.is_of(record, options)) {
-            encoder.encode_told(record, out, &mut self.outline)?;
+        let is_last = self
+            .known
+            .last()
+            .is_some_and(|last| last.is_of(record, options));
+        if is_last {
             self.new = 0;
-            return Ok(self.known.last_mut().map(|last| last.hint(&self.outline)));
+            let Some(last) = self.known.last_mut() else {
+                unreachable!("it was there just now");
+            };
+            let is_it = last.write(encoder, record, out, &mut self.longer)?;
+            return Ok(is_it.then(|| last.as_it_is()));
         }
         encoder.encode_outlined(record, out, &mut self.outline)?;
         let shape = Shape {
@@ -142,7 +154,7 @@ impl Writer {
             let Some(mut known) = self.meet(shape, record)? else {
                 return Ok(None);
             };
-            known.tell(&self.outline);
+            known.tell(self.outline.lengths());
             self.add(known);
         }
         Ok(self.known.last_mut().map(|known| known.hint(&self.outline)))
@@ -177,6 +189,7 @@ impl Writer {
                 plan: record.plan().clone(),
                 shape,
                 decided: self.outline.decided().map(Into::into),
+                is_told: values.0.len() <= Outline::TOLD,
                 key: key(&text, values.0.into_iter()),
                 place,
                 text: Vec::new(),
@@ -213,32 +226,66 @@ impl Known {
             && decided.iter().all(is_same)
     }
 
-    /// The hint of a message of this structure.
+    /// Writes a message of this structure, and the lengths of its values over those of the message before. Answers with whether
+    /// the hint is its own now.
     #[inline]
-    fn hint(&mut self, outline: &Outline) -> Hint<'_> {
-        // Nearly always each length takes one byte, as in the message before: then these are all that is written.
-        let mut told = *outline.bytes();
-        let longest = told.iter().copied().max().unwrap_or_default();
-        told.iter_mut()
-            .for_each(|byte| *byte = byte.wrapping_add(ZERO));
-        let told = &told[..outline.told()];
-        match self.text.get_mut(self.lengths.clone()) {
-            Some(last) if usize::from(longest) <= SHORT && last.len() == told.len() => {
-                last.copy_from_slice(told);
-            }
-            _ => self.tell(outline),
+    fn write(
+        &mut self,
+        encoder: Encoder,
+        record: &Record,
+        out: &mut Vec<u8>,
+        longer: &mut Vec<usize>,
+    ) -> Result<bool, Error> {
+        if !self.is_told {
+            return encoder.encode(record, out).map(|()| true);
         }
+        let mut elsewhere = [0; Outline::TOLD];
+        // Nearly always each length takes one byte, as in the message before: then these are all that is written.
+        let is_short = self.lengths.len() == self.shape.told;
+        let last = self.text.get_mut(self.lengths.clone());
+        let room = match last.filter(|_| is_short) {
+            Some(last) => last,
+            None => &mut elsewhere[..self.shape.told],
+        };
+        let told = Told::new(room, ZERO, SHORT as u8, longer);
+        if !encoder.encode_told(record, out, told)? {
+            return Ok(false);
+        }
+        if !is_short || !longer.is_empty() {
+            if let (true, Some(last)) = (is_short, self.text.get(self.lengths.clone())) {
+                elsewhere[..last.len()].copy_from_slice(last);
+            }
+            let mut longer = longer.iter();
+            let told = elsewhere[..self.shape.told].iter();
+            self.tell(told.map(|&byte| match usize::from(byte - ZERO) {
+                length @ ..=SHORT => length,
+                _ => longer.next().copied().unwrap_or_default(),
+            }));
+        }
+        Ok(true)
+    }
+
+    fn as_it_is(&self) -> Hint<'_> {
         Hint {
             text: Cow::Borrowed(&self.text),
             at: self.place.at,
         }
     }
 
+    /// The hint of a message of this structure that has been outlined.
+    fn hint(&mut self, outline: &Outline) -> Hint<'_> {
+        if self.is_told {
+            self.tell(outline.lengths());
+        }
+        self.as_it_is()
+    }
+
     /// Writes all of it.
-    #[cold]
-    fn tell(&mut self, outline: &Outline) {
+    fn tell(&mut self, all: impl Iterator<Item = usize>) {
         let mut lengths = LengthWriter::default();
-        outline.lengths().for_each(|length| lengths.push(length));
+        if self.is_told {
+            all.for_each(|length| lengths.push(length));
+        }
         let (told, place) = (lengths.finish(), &self.place);
         self.text.clear();
         self.text.extend_from_slice(&place.before);
@@ -258,9 +305,15 @@ impl Hint<'_> {
             let places = index.iter().map(|(_, found)| found);
             places.map(|found| (found.offset as usize, found.length as usize))
         };
-        for (offset, length) in values().take(Outline::TOLD) {
+        let mut count = 0;
+        for (offset, length) in values() {
             // Items of a list stand in the text of the list.
             if offset >= end {
+                count += 1;
+                if count > Outline::TOLD {
+                    lengths = LengthWriter::default();
+                    break;
+                }
                 lengths.push(length);
                 end = offset + length;
             }
