@@ -1,7 +1,8 @@
-//! Real peers at the other end of the wire: zeep calls our service, our client calls gSOAP's.
+//! Real peers at the other end of the wire: zeep calls our service, our client calls gSOAP's and CXF's.
 //!
 //! Each runs where the peer is installed and says so where it is not. zeep: the Python of `BSOAP_PYTHON`, otherwise
 //! `python3`, can import it. gSOAP: `wsdl2h`, `soapcpp2` and a C compiler that finds its library.
+//! CXF: Java 17, and `BSOAP_CXF` is a class path of its jars, those of `cxf-rt-frontend-jaxws` and `cxf-rt-transports-http-jetty` 4.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -54,7 +55,7 @@ fn our_client_calls_gsoap() {
     let Some(program) = gsoap_server() else {
         return;
     };
-    let server = Peer::start(&program);
+    let server = Peer::start(&mut Command::new(program));
     for version in BOTH {
         let endpoint = format!("http://127.0.0.1:{}/", server.port);
         check(&client(version, &endpoint), version);
@@ -65,6 +66,39 @@ fn our_client_calls_gsoap() {
         assert!(hints.given >= 5 && hints.messages() == 0, "{hints:?}");
     }
     say("our client called gSOAP's service: all operations, both versions, without hints and with");
+}
+
+/// CXF looks at header blocks: one that must be understood it refuses.
+#[test]
+fn our_client_calls_cxf() {
+    let Some(jars) = std::env::var_os("BSOAP_CXF") else {
+        say("CXF is NOT tested: BSOAP_CXF is no class path of its jars");
+        return;
+    };
+    let wsdl = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cxf.wsdl");
+    let mut program = Command::new("java");
+    program.arg("-cp").arg(jars);
+    program.arg(here("peers/CxfServer.java")).arg(&wsdl);
+    let _server = Peer::start(&mut program);
+    for hints in [Hints::Off, Hints::Always] {
+        let builder = Client::builder(wsdl.as_path());
+        let client = built(builder.sending(Sending::off()).hints(hints));
+        for (quality, value) in (0_i64..).zip(hard_doubles(20)) {
+            let station = format!("Łódź & {quality}");
+            let reading = Value::object([
+                ("station", Value::from(station.as_str())),
+                ("value", Value::from(value)),
+                ("quality", Value::from(quality)),
+            ]);
+            let answer = client.call("reading", &reading);
+            let answer = answer.unwrap_or_else(|error| panic!("{}", error.report()));
+            let expected = format!("{station}|{}|{quality}", value.to_bits() as i64);
+            assert_eq!(answer["return"].as_str(), Some(expected.as_str()));
+        }
+        let given = if hints == Hints::Off { 0 } else { 20 };
+        assert_eq!(client.inner().hint_stats().given, given);
+    }
+    say("our client called CXF's service, without hints and with");
 }
 
 #[test]
@@ -290,18 +324,15 @@ impl Running {
     }
 }
 
-/// gSOAP's mesh service as a process; ends with this value.
+/// A service as a process; ends with this value.
 struct Peer {
     child: Child,
     port: u16,
 }
 
 impl Peer {
-    fn start(program: &Path) -> Self {
-        let child = Command::new(program)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn();
+    fn start(program: &mut Command) -> Self {
+        let child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child = child.expect("the server starts");
         let output = child.stdout.take().expect("its output is a pipe");
         let mut line = String::new();
