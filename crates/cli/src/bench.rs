@@ -15,6 +15,7 @@ mod job;
 mod leaves;
 mod machine;
 mod measure;
+mod names;
 mod order;
 mod random;
 mod recorded;

@@ -5,43 +5,16 @@
 
 #![allow(clippy::print_stdout)] // its output is what it is for
 
+#[path = "../../cli/src/bench/names.rs"]
+mod names;
+
 use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
 use std::time::Instant;
 
 use bsoap_xml::TrieBuilder;
 use memchr::memchr;
-
-const NAMES: [&str; 28] = [
-    "Envelope",
-    "Header",
-    "Body",
-    "Fault",
-    "faultcode",
-    "faultstring",
-    "detail",
-    "item",
-    "x",
-    "y",
-    "value",
-    "values",
-    "mesh",
-    "doubles",
-    "ints",
-    "strings",
-    "order",
-    "orderLine",
-    "customer",
-    "address",
-    "street",
-    "city",
-    "quantity",
-    "price",
-    "currency",
-    "reading",
-    "station",
-    "temperature",
-];
+use names::NAMES;
 
 fn name_end(text: &[u8]) -> usize {
     let ends = |byte: &u8| {

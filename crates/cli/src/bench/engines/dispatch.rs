@@ -14,40 +14,10 @@ use super::bare::Floor;
 use super::numbers::Numbers;
 use crate::bench::definition::Task;
 use crate::bench::job::{Engine, Job, Local};
+use crate::bench::names::NAMES;
 use crate::bench::shape::{Mesh, Values};
 use crate::bench::workload::{Answer, Workload};
 
-/// Element names that a service of some size knows; those of the mesh are among them.
-const NAMES: [&str; 28] = [
-    "Envelope",
-    "Header",
-    "Body",
-    "Fault",
-    "faultcode",
-    "faultstring",
-    "detail",
-    "item",
-    "x",
-    "y",
-    "value",
-    "values",
-    "mesh",
-    "doubles",
-    "ints",
-    "strings",
-    "order",
-    "orderLine",
-    "customer",
-    "address",
-    "street",
-    "city",
-    "quantity",
-    "price",
-    "currency",
-    "reading",
-    "station",
-    "temperature",
-];
 const ITEM: u32 = 7;
 const X: u32 = 8;
 const Y: u32 = 9;

@@ -179,15 +179,11 @@ impl Receiver for Streaming {
             last: None,
             is_checked: true,
         };
-        for text in &work.messages {
-            // What the receiver keeps of the text is its own.
-            receiver.messages = vec![Bytes::from(text.clone())];
-            if let Err(error) = receiver.receive(0) {
-                return Some(Err(error));
-            }
-        }
-        receiver.messages = Vec::new();
-        Some(Ok(Box::new((receiver.stream, receiver.last))))
+        let read = read_each(work, |text| {
+            receiver.messages = text;
+            receiver.receive(0)
+        });
+        Some(read.map(|()| Box::new((receiver.stream, receiver.last)) as Box<dyn Any>))
     }
 }
 
@@ -244,14 +240,21 @@ impl Receiver for Storing {
     fn fresh(work: &Workload, model: &Self) -> Option<Result<Box<dyn Any>, String>> {
         let mut receiver = Self::new(&model.terms, &[]);
         receiver.is_checked = true;
-        for text in &work.messages {
-            receiver.messages = vec![Bytes::from(text.clone())];
-            if let Err(error) = receiver.receive(0) {
-                return Some(Err(error));
-            }
-        }
-        Some(Ok(Box::new((receiver.store, receiver.last))))
+        let read = read_each(work, |text| {
+            receiver.messages = text;
+            receiver.receive(0)
+        });
+        Some(read.map(|()| Box::new((receiver.store, receiver.last)) as Box<dyn Any>))
     }
+}
+
+/// Has all messages read, each from a text of its own: what of it is kept is the receiver's.
+fn read_each(
+    work: &Workload,
+    mut read: impl FnMut(Vec<Bytes>) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut texts = work.messages.iter();
+    texts.try_for_each(|text| read(vec![Bytes::from(text.clone())]))
 }
 
 /// Reads all of every message.
