@@ -218,3 +218,32 @@ proptest! {
         }
     }
 }
+
+/// Any byte may tell a length. What it tells is not looked at before it is known to be one: here, the last byte of a URI.
+#[test]
+fn a_length_that_no_room_has_is_not_followed() {
+    let piece = b"<u></u>".to_vec();
+    let blank = Blank {
+        piece: 0,
+        length: 3,
+        slot: 0,
+        room: 0,
+        width: WIDEST as u32,
+        kind: 0,
+    };
+    for filling in [Filling::Uri, Filling::Text, Filling::DateTime] {
+        let form = Form::new(piece.clone(), vec![blank], (3, 4), &[filling]).expect("a form");
+        let text = [&[b'x'; 40], &b"<u>"[..], &[b'a'; 64], b"</u>"].concat();
+        for length in [65, 128, 191, 255] {
+            for kernel in kernels().chain([Kernel::PORTABLE]) {
+                let (mut slots, mut heap) = ([0], [0; WIDEST]);
+                let sheet = Sheet {
+                    slots: &mut slots,
+                    heap: &mut heap,
+                };
+                let told = [ZERO.wrapping_add(length)];
+                assert_eq!(kernel.fill(&form, (&text, 40), (&told, ZERO), sheet), None);
+            }
+        }
+    }
+}

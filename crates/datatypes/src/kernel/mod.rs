@@ -451,7 +451,8 @@ impl Kernel {
     }
 
     /// The same, but tells of some numbers at a time where they stand and how long they are: of all, in order, which takes less than to
-    /// tell of each. `is_far` says that the memory they are written to is not in the cache: it is asked for ahead.
+    /// tell of each. `is_far` says that the memory that numbers of one column are written to is not in the cache: it is asked for
+    /// ahead, as that of rows always is.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Column, Kernel, Number, Separator};

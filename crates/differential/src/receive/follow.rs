@@ -365,16 +365,14 @@ impl Pass {
         );
         let old = &mut self.slots[self.cursor..self.cursor + slots];
         let new = &mut self.stretch.slots[..slots];
-        if fields.len() < width {
-            // Markers are what they were.
-            for row in (0..slots).step_by(width) {
-                let mut at = row;
-                for field in fields {
-                    new[at..row + field.at].copy_from_slice(&old[at..row + field.at]);
-                    at = row + field.at + 1;
-                }
-                new[at..row + width].copy_from_slice(&old[at..row + width]);
+        // Markers are what they were.
+        for row in (0..slots).step_by(width) {
+            let mut at = row;
+            for field in fields {
+                new[at..row + field.at].copy_from_slice(&old[at..row + field.at]);
+                at = row + field.at + 1;
             }
+            new[at..row + width].copy_from_slice(&old[at..row + width]);
         }
         let (mut others, mut same) = (0, slots);
         let chunks = old.chunks_mut(64).zip(new.chunks(64)).enumerate();

@@ -88,11 +88,12 @@ impl<'t> Before<'t> {
         // The first value of the row behind them must be there, too.
         let most = self.starts.len().saturating_sub(first.lead + 1) / pattern.slots;
         let rows = rows.min(most);
-        if self.are_rows(pattern, rows) {
-            debug_assert_eq!(self.count_rows(pattern, rows), rows);
-            return rows;
-        }
-        self.count_rows(pattern, rows)
+        let stands = |row: &usize| {
+            let mut fields = pattern.fields.iter().enumerate();
+            let first = row * pattern.slots;
+            fields.all(|(index, field)| self.value(pattern, index, first + field.at).is_some())
+        };
+        (0..rows).take_while(stands).count()
     }
 
     /// Where values of an array begin, so many and the next: what is left to be told of each is where it [ends](Field::end).
@@ -106,41 +107,6 @@ impl<'t> Before<'t> {
         let starts = self.starts.get(..=values).unwrap_or_default();
         let nexts = starts.get(1..).unwrap_or_default();
         starts.iter().copied().zip(nexts.iter().copied())
-    }
-
-    fn count_rows(&self, pattern: &Pattern, rows: usize) -> usize {
-        let stands = |row: &usize| {
-            let mut fields = pattern.fields.iter().enumerate();
-            let first = row * pattern.slots;
-            fields.all(|(index, field)| self.value(pattern, index, first + field.at).is_some())
-        };
-        (0..rows).take_while(stands).count()
-    }
-
-    /// Whether all of so many rows stand here and have nothing but their values, told with as few branches as can be.
-    #[inline]
-    fn are_rows(&self, pattern: &Pattern, rows: usize) -> bool {
-        if pattern.fields.len() != pattern.slots {
-            return false;
-        }
-        let values = rows * pattern.slots;
-        let (Some(starts), Some(sites)) = (self.starts.get(..=values), self.sites.get(..=values))
-        else {
-            return false;
-        };
-        let ends = starts.get(1..).unwrap_or_default();
-        let mut are_its = true;
-        for row in sites.chunks(pattern.slots) {
-            let is_site = |(site, field): (&Site, &Field)| *site == field.site;
-            are_its &= row.iter().zip(&pattern.fields).all(is_site);
-        }
-        let rows = starts.chunks(pattern.slots).zip(ends.chunks(pattern.slots));
-        for (starts, nexts) in rows {
-            for ((&start, &next), field) in starts.iter().zip(nexts).zip(&pattern.fields) {
-                are_its &= field.end(start, next, self.text).is_some();
-            }
-        }
-        are_its
     }
 }
 

@@ -136,7 +136,8 @@ pub(super) unsafe fn fill<I: Fill>(
 /// The slot of the value at a place, if it is beyond doubt.
 ///
 /// # Safety
-/// As above; 32 bytes before `begin` can be read, and 64 from there on; so many can be written to the room of a string.
+/// As above; 32 bytes before `begin` can be read, and 64 from there on, whatever the length that was told; so many can be written to the
+/// room of a string.
 #[inline(always)]
 unsafe fn value<I: Fill>(
     form: &Form,
@@ -161,9 +162,10 @@ unsafe fn value<I: Fill>(
             Way::Quoted => string::<I>(text, length, room, &QUOTED),
             Way::Single => string::<I>(text, length, room, &SINGLE),
             Way::Uri => {
-                string::<I>(text, length, room, &URI)
-                    && (*text).is_ascii_alphanumeric()
-                    && *text.add(length - 1) != b':'
+                string::<I>(text, length, room, &URI) && (*text).is_ascii_alphanumeric() && {
+                    debug_assert!(length <= WIDEST, "a length that was told");
+                    *text.add(length - 1) != b':'
+                }
             }
             Way::DateTime => {
                 // (All of its bytes are looked at in any case.)
@@ -228,7 +230,7 @@ unsafe fn is_end(form: &Form, text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Copies a string to its room, and says whether all of it stands for itself.
+/// Copies a string to its room, and says whether all of it stands for itself: of one that is empty, or longer than [`WIDEST`], it does not.
 ///
 /// # Safety
 /// What `I` needs; 64 bytes can be read and written.
@@ -242,7 +244,7 @@ unsafe fn string<I: Fill>(
     // SAFETY: as above.
     unsafe {
         let special = I::copy(text, room, special);
-        length > 0 && _bzhi_u64(special, length as u32) == 0
+        length.wrapping_sub(1) < WIDEST && _bzhi_u64(special, length as u32) == 0
     }
 }
 

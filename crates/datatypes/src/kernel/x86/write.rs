@@ -179,7 +179,9 @@ impl Placed {
 
     #[inline(always)]
     fn tell(&mut self, placed: &mut impl FnMut(&[usize], &[u8])) {
-        let count = std::mem::take(&mut self.count).min(BLOCK);
+        let count = std::mem::take(&mut self.count);
+        debug_assert!(count <= BLOCK, "a block");
+        let count = count.min(BLOCK);
         if count > 0 {
             placed(&self.starts[..count], &self.lengths[..count]);
         }
