@@ -15,7 +15,7 @@ use bytes::Bytes;
 use crate::common::message::{Style, message};
 use crate::common::random::{self, Random};
 
-fn options(seed: u64) -> DecodeOptions {
+pub(crate) fn options(seed: u64) -> DecodeOptions {
     let mut options = DecodeOptions::default();
     if seed & 3 == 0 {
         options.validation = Validation::Full;
@@ -55,7 +55,7 @@ const VALUES: [&[u8]; 16] = [
 ];
 
 /// The text after one operation.
-fn change(text: &mut Vec<u8>, before: &[u8], fresh: impl Fn(u64, usize) -> Vec<u8>, operation: [u8; 4]) {
+pub(crate) fn change(text: &mut Vec<u8>, before: &[u8], fresh: impl Fn(u64, usize) -> Vec<u8>, operation: [u8; 4]) {
     let [what, a, b, c] = operation;
     let place = usize::from(u16::from_le_bytes([a, b]));
     match what % 12 {
