@@ -9,11 +9,13 @@ use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder};
 use bsoap_codec::encode::{EncodeOptions, Encoder};
-use bsoap_codec::plan::ElementId;
+use bsoap_codec::plan::{ElementId, NamespaceConstraint, ProcessContents, Wildcard};
 use bsoap_codec::{Index, Plan, Record};
+use bsoap_datatypes::Datatype;
 use bsoap_differential::hint::{HintCounts, NAMESPACE, Reader, StorePolicy, Writer};
 use common::message::message;
 use common::random::{self, Random};
+use common::schema::Schema;
 use proptest::prelude::*;
 use streams::{next, options, shown_record, style};
 
@@ -321,4 +323,34 @@ fn what_may_not_stand_in_an_attribute_is_said_of_a_hint_too() {
             checked.unwrap_or_else(|what| panic!("{what}"));
         }
     }
+}
+
+/// What is empty points at octets of the heap, too, though at none: they must be there in the Records that follow.
+#[test]
+fn what_is_empty_in_the_first_message_stays_within_the_record() {
+    let mut schema = Schema::new();
+    let anything = Wildcard {
+        namespaces: NamespaceConstraint::Any,
+        process: ProcessContents::Skip,
+    };
+    let blocks = schema.any(0, 9, anything);
+    let header = schema.structure(vec![blocks]);
+    let header = schema.element("header", header);
+    let header = schema.of(1, 1, header);
+    let octets = schema.field(1, 1, "octets", Datatype::HexBinary);
+    let number = schema.field(1, 1, "number", Datatype::Int);
+    let (plan, root) = schema.rooted("all", vec![header, octets, number]);
+    let mut session = Session::new((plan, root), DecodeOptions::default());
+    let text = |at: &str, number: u32| {
+        format!(
+            "<all><header><b:hint xmlns:b=\"{NAMESPACE}\" key=\"{:032x}\" at=\"{at}\"/></header><octets/><number>{number}</number></all>",
+            7
+        )
+    };
+    // The block of the first is longer than what room others have.
+    for message in [text(&"~".repeat(900), 1), text("A", 2), text("B", 34)] {
+        let checked = session.check(message.as_bytes(), &mut Random::new(1));
+        assert_eq!(checked, Ok(true));
+    }
+    assert_eq!(session.reader.counts().followed, 2);
 }

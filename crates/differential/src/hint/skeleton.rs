@@ -334,9 +334,10 @@ impl<'m> Maker<'m> {
             true => 0,
             false => heap.len(),
         };
+        // What is empty points into the heap, too: it stays as long as it was.
+        let length = heap.len().max(stays + self.rooms);
         heap.truncate(stays);
-        heap.resize(stays + self.rooms, 0);
-        let length = heap.len();
+        heap.resize(length, 0);
         for field in &mut self.fields {
             field.room += stays as u32;
         }
