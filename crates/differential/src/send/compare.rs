@@ -97,8 +97,8 @@ pub(crate) type Delta = u64;
 pub(crate) fn chunk(
     segments: &mut [Segment],
     has_heap: bool,
-    old: Values<'_>,
-    new: Values<'_>,
+    old: &Values<'_>,
+    new: &Values<'_>,
     delta: &mut Delta,
     dirty: &mut Dirty,
 ) {
@@ -468,7 +468,7 @@ mod tests {
             slots: &new_slots,
             heap: &new_heap,
         };
-        chunk(&mut segments, true, old, new, &mut 0, &mut found);
+        chunk(&mut segments, true, &old, &new, &mut 0, &mut found);
         let Leaves::Mixed(mixed) = &segments[0].leaves else {
             unreachable!()
         };

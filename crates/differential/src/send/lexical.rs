@@ -37,7 +37,7 @@ pub(crate) fn number(kind: Kind, slot: u64, out: &mut Number) -> usize {
 pub(crate) fn text<'v>(
     kind: Kind,
     slot: u64,
-    values: Values<'v>,
+    values: &Values<'v>,
     escaped: &'v mut Vec<u8>,
 ) -> Result<&'v [u8], Unwritable> {
     let octets = values.octets(slot).ok_or(Unwritable)?;

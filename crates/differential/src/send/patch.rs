@@ -7,13 +7,13 @@
 use std::sync::Arc;
 
 use super::compare::{Dirty, Values, range};
-use super::leaves::{Cell, Columns, Kind, Leaves, Mixed, Place, Segment, Table};
+use super::few;
+use super::leaves::{Cell, Columns, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
+use super::misfit::{Misfit, finish, fits, width};
 use super::numbers::{self, Formatted, Fresh, Source, Whole, are_many_misfits};
 use super::policy::Policy;
-use super::rewrite::{Rewrite, rewrite, rewrite_mixed};
-use super::shift::shift;
-use super::steal::steal;
+use super::rewrite::{Rewrite, rewrite_mixed};
 use super::stuff::{self, Rows};
 
 /// After so many misfits the size of the chunk to come is guessed.
@@ -29,41 +29,18 @@ const SOME: usize = 12;
 /// Chunks of so many bytes are parts of messages that the cache does not hold.
 const FAR: usize = 64 << 10;
 
-/// A value that does not fit its room.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Misfit {
-    pub(crate) segment: u32,
-    /// Its slot in the segment.
-    pub(crate) index: u32,
-    /// The length of its text, and the room it is to have.
-    pub(crate) length: u32,
-    pub(crate) width: u32,
-    /// The room it has.
-    before: u32,
-    /// Which of [`Tools::numbers`] its text is.
-    number: u32,
-}
-
-impl Misfit {
-    /// By how much its room grows.
-    #[inline]
-    pub(crate) fn grows(&self) -> isize {
-        self.width as isize - self.before as isize
-    }
-}
-
 /// What patching needs besides the chunk, kept from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
     pub(crate) dirty: Dirty,
-    misfits: Vec<Misfit>,
-    numbers: Vec<Number>,
+    pub(crate) misfits: Vec<Misfit>,
+    pub(crate) numbers: Vec<Number>,
     /// The numbers of a table that have changed.
     fresh: Fresh,
     /// The text of a string with references.
-    escaped: Vec<u8>,
+    pub(crate) escaped: Vec<u8>,
     /// The buffer that chunks are rewritten into.
-    spare: Vec<u8>,
+    pub(crate) spare: Vec<u8>,
 }
 
 impl Tools {
@@ -78,7 +55,7 @@ impl Tools {
     }
 }
 
-/// What became of a chunk.
+/// What was done to chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Patched {
     /// Values written.
@@ -88,7 +65,7 @@ pub(crate) struct Patched {
     pub(crate) shifted: usize,
     /// Of those, how many were written in a pass over the chunk.
     pub(crate) rewritten: usize,
-    /// The chunk has become too large, or would have: it is to be encoded anew.
+    /// The last chunk has become too large, or would have: it is to be encoded anew.
     pub(crate) too_large: bool,
 }
 
@@ -98,17 +75,24 @@ pub(crate) fn patch(
     text: &mut Vec<u8>,
     segments: &mut [Segment],
     policy: &Policy,
-    old: Values<'_>,
-    new: Values<'_>,
+    old: &Values<'_>,
+    new: &Values<'_>,
     tools: &mut Tools,
-) -> Result<Patched, Unwritable> {
+    patched: &mut Patched,
+) -> Result<(), Unwritable> {
+    patched.too_large = false;
+    let Dirty { leaves, tables, .. } = &tools.dirty;
+    if !tables && leaves.len() <= policy.shifts {
+        let escaped = &mut tools.escaped;
+        return few::patch(text, segments, policy, leaves, new, escaped, patched);
+    }
     tools.misfits.clear();
     tools.numbers.clear();
     let mut patcher = Patcher {
-        text,
+        text: &mut *text,
         policy,
         segment: 0,
-        patched: Patched::default(),
+        patched: &mut *patched,
         rewrite: Rewrite::into(std::mem::take(&mut tools.spare)),
         moved: 0,
     };
@@ -133,19 +117,18 @@ pub(crate) fn patch(
                 let own = rest.partition_point(|&(segment, _)| segment as usize <= number);
                 let (own, later) = rest.split_at(own);
                 rest = later;
-                if patcher.is_better_rewritten(mixed, own, new) {
-                    patcher.mixed(segment.start, mixed, old, new, own.len(), tools)?;
+                if patcher.is_better_rewritten(mixed, own, &new) {
+                    patcher.mixed(segment.start, mixed, &old, &new, own.len(), tools)?;
                 } else {
                     let start = patcher.in_old(start);
                     for &(_, index) in own {
-                        patcher.leaf(start, mixed, index as usize, new, tools)?;
+                        patcher.leaf(start, mixed, index as usize, &new, tools)?;
                     }
                 }
             }
         }
     }
     patcher.finish_rewrite();
-    let patched = patcher.patched;
     tools.spare = patcher.rewrite.out;
     leaves.clear();
     tools.dirty.leaves = leaves;
@@ -159,16 +142,18 @@ pub(crate) fn patch_listed(
     segments: &mut [Segment],
     policy: &Policy,
     listed: &[(usize, usize)],
-    new: Values<'_>,
+    new: &Values<'_>,
     tools: &mut Tools,
-) -> Result<Patched, Unwritable> {
+    patched: &mut Patched,
+) -> Result<(), Unwritable> {
+    patched.too_large = false;
     tools.misfits.clear();
     tools.numbers.clear();
     let mut patcher = Patcher {
-        text,
+        text: &mut *text,
         policy,
         segment: 0,
-        patched: Patched::default(),
+        patched: &mut *patched,
         rewrite: Rewrite::into(std::mem::take(&mut tools.spare)),
         moved: 0,
     };
@@ -189,12 +174,12 @@ pub(crate) fn patch_listed(
         match &mut segment.leaves {
             Leaves::Mixed(mixed) => {
                 for &(_, index) in own {
-                    patcher.leaf(start, mixed, index, new, tools)?;
+                    patcher.leaf(start, mixed, index, &new, tools)?;
                 }
             }
             Leaves::Table(table) if own.len() < FEW => {
                 for &(_, index) in own {
-                    patcher.number(start, table, index, new, tools);
+                    patcher.number(start, table, index, &new, tools);
                 }
             }
             Leaves::Table(table) => {
@@ -203,7 +188,6 @@ pub(crate) fn patch_listed(
         }
     }
     patcher.finish_rewrite();
-    let patched = patcher.patched;
     tools.spare = patcher.rewrite.out;
     finish(text, segments, policy, new, tools, patched)
 }
@@ -236,33 +220,12 @@ impl Changed<'_> {
     }
 }
 
-/// Gives the misfits room, if they can have it.
-fn finish(
-    text: &mut Vec<u8>,
-    segments: &mut [Segment],
-    policy: &Policy,
-    new: Values<'_>,
-    tools: &mut Tools,
-    mut patched: Patched,
-) -> Result<Patched, Unwritable> {
-    if patched.too_large || tools.misfits.is_empty() {
-        return Ok(patched);
-    }
-    if have_room(text.len(), segments, &tools.misfits) {
-        resize(text, segments, policy, new, tools, &mut patched)?;
-        patched.too_large = text.len() > policy.chunks.split;
-    } else {
-        patched.too_large = true;
-    }
-    Ok(patched)
-}
-
 struct Patcher<'t> {
     text: &'t mut Vec<u8>,
     policy: &'t Policy,
     /// The number of the segment.
     segment: u32,
-    patched: Patched,
+    patched: &'t mut Patched,
     /// Tables that are written anew.
     rewrite: Rewrite,
     /// How far what is not done has moved in `text`.
@@ -286,23 +249,18 @@ impl Patcher<'_> {
     }
 
     fn misfit(&self, place: Place, index: usize, length: usize, number: usize) -> Misfit {
-        let width = if place.may_pad(length) {
-            self.policy.stuffing.room(length, place.widest)
-        } else {
-            length
-        };
         Misfit {
             segment: self.segment,
             index: index as u32,
             length: length as u32,
-            width: width as u32,
+            width: width(self.policy, place, length) as u32,
             before: place.width as u32,
             number: number as u32,
         }
     }
 
     /// Whether of a mixed segment all values had better be written again than those listed changed one by one.
-    fn is_better_rewritten(&self, mixed: &Mixed, own: &[(u32, u32)], new: Values<'_>) -> bool {
+    fn is_better_rewritten(&self, mixed: &Mixed, own: &[(u32, u32)], new: &Values<'_>) -> bool {
         let (dirty, slots) = (own.len(), mixed.offsets.len());
         if self.policy.stuffing.keeps_room() || dirty < FEW || dirty * 100 < slots * SOME {
             return false;
@@ -323,8 +281,8 @@ impl Patcher<'_> {
         &mut self,
         start: usize,
         mixed: &mut Mixed,
-        old: Values<'_>,
-        new: Values<'_>,
+        old: &Values<'_>,
+        new: &Values<'_>,
         dirty: usize,
         tools: &mut Tools,
     ) -> Result<(), Unwritable> {
@@ -352,7 +310,7 @@ impl Patcher<'_> {
         start: usize,
         mixed: &mut Mixed,
         index: usize,
-        new: Values<'_>,
+        new: &Values<'_>,
         tools: &mut Tools,
     ) -> Result<(), Unwritable> {
         let Some(place) = mixed.place(index) else {
@@ -386,7 +344,7 @@ impl Patcher<'_> {
         start: usize,
         table: &mut Table,
         index: usize,
-        new: Values<'_>,
+        new: &Values<'_>,
         tools: &mut Tools,
     ) {
         self.patched.values += 1;
@@ -708,163 +666,4 @@ impl Patcher<'_> {
         let whole = grown as f64 * slots as f64 / seen as f64;
         self.text.len() as f64 + whole > self.policy.chunks.split as f64
     }
-}
-
-/// Whether the places of all segments can still be counted when the misfits have got their rooms.
-fn have_room(length: usize, segments: &[Segment], misfits: &[Misfit]) -> bool {
-    let mut rest = misfits;
-    while let Some(&Misfit {
-        segment: number, ..
-    }) = rest.first()
-    {
-        let own = rest.partition_point(|misfit| misfit.segment <= number);
-        let grown: isize = rest[..own].iter().map(Misfit::grows).sum();
-        rest = &rest[own..];
-        let segment = &segments[number as usize];
-        // No value stands behind the end of the text.
-        if length.saturating_add_signed(grown) <= segment.furthest() {
-            continue;
-        }
-        let last = (0..segment.slots())
-            .rev()
-            .find_map(|index| segment.place(index));
-        let end = last.map_or(0, |last| last.offset.saturating_add_signed(grown));
-        if end > segment.furthest() {
-            return false;
-        }
-    }
-    true
-}
-
-/// Whether a text of `length` bytes may be written into the room of a value.
-#[inline(always)]
-fn fits(policy: &Policy, place: Place, length: usize) -> bool {
-    let keeps_room = policy.stuffing.keeps_room() && place.may_pad(length);
-    length == place.width || length < place.width && keeps_room
-}
-
-/// Gives the misfits their rooms, and writes them.
-fn resize(
-    text: &mut Vec<u8>,
-    segments: &mut [Segment],
-    policy: &Policy,
-    new: Values<'_>,
-    tools: &mut Tools,
-    patched: &mut Patched,
-) -> Result<(), Unwritable> {
-    if tools.misfits.len() > policy.shifts {
-        patched.rewritten += tools.misfits.len();
-        return rewrite_misfits(text, segments, new, tools);
-    }
-    let Tools {
-        misfits,
-        numbers,
-        escaped,
-        ..
-    } = tools;
-    for misfit in misfits.iter() {
-        if take_room(text, segments, policy, misfit)? {
-            patched.stolen += 1;
-        } else {
-            patched.shifted += 1;
-        }
-        let segment = &mut segments[misfit.segment as usize];
-        write_misfit(text, segment, misfit, new, numbers, escaped)?;
-    }
-    Ok(())
-}
-
-/// Writes the chunk again in one pass, with a room for each misfit.
-fn rewrite_misfits(
-    text: &mut Vec<u8>,
-    segments: &mut [Segment],
-    new: Values<'_>,
-    tools: &mut Tools,
-) -> Result<(), Unwritable> {
-    let Tools {
-        misfits,
-        numbers,
-        escaped,
-        spare,
-        ..
-    } = tools;
-    let mut failed = false;
-    let mut write = |misfit: &Misfit, kind: Kind, slot: u64, out: &mut [u8]| {
-        if kind.is_number() {
-            out[..32].copy_from_slice(&numbers[misfit.number as usize]);
-        } else {
-            match lexical::text(kind, slot, new, escaped) {
-                Ok(text) => out[..text.len()].copy_from_slice(text),
-                Err(Unwritable) => failed = true,
-            }
-        }
-    };
-    let length = rewrite(text, segments, misfits, new.slots, spare, &mut write);
-    spare.truncate(length);
-    std::mem::swap(text, spare);
-    if failed { Err(Unwritable) } else { Ok(()) }
-}
-
-/// Gives a misfit its room: from a neighbour, which it says, or by moving what follows.
-fn take_room(
-    text: &mut Vec<u8>,
-    segments: &mut [Segment],
-    policy: &Policy,
-    misfit: &Misfit,
-) -> Result<bool, Unwritable> {
-    let (number, index) = (misfit.segment as usize, misfit.index as usize);
-    let segment = &mut segments[number];
-    let Some(Place { width, .. }) = segment.place(index) else {
-        return Err(Unwritable);
-    };
-    // A misfit before may have taken of this one's room.
-    let need = (misfit.length as usize).saturating_sub(width);
-    if need > 0 && policy.stuffing.keeps_room() {
-        let own = &mut text[segment.start..];
-        if steal(own, segment, index, need, policy.steal) {
-            return Ok(true);
-        }
-    }
-    let reserve = policy.chunks.reserve;
-    shift(
-        text,
-        segments,
-        (number, index),
-        misfit.width as usize,
-        reserve,
-    );
-    Ok(false)
-}
-
-/// Writes a misfit into the room that it has got.
-fn write_misfit(
-    text: &mut [u8],
-    segment: &mut Segment,
-    misfit: &Misfit,
-    new: Values<'_>,
-    numbers: &[Number],
-    escaped: &mut Vec<u8>,
-) -> Result<(), Unwritable> {
-    let (index, length) = (misfit.index as usize, misfit.length as usize);
-    let Some(place) = segment.place(index) else {
-        return Err(Unwritable);
-    };
-    let kind = segment.kind(index);
-    let own = &mut text[segment.start..];
-    if kind.is_number() {
-        let number = &numbers[misfit.number as usize];
-        stuff::place(own, place, &number[..length]);
-    } else {
-        let slot = new.slots[segment.first + index];
-        let octets = new.octets(slot).ok_or(Unwritable)?;
-        let is_plain = matches!(kind, Kind::Text | Kind::Attribute) && octets.len() == length;
-        let lexical = if is_plain {
-            octets // every reference is longer than its character
-        } else {
-            lexical::text(kind, slot, new, escaped)?
-        };
-        stuff::place(own, place, lexical);
-    }
-    segment.resize(index, length, place.width);
-    Ok(())
 }

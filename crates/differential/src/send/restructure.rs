@@ -184,7 +184,7 @@ impl Walk<'_, '_> {
             None if !self.loops_end(&chunk.state, here) => return Ok(Verdict::Changed),
             None => None,
         };
-        self.change.compare(chunk, old, new, &mut self.delta);
+        self.change.compare(chunk, &old, &new, &mut self.delta);
         let dirty = &self.change.work.tools.dirty;
         let is_open = |&marker: &u32| {
             let count = old_first + marker as usize;
@@ -199,7 +199,7 @@ impl Walk<'_, '_> {
             if let Some(target) = self.better(chunk, here) {
                 return Ok(Verdict::Moved(target));
             }
-            if let Kept::TooLarge = self.change.patch(chunk, old, new)? {
+            if let Kept::TooLarge = self.change.patch(chunk, &old, &new)? {
                 return Ok(Verdict::TooLarge);
             }
         } else {

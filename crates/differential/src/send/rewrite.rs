@@ -8,8 +8,8 @@ use bsoap_xml::scan;
 use super::compare::{Values, range};
 use super::leaves::{Kind, Leaves, Mixed, Segment};
 use super::lexical::{self, Unwritable};
+use super::misfit::Misfit;
 use super::numbers::Fresh;
-use super::patch::Misfit;
 
 /// Bytes behind the end of the output that copies of fixed size may write.
 const SLACK: usize = 192;
@@ -173,7 +173,7 @@ pub(crate) fn rewrite_mixed(
     text: &mut Vec<u8>,
     start: usize,
     mixed: &mut Mixed,
-    new: Values<'_>,
+    new: &Values<'_>,
     escaped: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) -> Result<isize, Unwritable> {

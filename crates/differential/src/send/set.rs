@@ -141,17 +141,18 @@ impl Template {
             let patched = new.map(|new| {
                 let (policy, tools) = (&self.policy, &mut self.work.tools);
                 let Chunk { text, segments, .. } = &mut *chunk;
+                let patched = &mut done.patched;
                 text.change(policy.chunks.reserve, |text| {
-                    patch::patch_listed(text, segments, policy, &listed, new, tools)
+                    patch::patch_listed(text, segments, policy, &listed, &new, tools, patched)
                 })
             });
-            let Some(Ok(patched)) = patched else {
+            let Some(Ok(())) = patched else {
                 is_anew = true;
                 break;
             };
             // One that has merely grown past the size to split is split with the next message.
-            is_anew |= patched.too_large && chunk.text.bytes().len() <= self.policy.chunks.split;
-            done.add(patched);
+            is_anew |=
+                done.patched.too_large && chunk.text.bytes().len() <= self.policy.chunks.split;
             done.unchanged = done.unchanged.saturating_sub(before);
             self.length = (self.length + chunk.text.bytes().len() as u64).wrapping_sub(before);
             // Numbers do not change the order of texts.

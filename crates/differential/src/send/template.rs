@@ -130,10 +130,7 @@ impl Clone for Work {
 /// What an update did, before it is counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
-    pub(crate) values: usize,
-    pub(crate) stolen: usize,
-    pub(crate) shifted: usize,
-    pub(crate) rewritten: usize,
+    pub(crate) patched: Patched,
     pub(crate) encoded: usize,
     pub(crate) kept: usize,
     /// Bytes of chunks that are as they were.
@@ -141,17 +138,17 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    pub(crate) fn add(&mut self, patched: Patched) {
-        self.values += patched.values;
-        self.stolen += patched.stolen;
-        self.shifted += patched.shifted;
-        self.rewritten += patched.rewritten;
-    }
-
     pub(crate) fn matched(&self) -> Match {
-        if self.encoded + self.stolen + self.shifted + self.rewritten > 0 {
+        let Patched {
+            values,
+            stolen,
+            shifted,
+            rewritten,
+            ..
+        } = self.patched;
+        if self.encoded + stolen + shifted + rewritten > 0 {
             Match::PartialStructural
-        } else if self.values > 0 {
+        } else if values > 0 {
             Match::PerfectStructural
         } else {
             Match::Content
@@ -491,10 +488,10 @@ impl Template {
             Match::PartialStructural => stats.partial_structural += 1,
             Match::FirstTime => stats.first_time += 1,
         }
-        stats.values += done.values as u64;
-        stats.stolen += done.stolen as u64;
-        stats.shifted += done.shifted as u64;
-        stats.rewritten += done.rewritten as u64;
+        stats.values += done.patched.values as u64;
+        stats.stolen += done.patched.stolen as u64;
+        stats.shifted += done.patched.shifted as u64;
+        stats.rewritten += done.patched.rewritten as u64;
         stats.encoded_chunks += done.encoded as u64;
         stats.kept_chunks += done.kept as u64;
         stats.bytes += self.length;
@@ -641,14 +638,13 @@ impl Change<'_> {
                 self.done.unchanged += before;
                 continue;
             }
-            // One by one: a pair of them would go through memory.
             let Some(old) = old.part(slots.start, chunk.slots) else {
                 return Err(Failure::Anew);
             };
             let Some(new) = new.part(slots.start, chunk.slots) else {
                 return Err(Failure::Anew);
             };
-            self.compare(chunk, old, new, &mut delta);
+            self.compare(chunk, &old, &new, &mut delta);
             if self.work.tools.dirty.is_clean() {
                 self.done.unchanged += before;
                 continue;
@@ -660,10 +656,10 @@ impl Change<'_> {
                     Ok(number)
                 };
             }
-            if self.slides(old, new) {
+            if self.slides(&old, &new) {
                 return Ok(number);
             }
-            if let Kept::TooLarge = self.patch(chunk, old, new)? {
+            if let Kept::TooLarge = self.patch(chunk, &old, &new)? {
                 return Ok(number);
             }
             *length = (*length + chunk.text.bytes().len() as u64).wrapping_sub(before);
@@ -692,7 +688,7 @@ impl Change<'_> {
 
     /// Whether numbers are not other ones, but other places' (a window that slides over a series): then it costs less to
     /// move chunks.
-    fn slides(&mut self, old: Values<'_>, new: Values<'_>) -> bool {
+    fn slides(&mut self, old: &Values<'_>, new: &Values<'_>) -> bool {
         let work = &mut *self.work;
         if !work.tools.dirty.tables || !work.slides.is_out() {
             return false;
@@ -709,8 +705,8 @@ impl Change<'_> {
     pub(crate) fn compare(
         &mut self,
         chunk: &mut Chunk,
-        old: Values<'_>,
-        new: Values<'_>,
+        old: &Values<'_>,
+        new: &Values<'_>,
         delta: &mut Delta,
     ) {
         let dirty = &mut self.work.tools.dirty;
@@ -721,19 +717,19 @@ impl Change<'_> {
     pub(crate) fn patch(
         &mut self,
         chunk: &mut Chunk,
-        old: Values<'_>,
-        new: Values<'_>,
+        old: &Values<'_>,
+        new: &Values<'_>,
     ) -> Result<Kept, Failure> {
         let (policy, tools) = (self.policy, &mut self.work.tools);
         let Chunk { text, segments, .. } = chunk;
-        let patched = text.change(policy.chunks.reserve, |text| {
-            patch::patch(text, segments, policy, old, new, tools)
+        let patched = &mut self.done.patched;
+        text.change(policy.chunks.reserve, |text| {
+            patch::patch(text, segments, policy, old, new, tools, patched)
         })?;
-        self.done.add(patched);
         for segment in &mut chunk.segments {
             segment.see_order_again(new.slots);
         }
-        Ok(if patched.too_large {
+        Ok(if self.done.patched.too_large {
             Kept::TooLarge
         } else {
             Kept::Yes

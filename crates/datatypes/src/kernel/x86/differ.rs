@@ -50,9 +50,33 @@ pub(super) unsafe fn first<const MOVED: bool>(
     masks: &[u64],
     delta: u64,
 ) -> usize {
+    const BLOCKS: usize = 4;
     let length = old.len().min(new.len()).min(masks.len());
     let delta = _mm512_set1_epi64(delta.cast_signed());
+    let moved = |before: __m512i, mask: __m512i| {
+        if MOVED {
+            _mm512_add_epi64(before, _mm512_and_si512(mask, delta))
+        } else {
+            before
+        }
+    };
     let mut at = 0;
+    // Most are what they were: some blocks of eight with one branch.
+    while at + 8 * BLOCKS <= length {
+        let mut any = _mm512_setzero_si512();
+        for block in 0..BLOCKS {
+            // SAFETY: from `at` on each has as many slots as all these blocks.
+            let load = |slots: &[u64]| unsafe {
+                _mm512_loadu_si512(slots.as_ptr().add(at + 8 * block).cast())
+            };
+            let differs = _mm512_xor_si512(moved(load(old), load(masks)), load(new));
+            any = _mm512_or_si512(any, differs);
+        }
+        if _mm512_test_epi64_mask(any, any) != 0 {
+            break;
+        }
+        at += 8 * BLOCKS;
+    }
     while at < length {
         let left = length - at;
         let some = if left < 8 { (1 << left) - 1 } else { 0xff };
@@ -60,11 +84,8 @@ pub(super) unsafe fn first<const MOVED: bool>(
         let load = |slots: &[u64]| unsafe {
             _mm512_maskz_loadu_epi64(some, slots.as_ptr().add(at).cast())
         };
-        let (mut before, now) = (load(old), load(new));
-        if MOVED {
-            before = _mm512_add_epi64(before, _mm512_and_si512(load(masks), delta));
-        }
-        let differs = _mm512_mask_cmpneq_epu64_mask(some, before, now);
+        let before = moved(load(old), if MOVED { load(masks) } else { delta });
+        let differs = _mm512_mask_cmpneq_epu64_mask(some, before, load(new));
         if differs != 0 {
             return at + differs.trailing_zeros() as usize;
         }
