@@ -152,14 +152,21 @@ impl Isa for Avx2 {
             let mask = |bytes| _mm256_movemask_epi8(bytes) as u32;
             let digits = _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8));
             let digits = _mm256_cmpeq_epi8(digits, _mm256_min_epu8(digits, _mm256_set1_epi8(9)));
-            let lower = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
             Classes {
                 bytes,
                 ends: mask(is(bytes, end)),
                 others: !mask(digits),
                 dots: mask(is(bytes, b'.')),
-                exponents: mask(is(lower, b'e')),
             }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn exponents(classes: &Classes) -> u32 {
+        // SAFETY: only registers are used.
+        unsafe {
+            let lower = _mm256_or_si256(classes.bytes, _mm256_set1_epi8(0x20));
+            _mm256_movemask_epi8(is(lower, b'e')) as u32
         }
     }
 

@@ -112,14 +112,22 @@ impl Isa for Avx512 {
             let bytes = _mm256_loadu_si256(text.cast());
             let is = |bytes, byte: u8| _mm256_cmpeq_epi8_mask(bytes, _mm256_set1_epi8(byte as i8));
             let digits = _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8));
-            let lower = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
             Classes {
                 bytes: digits,
                 ends: is(bytes, end),
                 others: _mm256_cmpgt_epu8_mask(digits, _mm256_set1_epi8(9)),
                 dots: is(bytes, b'.'),
-                exponents: is(lower, b'e'),
             }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn exponents(classes: &Classes) -> u32 {
+        // SAFETY: only registers are used.
+        unsafe {
+            // (Of the bytes, `0` has been taken away: from `E`, that makes 0x15.)
+            let lower = _mm256_or_si256(classes.bytes, _mm256_set1_epi8(0x20));
+            _mm256_cmpeq_epi8_mask(lower, _mm256_set1_epi8((b'e' - b'0') as i8))
         }
     }
 

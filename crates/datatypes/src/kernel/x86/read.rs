@@ -3,6 +3,7 @@
 //! All of it is `inline(always)` into one function for each instruction set, which has its `target_feature`: as functions
 //! with features of their own, the steps were called and not inlined, and took a third more time.
 
+use std::arch::asm;
 use std::arch::x86_64::{
     __m128i, __m256i, _bzhi_u32, _mm_and_si128, _mm_cvtsi128_si32, _mm_cvtsi128_si64,
     _mm_loadu_si128, _mm_madd_epi16, _mm_maddubs_epi16, _mm_or_si128, _mm_packus_epi32,
@@ -25,8 +26,6 @@ pub(super) struct Classes {
     /// The bytes that are no digits.
     pub(super) others: u32,
     pub(super) dots: u32,
-    /// `e` and `E`.
-    pub(super) exponents: u32,
 }
 
 /// Where the significand stands.
@@ -45,6 +44,12 @@ pub(super) trait Isa {
     /// # Safety
     /// 32 bytes can be read.
     unsafe fn classes(text: *const u8, end: u8) -> Classes;
+
+    /// The bytes that are `e` or `E`.
+    ///
+    /// # Safety
+    /// The instructions are there.
+    unsafe fn exponents(classes: &Classes) -> u32;
 
     /// The bytes of 64 that are `end`.
     ///
@@ -194,30 +199,54 @@ impl Array<'_> {
         unsafe {
             let separator = Pattern::new(self.separator);
             'all: while at <= last && count < self.limit {
-                // A loop without a call in it, so that what it needs stays in registers.
-                while at >= BEFORE && at <= last && count < self.limit {
-                    let text = base.add(at);
-                    let classes = I::classes(text, end);
-                    let length = classes.ends.trailing_zeros();
-                    if length > 31 {
-                        break;
+                // A loop without a call in it, so that what it needs stays in registers. With each value, the digits of the next are
+                // taken and the end of the one behind that is sought: what waits for what then stands far apart, and the processor
+                // is not full of instructions that wait.
+                let (mut held, mut length) = (None::<Parts>, 0);
+                let mut next = at;
+                let mut next_length = match at >= BEFORE {
+                    true => length_of::<I>(base.add(at), end),
+                    false => u32::MAX,
+                };
+                loop {
+                    let is_there = next_length < 32 && (!LONG || next <= last);
+                    let behind = next + (next_length & 31) as usize + skip;
+                    let behind_length = match LONG {
+                        true => length_of::<I>(base.add(behind.min(last)), end),
+                        false => length_of::<I>(base.add(behind), end),
+                    };
+                    let parts = match is_there {
+                        true => {
+                            let text = base.add(next);
+                            parts::<I, N>(text, &I::classes(text, end), next_length)
+                        }
+                        false => None,
+                    };
+                    if let Some(parts) = held {
+                        let end = at + length as usize;
+                        let Some(slot) = parts.slot::<N>() else {
+                            break;
+                        };
+                        if !separator.stands_at(base.add(end)) || (LONG && !self.is_whole(end)) {
+                            break;
+                        }
+                        out.add(count).write(slot);
+                        count += 1;
+                        let goes_on = found.value(at, length as usize, slot);
+                        at = next;
+                        if !goes_on {
+                            break 'all;
+                        }
+                        if at > last || count == self.limit {
+                            break;
+                        }
                     }
-                    let Some(slot) = real::<I, N>(text, &classes, length) else {
+                    let Some(parts) = parts else {
                         break;
                     };
-                    let length = length as usize;
-                    if !separator.stands_at(text.add(length))
-                        || (LONG && !self.is_whole(at + length))
-                    {
-                        break;
-                    }
-                    out.add(count).write(slot);
-                    count += 1;
-                    let goes_on = found.value(at, length, slot);
-                    at += length + skip;
-                    if !goes_on {
-                        break 'all;
-                    }
+                    held = Some(parts);
+                    (length, next) = (next_length, behind);
+                    next_length = behind_length;
                 }
                 if at > last || count == self.limit {
                     break;
@@ -452,8 +481,8 @@ impl Rows<'_> {
         let stride = self.columns.len() + markers.count();
         let count = self.columns.len();
         let mut rows = 0;
-        // The ends among 64 bytes, and where those begin.
-        let (mut ends, mut window) = (0, at);
+        // How long the value is that comes next.
+        let mut ahead = None;
         loop {
             slots.reserve(stride);
             let mut length = slots.len();
@@ -470,7 +499,7 @@ impl Rows<'_> {
                     break;
                 }
                 // SAFETY: as above.
-                let value = unsafe { self.value::<I>(column, at, &mut ends, &mut window) };
+                let value = unsafe { self.value::<I>(column, at, &mut ahead) };
                 let Some((slot, long)) = value else {
                     stop = Some(index);
                     break;
@@ -506,23 +535,26 @@ impl Rows<'_> {
         self,
         column: &Column,
         at: usize,
-        ends: &mut u64,
-        window: &mut usize,
+        ahead: &mut Option<u32>,
     ) -> Option<(u64, usize)> {
+        let known = ahead.take();
         if at < BEFORE || at + BEYOND > self.text.len() {
             return self.general(column, at);
         }
         // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text.
         unsafe {
             let text = self.text.as_ptr().add(at);
-            let offset = at - *window;
-            if offset > 63 || *ends >> offset == 0 {
-                *window = at;
-                *ends = I::ends(text, self.end);
-            }
-            let length = (*ends >> (at - *window)).trailing_zeros();
+            let length = match known {
+                Some(length) => length,
+                None => length_of::<I>(text, self.end),
+            };
             if length > 31 {
                 return self.general(column, at);
+            }
+            // The end of the next value is sought before this one is read, so that nothing of this one stands between.
+            let next = length as usize + column.separator.bytes.len();
+            if next <= BEYOND - 32 {
+                *ahead = Some(length_of::<I>(text.add(next), self.end));
             }
             let slot = match column.number {
                 Number::Double => {
@@ -626,10 +658,54 @@ impl Pattern {
     }
 }
 
+/// How many bytes stand before the first `end`; 32 if that is not among as many.
+///
+/// # Safety
+/// What `I` needs; 32 bytes can be read.
+#[inline(always)]
+unsafe fn length_of<I: Isa>(text: *const u8, end: u8) -> u32 {
+    // SAFETY: as above.
+    unsafe { here(I::classes(text, end).ends.trailing_zeros().into()) as u32 }
+}
+
+/// Has a value be there where it is asked for, and not only where it is needed.
+#[inline(always)]
+fn here(mut value: u64) -> u64 {
+    // SAFETY: nothing is done with the register.
+    unsafe { asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
+    value
+}
+
+/// A number that has been taken apart: what is left is to find the nearest that can be told.
+#[derive(Clone, Copy)]
+struct Parts {
+    /// Its digits; its bits if they are known already.
+    digits: u64,
+    /// The power of ten that they are multiplied by, or [`KNOWN`].
+    power: i32,
+    /// Its sign, in its place.
+    sign: u64,
+}
+
+/// No power, but that bits are known.
+const KNOWN: i32 = i32::MAX;
+
+impl Parts {
+    /// The bits of the number, if they are beyond doubt.
+    #[inline(always)]
+    fn slot<N: Format>(self) -> Option<u64> {
+        let bits = match self.power {
+            KNOWN => self.digits,
+            power => nearest::<N>(self.digits, power)?,
+        };
+        Some(bits | self.sign)
+    }
+}
+
 /// The bits of the number in `text[..length]`, if it is one and beyond doubt.
 ///
 /// # Safety
-/// What `I` needs; `length` is below 32; from 8 bytes before the text's end on, and 34 from its start, all can be read.
+/// As [`parts`].
 #[inline(always)]
 pub(super) unsafe fn real<I: Isa, N: Format>(
     text: *const u8,
@@ -637,44 +713,64 @@ pub(super) unsafe fn real<I: Isa, N: Format>(
     length: u32,
 ) -> Option<u64> {
     // SAFETY: as above.
+    unsafe { parts::<I, N>(text, classes, length)?.slot::<N>() }
+}
+
+/// The parts of the number in `text[..length]`, if it is one.
+///
+/// # Safety
+/// What `I` needs; `length` is below 32; from 8 bytes before the text's end on, and 34 from its start, all can be read.
+#[inline(always)]
+unsafe fn parts<I: Isa, N: Format>(
+    text: *const u8,
+    classes: &Classes,
+    length: u32,
+) -> Option<Parts> {
+    // SAFETY: as above.
     unsafe {
         let negative = u32::from(*text == b'-');
-        let others = _bzhi_u32(classes.others, length).count_ones();
-        let dots = classes.dots;
-        let exponents = _bzhi_u32(classes.exponents, length);
-        let (mut end, mut exponent, mut marks) = (length, 0, negative);
-        if exponents != 0 {
-            end = exponents.trailing_zeros();
+        // What is neither a digit nor the sign in front: a dot, and what belongs to an exponent.
+        let others = _bzhi_u32(classes.others, length) & !negative;
+        let dot = (others | 1 << length).trailing_zeros();
+        let has_dot = u32::from(classes.dots & (others & others.wrapping_neg()) != 0);
+        let (mut end, mut exponent) = (length, 0);
+        let marks = others.count_ones();
+        if here(marks.into()) > 1 || marks != has_dot {
+            let exponents = _bzhi_u32(I::exponents(classes), length);
             let signed;
+            end = exponents.trailing_zeros();
             (exponent, signed) = exponent_of(text, end, length)?;
-            marks += 1 + signed;
+            if others.count_ones() != has_dot + 1 + signed {
+                return None;
+            }
         }
-        let dot = (dots | 1 << end).trailing_zeros();
-        let has_dot = u32::from(dot < end);
+        let mut whole = dot.min(end).wrapping_sub(negative) as i32;
         let mut place = Significand {
             start: negative,
-            whole: dot.wrapping_sub(negative),
+            whole: whole as u32,
             digits: end.wrapping_sub(negative + has_dot),
             end,
         };
-        // All that is no digit is what has been found.
-        if others != marks + has_dot {
-            return None;
-        }
-        let mut whole = place.whole as i32;
         if place.digits.wrapping_sub(1) >= 19 {
             (whole, place) = without_zeros(text, place)?;
         }
         let sign = u64::from(negative) << N::SIGN;
         let digits = I::digits(text, classes, place);
-        if N::DIVIDES && exponents == 0 && place.digits <= 8 {
+        if N::DIVIDES && end == length && place.digits <= 8 {
             // Both are exact, so their quotient is rounded once.
             let number = f64::from(first_eight(digits) as i32);
-            let power = TENS.get_unchecked((8 - place.whole) as usize);
-            return Some((number / power).to_bits() | sign);
+            let divisor = TENS.get_unchecked((8 - place.whole) as usize);
+            return Some(Parts {
+                digits: here((number / divisor).to_bits()),
+                power: KNOWN,
+                sign,
+            });
         }
-        let power = whole - 19 + exponent;
-        Some(nearest::<N>(nineteen(digits), power)? | sign)
+        Some(Parts {
+            digits: here(nineteen(digits)),
+            power: whole - 19 + exponent,
+            sign,
+        })
     }
 }
 
@@ -710,10 +806,10 @@ static TENS: [f64; 9] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 /// not looked at.
 ///
 /// # Safety
-/// From 8 bytes before `length` on, all can be read; `at` is below `length`.
+/// From 8 bytes before `length` on, all can be read; `at` is 32 at the most.
 #[inline(always)]
 unsafe fn exponent_of(text: *const u8, at: u32, length: u32) -> Option<(i32, u32)> {
-    // SAFETY: as above; the byte at `at + 1` may be that behind the number.
+    // SAFETY: as above; the byte at `at + 1` may be that behind the number, or the one after.
     unsafe {
         let sign = *text.add(at as usize + 1);
         let negative = u32::from(sign == b'-');
