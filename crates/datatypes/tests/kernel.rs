@@ -5,7 +5,7 @@
 
 use bsoap_datatypes::double;
 use bsoap_datatypes::kernel::{
-    Column, Found, Kernel, Listed, Number, Room, Separator, Steps, Stop,
+    Column, Found, Kernel, Listed, Memory, Number, Room, Separator, Steps, Stop,
 };
 use proptest::prelude::*;
 
@@ -1013,7 +1013,8 @@ proptest! {
     #[test]
     fn all_kernels_write_the_same_rooms(
         slots in prop::collection::vec((any::<u64>(), 0_u32..64), 0..300),
-        rooms in prop::collection::vec((number(), 1_usize..40, between(), between()), 1..10), head in 0_usize..40
+        rooms in prop::collection::vec((number(), 1_usize..40, between(), between()), 1..10), head in 0_usize..40,
+        memory in prop::sample::select(vec![Memory::Near, Memory::Far])
     ) {
         let rooms: Vec<Room> = rooms
             .into_iter()
@@ -1028,7 +1029,7 @@ proptest! {
         let slots: Vec<u64> = slots.into_iter().take(rows * rooms.len()).map(|(slot, shift)| slot >> shift).collect();
         let write = |kernel: Kernel| {
             let mut text = vec![b'x'; head];
-            let fits = kernel.write_rooms(&slots, &rooms, &mut text);
+            let fits = kernel.write_rooms(&slots, &rooms, memory, &mut text);
             // What does not fit is good for nothing.
             (fits, if fits { text } else { Vec::new() })
         };

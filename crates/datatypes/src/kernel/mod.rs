@@ -27,9 +27,29 @@ pub use carryless::Carryless;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
-/// From so many numbers on their text is not in the cache, if it is not known: to ask for its memory costs 3 % of doubles and up to 22 % of
-/// integers where it is, and wins 10 and 25 % where it is not.
-const FAR: usize = 1 << 15;
+/// Where the memory is that numbers of one column are written to. Far memory is asked for ahead, which wins 10 % of the time of doubles and
+/// 25 % of that of integers, and costs 3 and up to 22 % where it was near. (That of rows is asked for in any case.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// In the cache.
+    Near,
+    /// Most likely not in the cache.
+    Far,
+}
+
+impl Memory {
+    /// From so many numbers on their text is not in the cache, if nothing else is known of it.
+    const MANY: usize = 1 << 15;
+
+    /// That of the text of so many numbers.
+    pub const fn of(numbers: usize) -> Self {
+        if numbers >= Self::MANY {
+            Self::Far
+        } else {
+            Self::Near
+        }
+    }
+}
 
 /// So few numbers are written one after the other sooner than what writes many side by side is made ready.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -410,8 +430,8 @@ impl Kernel {
         out: &mut Vec<u8>,
         placed: impl FnMut(usize, usize),
     ) {
-        let is_far = slots.len() >= FAR;
-        self.write_array_in_blocks(slots, number, separator, is_far, out, one_by_one(placed));
+        let memory = Memory::of(slots.len());
+        self.write_array_in_blocks(slots, number, separator, memory, out, one_by_one(placed));
     }
 
     fn write_array_in_blocks(
@@ -419,7 +439,7 @@ impl Kernel {
         slots: &[u64],
         number: Number,
         separator: &Separator,
-        is_far: bool,
+        memory: Memory,
         out: &mut Vec<u8>,
         placed: impl FnMut(&[usize], &[u8]),
     ) {
@@ -427,7 +447,7 @@ impl Kernel {
         let left = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Avx512 if slots.len() > FEW => {
-                x86::write_array(slots, number, separator, is_far, out, &mut placed)
+                x86::write_array(slots, number, separator, memory, out, &mut placed)
             }
             _ => slots,
         };
@@ -447,15 +467,20 @@ impl Kernel {
         out: &mut Vec<u8>,
         placed: impl FnMut(usize, usize),
     ) {
-        self.write_rows_in_blocks(slots, columns, slots.len() >= FAR, out, one_by_one(placed));
+        self.write_rows_in_blocks(
+            slots,
+            columns,
+            Memory::of(slots.len()),
+            out,
+            one_by_one(placed),
+        );
     }
 
     /// The same, but tells of some numbers at a time where they stand and how long they are: of all, in order, which takes less than to
-    /// tell of each. `is_far` says that the memory that numbers of one column are written to is not in the cache: it is asked for
-    /// ahead, as that of rows always is.
+    /// tell of each. `memory` is where they are written to.
     ///
     /// ```
-    /// use bsoap_datatypes::kernel::{Column, Kernel, Number, Separator};
+    /// use bsoap_datatypes::kernel::{Column, Kernel, Memory, Number, Separator};
     ///
     /// let column = Column {
     ///     number: Number::Double,
@@ -464,7 +489,7 @@ impl Kernel {
     /// };
     /// let slots = [1.5_f64, 2.0, -3.25].map(f64::to_bits);
     /// let (mut text, mut places) = (Vec::new(), Vec::new());
-    /// Kernel::best().write_rows_in_blocks(&slots, &[column], false, &mut text, |starts, lengths| {
+    /// Kernel::best().write_rows_in_blocks(&slots, &[column], Memory::Near, &mut text, |starts, lengths| {
     ///     places.extend(starts.iter().copied().zip(lengths.iter().copied()));
     /// });
     /// assert_eq!(text, b"1.5 2 -3.25");
@@ -475,7 +500,7 @@ impl Kernel {
         self,
         slots: &[u64],
         columns: &[Column],
-        is_far: bool,
+        memory: Memory,
         out: &mut Vec<u8>,
         placed: impl FnMut(&[usize], &[u8]),
     ) {
@@ -486,7 +511,7 @@ impl Kernel {
         let left = match (self.0, columns) {
             (_, [column]) => {
                 let (number, separator) = (column.number, &column.separator);
-                return self.write_array_in_blocks(slots, number, separator, is_far, out, placed);
+                return self.write_array_in_blocks(slots, number, separator, memory, out, placed);
             }
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             (Level::Avx512, _) if slots.len() > FEW => {
@@ -499,10 +524,11 @@ impl Kernel {
     }
 
     /// Appends the lexical forms of the numbers of some rows, each filled up with blanks to the width of its room, with what
-    /// stands behind each room but the last. Says whether all fit; if not, what was appended is good for nothing.
+    /// stands behind each room but the last. `memory` is where they are written to. Says whether all fit; if not, what was appended is
+    /// good for nothing.
     ///
     /// ```
-    /// use bsoap_datatypes::kernel::{Kernel, Number, Room, Separator};
+    /// use bsoap_datatypes::kernel::{Kernel, Memory, Number, Room, Separator};
     ///
     /// let room = Room {
     ///     number: Number::Signed { min: i64::MIN, max: i64::MAX },
@@ -511,17 +537,23 @@ impl Kernel {
     ///     separator: Separator::new(b"<a>"),
     /// };
     /// let mut text = b"<a>".to_vec();
-    /// assert!(Kernel::best().write_rooms(&[7, 2003], &[room], &mut text));
+    /// assert!(Kernel::best().write_rooms(&[7, 2003], &[room], Memory::Near, &mut text));
     /// assert_eq!(text, b"<a>7</a>   <a>2003</a>");
     /// ```
     #[inline]
-    pub fn write_rooms(self, slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> bool {
+    pub fn write_rooms(
+        self,
+        slots: &[u64],
+        rooms: &[Room],
+        memory: Memory,
+        out: &mut Vec<u8>,
+    ) -> bool {
         let (Some(last), true) = (rooms.last(), slots.len() >= rooms.len()) else {
             return true;
         };
         let fits = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx512 => x86::write_rooms(slots, rooms, out),
+            Level::Avx512 => x86::write_rooms(slots, rooms, memory, out),
             _ => None,
         };
         let fits = fits.unwrap_or_else(|| portable::write_rooms(slots, rooms, out));

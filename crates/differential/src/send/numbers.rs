@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use bsoap_datatypes::kernel::{self, Column, Kernel, Room, Separator};
+use bsoap_datatypes::kernel::{self, Column, Kernel, Memory, Room, Separator};
 
 use super::leaves::{Cell, Kind};
 use super::lexical::{self, Number};
@@ -265,8 +265,8 @@ pub(crate) struct Whole<'w> {
     pub(crate) most: usize,
     /// Where the first number stands.
     pub(crate) first: u16,
-    /// Whether the memory they are written to is not in the cache.
-    pub(crate) is_far: bool,
+    /// Where the text is.
+    pub(crate) memory: Memory,
     /// Where all of them stand now, and how long they are: this is written next.
     pub(crate) before: (&'w [u16], &'w [u8]),
 }
@@ -324,7 +324,7 @@ impl Fresh {
             out,
             most,
             first,
-            is_far,
+            memory,
             before,
         } = whole;
         let between = self.columns.last()?.separator.as_bytes();
@@ -351,7 +351,7 @@ impl Fresh {
                     out.extend_from_slice(between);
                 }
                 let columns = &self.columns;
-                Kernel::best().write_rows_in_blocks(slots, columns, is_far, out, &mut placed);
+                Kernel::best().write_rows_in_blocks(slots, columns, memory, out, &mut placed);
                 seen += slots.len();
                 if rows == FIRST {
                     break;
@@ -384,6 +384,7 @@ pub(crate) fn write_rooms(
     stride: usize,
     text: &[u8],
     slots: &[u64],
+    memory: Memory,
     out: &mut Vec<u8>,
 ) -> bool {
     let next = cells.iter().skip(1).map(|cell| usize::from(cell.offset));
@@ -403,7 +404,7 @@ pub(crate) fn write_rooms(
         })
     };
     let rooms: Option<Vec<Room>> = cells.iter().zip(next).map(room).collect();
-    rooms.is_some_and(|rooms| Kernel::best().write_rooms(slots, &rooms, out))
+    rooms.is_some_and(|rooms| Kernel::best().write_rooms(slots, &rooms, memory, out))
 }
 
 /// The percentage of changed numbers of a table in which each has as much room as it takes from which on all are written.

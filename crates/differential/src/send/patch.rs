@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use bsoap_datatypes::kernel::Memory;
+
 use super::compare::{Dirty, Values, range};
 use super::few;
 use super::leaves::{Cell, Columns, Leaves, Mixed, Place, Segment, Table};
@@ -400,7 +402,7 @@ impl Patcher<'_> {
             };
             // The places of tables in large chunks are in more text than the cache holds, and where a column of several changes, far from one another.
             // Those of the next are asked for when the values of these have been read, which would wait behind them.
-            let is_far = self.text.len() >= FAR;
+            let is_far = self.memory() == Memory::Far;
             if is_far && fresh.is_at_first() {
                 fresh.fetch(&self.text[start..], offsets, lengths);
             }
@@ -420,6 +422,15 @@ impl Patcher<'_> {
             } else {
                 return self.rewrite_table(start, table, new, formatted, fresh);
             }
+        }
+    }
+
+    /// Where the text is.
+    fn memory(&self) -> Memory {
+        if self.text.len() >= FAR {
+            Memory::Far
+        } else {
+            Memory::Near
         }
     }
 
@@ -451,7 +462,7 @@ impl Patcher<'_> {
             cells: &table.cells,
             most: most.min(usize::from(u16::MAX - first)),
             first,
-            is_far: self.text.len() >= FAR,
+            memory: self.memory(),
             before: (offsets, lengths),
             out: &mut self.rewrite.out,
         };
@@ -588,9 +599,10 @@ impl Patcher<'_> {
         let first = cells.first().map_or(0, |first| first.offset.into());
         let (from, to) = (start + first, start + length);
         self.rewrite.up_to(self.text, from);
+        let memory = self.memory();
         let out = &mut self.rewrite.out;
         let begun = out.len();
-        let fits = numbers::write_rooms(cells, stride, &self.text[start..], new, out);
+        let fits = numbers::write_rooms(cells, stride, &self.text[start..], new, memory, out);
         if fits && out.len() - begun == to - from {
             self.rewrite.skip_to(to);
         } else {

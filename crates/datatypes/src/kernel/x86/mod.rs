@@ -27,7 +27,8 @@ use read::{Array, Rows};
 use super::form::{Filled, Form, Sheet};
 use super::nearest;
 use super::{
-    Carryless, Column, Found, FoundInRow, Listed, Number, Room, Separator, Stepped, Steps, Stop,
+    Carryless, Column, Found, FoundInRow, Listed, Memory, Number, Room, Separator, Stepped, Steps,
+    Stop,
 };
 
 /// [`super::fetch`].
@@ -182,7 +183,7 @@ pub(super) fn write_array<'s>(
     slots: &'s [u64],
     number: Number,
     separator: &Separator,
-    is_far: bool,
+    memory: Memory,
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) -> &'s [u64] {
@@ -190,10 +191,10 @@ pub(super) fn write_array<'s>(
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
     unsafe {
         match number {
-            Number::Double => write::doubles(slots, separator, is_far, out, placed),
-            Number::Signed { .. } => write::integers::<true>(slots, separator, is_far, out, placed),
+            Number::Double => write::doubles(slots, separator, memory, out, placed),
+            Number::Signed { .. } => write::integers::<true>(slots, separator, memory, out, placed),
             Number::Unsigned { .. } => {
-                write::integers::<false>(slots, separator, is_far, out, placed);
+                write::integers::<false>(slots, separator, memory, out, placed);
             }
             Number::Float => return slots,
         }
@@ -222,14 +223,19 @@ pub(super) fn write_rows<'s>(
 
 /// [`super::Kernel::write_rooms`], with AVX-512 and what stands behind the last room, too; `None` if it is left to do.
 #[inline]
-pub(super) fn write_rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> Option<bool> {
+pub(super) fn write_rooms(
+    slots: &[u64],
+    rooms: &[Room],
+    memory: Memory,
+    out: &mut Vec<u8>,
+) -> Option<bool> {
     debug_assert!(has_avx512());
-    let is_far = |room: &Room| room.number == Number::Float || room.width > 32;
-    if rooms.len() > write::COLUMNS || rooms.iter().any(is_far) {
+    let is_left = |room: &Room| room.number == Number::Float || room.width > 32;
+    if rooms.len() > write::COLUMNS || rooms.iter().any(is_left) {
         return None;
     }
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
-    Some(unsafe { write::rooms(slots, rooms, out) })
+    Some(unsafe { write::rooms(slots, rooms, memory, out) })
 }
 
 /// [`super::Kernel::list_differing`], of all but the last. Returns how many differ, and of how many.

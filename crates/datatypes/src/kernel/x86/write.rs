@@ -22,7 +22,7 @@ use std::arch::x86_64::*;
 use crate::double;
 
 use super::super::powers::{LEAST, POWERS};
-use super::super::{Column, FAR, Number, Room, Separator};
+use super::super::{Column, Memory, Number, Room, Separator};
 
 /// How many values are made ready before they are written.
 const BLOCK: usize = 64;
@@ -119,14 +119,14 @@ impl Ready {
 pub(super) unsafe fn doubles(
     slots: &[u64],
     separator: &Separator,
-    is_far: bool,
+    memory: Memory,
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let most = double::WIDTH + separator.bytes.len();
     // SAFETY: as above.
     let finish = separated(separator);
-    unsafe { all_doubles(slots, most, is_far, out, finish, placed) };
+    unsafe { all_doubles(slots, most, memory, out, finish, placed) };
 }
 
 /// Appends integers with a separator behind each.
@@ -139,14 +139,14 @@ pub(super) unsafe fn doubles(
 pub(super) unsafe fn integers<const SIGNED: bool>(
     slots: &[u64],
     separator: &Separator,
-    is_far: bool,
+    memory: Memory,
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let most = double::WIDTH + separator.bytes.len();
     // SAFETY: as above.
     let finish = separated(separator);
-    unsafe { all_integers::<SIGNED>(slots, most, is_far, out, finish, placed) };
+    unsafe { all_integers::<SIGNED>(slots, most, memory, out, finish, placed) };
 }
 
 /// What writes a separator behind a number.
@@ -189,7 +189,7 @@ impl Placed {
 }
 
 /// Appends doubles. `finish` writes what stands behind each, given its place and length, and tells how far the next is: at most
-/// `most` bytes. `is_far` says that the memory they are written to is not in the cache.
+/// `most` bytes.
 ///
 /// # Safety
 /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2. `finish` writes less than [`ROOM`] bytes too much.
@@ -197,7 +197,7 @@ impl Placed {
 unsafe fn all_doubles(
     slots: &[u64],
     most: usize,
-    is_far: bool,
+    memory: Memory,
     out: &mut Vec<u8>,
     finish: impl FnMut(*mut u8, usize) -> usize,
     placed: &mut impl FnMut(&[usize], &[u8]),
@@ -220,9 +220,9 @@ unsafe fn all_doubles(
         let put = (permuted, odd, &mut finish);
         places.tell(placed);
         unsafe {
-            match is_far {
-                true => write::<true>(block.len(), ready, most, out, put, &mut places),
-                false => write::<false>(block.len(), ready, most, out, put, &mut places),
+            match memory {
+                Memory::Far => write::<true>(block.len(), ready, most, out, put, &mut places),
+                Memory::Near => write::<false>(block.len(), ready, most, out, put, &mut places),
             }
         }
     }
@@ -237,7 +237,7 @@ unsafe fn all_doubles(
 unsafe fn all_integers<const SIGNED: bool>(
     slots: &[u64],
     most: usize,
-    is_far: bool,
+    memory: Memory,
     out: &mut Vec<u8>,
     finish: impl FnMut(*mut u8, usize) -> usize,
     placed: &mut impl FnMut(&[usize], &[u8]),
@@ -260,9 +260,9 @@ unsafe fn all_integers<const SIGNED: bool>(
         let put = (moved, odd, &mut finish);
         places.tell(placed);
         unsafe {
-            match is_far {
-                true => write::<true>(block.len(), ready, most, out, put, &mut places),
-                false => write::<false>(block.len(), ready, most, out, put, &mut places),
+            match memory {
+                Memory::Far => write::<true>(block.len(), ready, most, out, put, &mut places),
+                Memory::Near => write::<false>(block.len(), ready, most, out, put, &mut places),
             }
         }
     }
@@ -427,7 +427,12 @@ pub(super) unsafe fn rows(
 #[target_feature(
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
-pub(super) unsafe fn rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> bool {
+pub(super) unsafe fn rooms(
+    slots: &[u64],
+    rooms: &[Room],
+    memory: Memory,
+    out: &mut Vec<u8>,
+) -> bool {
     let most = |room: &Room| {
         let width = double::WIDTH.max(room.width);
         width + room.close.bytes.len() + room.separator.bytes.len()
@@ -437,7 +442,7 @@ pub(super) unsafe fn rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> 
         && room.close.bytes.len().max(room.separator.bytes.len()) <= 32
     {
         // SAFETY: as above.
-        return unsafe { narrow_rooms(slots, room, row, out) };
+        return unsafe { narrow_rooms(slots, room, row, memory, out) };
     }
     let mut fits = true;
     let number = |index: usize| rooms[index].number;
@@ -483,7 +488,13 @@ pub(super) unsafe fn rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> 
 /// # Safety
 /// As of [`rooms`]; what stands behind number and room is at most 32 bytes each.
 #[inline(always)]
-unsafe fn narrow_rooms(slots: &[u64], room: &Room, most: usize, out: &mut Vec<u8>) -> bool {
+unsafe fn narrow_rooms(
+    slots: &[u64],
+    room: &Room,
+    most: usize,
+    memory: Memory,
+    out: &mut Vec<u8>,
+) -> bool {
     let (width, close) = (room.width, room.close.bytes.len());
     let extent = width + close;
     let stride = extent + room.separator.bytes.len();
@@ -504,13 +515,12 @@ unsafe fn narrow_rooms(slots: &[u64], room: &Room, most: usize, out: &mut Vec<u8
             stride
         };
         let untold = &mut |_: &[usize], _: &[u8]| {};
-        let is_far = slots.len() >= FAR;
         match room.number {
-            Number::Signed { .. } => all_integers::<true>(slots, most, is_far, out, finish, untold),
+            Number::Signed { .. } => all_integers::<true>(slots, most, memory, out, finish, untold),
             Number::Unsigned { .. } => {
-                all_integers::<false>(slots, most, is_far, out, finish, untold);
+                all_integers::<false>(slots, most, memory, out, finish, untold);
             }
-            _ => all_doubles(slots, most, is_far, out, finish, untold),
+            _ => all_doubles(slots, most, memory, out, finish, untold),
         }
     }
     longest <= width

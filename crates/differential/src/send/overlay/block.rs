@@ -10,7 +10,7 @@
 
 use bsoap_codec::frame::Frame;
 use bsoap_codec::plan::LeafKind;
-use bsoap_datatypes::kernel::{self, Column, Kernel, Separator};
+use bsoap_datatypes::kernel::{self, Column, Kernel, Memory, Separator};
 
 use super::number::Range;
 use super::row::{Cells, Row};
@@ -179,7 +179,7 @@ impl Block {
         match &self.form {
             Form::Plain(columns) => Kernel::best().write_rows(slots, columns, text, |_, _| {}),
             Form::Stuffed(rooms) => {
-                let fit = Kernel::best().write_rooms(slots, rooms, text);
+                let fit = Kernel::best().write_rooms(slots, rooms, Memory::Near, text);
                 debug_assert!(fit, "a number in range is not wider than its room");
             }
             Form::Each(cells) => {
