@@ -40,6 +40,13 @@ impl Random {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
+    /// Puts the items into an order of which all are equally likely (Fisher and Yates).
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for left in (2..=items.len()).rev() {
+            items.swap(left - 1, self.below(left as u64) as usize);
+        }
+    }
+
     /// One of the words given.
     pub(crate) fn pick<'w>(&mut self, words: &[&'w str]) -> &'w str {
         words[self.below(words.len() as u64) as usize]
@@ -49,6 +56,19 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_order_comes_up() {
+        let mut random = Random::new(1);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..100 {
+            let mut items = [0, 1, 2];
+            random.shuffle(&mut items);
+            seen.insert(items);
+        }
+        assert_eq!(seen.len(), 6);
+        random.shuffle::<u8>(&mut []);
+    }
 
     #[test]
     fn the_stream_is_the_published_one() {
