@@ -107,6 +107,8 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "bsoap:off" => Box::new(send::Sending::Off),
         "bsoap:overlay" => Box::new(send::Sending::Overlay(Layout::Plain)),
         "bsoap:overlay-max" => Box::new(send::Sending::Overlay(Layout::Stuffed)),
+        "floor:in-place" => Box::new(send::Sending::InPlace),
+        "read+writev" => Box::new(send::Sending::Seen),
         "writev" => Box::new(send::Sending::Writev),
         "memcmp" => Box::new(memory::Memcmp),
         "memcpy" => Box::new(memory::Memcpy),

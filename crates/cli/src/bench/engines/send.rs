@@ -37,6 +37,10 @@ pub(crate) use floors::{compare, formatting};
 pub(crate) enum Sending {
     /// `writev`: bytes that are ready.
     Writev,
+    /// `read+writev`: the same, after the values were looked at.
+    Seen,
+    /// `floor:in-place`: what changed formatted to where it stands.
+    InPlace,
     /// `memcmp`: the compare alone.
     Memcmp,
     /// `bsoap:off`: everything formatted every time.
@@ -64,8 +68,12 @@ impl Engine for Sending {
             Self::Writev if work.task == Task::Send => {
                 Sends::job(floors::Ready::new(&work.records)?, work)
             }
+            Self::Seen if work.task == Task::Send => {
+                Sends::job(floors::Seen::new(&work.records)?, work)
+            }
             Self::Memcmp if work.task == Task::Ready => Ok(compare(work)),
-            Self::Writev | Self::Memcmp => Ok(None),
+            Self::InPlace if work.task == Task::Ready => floors::formatting_in_place(work),
+            Self::Writev | Self::Seen | Self::Memcmp | Self::InPlace => Ok(None),
             Self::Overlay(layout) => match overlay::Overlaid::new(work, *layout)? {
                 Some(sender) if work.task == Task::Send => Sends::job(sender, work),
                 _ => Ok(None),

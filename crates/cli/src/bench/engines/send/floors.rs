@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use bsoap_codec::{Record, encode};
+use bsoap_datatypes::kernel::fetch;
 use bsoap_datatypes::{double, integer};
 
 use super::Sender;
@@ -42,6 +43,42 @@ impl Sender for Ready {
 
     fn write(&mut self, wire: &mut Wire) -> Result<(), String> {
         wire.send(std::iter::once(self.texts[self.next].as_slice()))
+    }
+}
+
+/// `read+writev`: every byte of the values is looked at once, then the text that is there is written. Whoever finds out by himself that
+/// nothing changed has done as much.
+pub(crate) struct Seen {
+    records: Arc<Vec<Record>>,
+    ready: Ready,
+}
+
+impl Seen {
+    /// Of the messages of a stream.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub(crate) fn new(records: &Arc<Vec<Record>>) -> Result<Self, String> {
+        Ok(Self {
+            ready: Ready::new(records)?,
+            records: Arc::clone(records),
+        })
+    }
+}
+
+impl Sender for Seen {
+    fn prepare(&mut self, message: usize) -> Result<(), String> {
+        let record = &self.records[message];
+        let slots = record.slots().iter().fold(0, |sum, slot| sum ^ slot);
+        let (words, rest) = record.heap().as_chunks();
+        let words = words.iter().map(|word| u64::from_le_bytes(*word));
+        let rest = rest.iter().fold(0, |sum, byte| sum ^ byte);
+        black_box((slots, words.fold(0, |sum, word| sum ^ word), rest));
+        self.ready.prepare(message)
+    }
+
+    fn write(&mut self, wire: &mut Wire) -> Result<(), String> {
+        self.ready.write(wire)
     }
 }
 
@@ -115,14 +152,96 @@ impl Changed {
 /// Room for one number.
 const ROOM: usize = 32;
 
-/// `floor`: one compare of all bytes, and each value that changed formatted by the best crate, to where nothing needs to move.
-/// No tags, no text around.
-pub(crate) fn formatting(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
-    let is_of_numbers = matches!(
+/// How many values ahead the memory of one is asked for.
+const AHEAD: usize = 16;
+
+/// `floor:in-place`: what `floor` does, but each number is written to where it stands in the text of the message, which is so a
+/// whole message after each step. `None` where numbers change their lengths.
+pub(crate) fn formatting_in_place(work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
+    if !is_of_numbers(work) {
+        return Ok(None);
+    }
+    let texts = Ready::new(&work.records)?.texts;
+    let Some(places) = places(&texts, &work.records) else {
+        return Ok(None);
+    };
+    let messages = Arc::clone(&work.records);
+    let kept: Vec<Record> = messages.iter().cloned().collect();
+    let all = Changed::all(work);
+    let Some(before) = all.last().map(|last| texts[last.message].clone()) else {
+        return Ok(None);
+    };
+    let sent: Vec<usize> = all.iter().map(|one| one.message).collect();
+    let step = move |(next, text): &mut (usize, Vec<u8>)| {
+        let one = &all[*next];
+        *next = (*next + 1) % all.len();
+        black_box(is_same(&messages[one.message], &kept[one.message]));
+        let slots = messages[one.message].slots();
+        put_all(&one.doubles, &places, text, |slot, room| {
+            double::format(f64::from_bits(slots[slot]), room)
+        });
+        put_all(&one.ints, &places, text, |slot, room| {
+            integer::format_i64(slots[slot] as i64, room)
+        });
+        Ok(())
+    };
+    Ok(Local::new((0, before), step, move |(next, text)| {
+        let last = sent[(*next + sent.len() - 1) % sent.len()];
+        Ok(Answer::Verdict(*text == texts[last]))
+    })
+    .boxed())
+}
+
+/// Where the number of each slot begins; `None` if in another message it is elsewhere, or not as long.
+fn places(texts: &[Vec<u8>], records: &[Record]) -> Option<Vec<usize>> {
+    let own = |text: &[u8]| -> Vec<(usize, usize)> {
+        let starts = memchr::memchr_iter(b'>', text).map(|end| end + 1);
+        let value = |start: usize| Some((start, memchr::memchr(b'<', text.get(start..)?)?));
+        starts
+            .filter_map(value)
+            .filter(|place| place.1 > 0)
+            .collect()
+    };
+    let places = own(texts.first()?);
+    if texts.iter().any(|text| own(text) != places) {
+        return None;
+    }
+    // Slots that are no values, such as how many rows there are, stand before them.
+    let before = records.first()?.slots().len().checked_sub(places.len())?;
+    let starts = places.iter().map(|place| place.0);
+    Some(std::iter::repeat_n(0, before).chain(starts).collect())
+}
+
+/// Puts numbers where they stand.
+fn put_all(
+    slots: &[u32],
+    places: &[usize],
+    text: &mut [u8],
+    format: impl Fn(usize, &mut [u8; ROOM]) -> usize,
+) {
+    let mut room = [0; ROOM];
+    for (at, &slot) in slots.iter().enumerate() {
+        if let Some(&ahead) = slots.get(at + AHEAD) {
+            fetch(text, places[ahead as usize]);
+        }
+        let length = format(slot as usize, &mut room);
+        let place = places[slot as usize];
+        text[place..place + length].copy_from_slice(&room[..length]);
+    }
+}
+
+fn is_of_numbers(work: &Workload) -> bool {
+    let are_numbers = matches!(
         work.values,
         Values::Doubles(_) | Values::Ints(_) | Values::Mesh(_)
     );
-    if !is_of_numbers || work.records.is_empty() {
+    are_numbers && !work.records.is_empty()
+}
+
+/// `floor`: one compare of all bytes, and each value that changed formatted by the best crate, to where nothing needs to move.
+/// No tags, no text around.
+pub(crate) fn formatting(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
+    if !is_of_numbers(work) {
         return None;
     }
     let messages = Arc::clone(&work.records);
