@@ -76,7 +76,7 @@ impl Changes {
     }
 
     /// What changed, by the slots of both Records, in their order; nothing if [all](Self::is_all) did.
-    pub fn spans(&self) -> &[Span] {
+    pub fn spans(&self) -> impl DoubleEndedIterator<Item = Span> + Clone {
         self.changes.spans()
     }
 
@@ -93,7 +93,7 @@ impl Changes {
             let all = 0..self.record.slots().len();
             return regions(&self.record, std::slice::from_ref(&all));
         }
-        let spans = self.spans().iter().map(|span| span.now.clone());
+        let spans = self.spans().map(|span| span.now);
         regions(&self.record, &spans.collect::<Vec<_>>())
     }
 }

@@ -77,8 +77,8 @@ impl Owner {
 fn are_right(changes: &Changes, before: &Record, now: &Record) -> bool {
     let (mut b, mut n) = (0, 0);
     let ends = (before.slots().len(), now.slots().len());
-    let spans = changes.spans().iter().map(|span| (&span.before, &span.now));
-    for (old, new) in spans.chain([(&(ends.0..ends.0), &(ends.1..ends.1))]) {
+    let spans = changes.spans().map(|span| (span.before, span.now));
+    for (old, new) in spans.chain([(ends.0..ends.0, ends.1..ends.1)]) {
         let same = old.start.checked_sub(b) == new.start.checked_sub(n)
             && (b..old.start).zip(n..new.start).all(|(b, n)| {
                 let (b, n) = (before.slots()[b], now.slots()[n]);

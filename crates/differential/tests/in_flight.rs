@@ -228,8 +228,7 @@ fn a_relay_writes_what_it_received_as_changed() {
             let mut record = (*received.record).clone();
             let changes = received.changes;
             if changes.keeps_places() && !template.is_empty() {
-                let spans = changes.spans().iter();
-                let now: Vec<Range<usize>> = spans.map(|span| span.now.clone()).collect();
+                let now: Vec<Range<usize>> = changes.spans().map(|span| span.now).collect();
                 template.update_slots(&mut record, &now).expect("written");
                 by_changes += 1;
             } else {

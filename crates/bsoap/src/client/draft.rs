@@ -100,7 +100,7 @@ impl Draft {
         }
         let part = last.part.clone();
         self.relayed = None;
-        let changed = message.spans().iter().map(|span| span.now.clone());
+        let changed = message.spans().map(|span| span.now);
         let taken = self.template.take_changed(&part, message.record(), changed);
         let Some(values) = taken else {
             return self.relay_all(message);

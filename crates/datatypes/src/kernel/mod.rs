@@ -608,8 +608,9 @@ impl Kernel {
         }
     }
 
-    /// Goes over values of two texts in step, and lists those that differ, and where all begin in the new text. A value that differs ends with the next `<` there; its gap is as long as it was. Ends
-    /// with a value that is not within both texts, or longer than 64 bytes with its gap.
+    /// Goes over values of two texts in step, and lists those that differ, and where all begin in the new text. A value that differs ends
+    /// with the next `<` there; its gap is as long as it was. Ends with a value that is not within both texts, or longer than 64
+    /// bytes with its gap. (A value with a `<` in it is none: it may be listed though it is the same, and is found out when it is read.)
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Listed, Steps};

@@ -61,20 +61,19 @@ impl Pass {
     }
 
     fn changes(&mut self, layout: &Layout<'_>) -> Changes {
-        let mut spans: Vec<Span> = Vec::with_capacity(self.changed.len() + layout.splices.len());
-        if layout.splices.is_empty() {
-            let same_place = |before: Range<usize>| Span {
-                now: before.clone(),
-                before,
-            };
-            spans.extend(self.changed.drain(..).map(same_place));
+        if layout.splices.is_empty() && self.counts.is_empty() {
+            // The next message's will be about as many.
+            let next = Vec::with_capacity(self.changed.len());
+            return Changes::in_place(std::mem::replace(&mut self.changed, next));
         }
+        let mut spans: Vec<Span> = Vec::with_capacity(self.changed.len() + layout.splices.len());
         let mut same_place = |before: Range<usize>| {
             let start = layout.now(before.start);
             let now = start..start + before.len();
             spans.push(Span { before, now });
         };
-        self.changed.drain(..).for_each(&mut same_place);
+        let changed = self.changed.drain(..);
+        changed.for_each(|slots| same_place(slots.start as usize..slots.end as usize));
         let replaced = |slot: usize| {
             layout
                 .splices
@@ -87,7 +86,6 @@ impl Pass {
         counts
             .filter(|&slot| !replaced(slot))
             .for_each(|slot| same_place(slot..slot + 1));
-        let sorted = self.counts.is_empty() && layout.splices.is_empty();
         for (splice, &begin) in layout.splices.iter().zip(&layout.begins) {
             let (old, fresh) = (
                 &self.slots[splice.old.clone()],
@@ -112,10 +110,8 @@ impl Pass {
                 spans.push(span);
             }
         }
-        if !sorted {
-            spans.sort_unstable_by_key(|span| (span.now.start, span.before.start));
-        }
-        Changes { all: false, spans }
+        spans.sort_unstable_by_key(|span| (span.now.start, span.before.start));
+        Changes::of(spans)
     }
 
     /// Checkpoints of the old text that still hold, and those taken, by their place in the new text.

@@ -3,11 +3,22 @@
 use std::ops::Range;
 
 /// What changed since the message before, by slots of both Records.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Changes {
-    pub(super) all: bool,
-    pub(super) spans: Vec<Span>,
+    all: bool,
+    /// Where all stand where they stood: most often, and of large messages there are many.
+    in_place: Vec<Range<u32>>,
+    /// Otherwise.
+    moved: Vec<Span>,
 }
+
+impl PartialEq for Changes {
+    fn eq(&self, other: &Self) -> bool {
+        self.all == other.all && self.spans().eq(other.spans())
+    }
+}
+
+impl Eq for Changes {}
 
 /// Slots that changed. Slots outside of all spans are the same as before, the next to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +34,23 @@ impl Changes {
     pub fn all() -> Self {
         Self {
             all: true,
-            spans: Vec::new(),
+            ..Self::default()
+        }
+    }
+
+    /// These slots, in their order, while all others stand where they stood.
+    pub(super) fn in_place(in_place: Vec<Range<u32>>) -> Self {
+        Self {
+            in_place,
+            ..Self::default()
+        }
+    }
+
+    /// These, in the order of the slots.
+    pub(super) fn of(moved: Vec<Span>) -> Self {
+        Self {
+            moved,
+            ..Self::default()
         }
     }
 
@@ -34,28 +61,113 @@ impl Changes {
 
     /// Whether nothing changed.
     pub fn is_none(&self) -> bool {
-        !self.all && self.spans.is_empty()
+        !self.all && self.in_place.is_empty() && self.moved.is_empty()
     }
 
     /// Whether all values still stand in the slots they stood in.
     pub fn keeps_places(&self) -> bool {
-        !self.all
-            && self
-                .spans
-                .iter()
-                .all(|span| span.before.len() == span.now.len())
+        let stays = |span: &Span| span.before.len() == span.now.len();
+        !self.all && self.moved.iter().all(stays)
     }
 
     /// What changed, in the order of the slots; nothing if [all](Self::is_all) did.
-    pub fn spans(&self) -> &[Span] {
-        &self.spans
+    pub fn spans(&self) -> impl DoubleEndedIterator<Item = Span> + Clone {
+        let in_place = self.in_place.iter().map(|slots| {
+            let slots = slots.start as usize..slots.end as usize;
+            Span {
+                before: slots.clone(),
+                now: slots,
+            }
+        });
+        in_place.chain(self.moved.iter().cloned())
     }
 
     /// How many slots of the Record now may have changed, of `slots`.
     pub fn count(&self, slots: usize) -> usize {
         match self.all {
             true => slots,
-            false => self.spans.iter().map(|span| span.now.len()).sum(),
+            false => self.spans().map(|span| span.now.len()).sum(),
+        }
+    }
+}
+
+/// Adds the slots whose bits are set, from a slot on, to those that changed.
+#[inline]
+pub(super) fn note(changed: &mut Vec<Range<u32>>, from: usize, mut bits: u64) {
+    let from = from as u32;
+    if let Some(last) = changed.last_mut()
+        && last.end == from
+    {
+        let more = bits.trailing_ones();
+        last.end += more;
+        bits = bits.checked_shr(more).unwrap_or(0) << (more % 64);
+    }
+    // Each run of ones: its first, and what is behind its last.
+    let (mut firsts, mut ends) = (bits & !(bits << 1), !bits & (bits << 1));
+    while firsts != 0 {
+        let end = match ends {
+            0 => 64,
+            _ => ends.trailing_zeros(),
+        };
+        changed.push(from + firsts.trailing_zeros()..from + end);
+        firsts &= firsts - 1;
+        ends &= ends.wrapping_sub(1);
+    }
+}
+
+/// Adds slots, so many from one on, in their order. No branch hangs on which of them follow one another.
+#[inline]
+pub(super) fn note_each(changed: &mut Vec<Range<u32>>, from: usize, numbers: &[u32]) {
+    let Some(&first) = numbers.first() else {
+        return;
+    };
+    let first = from as u32 + first;
+    let mut last = changed.pop().unwrap_or(first..first);
+    let begin = changed.len();
+    changed.resize(begin + 1 + numbers.len(), 0..0);
+    let (out, mut at) = (&mut changed[begin..], 0);
+    out[0] = last.clone();
+    for &number in numbers {
+        let slot = from as u32 + number;
+        let is_next = slot == last.end;
+        at += usize::from(!is_next);
+        last.start = if is_next { last.start } else { slot };
+        last.end = slot + 1;
+        out[at] = last.clone();
+    }
+    changed.truncate(begin + at + 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_that_are_set_are_slots_that_changed() {
+        for bits in [
+            0,
+            1,
+            0b1011_0110,
+            u64::MAX,
+            1 << 63,
+            u64::MAX << 60,
+            !1,
+            0x5555_5555_5555_5555,
+        ] {
+            for before in [None, Some(0..3), Some(5..10)] {
+                let mut changed = Vec::from_iter(before.clone());
+                note(&mut changed, 10, bits);
+                let ones = (0..64).filter(|bit| bits >> bit & 1 == 1);
+                let numbers: Vec<u32> = ones.collect();
+                let found: Vec<u32> = changed.iter().cloned().flatten().collect();
+                let now = numbers.iter().map(|number| 10 + number);
+                let expected: Vec<u32> = before.iter().cloned().flatten().chain(now).collect();
+                assert_eq!(found, expected, "{bits:b}");
+                assert!(changed.windows(2).all(|pair| pair[0].end < pair[1].start));
+                let mut each = Vec::from_iter(before);
+                note_each(&mut each, 10, &numbers);
+                assert_eq!(each, changed, "{bits:b}");
+            }
         }
     }
 }

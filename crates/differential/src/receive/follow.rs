@@ -5,12 +5,11 @@
 //! same, both are in step. It begins with an end tag, so nothing but the value can have come before it since its element
 //! began.
 
-use std::ops::Range;
-
 use bsoap_codec::decode::Decoder;
 use bsoap_datatypes::kernel::Kernel;
 use bsoap_xml::scan;
 
+use super::change::note;
 use super::in_step::Before;
 use super::pass::{ALIKE, LONG, Pass, Step, word};
 use super::stretch::{Field, Pattern};
@@ -24,6 +23,25 @@ pub(super) struct Block {
     pub(super) same: usize,
     /// The field that comes next.
     pub(super) next: usize,
+}
+
+impl Block {
+    /// So many values, in so many slots, all of which are the same.
+    pub(super) fn of(values: usize, slots: usize) -> Self {
+        Self {
+            values,
+            others: 0,
+            same: slots,
+            next: 0,
+        }
+    }
+
+    /// From a slot on, of so many, those are others whose bits are set: one at least.
+    #[inline]
+    pub(super) fn count(&mut self, slots: usize, from: usize, others: u64) {
+        self.others += others.count_ones() as usize;
+        self.same = slots - (from + (u64::BITS - others.leading_zeros()) as usize);
+    }
 }
 
 /// What ends a block of rows.
@@ -374,7 +392,7 @@ impl Pass {
             }
             new[at..row + width].copy_from_slice(&old[at..row + width]);
         }
-        let (mut others, mut same) = (0, slots);
+        let mut block = Block::of(slots / width * fields.len(), slots);
         let chunks = old.chunks_mut(64).zip(new.chunks(64)).enumerate();
         for (chunk, (old, new)) in chunks {
             let mut mask = 0u64;
@@ -383,17 +401,11 @@ impl Pass {
             }
             old.copy_from_slice(new);
             if mask != 0 {
-                others += mask.count_ones() as usize;
-                same = slots - (chunk * 64 + 64 - mask.leading_zeros() as usize);
+                block.count(slots, chunk * 64, mask);
                 note(&mut self.changed, self.cursor + chunk * 64, mask);
             }
         }
-        Block {
-            values: slots / width * fields.len(),
-            others,
-            same,
-            next: 0,
-        }
+        block
     }
 
     /// Whether the value at `n` is one that was a little before or behind, so that values have been inserted or left out.
@@ -421,61 +433,8 @@ impl Pass {
     }
 }
 
-/// Adds the slots whose bits are set, from a slot on, to those that changed.
-#[inline]
-pub(super) fn note(changed: &mut Vec<Range<usize>>, from: usize, mut bits: u64) {
-    if let Some(last) = changed.last_mut()
-        && last.end == from
-    {
-        let more = bits.trailing_ones();
-        last.end += more as usize;
-        bits = bits.checked_shr(more).unwrap_or(0) << (more % 64);
-    }
-    // Each run of ones: its first, and what is behind its last.
-    let (mut firsts, mut ends) = (bits & !(bits << 1), !bits & (bits << 1));
-    while firsts != 0 {
-        let end = match ends {
-            0 => 64,
-            _ => ends.trailing_zeros(),
-        };
-        let first = firsts.trailing_zeros() as usize;
-        changed.push(from + first..from + end as usize);
-        firsts &= firsts - 1;
-        ends &= ends.wrapping_sub(1);
-    }
-}
-
 /// Whether a value differs from the one that stood at `place`, by its first bytes.
 #[inline(always)]
 pub(super) fn differs(old: &[u8], place: usize, new: &[u8], at: usize) -> bool {
     word(old, place) != word(new, at)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_that_are_set_are_slots_that_changed() {
-        for bits in [
-            0,
-            1,
-            0b1011_0110,
-            u64::MAX,
-            1 << 63,
-            u64::MAX << 60,
-            !1,
-            0x5555_5555_5555_5555,
-        ] {
-            for before in [0..3, 5..10] {
-                let mut changed = vec![before.clone()];
-                note(&mut changed, 10, bits);
-                let found: Vec<usize> = changed.iter().cloned().flatten().collect();
-                let ones = (0..64).filter(|bit| bits >> bit & 1 == 1);
-                let expected: Vec<usize> = before.chain(ones.map(|bit| 10 + bit)).collect();
-                assert_eq!(found, expected, "{bits:b}");
-                assert!(changed.windows(2).all(|pair| pair[0].end < pair[1].start));
-            }
-        }
-    }
 }

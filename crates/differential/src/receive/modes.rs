@@ -541,7 +541,7 @@ impl<S> Modes<S> {
         spans.retain(|span| !(span.before.is_empty() && span.now.is_empty()));
         spans.sort_by_key(|span| (span.now.start, span.before.start, span.now.end));
         spans.dedup();
-        Changes { all: false, spans }
+        Changes::of(spans)
     }
 }
 

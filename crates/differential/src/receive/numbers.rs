@@ -6,7 +6,8 @@ use std::slice::{Iter, IterMut};
 
 use bsoap_datatypes::kernel::{Found, FoundInRow, Kernel};
 
-use super::follow::{Block, Until, differs, note};
+use super::change::note;
+use super::follow::{Block, Until, differs};
 use super::in_step::Before;
 use super::pass::Pass;
 use super::stretch::{Field, Stretch};

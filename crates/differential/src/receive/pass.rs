@@ -99,7 +99,7 @@ pub(super) struct Pass {
     /// Checkpoints taken where the decoder read, and in which splice.
     pub(super) taken: Vec<(usize, Checkpoint)>,
     /// Slots of the old Record whose values changed in place.
-    pub(super) changed: Vec<Range<usize>>,
+    pub(super) changed: Vec<Range<u32>>,
     /// Counts among them, in no order.
     pub(super) counts: Vec<usize>,
     /// The array at hand.
@@ -271,6 +271,9 @@ impl Pass {
             return Err(Fail);
         }
         let record = self.history.record.as_mut().ok_or(Fail)?;
+        if u32::try_from(record.slots().len()).is_err() {
+            return Err(Fail);
+        }
         let (slots, heap) = self.fresh.parts_mut();
         match Arc::get_mut(record) {
             Some(record) => {
@@ -476,6 +479,7 @@ impl Pass {
 
     #[inline]
     pub(super) fn mark(&mut self, slot: usize) {
+        let slot = slot as u32;
         match self.changed.last_mut() {
             Some(last) if last.end == slot => last.end += 1,
             _ => self.changed.push(slot..slot + 1),

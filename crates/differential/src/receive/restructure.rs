@@ -115,10 +115,10 @@ impl Pass {
         }
         let mut reread = from..from;
         while let Some(last) = self.changed.last_mut()
-            && last.end > from
+            && last.end as usize > from
         {
-            reread.end = reread.end.max(last.end);
-            last.end = from.max(last.start);
+            reread.end = reread.end.max(last.end as usize);
+            last.end = last.start.max(from as u32);
             if last.start == last.end {
                 self.changed.pop();
             }

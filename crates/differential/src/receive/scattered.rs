@@ -12,10 +12,11 @@
 use bsoap_codec::decode::Decoder;
 use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
 
-use super::follow::{Until, note};
+use super::change::note_each;
+use super::follow::Until;
 use super::in_step::Before;
 use super::pass::{LONG, Pass};
-use super::stretch::{BLOCK, Stretch};
+use super::stretch::{BLOCK, Field, Stretch};
 use super::texts::Read;
 
 /// So many eighths of a block differ, and it is better read as a whole.
@@ -217,33 +218,42 @@ impl Pass {
         Some(())
     }
 
-    /// Takes over all that a kernel has read, if the old text has such values there, too.
+    /// Takes over all that a kernel has read, if the old text has such values there, too: what of it has not been looked at is where they
+    /// end.
     fn take_over(&mut self, index: usize, stepped: Stepped, old: &[u8]) -> bool {
         let (begin, end) = (self.cursor, self.cursor + stepped.seen);
         let pattern = &self.stretch.pattern;
         let others = &self.stretch.numbers[..stepped.listed];
-        let before = Before::new(&self.history.trace, begin, old);
-        let stands = |&value: &u32| {
-            let (field, value) = (pattern.ahead(index, value as usize), value as usize);
-            before.value(pattern, field, value).is_some()
+        let Some(starts) = self.history.trace.starts.get(begin..=end) else {
+            return false;
         };
-        if self.history.trace.starts.len() <= end || !others.iter().all(stands) {
+        let ends = |field: &Field, value: usize| field.end(starts[value], starts[value + 1], old);
+        let stand = match &*pattern.fields {
+            [field] => others
+                .iter()
+                .all(|&value| ends(field, value as usize).is_some()),
+            fields => others.iter().all(|&value| {
+                let field = fields.get(pattern.ahead(index, value as usize));
+                field.is_some_and(|field| ends(field, value as usize).is_some())
+            }),
+        };
+        if !stand {
             return false;
         }
         self.hold_among(stepped);
-        let slots = &mut self.slots[begin..end];
-        let mut changed = [0u64; BLOCK / 64];
-        let others = &self.stretch.numbers[..stepped.listed];
-        for (&value, &read) in others.iter().zip(&self.stretch.slots) {
-            let value = value as usize;
-            let slot = &mut slots[value];
-            changed[value / 64] |= u64::from(*slot != read) << (value % 64);
+        // Hardly any is the same, if not spelled alike; those are passed without a branch.
+        let (slots, others) = (&mut self.slots[begin..end], &mut self.stretch.numbers);
+        let mut count = 0;
+        for (number, &read) in self.stretch.slots[..stepped.listed].iter().enumerate() {
+            let value = others[number];
+            let slot = &mut slots[value as usize];
+            others[count] = value;
+            count += usize::from(*slot != read);
             *slot = read;
         }
-        for (word, &bits) in changed.iter().enumerate() {
-            note(&mut self.changed, begin + 64 * word, bits);
-        }
-        self.history.trace.starts[begin..end].copy_from_slice(&self.stretch.places[..stepped.seen]);
+        note_each(&mut self.changed, begin, &others[..count]);
+        let (starts, places) = (&mut self.history.trace.starts, &self.stretch.places);
+        starts[begin..end].copy_from_slice(&places[..stepped.seen]);
         self.cursor = end;
         self.touched += stepped.listed;
         self.in_blocks += stepped.listed;

@@ -10,7 +10,8 @@ use bsoap_codec::plan::LeafKind;
 use bsoap_xml::{Limits, decode_text, scan};
 use memchr::memchr;
 
-use super::follow::{Block, Until, differs, note};
+use super::change::note;
+use super::follow::{Block, Until, differs};
 use super::in_step::Before;
 use super::pass::{LONG, Pass};
 use super::stretch::Field;
@@ -126,7 +127,7 @@ impl Pass {
 
     /// Takes over the strings just found.
     fn keep_texts(&mut self, count: usize, new: &[u8]) -> Block {
-        let (mut others, mut same) = (0, count);
+        let mut block = Block::of(count, count);
         let decoded = std::mem::take(&mut self.stretch.decoded);
         let mut parts = decoded.parts.iter();
         let mut part = parts.next();
@@ -145,18 +146,12 @@ impl Pass {
                 mask |= u64::from(is_other) << (at - chunk);
             }
             if mask != 0 {
-                others += mask.count_ones() as usize;
-                same = count - (chunk + 64 - mask.leading_zeros() as usize);
+                block.count(count, chunk, mask);
                 note(&mut self.changed, self.cursor + chunk, mask);
             }
         }
         self.stretch.decoded = decoded;
-        Block {
-            values: count,
-            others,
-            same,
-            next: 0,
-        }
+        block
     }
 
     /// Puts a string, for which there is room, into a slot that has one: in its place, if it is not longer. Whether it is

@@ -1,9 +1,7 @@
 //! Which of many numbers, or slots of texts, are others than before, with AVX-512.
 
 use std::arch::x86_64::*;
-use std::hint::black_box;
 
-use super::super::portable::PIECE;
 use super::super::{Listed, Stepped, Steps};
 
 /// Compares eight at a time, and lists the numbers of those that differ. Returns how many, and how many have been compared.
@@ -94,77 +92,333 @@ pub(super) unsafe fn first<const MOVED: bool>(
     length
 }
 
-/// Goes over values in step, each with one load of either text: see
-/// [`Kernel::list_changed`](super::super::Kernel::list_changed).
+/// So many values are first held against the old text as if all were as long as they were.
+const SOME: usize = 32;
+/// Bytes that one load compares.
+const WIDE: usize = 64;
+/// So many `<` of the new text are noted at most: four of each of 256 values.
+const MARKS: usize = 1024;
+/// So far ahead memory is asked for: what is compared is little work, and loads that end anywhere are not foretold.
+const AHEAD: usize = 1024;
+/// Fields of a row at most.
+const FIELDS: usize = 32;
+
+/// Goes over values in step: see [`Kernel::list_changed`](super::super::Kernel::list_changed). Where a value begins does not wait for what the one
+/// before it is, and no branch hangs on which differ. At first all are taken to be as long as they were; from the first that is not,
+/// where each `<` stands is noted before anything is compared:
+///
+/// ```text
+/// old   <a>1.5</a><a>2.5</a><a>3.5</a>      two behind each value
+/// new   <a>1.5</a><a>2.75</a><a>3.5</a>
+///             ↑   ↑      ↑   ↑     ↑        so values end with the first, the third, the fifth
+/// ```
 ///
 /// # Safety
-/// AVX-512 F, BW; BMI2.
+/// AVX-512 F, BW, VL, VBMI2; BMI2.
 #[target_feature(
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
 pub(super) unsafe fn step(steps: Steps<'_>, stepped: Stepped, list: &mut Listed<'_>) -> Stepped {
-    let Steps { old, new, gaps, .. } = steps;
-    let starts = steps.starts.get(stepped.seen..).unwrap_or_default();
-    let pairs = starts.iter().zip(starts.get(1..).unwrap_or_default());
-    let Stepped {
-        mut listed,
-        mut seen,
-        mut shift,
-    } = stepped;
-    let mut gap = steps.gap_of(seen);
     let room = list.numbers.len().min(list.others.len());
-    let room = room.min(list.places.len());
-    let numbers = list.numbers.as_mut_ptr();
-    let (others_at, places) = (list.others.as_mut_ptr(), list.places.as_mut_ptr());
-    for (&start, &end) in pairs {
-        let length = end.wrapping_sub(start);
-        let from = (start as usize).wrapping_add(shift);
-        // So many bytes of the new text are there.
-        let there = new.len().wrapping_sub(from);
-        if length as usize > PIECE
-            || end as usize > old.len()
-            || start > end
-            || from > new.len()
-            || there < length as usize
-            || seen >= room
-        {
-            break;
-        }
-        // SAFETY: only bytes under the masks are read, and those are within the texts.
-        let (others, ends) = unsafe {
-            let mask = _bzhi_u64(u64::MAX, length);
-            let one = _mm512_maskz_loadu_epi8(mask, old.as_ptr().add(start as usize).cast());
-            let all = _bzhi_u64(u64::MAX, there.min(PIECE) as u32);
-            let other = _mm512_maskz_loadu_epi8(all, new.as_ptr().add(from).cast());
-            let open = _mm512_set1_epi8(b'<' as i8);
-            (
-                _mm512_mask_cmpneq_epu8_mask(mask, one, other),
-                _mm512_cmpeq_epi8_mask(other, open),
-            )
-        };
-        // SAFETY: no more have been listed than seen, and there is room for one more.
-        unsafe {
-            numbers.add(listed).write(seen as u32);
-            others_at.add(listed).write(from as u32);
-            places.add(seen).write(from as u32);
-        }
-        listed += usize::from(others != 0);
-        // Most often it is as long as it was, and so if it is the same: no branch depends on whether it is, and where the next
-        // begins need not wait for this. (The box keeps the compiler from asking the other way round.)
-        let is = ends.trailing_zeros() + gaps[gap];
-        if is != length && black_box(others) != 0 {
-            if ends == 0 {
-                listed -= 1;
+    let most = comparable(&steps).min(room).min(list.places.len());
+    let mut it = Stepping { steps, stepped };
+    // SAFETY: the old text can be read 64 bytes from each of so many values on, and the lists have room for them.
+    unsafe {
+        while it.stepped.seen < most {
+            let until = most.min(it.stepped.seen + SOME);
+            if !it.steadily(until, list) {
+                match steps.gaps.len() {
+                    1 => it.by_marks::<true>(most, list),
+                    _ => it.by_marks::<false>(most, list),
+                }
                 break;
             }
-            shift = from.wrapping_add(is as usize).wrapping_sub(end as usize);
         }
-        seen += 1;
-        gap = if gap + 1 < gaps.len() { gap + 1 } else { 0 };
     }
-    Stepped {
-        listed,
-        seen,
-        shift,
+    it.stepped
+}
+
+/// How many values can be compared with one load each: none is longer with its gap, and there is as much old text from each on.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+)]
+fn comparable(steps: &Steps<'_>) -> usize {
+    let starts = steps.starts;
+    let ends = starts.get(1..).unwrap_or_default();
+    let Some(&first) = starts.first() else {
+        return 0;
+    };
+    // Then they stand one behind the other, which is all that is asked of them.
+    if first as usize + ends.len() * WIDE > u32::MAX as usize {
+        return 0;
+    }
+    let pairs = starts.iter().zip(ends);
+    let is_long = |(&start, &end): (&u32, &u32)| end.wrapping_sub(start) as usize > WIDE;
+    // Most often none is.
+    let mut count = match pairs.clone().fold(false, |any, pair| any | is_long(pair)) {
+        false => ends.len(),
+        true => pairs.take_while(|&pair| !is_long(pair)).count(),
+    };
+    while count > 0 && starts[count - 1] as usize + WIDE > steps.old.len() {
+        count -= 1;
+    }
+    count
+}
+
+/// Whether so many bytes differ, 64 at most.
+///
+/// # Safety
+/// AVX-512 BW; BMI2. 64 bytes can be read of both.
+#[inline]
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+)]
+unsafe fn differ(one: *const u8, other: *const u8, length: u32) -> bool {
+    // SAFETY: as above.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(one.wrapping_add(AHEAD).cast());
+        _mm_prefetch::<_MM_HINT_T0>(other.wrapping_add(AHEAD).cast());
+        let (one, other) = (
+            _mm512_loadu_si512(one.cast()),
+            _mm512_loadu_si512(other.cast()),
+        );
+        _bzhi_u64(_mm512_cmpneq_epu8_mask(one, other), length) != 0
     }
 }
+
+/// Values gone over so far.
+struct Stepping<'t> {
+    steps: Steps<'t>,
+    stepped: Stepped,
+}
+
+impl Stepping<'_> {
+    /// Goes on to `until`, where values are as long as they were. Whether all were.
+    ///
+    /// # Safety
+    /// As above; so many values can be compared, and the lists have room for them.
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+    )]
+    unsafe fn steadily(&mut self, until: usize, list: &mut Listed<'_>) -> bool {
+        let Steps {
+            old, new, starts, ..
+        } = self.steps;
+        let Stepped {
+            mut listed,
+            seen,
+            shift,
+        } = self.stepped;
+        let (first, last) = (starts[seen] as usize, starts[until - 1] as usize);
+        let at = first.wrapping_add(shift);
+        if at > new.len() || at + (last - first) + WIDE > new.len() {
+            return false;
+        }
+        // SAFETY: from each value on, 64 bytes of either text can be read. No more are listed than seen, and there is room for all.
+        unsafe {
+            let (numbers, base) = (list.numbers.as_mut_ptr(), new.as_ptr().wrapping_add(shift));
+            for value in seen..until {
+                let start = *starts.get_unchecked(value);
+                let length = starts.get_unchecked(value + 1).wrapping_sub(start);
+                let one = old.as_ptr().add(start as usize);
+                numbers.add(listed).write(value as u32);
+                listed += usize::from(differ(one, base.wrapping_add(start as usize), length));
+            }
+        }
+        let moved = |start: u32| start.wrapping_add(shift as u32);
+        let places = list.places[seen..until].iter_mut();
+        for (place, &start) in places.zip(&starts[seen..until]) {
+            *place = moved(start);
+        }
+        // SAFETY: as above.
+        unsafe { self.settle(listed, until, moved(starts[until]), list) };
+        self.stepped.seen == until
+    }
+
+    /// Goes on to `until`, where values end with a `<` of the new text that has as many before it as in the old text. `ONE`: all are of one
+    /// field.
+    ///
+    /// # Safety
+    /// As above.
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+    )]
+    unsafe fn by_marks<const ONE: bool>(&mut self, until: usize, list: &mut Listed<'_>) {
+        let Steps {
+            old,
+            new,
+            starts,
+            gaps,
+            ..
+        } = self.steps;
+        let Stepped {
+            mut listed,
+            seen,
+            shift,
+        } = self.stepped;
+        let Some((opens, most)) = self.opens() else {
+            return;
+        };
+        let mut place = starts[seen].wrapping_add(shift as u32);
+        let mut marks = [0; MARKS + WIDE];
+        // SAFETY: there is room for those of one load more than are needed.
+        let noted = unsafe {
+            let needed = ((until - seen) * most).min(MARKS);
+            note_marks(new, place as usize, needed, &mut marks)
+        };
+        let Some(last) = new.len().checked_sub(WIDE) else {
+            return;
+        };
+        let (mut value, mut mark, mut field) = (seen, 0, self.steps.gap_of(seen));
+        // SAFETY: the old text can be read 64 bytes from each value on, the new one up to `last` and as many on. No more are listed
+        // than seen, and there is room for all; there are as many fields as gaps.
+        unsafe {
+            let (numbers, places) = (list.numbers.as_mut_ptr(), list.places.as_mut_ptr());
+            while value < until && mark < noted && place as usize <= last {
+                let start = *starts.get_unchecked(value);
+                let length = starts.get_unchecked(value + 1).wrapping_sub(start);
+                let one = old.as_ptr().add(start as usize);
+                let is_other = differ(one, new.as_ptr().add(place as usize), length);
+                let next = *marks.get_unchecked(mark) + *gaps.get_unchecked(field);
+                numbers.add(listed).write(value as u32);
+                places.add(value).write(place);
+                listed += usize::from(is_other | (next.wrapping_sub(place) != length));
+                mark += *opens.get_unchecked(field);
+                field = if !ONE && field + 1 < gaps.len() {
+                    field + 1
+                } else {
+                    0
+                };
+                (value, place) = (value + 1, next);
+            }
+            self.settle(listed, value, place, list);
+        }
+    }
+
+    /// So many are listed and so many seen, the next of which begins at `behind`: up to the first that does not end where the next begins.
+    ///
+    /// # Safety
+    /// As above; from each place seen on, 64 bytes of the new text can be read.
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+    )]
+    unsafe fn settle(&mut self, listed: usize, seen: usize, behind: u32, list: &mut Listed<'_>) {
+        let mut settled = (listed, seen, behind);
+        let (Steps { new, gaps, .. }, open) = (self.steps, _mm512_set1_epi8(b'<' as i8));
+        let is_one = gaps.len() == 1;
+        for other in self.stepped.listed..listed {
+            let value = list.numbers[other] as usize;
+            let (place, next) = match value + 1 < seen {
+                true => (list.places[value], list.places[value + 1]),
+                false => (list.places[value], behind),
+            };
+            // SAFETY: as above.
+            let ends = unsafe {
+                let text = _mm512_loadu_si512(new.as_ptr().add(place as usize).cast());
+                _mm512_cmpeq_epi8_mask(text, open)
+            };
+            let gap = if is_one { 0 } else { self.steps.gap_of(value) };
+            let length = ends.trailing_zeros() + gaps[gap];
+            if ends == 0 || place.wrapping_add(length) != next {
+                settled = (other, value, place);
+                break;
+            }
+            list.others[other] = place;
+        }
+        let (listed, seen, behind) = settled;
+        let start = self.steps.starts[seen] as usize;
+        self.stepped = Stepped {
+            listed,
+            seen,
+            shift: (behind as usize).wrapping_sub(start),
+        };
+    }
+
+    /// How many `<` are in each gap, by the old text of the values that come next, and the most of them. Nothing if there are too many
+    /// fields, or too few values to tell.
+    #[target_feature(
+        enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+    )]
+    fn opens(&self) -> Option<([usize; FIELDS], usize)> {
+        let Steps {
+            old, starts, gaps, ..
+        } = self.steps;
+        let mut opens = [0; FIELDS];
+        if gaps.len() > FIELDS {
+            return None;
+        }
+        let starts = starts.get(self.stepped.seen..)?;
+        for (number, value) in starts.windows(2).take(gaps.len()).enumerate() {
+            let text = old.get(value[0] as usize..value[1] as usize)?;
+            let field = self.steps.gap_of(self.stepped.seen + number);
+            opens[field] = text.iter().filter(|&&byte| byte == b'<').count();
+        }
+        let most = opens.iter().max().copied()?;
+        Some((opens, most))
+    }
+}
+
+/// Notes where each `<` of a text stands, from a place on, so many or a load's more. How many there are.
+///
+/// # Safety
+/// AVX-512 BW, VBMI2. There is room for them.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+)]
+unsafe fn note_marks(text: &[u8], at: usize, needed: usize, marks: &mut [u32]) -> usize {
+    debug_assert!(needed + WIDE <= marks.len());
+    if needed == 0 {
+        return 0;
+    }
+    // Neither a value nor its gap is longer than a load: behind so much, something is not as it was.
+    let text = text.get(at..).unwrap_or_default();
+    let (pieces, rest) = text[..text.len().min(2 * WIDE * needed)].as_chunks::<WIDE>();
+    let (mut at, mut count) = (at as u32, 0);
+    let open = _mm512_set1_epi8(b'<' as i8);
+    let mut note = |bytes: __m512i| {
+        let opens = _mm512_cmpeq_epi8_mask(bytes, open);
+        let found = opens.count_ones() as usize;
+        // SAFETY: each load has 64 at most, behind fewer than are needed; they are written by sixteens.
+        unsafe {
+            let numbers = _mm512_loadu_si512(NUMBERS.as_ptr().cast());
+            let mut which = _mm512_maskz_compress_epi8(opens, numbers);
+            let mut out = marks.as_mut_ptr().add(count);
+            let mut left = found;
+            loop {
+                let some = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(which));
+                let some = _mm512_add_epi32(some, _mm512_set1_epi32(at as i32));
+                _mm512_storeu_si512(out.cast(), some);
+                if left <= 16 {
+                    break;
+                }
+                which = _mm512_shuffle_i64x2::<0b00_11_10_01>(which, which);
+                (out, left) = (out.add(16), left - 16);
+            }
+        }
+        count += found;
+        at += WIDE as u32;
+        count < needed
+    };
+    for piece in pieces {
+        _mm_prefetch::<_MM_HINT_T0>(piece.as_ptr().wrapping_add(AHEAD).cast());
+        // SAFETY: a piece is as long as a load.
+        if !note(unsafe { _mm512_loadu_si512(piece.as_ptr().cast()) }) {
+            return count;
+        }
+    }
+    let there = _bzhi_u64(u64::MAX, rest.len() as u32);
+    // SAFETY: only bytes under the mask are read.
+    note(unsafe { _mm512_maskz_loadu_epi8(there, rest.as_ptr().cast()) });
+    count
+}
+
+/// The numbers of 64 bytes.
+static NUMBERS: [u8; WIDE] = {
+    let mut numbers = [0; WIDE];
+    let mut at = 0;
+    while at < WIDE {
+        numbers[at] = at as u8;
+        at += 1;
+    }
+    numbers
+};
