@@ -421,9 +421,9 @@ impl Exact {
     /// A Record that nobody else holds: that of the last message that was only read, if it is one.
     fn unheld(&mut self, root: ElementId) -> Arc<Record> {
         let handed = self.handed.take();
-        let is_unheld = |record: &mut Arc<Record>| Arc::get_mut(record).is_some();
+        // It has no weak ones. (To ask for it to be changed takes as long as a value, and is done where it is.)
         handed
-            .and_then(|mut record| is_unheld(&mut record).then_some(record))
+            .filter(|record| Arc::strong_count(record) == 1)
             .unwrap_or_else(|| Arc::new(Record::new(self.decoder.plan().clone(), root)))
     }
 

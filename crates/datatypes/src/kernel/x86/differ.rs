@@ -1,6 +1,7 @@
 //! Which of many numbers, or slots of texts, are others than before, with AVX-512.
 
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 use super::super::{Listed, Stepped, Steps};
 
@@ -177,7 +178,6 @@ unsafe fn differ(one: *const u8, other: *const u8, length: u32) -> bool {
     // SAFETY: as above.
     unsafe {
         _mm_prefetch::<_MM_HINT_T0>(one.wrapping_add(AHEAD).cast());
-        _mm_prefetch::<_MM_HINT_T0>(other.wrapping_add(AHEAD).cast());
         let (one, other) = (
             _mm512_loadu_si512(one.cast()),
             _mm512_loadu_si512(other.cast()),
@@ -221,8 +221,10 @@ impl Stepping<'_> {
                 let start = *starts.get_unchecked(value);
                 let length = starts.get_unchecked(value + 1).wrapping_sub(start);
                 let one = old.as_ptr().add(start as usize);
+                let other = base.wrapping_add(start as usize);
+                _mm_prefetch::<_MM_HINT_T0>(other.wrapping_add(AHEAD).cast());
                 numbers.add(listed).write(value as u32);
-                listed += usize::from(differ(one, base.wrapping_add(start as usize), length));
+                listed += usize::from(differ(one, other, length));
             }
         }
         let moved = |start: u32| start.wrapping_add(shift as u32);
@@ -260,7 +262,7 @@ impl Stepping<'_> {
             return;
         };
         let mut place = starts[seen].wrapping_add(shift as u32);
-        let mut marks = [0; MARKS + WIDE];
+        let mut marks = [MaybeUninit::uninit(); MARKS + WIDE];
         // SAFETY: there is room for those of one load more than are needed.
         let noted = unsafe {
             let needed = ((until - seen) * most).min(MARKS);
@@ -279,7 +281,8 @@ impl Stepping<'_> {
                 let length = starts.get_unchecked(value + 1).wrapping_sub(start);
                 let one = old.as_ptr().add(start as usize);
                 let is_other = differ(one, new.as_ptr().add(place as usize), length);
-                let next = *marks.get_unchecked(mark) + *gaps.get_unchecked(field);
+                let end = marks.get_unchecked(mark).assume_init();
+                let next = end + *gaps.get_unchecked(field);
                 numbers.add(listed).write(value as u32);
                 places.add(value).write(place);
                 listed += usize::from(is_other | (next.wrapping_sub(place) != length));
@@ -351,11 +354,26 @@ impl Stepping<'_> {
         for (number, value) in starts.windows(2).take(gaps.len()).enumerate() {
             let text = old.get(value[0] as usize..value[1] as usize)?;
             let field = self.steps.gap_of(self.stepped.seen + number);
-            opens[field] = text.iter().filter(|&&byte| byte == b'<').count();
+            opens[field] = match text.first_chunk::<WIDE>() {
+                None => count_opens(text),
+                Some(_) => text.iter().filter(|&&byte| byte == b'<').count(),
+            };
         }
         let most = opens.iter().max().copied()?;
         Some((opens, most))
     }
+}
+
+/// How many `<` are in a text of less than 64 bytes.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+)]
+fn count_opens(text: &[u8]) -> usize {
+    let there = _bzhi_u64(u64::MAX, text.len() as u32);
+    // SAFETY: only bytes under the mask are read.
+    let bytes = unsafe { _mm512_maskz_loadu_epi8(there, text.as_ptr().cast()) };
+    let opens = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'<' as i8));
+    opens.count_ones() as usize
 }
 
 /// Notes where each `<` of a text stands, from a place on, so many or a load's more. How many there are.
@@ -365,7 +383,12 @@ impl Stepping<'_> {
 #[target_feature(
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
-unsafe fn note_marks(text: &[u8], at: usize, needed: usize, marks: &mut [u32]) -> usize {
+unsafe fn note_marks(
+    text: &[u8],
+    at: usize,
+    needed: usize,
+    marks: &mut [MaybeUninit<u32>],
+) -> usize {
     debug_assert!(needed + WIDE <= marks.len());
     if needed == 0 {
         return 0;
