@@ -13,7 +13,7 @@ use memchr::memchr;
 use super::change::note;
 use super::follow::{Block, Until, differs};
 use super::in_step::Before;
-use super::pass::{LONG, Pass};
+use super::pass::{LONG, Pass, word};
 use super::stretch::Field;
 use super::strings::{octets, slot_of};
 
@@ -65,7 +65,7 @@ impl Pass {
         let (count, end) = self.find_texts(decoder, until, old, new)?;
         // What is between them is the same as before.
         let text = new.get(self.n..end)?;
-        if !self.has_room(text.len()) || std::str::from_utf8(text).is_err() {
+        if !self.has_room(text.len()) || simdutf8::basic::from_utf8(text).is_err() {
             return None;
         }
         self.take_block(count, end as u32, |pass| pass.keep_texts(count, new))
@@ -163,7 +163,8 @@ impl Pass {
         if text.len() <= room
             && let Some(kept) = heap.get_mut(from..from + text.len())
         {
-            if text.len() == room && *kept == *text {
+            // Most often the first bytes tell.
+            if text.len() == room && word(kept, 0) == word(text, 0) && *kept == *text {
                 return false;
             }
             kept.copy_from_slice(text);
