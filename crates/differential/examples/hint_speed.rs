@@ -3,7 +3,7 @@
 //! Interleaved; the fastest of many short runs, as the machine is never quiet.
 //!
 //! `cargo run --release -p bsoap-differential --example hint_speed [ROUNDS] [ENGINE] [DOCUMENTS]` (1000 of them stay in a cache,
-//! 100000 come from memory)
+//! 100000 come from memory); `hint_speed given [ROUNDS]`: what giving a hint costs, from one value to 100000
 
 #![allow(clippy::print_stdout)]
 
@@ -16,7 +16,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bsoap_codec::plan::{ElementId, NamespaceConstraint, ProcessContents, Role, TermDef, Wildcard};
+use bsoap_codec::plan::{
+    ElementId, NamespaceConstraint, ProcessContents, Role, TermDef, TypeId, Wildcard,
+};
 use bsoap_codec::{
     DecodeOptions, Decoder, EncodeOptions, Encoder, Index, Plan, Record, Value, build,
 };
@@ -33,6 +35,19 @@ const SOAP: &str = "http://schemas.xmlsoap.org/soap/envelope/";
 /// A reading in an Envelope.
 fn plan() -> (Arc<Plan>, ElementId) {
     let mut schema = Schema::new();
+    let reading = reading_type(&mut schema);
+    enveloped(schema, "reading", reading)
+}
+
+/// Doubles in an Envelope.
+fn array_plan() -> (Arc<Plan>, ElementId) {
+    let mut schema = Schema::new();
+    let items = schema.field("item", Datatype::Double, MANY);
+    let array = schema.record(vec![items]);
+    enveloped(schema, "array", array)
+}
+
+fn reading_type(schema: &mut Schema) -> TypeId {
     let fields = [
         ("station", Datatype::String),
         ("sensor", Datatype::AnyUri),
@@ -48,10 +63,13 @@ fn plan() -> (Arc<Plan>, ElementId) {
     let fields = fields
         .map(|(name, datatype)| schema.field(name, datatype, ONCE))
         .to_vec();
-    let reading = schema.record(fields);
-    let reading = schema.element("urn:bsoap:bench", "reading", reading);
-    let reading = schema.particle(ONCE, TermDef::Element(reading));
-    let body = schema.record(vec![reading]);
+    schema.record(fields)
+}
+
+fn enveloped(mut schema: Schema, name: &str, content: TypeId) -> (Arc<Plan>, ElementId) {
+    let content = schema.element("urn:bsoap:bench", name, content);
+    let content = schema.particle(ONCE, TermDef::Element(content));
+    let body = schema.record(vec![content]);
     let any = schema.particle(
         MANY,
         TermDef::Any(Wildcard {
@@ -192,7 +210,65 @@ struct Timing {
     best: f64,
 }
 
+/// What it costs to write a message, and to write it with its hint: medians of some rounds.
+fn give(name: &str, rounds: usize, records: &[Record]) {
+    let (mut writer, mut text) = (Writer::new(), Vec::new());
+    let mut times = [Vec::new(), Vec::new()];
+    let values: usize = records.iter().map(|it| it.slots().len()).sum();
+    let again = (200_000 / values).max(1);
+    for _ in 0..rounds {
+        for (with_hint, times) in times.iter_mut().enumerate() {
+            let begun = Instant::now();
+            for record in (0..again).flat_map(|_| records) {
+                text.clear();
+                if with_hint == 1 {
+                    let hint = writer.write(record, EncodeOptions::default(), &mut text);
+                    assert!(black_box(hint.expect("it is written")).is_some());
+                } else {
+                    let plain = Encoder::default().encode(record, &mut text);
+                    plain.expect("it is written");
+                }
+                black_box(&text);
+            }
+            let messages = (again * records.len()) as f64;
+            times.push(begun.elapsed().as_nanos() as f64 / messages);
+        }
+    }
+    let [plain, hinted] = times.map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    });
+    let more = hinted - plain;
+    println!(
+        "{name:16} {plain:10.1} ns, the hint {more:6.1} ns, {:6.2} %",
+        more / plain * 100.0
+    );
+}
+
+/// The table of what hints cost who gives them.
+fn given(rounds: usize) {
+    let records: Vec<_> = documents(100).2.into_iter().map(|it| it.record).collect();
+    give("a reading", rounds, &records);
+    let (plan, root) = array_plan();
+    let mut random = Random(7);
+    for count in [1, 10, 48, 49, 100, 1000, 10_000, 100_000] {
+        let records: Vec<_> = (0..(20_000_usize / count).clamp(2, 100))
+            .map(|_| {
+                let items: Vec<_> = (0..count).map(|_| Value::from(random.unit())).collect();
+                let array = Value::object([("item", Value::from(items))]);
+                let value = Value::object([("Body", Value::object([("array", array)]))]);
+                build(&plan, root, &value).expect("it fits")
+            })
+            .collect();
+        give(&format!("{count} doubles"), rounds, &records);
+    }
+}
+
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some("given") {
+        let rounds = std::env::args().nth(2);
+        return given(rounds.map_or(61, |it| it.parse().expect("a number")));
+    }
     let rounds: usize = std::env::args()
         .nth(1)
         .map_or(60, |it| it.parse().expect("a number"));
@@ -252,6 +328,10 @@ fn main() {
                 copy.extend_from_slice(&it.plain[at as usize..(at + length) as usize]);
             }
             black_box(&copy);
+        });
+        run("a byte of each line (memory)", &mut |it| {
+            let sum = it.hinted.iter().step_by(64).map(|&byte| u64::from(byte));
+            black_box(sum.sum::<u64>());
         });
         run("hints", &mut |it| {
             black_box(hints.read(root, &it.hinted).expect("a message"));

@@ -260,6 +260,42 @@ impl<'t> Told<'t> {
         self.longer.push(length);
     }
 
+    /// Tells of several.
+    #[inline]
+    fn tell_all(&mut self, lengths: &[u8]) {
+        let room = std::mem::take(&mut self.room).into_slice();
+        let (now, rest) = room.split_at_mut(lengths.len().min(room.len()));
+        self.room = rest.iter_mut();
+        let longest = u8::try_from(self.longest).unwrap_or(u8::MAX);
+        let mut is_longer = false;
+        let mut tell = |told: &mut u8, length: u8| {
+            is_longer |= length > longest;
+            *told = self.zero.wrapping_add(length);
+        };
+        // They come eight by eight, most often.
+        let (eights, ones) = now.as_chunks_mut::<8>();
+        let (many, few) = lengths.as_chunks::<8>();
+        for (eight, lengths) in eights.iter_mut().zip(many) {
+            for (told, &length) in eight.iter_mut().zip(lengths) {
+                tell(told, length);
+            }
+        }
+        for (told, &length) in ones.iter_mut().zip(few) {
+            tell(told, length);
+        }
+        if is_longer {
+            self.tell_again(now, lengths);
+        }
+    }
+
+    /// The same, where some are longer than a byte tells.
+    #[cold]
+    fn tell_again(&mut self, room: &'t mut [u8], lengths: &[u8]) {
+        let rest = std::mem::replace(&mut self.room, room.iter_mut());
+        lengths.iter().for_each(|&length| self.tell(length.into()));
+        self.room = rest;
+    }
+
     /// Whether all were told that there was room for.
     pub(super) fn is_full(&self) -> bool {
         self.room.as_slice().is_empty()
@@ -309,6 +345,11 @@ impl Watch for Teller<'_, '_> {
     #[inline(always)]
     fn plain(&mut self, _: usize, _: u64, length: usize) {
         self.told.tell(length);
+    }
+
+    #[inline]
+    fn plains(&mut self, _: usize, lengths: &[u8]) {
+        self.told.tell_all(lengths);
     }
 
     #[inline]

@@ -53,10 +53,19 @@ impl<P: Watch> Machine<'_, '_, P> {
             let front;
             (front, rest) = slots.split_at(told.min(slots.len()));
             let (places, start, mut at) = (&mut self.places, self.start, self.at);
-            Kernel::best().write_rows(front, &table.columns, self.out, |offset, length| {
-                places.plain(at, (offset - start) as u64, length);
-                at += 1;
-            });
+            let (kernel, columns) = (Kernel::best(), &table.columns);
+            if P::FOLLOWS {
+                kernel.write_rows(front, columns, self.out, |offset, length| {
+                    places.plain(at, (offset - start) as u64, length);
+                    at += 1;
+                });
+            } else {
+                // (These are the first few.)
+                kernel.write_rows_in_blocks(front, columns, false, self.out, |_, lengths| {
+                    places.plains(at, lengths);
+                    at += lengths.len();
+                });
+            }
             if !front.is_empty() && !rest.is_empty() {
                 self.literal(table.between);
             }

@@ -14,7 +14,7 @@ pub(crate) trait Watch: Sink {
     const STOPS: bool = false;
     /// Whether values may get more room than they take.
     const STUFFS: bool = false;
-    /// Whether it is to be told of instructions also where values are plain.
+    /// Whether it is to be told of instructions also where values are plain, and where in the text these stand.
     const FOLLOWS: bool = true;
 
     /// The items of a list, whose count `slot` is, stand at `offset`.
@@ -27,6 +27,14 @@ pub(crate) trait Watch: Sink {
     #[inline(always)]
     fn plain(&mut self, slot: usize, offset: u64, length: usize) {
         self.place(slot, offset, length);
+    }
+
+    /// The lexical forms of some slots, from this one on, are so long. Who [follows](Self::FOLLOWS) is told of each.
+    #[inline(always)]
+    fn plains(&mut self, slot: usize, lengths: &[u8]) {
+        for (slot, &length) in (slot..).zip(lengths) {
+            self.plain(slot, 0, length.into());
+        }
     }
 
     /// Of how many of the numbers in the rows of a table the places are to be told, the first ones.
