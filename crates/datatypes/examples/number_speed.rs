@@ -75,33 +75,6 @@ fn text_of(shape: Shape) -> (Vec<u8>, usize) {
     (text, at.expect("an item") + 6)
 }
 
-/// Some bytes, up to 32, compared in one go: what the loops of the crates have, too.
-struct Words([u128; 2], [u128; 2], usize);
-
-impl Words {
-    fn new(bytes: &[u8]) -> Self {
-        let (mut head, mut mask) = ([0; 32], [0; 32]);
-        head[..bytes.len()].copy_from_slice(bytes);
-        mask[..bytes.len()].fill(0xff);
-        Self(halves(&head), halves(&mask), bytes.len())
-    }
-
-    #[inline(always)]
-    fn stands_at(&self, text: &[u8], at: usize) -> bool {
-        let Some(head) = text.get(at..).and_then(<[u8]>::first_chunk::<32>) else {
-            return false;
-        };
-        let [low, high] = halves(head);
-        ((low ^ self.0[0]) & self.1[0]) | ((high ^ self.0[1]) & self.1[1]) == 0
-    }
-}
-
-#[inline(always)]
-fn halves(bytes: &[u8; 32]) -> [u128; 2] {
-    let word = |at: usize| u128::from_le_bytes(bytes[at..at + 16].try_into().expect("16 bytes"));
-    [word(0), word(16)]
-}
-
 #[inline(always)]
 fn read_with(
     text: &[u8],
@@ -109,29 +82,38 @@ fn read_with(
     slots: &mut Vec<u64>,
     parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
 ) -> usize {
-    let words = Words::new(BETWEEN.as_bytes());
-    while slots.len() < slots.capacity() {
-        let Some((slot, length)) = parse(&text[at..]) else {
+    slots.resize(slots.capacity(), 0);
+    for slot in slots {
+        let Some((value, length)) = parse(&text[at..]) else {
             break;
         };
-        if !words.stands_at(text, at + length) {
+        *slot = value;
+        at += length;
+        if !stands_at(text, at, BETWEEN) {
             break;
         }
-        slots.push(slot);
-        at += length + words.2;
+        at += BETWEEN.len();
     }
     at
 }
 
+/// Compared as bytes whose number the compiler knows.
+#[inline(always)]
+fn stands_at(text: &[u8], at: usize, between: &'static str) -> bool {
+    text.get(at..at + between.len()) == Some(between.as_bytes())
+}
+
 #[inline(always)]
 fn by_hand(text: &[u8]) -> Option<(u64, usize)> {
-    let negative = text[0] == b'-';
+    let negative = text.first() == Some(&b'-');
     let mut at = usize::from(negative);
     let mut value = 0_i64;
-    while text[at].is_ascii_digit() {
-        value = value
-            .wrapping_mul(10)
-            .wrapping_add(i64::from(text[at] - b'0'));
+    while let Some(digit) = text
+        .get(at)
+        .map(|byte| byte.wrapping_sub(b'0'))
+        .filter(|&digit| digit < 10)
+    {
+        value = value.wrapping_mul(10).wrapping_add(digit.into());
         at += 1;
     }
     Some(((if negative { -value } else { value }) as u64, at))
@@ -389,25 +371,28 @@ fn read_rows(rounds: usize) {
         })
         .collect();
     let columns = &columns;
-    let words = &MESH.map(|between| Words::new(between.as_bytes()));
     let bare = move |slots: &mut Vec<u64>| {
         let mut at = at;
-        for _ in 0..COUNT {
-            for (n, words) in words.iter().enumerate() {
-                let parsed = if n < 2 {
-                    by_hand(&text[at..])
-                } else {
-                    fast_float(&text[at..])
-                };
-                let Some((slot, length)) = parsed else {
+        slots.resize(3 * COUNT, 0);
+        for [x, y, value] in slots.as_chunks_mut().0 {
+            for (slot, between) in [(x, MESH[0]), (y, MESH[1])] {
+                let Some((integer, length)) = by_hand(&text[at..]) else {
                     return at;
                 };
-                if !words.stands_at(text, at + length) {
+                *slot = integer;
+                if !stands_at(text, at + length, between) {
                     return at;
                 }
-                slots.push(slot);
-                at += length + words.2;
+                at += length + between.len();
             }
+            let Some((double, length)) = fast_float(&text[at..]) else {
+                return at;
+            };
+            *value = double;
+            if !stands_at(text, at + length, MESH[2]) {
+                return at;
+            }
+            at += length + MESH[2].len();
         }
         at
     };

@@ -481,7 +481,7 @@ impl Rows<'_> {
         let stride = self.columns.len() + markers.count();
         let count = self.columns.len();
         let mut rows = 0;
-        // How long the value is that comes next.
+        // The ends among the bytes from the next value on.
         let mut ahead = None;
         loop {
             slots.reserve(stride);
@@ -535,7 +535,7 @@ impl Rows<'_> {
         self,
         column: &Column,
         at: usize,
-        ahead: &mut Option<u32>,
+        ahead: &mut Option<u64>,
     ) -> Option<(u64, usize)> {
         let known = ahead.take();
         if at < BEFORE || at + BEYOND > self.text.len() {
@@ -544,17 +544,22 @@ impl Rows<'_> {
         // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text.
         unsafe {
             let text = self.text.as_ptr().add(at);
-            let length = match known {
-                Some(length) => length,
-                None => length_of::<I>(text, self.end),
+            let ends = match known {
+                Some(ends) => ends,
+                None => I::ends(text, self.end),
             };
+            let length = ends.trailing_zeros();
             if length > 31 {
                 return self.general(column, at);
             }
-            // The end of the next value is sought before this one is read, so that nothing of this one stands between.
+            // The end of the next value is sought before this one is read, so that nothing of this one stands between: among the ends
+            // that are known, if there is one more.
             let next = length as usize + column.separator.bytes.len();
-            if next <= BEYOND - 32 {
-                *ahead = Some(length_of::<I>(text.add(next), self.end));
+            let left = ends.checked_shr(next as u32).unwrap_or(0);
+            if left != 0 {
+                *ahead = Some(left);
+            } else if next <= BEYOND - 64 {
+                *ahead = Some(here(I::ends(text.add(next), self.end)));
             }
             let slot = match column.number {
                 Number::Double => {
