@@ -1,6 +1,6 @@
 //! Arrays of numbers and of flat structs of numbers, at once: the tightest loop there is.
 
-use bsoap_datatypes::kernel::Kernel;
+use bsoap_datatypes::kernel::{Kernel, Memory};
 use smallvec::SmallVec;
 
 use super::error::ErrorKind;
@@ -61,10 +61,16 @@ impl<P: Watch> Machine<'_, '_, P> {
                 });
             } else {
                 // (These are the first few.)
-                kernel.write_rows_in_blocks(front, columns, false, self.out, |_, lengths| {
-                    places.plains(at, lengths);
-                    at += lengths.len();
-                });
+                kernel.write_rows_in_blocks(
+                    front,
+                    columns,
+                    Memory::Near,
+                    self.out,
+                    |_, lengths| {
+                        places.plains(at, lengths);
+                        at += lengths.len();
+                    },
+                );
             }
             if !front.is_empty() && !rest.is_empty() {
                 self.literal(table.between);
