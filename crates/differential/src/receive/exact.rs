@@ -339,7 +339,7 @@ impl Exact {
         let is_timed = since.is_some() && self.pace.is_known();
         let is_worth_it = is_timed || pass.was_worth_it();
         let length = text.bytes().len();
-        let (history, changes, rest) = pass.finish(&self.decoder, text)?;
+        let (mut history, changes, rest) = pass.finish(&self.decoder, text)?;
         let is_in_doubt = since.is_some_and(|since| self.pace.is_in_doubt(length, since));
         let alike = !pass.gave_up
             && since
@@ -357,7 +357,10 @@ impl Exact {
         let is_worn = record.heap().len() > 2 * history.heap + WORN;
         // Strings that are no more take room; now and then all is read, which leaves them out.
         let stands_aside = self.policy.stands_aside && self.aside.learn(alike);
-        if !stands_aside && !is_worn && !is_in_doubt {
+        if is_worn || is_in_doubt {
+            // All of the next message is read: with new memory that would take longer, and be taken for what reading takes.
+            self.reuse(&mut history);
+        } else if !stands_aside {
             self.history = Some(history);
         }
         Ok(Received {
