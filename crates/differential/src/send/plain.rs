@@ -15,6 +15,7 @@ use bsoap_codec::encode::{Encoder, Error};
 use bytes::Bytes;
 
 use super::chunk::Text;
+use super::template::Outgoing;
 
 /// The largest text and buffer that a thread keeps.
 const LARGEST: usize = 64 << 10;
@@ -42,44 +43,58 @@ pub(super) fn is_large(record: &Record) -> bool {
     estimate(record) > LARGEST
 }
 
-/// The text of a message. If that is large it goes to `buffer`, if nobody holds what is in that any more.
+/// Makes a message ready to be sent, in what has no chunk. Its text, if that is large, goes to `buffer`, if nobody holds what is
+/// in that any more.
 ///
 /// # Errors
 /// As [`bsoap_codec::encode()`].
-pub(super) fn text(record: &Record, buffer: &mut Option<Box<Text>>) -> Result<Bytes, Error> {
+#[inline]
+pub(super) fn prepare(
+    record: &Record,
+    buffer: &mut Option<Box<Text>>,
+    outgoing: &mut Outgoing,
+) -> Result<(), Error> {
     let about = estimate(record);
     if about <= COPIED {
-        copied(record)
+        copied(record, outgoing)
     } else if about <= LARGEST {
-        shared(record)
+        shared(record, outgoing)
     } else {
         let text = buffer.get_or_insert_default();
         write(record, text)?;
-        Ok(text.share())
+        put(outgoing, text.share());
+        Ok(())
     }
+}
+
+// The bytes are made where they stay: on their way through a `Result` they are read wider than they were written, which waits.
+#[inline]
+fn put(outgoing: &mut Outgoing, bytes: Bytes) {
+    outgoing.length = bytes.len() as u64;
+    outgoing.chunks.push(bytes);
 }
 
 /// (A thread at its end has no buffers any more.)
-fn copied(record: &Record) -> Result<Bytes, Error> {
+fn copied(record: &Record, outgoing: &mut Outgoing) -> Result<(), Error> {
     let mut buffer = SMALL.try_with(Cell::take).unwrap_or_default();
     buffer.clear();
     Encoder::default().encode(record, &mut buffer)?;
-    let bytes = Bytes::copy_from_slice(&buffer);
+    put(outgoing, Bytes::copy_from_slice(&buffer));
     if buffer.capacity() <= SCRATCH {
         let _ = SMALL.try_with(|small| small.set(buffer));
     }
-    Ok(bytes)
+    Ok(())
 }
 
-fn shared(record: &Record) -> Result<Bytes, Error> {
+fn shared(record: &Record, outgoing: &mut Outgoing) -> Result<(), Error> {
     let spare = SPARE.try_with(Cell::take).ok().flatten();
     let mut text = spare.unwrap_or_default();
     write(record, &mut text)?;
-    let bytes = text.share();
+    put(outgoing, text.share());
     if text.memory() <= LARGEST {
         let _ = SPARE.try_with(|spare| spare.set(Some(text)));
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// Writes a message in place of another, which whoever holds it keeps.

@@ -17,9 +17,6 @@
 //! of one chunk that changes in structure a template has nothing but work.) Large ones have as good as any number of slots:
 //! what they have in common may have moved.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
 use bsoap_codec::Record;
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::ElementId;
@@ -38,16 +35,17 @@ mod lent;
 mod mix;
 mod pace;
 mod room;
+mod streams;
 mod worth;
 
 pub use counts::SendCounts;
 pub use lease::{Lease, Sent};
 
-use known::{Known, fitting, likeness};
+use known::{fitting, likeness};
 use lease::{Use, With};
 use lent::Lent;
-use mix::Mix;
 use room::Room;
+use streams::Streams;
 
 /// One message in so many is timed.
 const TIMED: u64 = 16;
@@ -93,7 +91,7 @@ pub struct Stream {
 #[derive(Debug, Default)]
 pub struct Store {
     policy: StorePolicy,
-    streams: HashMap<Stream, Known, BuildHasherDefault<Mix>>,
+    streams: Streams,
     /// Goes up by one with each message.
     clock: u64,
     /// Bytes of templates at rest, without what they were compressed to, and of the buffer.
@@ -120,13 +118,12 @@ impl Store {
         self.clock += 1;
         let structures = self.policy.templates;
         let clock = self.clock;
-        if self.streams.len() >= self.policy.streams.max(1) {
-            self.bound_streams(stream);
+        let most = self.policy.streams;
+        let (known, forgotten) = self.streams.of_or_new(stream, most, structures);
+        if let Some(forgotten) = forgotten {
+            self.held -= forgotten.held();
+            self.evicted += forgotten.templates.len() as u64;
         }
-        let known = self
-            .streams
-            .entry(stream)
-            .or_insert_with(|| Known::new(structures));
         known.last_used = clock;
         let pace = known.pace;
         if known.aside.passes() {
@@ -177,7 +174,7 @@ impl Store {
             return With::Template(Lent::new(template.clone(), &self.account));
         }
         let structures = self.policy.templates;
-        let known = self.streams.get_mut(&stream);
+        let known = self.streams.of(stream);
         if structures == 0 || !known.is_some_and(|known| known.has_seen(record, structures)) {
             return With::Plain { aside: false };
         }
@@ -193,7 +190,8 @@ impl Store {
         if self.streams.len() < 2 {
             return None;
         }
-        let others = self.streams.iter().filter(|(other, known)| {
+        let others = self.streams.iter().filter(|known| {
+            let other = known.stream;
             other.endpoint != stream.endpoint
                 && (other.root, other.operation) == (stream.root, stream.operation)
                 && !known.templates.is_empty()
@@ -201,7 +199,7 @@ impl Store {
         let mut others = others.peekable();
         others.peek()?;
         let own = Sample::of(record, record.slots().len());
-        let alike = others.filter_map(|(_, known)| {
+        let alike = others.filter_map(|known| {
             let lent = &known.templates[fitting(known, record)?].lent;
             Some((likeness(lent, record, &own).1, &lent.template))
         });
@@ -223,7 +221,7 @@ impl Store {
         let before = self.evicted;
         let kept = lent.into_iter().chain(lease.made);
         let kept = kept.filter(|lent| !lent.template.is_empty());
-        let Some(known) = self.streams.get_mut(&lease.stream) else {
+        let Some(known) = self.streams.of(lease.stream) else {
             // Forgotten meanwhile, and its templates with it.
             self.evicted += kept.count() as u64;
             return std::mem::take(&mut self.evicted);
@@ -249,7 +247,7 @@ impl Store {
         }
         if self.evicted > before
             && lease.use_of == Use::Later
-            && let Some(known) = self.streams.get_mut(&lease.stream)
+            && let Some(known) = self.streams.of(lease.stream)
         {
             // Templates that push one another out are worth little: not with each message.
             known.aside.useless(structures);

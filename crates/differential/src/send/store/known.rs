@@ -2,6 +2,7 @@
 
 use bsoap_codec::Record;
 
+use super::Stream;
 use super::lent::{Entry, Lent};
 use super::pace::Pace;
 use crate::send::aside::Aside;
@@ -13,6 +14,7 @@ const SMALL: (usize, usize) = (1024, 32 << 10);
 /// What is known of a stream.
 #[derive(Debug)]
 pub(super) struct Known {
+    pub(super) stream: Stream,
     pub(super) templates: Vec<Entry>,
     /// The last messages that had no template, newest last.
     pub(super) seen: Vec<Seen>,
@@ -29,14 +31,20 @@ pub(super) enum Seen {
 }
 
 impl Known {
-    pub(super) fn new(structures: usize) -> Self {
+    pub(super) fn new(stream: Stream, structures: usize) -> Self {
         Self {
+            stream,
             templates: Vec::new(),
             seen: Vec::new(),
             aside: Aside::new(structures),
             pace: Pace::default(),
             last_used: 0,
         }
+    }
+
+    /// Bytes held by its templates.
+    pub(super) fn held(&self) -> usize {
+        self.templates.iter().map(|entry| entry.memory).sum()
     }
 
     /// Whether a message like this one was looked at before. If not, it will have been.

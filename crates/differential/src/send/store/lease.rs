@@ -15,7 +15,7 @@ use super::worth::use_of;
 use crate::send::chunk::Text;
 use crate::send::deflate::Folds;
 use crate::send::plain;
-use crate::send::template::{Match, Outgoing, Pieces, Template};
+use crate::send::template::{Match, Outgoing, Template};
 use crate::stats::SendStats;
 
 /// What a message is to be written with. It goes back to the store by [`Store::settle`](super::Store::settle), with what was learned.
@@ -103,7 +103,7 @@ impl Lease {
         begun: Option<Instant>,
         sent: &mut Sent,
     ) -> Result<(), Error> {
-        sent.outgoing = plain_text(record, &mut self.buffer)?;
+        plain::prepare(record, &mut self.buffer, &mut sent.outgoing)?;
         sent.counts.plain = u64::from(!aside);
         sent.counts.aside = u64::from(aside);
         if let Some(begun) = begun {
@@ -181,7 +181,7 @@ impl Sent {
     /// As [`bsoap_codec::encode()`].
     pub fn plain(record: &Record) -> Result<Self, Error> {
         let mut sent = Self::new();
-        sent.outgoing = plain_text(record, &mut None)?;
+        plain::prepare(record, &mut None, &mut sent.outgoing)?;
         Ok(sent)
     }
 
@@ -211,12 +211,4 @@ impl Sent {
         self.counts.starved = 1;
         self
     }
-}
-
-fn plain_text(record: &Record, buffer: &mut Option<Box<Text>>) -> Result<Outgoing, Error> {
-    let text = plain::text(record, buffer)?;
-    Ok(Outgoing {
-        length: text.len() as u64,
-        chunks: Pieces::from_buf([text]),
-    })
 }

@@ -1,10 +1,9 @@
 //! How much a store holds, and who goes when that is too much: those used longest ago.
 
-use std::collections::HashMap;
-
 use super::known::{Known, Seen, oldest};
 use super::lent::{Entry, Lent};
-use super::{Store, StorePolicy, Stream};
+use super::streams::Streams;
+use super::{Store, StorePolicy};
 use crate::send::chunk::Text;
 use crate::send::deflate::Account;
 use crate::send::likeness::Sample;
@@ -77,7 +76,7 @@ impl Store {
         while self.held() > bytes {
             let oldest = self
                 .streams
-                .values_mut()
+                .iter_mut()
                 .filter(|known| !known.templates.is_empty())
                 .min_by_key(|known| known.templates[oldest(&known.templates)].last_used);
             let Some(known) = oldest else {
@@ -97,16 +96,12 @@ impl Store {
     /// Bytes held by templates at rest, by the buffer of large messages without one, and by what is known of streams.
     pub fn memory(&self) -> usize {
         let looked_at = self.policy.templates * (size_of::<Seen>() + size_of::<Sample>());
-        let streams = self.streams.capacity() * size_of::<(Stream, Known)>();
-        self.held() + streams + self.streams.len() * looked_at
+        self.held() + self.streams.memory() + self.streams.len() * looked_at
     }
 
     /// How many templates are at rest.
     pub fn len(&self) -> usize {
-        self.streams
-            .values()
-            .map(|known| known.templates.len())
-            .sum()
+        self.streams.iter().map(|known| known.templates.len()).sum()
     }
 
     /// Whether there are none.
@@ -117,27 +112,8 @@ impl Store {
     /// Forgets everything. That templates are given up is told with the next message.
     pub fn clear(&mut self) {
         self.evicted += self.len() as u64;
-        self.streams = HashMap::default();
+        self.streams = Streams::default();
         self.buffer = None;
         self.held = 0;
-    }
-
-    /// Forgets the stream used longest ago, if there are too many to add this one.
-    pub(super) fn bound_streams(&mut self, new: Stream) {
-        if self.streams.contains_key(&new) {
-            return;
-        }
-        let oldest = self.streams.iter().min_by_key(|(_, known)| known.last_used);
-        let Some(stream) = oldest.map(|(stream, _)| *stream) else {
-            return;
-        };
-        if let Some(known) = self.streams.remove(&stream) {
-            self.held -= known
-                .templates
-                .iter()
-                .map(|entry| entry.memory)
-                .sum::<usize>();
-            self.evicted += known.templates.len() as u64;
-        }
     }
 }
