@@ -7,6 +7,7 @@ use bsoap_codec::decode::{Empty, Unknown};
 use bsoap_codec::plan::ElementId;
 use bsoap_protocol::{Name, Peek, Target, peek, peek_body};
 use bsoap_schema::{Binding, Definitions, Message, Operation, SoapVersion};
+use bsoap_xml::{Event, Options, Reader, Vocabulary};
 
 /// A message's place in a WSDL.
 #[derive(Clone, Debug)]
@@ -49,12 +50,47 @@ pub(crate) fn options(lenient: bool) -> DecodeOptions {
     options
 }
 
+/// Why it is not known which operation a message belongs to.
+#[derive(Debug)]
+pub(crate) struct NoOperation {
+    /// A sentence.
+    pub(crate) problem: String,
+    /// Where in the text it shows.
+    pub(crate) offset: u64,
+}
+
 /// Finds the operation from the first element in the body. Where an element is both a request and a response, it is taken as
 /// `prefer` says, otherwise as a request.
 ///
 /// # Errors
-/// Why there is none, as a sentence.
+/// There is none. Of a text that is not XML, or not all of a document: where that shows.
 pub(crate) fn find(
+    definitions: &Definitions,
+    text: &[u8],
+    prefer: Option<Direction>,
+) -> Result<Found, NoOperation> {
+    operation(definitions, text, prefer).map_err(|problem| match unreadable(text) {
+        Some(error) => NoOperation {
+            problem: format!("this cannot be read as XML: {error}"),
+            offset: error.offset(),
+        },
+        None => NoOperation { problem, offset: 0 },
+    })
+}
+
+/// What keeps a text from being read to its end.
+fn unreadable(text: &[u8]) -> Option<bsoap_xml::Error> {
+    let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+    let mut read = || -> bsoap_xml::Result<()> {
+        reader.feed(text)?;
+        reader.finish()?;
+        while !matches!(reader.next()?, None | Some(Event::EndOfDocument)) {}
+        Ok(())
+    };
+    read().err()
+}
+
+fn operation(
     definitions: &Definitions,
     text: &[u8],
     prefer: Option<Direction>,

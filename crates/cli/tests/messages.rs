@@ -191,7 +191,13 @@ fn what_is_sloppy_decodes_where_that_is_asked_for() {
 #[test]
 fn what_is_no_message_is_told_as_such() {
     for (text, problem) in [
-        ("{}", "not an XML document"),
+        ("{}", "standard input:1:1: this cannot be read as XML: "),
+        ("", "standard input:1:1: this cannot be read as XML: "),
+        ("<x", "standard input:1:1: this cannot be read as XML: "),
+        (
+            "<a>\n <b></a>",
+            "standard input:2:5: this cannot be read as XML: found </a>, expected </b>",
+        ),
         ("<a/>", "neither an Envelope nor"),
         ("<e:Envelope xmlns:e='urn:x'/>", "no SOAP that is known"),
     ] {

@@ -39,8 +39,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = input::bytes(&arguments.message)?;
     let name = input::name(&arguments.message);
     let prefer = arguments.response.then_some(Direction::Response);
-    let found = message::find(&definitions, &text, prefer)
-        .map_err(|problem| Failure::input(format!("{name}: {problem}")))?;
+    let found = message::find(&definitions, &text, prefer).map_err(|none| {
+        let (line, column) = input::line_and_column(&text, none.offset);
+        Failure::input(format!("{name}:{line}:{column}: {}", none.problem))
+    })?;
     let options = message::options(arguments.lenient);
     let record = Decoder::new(definitions.plan().clone(), options)
         .decode(found.root, &text)

@@ -227,13 +227,16 @@ impl Reader<'_> {
     }
 
     fn decode(&self, text: &[u8], prefer: Option<Direction>) -> Result<Valid, Invalid> {
-        let found = message::find(self.definitions, text, prefer).map_err(|message| Invalid {
-            line: 1,
-            column: 1,
-            offset: 0,
-            path: String::new(),
-            message,
-            found: None,
+        let found = message::find(self.definitions, text, prefer).map_err(|none| {
+            let (line, column) = input::line_and_column(text, none.offset);
+            Invalid {
+                line,
+                column,
+                offset: none.offset,
+                path: String::new(),
+                message: none.problem,
+                found: None,
+            }
         })?;
         let plan: &Arc<Plan> = self.definitions.plan();
         match Decoder::new(plan.clone(), self.options).decode(found.root, text) {

@@ -49,13 +49,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for file in &arguments.messages {
         let text = input::bytes(file)?;
         let violations = match message::find(&definitions, &text, None) {
-            Err(problem) => vec![Violation {
-                line: 1,
-                column: 1,
-                offset: 0,
-                path: String::new(),
-                message: problem,
-            }],
+            Err(none) => {
+                let (line, column) = input::line_and_column(&text, none.offset);
+                vec![Violation {
+                    line,
+                    column,
+                    offset: none.offset,
+                    path: String::new(),
+                    message: none.problem,
+                }]
+            }
             Ok(found) => decoder
                 .validate(found.root, &text)
                 .iter()
