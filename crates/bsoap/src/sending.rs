@@ -72,6 +72,12 @@ impl Sending {
         self
     }
 
+    /// Whether messages may be sent as gzip.
+    pub(crate) fn as_gzip(mut self, may_be: bool) -> Self {
+        self.change(|store| store.folds = may_be);
+        self
+    }
+
     fn change(&mut self, change: impl FnOnce(&mut StorePolicy)) {
         if let Some(policy) = &mut self.policy {
             change(policy);

@@ -259,7 +259,7 @@ impl ClientBuilder {
         let decoding = up_to(self.decoding, self.transport.max_response);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
         let keeping = Keeping {
-            sending: self.sending,
+            sending: self.sending.as_gzip(self.transport.gzip_requests),
             receiving: self.receiving,
             hints: self.hints,
         };

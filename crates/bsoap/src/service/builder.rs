@@ -257,7 +257,7 @@ impl ServiceBuilder {
                     decoders: Arc::clone(&decoders),
                     budget: self.budget.clone(),
                     keeping: Keeping {
-                        sending: self.sending,
+                        sending: self.sending.as_gzip(self.options.gzip_from.is_some()),
                         receiving: self.receiving,
                         hints: self.hints,
                     },

@@ -6,7 +6,7 @@
 
 use std::mem;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 /// The text of a chunk, as sends hold it. Whoever is the only one to hold it may change it in its own memory.
 #[derive(Clone, Debug, Default)]
@@ -14,6 +14,8 @@ pub(crate) struct Text {
     bytes: Bytes,
     /// Bytes of memory, those behind the text included.
     memory: usize,
+    /// Whether their count stays with the bytes when they are edited. (That of bytes that were a `Vec` does not.)
+    is_kept: bool,
 }
 
 impl Text {
@@ -23,6 +25,7 @@ impl Text {
         Self {
             memory: own.capacity(),
             bytes: own.into(),
+            is_kept: false,
         }
     }
 
@@ -56,6 +59,31 @@ impl Text {
         let result = change(&mut own);
         self.memory = own.capacity();
         self.bytes = own.into();
+        self.is_kept = false;
+        result
+    }
+
+    /// The same, for a few bytes: what counts who holds them is not asked for anew each time.
+    #[inline]
+    pub(crate) fn edit<R>(&mut self, reserve: usize, edit: impl FnOnce(&mut BytesMut) -> R) -> R {
+        let (mut own, mut is_kept) = match mem::take(&mut self.bytes).try_into_mut() {
+            Ok(own) => (own, self.is_kept),
+            Err(shared) => {
+                let mut own = BytesMut::with_capacity(shared.len() + reserve);
+                own.extend_from_slice(&shared);
+                (own, false)
+            }
+        };
+        let place = own.as_ptr();
+        let result = edit(&mut own);
+        is_kept &= own.as_ptr() == place;
+        if !is_kept {
+            // Bytes of which a part was taken, be it nothing, have a count; and keep it.
+            drop(own.split_off(own.capacity()));
+        }
+        self.is_kept = true;
+        self.memory = own.capacity();
+        self.bytes = own.freeze();
         result
     }
 
@@ -111,6 +139,31 @@ mod tests {
         let sent = text.share();
         text.write(|text| text.extend_from_slice(b"<y/>"));
         assert_eq!((&*sent, text.bytes()), (&b"<x>3</x>"[..], &b"<y/>"[..]));
+    }
+
+    #[test]
+    fn what_is_sent_never_sees_a_later_edit() {
+        let mut text = Text::new(b"<x>1</x>", 8);
+        let before = text.bytes().as_ptr();
+        for digit in b'2'..b'5' {
+            drop(text.share());
+            text.edit(8, |text| text[3] = digit);
+            assert_eq!((text.bytes().as_ptr(), text.memory()), (before, 16));
+        }
+        let sent = text.share();
+        text.edit(8, |text| text[3] = b'5');
+        assert_eq!((&*sent, text.bytes()), (&b"<x>4</x>"[..], &b"<x>5</x>"[..]));
+        let after = text.bytes().as_ptr();
+        // In the one way and in the other.
+        text.change(8, |text| text[3] = b'6');
+        text.edit(8, |text| text.extend_from_slice(b"<y/>"));
+        assert_eq!(
+            (text.bytes(), text.bytes().as_ptr()),
+            (&b"<x>6</x><y/>"[..], after)
+        );
+        let sent = text.share();
+        text.change(8, |text| text.truncate(8));
+        assert_eq!((sent.len(), text.bytes()), (12, &b"<x>6</x>"[..]));
     }
 
     #[test]

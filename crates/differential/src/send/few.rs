@@ -7,12 +7,13 @@ use super::lexical::{self, Unwritable};
 use super::misfit::{fits, take_room, width};
 use super::patch::Patched;
 use super::policy::Policy;
+use super::shift::Resize;
 use super::stuff;
 
 /// Writes the values of these slots, given as segment and slot in it, of no more of which the text may be shifted. `new` is of the chunk's
 /// slots. (Where their texts are counted there is room for any shift: in 32 bits.)
 pub(crate) fn patch(
-    text: &mut Vec<u8>,
+    text: &mut impl Resize,
     segments: &mut [Segment],
     policy: &Policy,
     leaves: &[(u32, u32)],

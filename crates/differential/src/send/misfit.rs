@@ -7,7 +7,7 @@ use super::lexical::{self, Number, Unwritable};
 use super::patch::{Patched, Tools};
 use super::policy::Policy;
 use super::rewrite::rewrite;
-use super::shift::shift;
+use super::shift::{Resize, shift};
 use super::steal::steal;
 use super::stuff;
 
@@ -165,7 +165,7 @@ fn rewrite_misfits(
 /// Gives a value that does not fit another room: from a neighbour, which it says, or by moving what follows. `length` is that of
 /// its text, `width` of the room it is to have.
 pub(crate) fn take_room(
-    text: &mut Vec<u8>,
+    text: &mut impl Resize,
     segments: &mut [Segment],
     policy: &Policy,
     (number, index): (usize, usize),

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use bsoap_datatypes::kernel::Memory;
 
 use super::compare::{Dirty, Values, range};
-use super::few;
 use super::leaves::{Cell, Columns, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
 use super::misfit::{Misfit, finish, fits, width};
@@ -46,13 +45,16 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    /// Bytes held.
-    pub(crate) fn memory(&self) -> usize {
+    /// Bytes held by what few changes need.
+    pub(crate) fn moving_memory(&self) -> usize {
+        self.dirty.memory() + self.escaped.capacity()
+    }
+
+    /// Bytes held by all else.
+    pub(crate) fn steady_memory(&self) -> usize {
         self.misfits.capacity() * size_of::<Misfit>()
             + self.numbers.capacity() * size_of::<Number>()
-            + self.escaped.capacity()
             + self.spare.capacity()
-            + self.dirty.memory()
             + self.fresh.memory()
     }
 }
@@ -83,11 +85,6 @@ pub(crate) fn patch(
     patched: &mut Patched,
 ) -> Result<(), Unwritable> {
     patched.too_large = false;
-    let Dirty { leaves, tables, .. } = &tools.dirty;
-    if !tables && leaves.len() <= policy.shifts {
-        let escaped = &mut tools.escaped;
-        return few::patch(text, segments, policy, leaves, new, escaped, patched);
-    }
     tools.misfits.clear();
     tools.numbers.clear();
     let mut patcher = Patcher {

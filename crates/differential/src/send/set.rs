@@ -121,6 +121,7 @@ impl Template {
             return Ok(Some(done));
         };
         self.work.digests.forget();
+        self.work.has_grown = true;
         let mut rest = &*pending;
         let mut is_anew = false;
         let mut listed = Vec::new();

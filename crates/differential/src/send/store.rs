@@ -62,6 +62,8 @@ pub struct StorePolicy {
     pub bytes: usize,
     /// How many streams are known.
     pub streams: usize,
+    /// Whether what chunks are compressed to is kept: of use where messages are sent as gzip.
+    pub folds: bool,
 }
 
 impl Default for StorePolicy {
@@ -72,6 +74,7 @@ impl Default for StorePolicy {
             templates: 4,
             bytes: 64 << 20,
             streams: 256,
+            folds: false,
         }
     }
 }
@@ -140,12 +143,12 @@ impl Store {
                 evicted: 0,
             };
         }
-        let mut is_timed = clock.is_multiple_of(TIMED) || pace.byte == 0.0;
+        let mut is_timed = clock.is_multiple_of(TIMED) || !pace.knows_plain();
         let with = match fitting(known, record) {
             Some(index) => {
                 let entry = known.templates.swap_remove(index);
                 self.held -= entry.memory;
-                is_timed |= pace.message == 0.0;
+                is_timed |= !pace.knows_updates();
                 With::Template(entry.lent)
             }
             None => self.lend_new(stream, record),
@@ -171,7 +174,7 @@ impl Store {
     /// A copy of another endpoint's template, or an empty one, if the message is likely to be followed by others like it.
     fn lend_new(&mut self, stream: Stream, record: &Record) -> With {
         if let Some(template) = self.of_another_endpoint(stream, record) {
-            return With::Template(Lent::new(template.clone(), &self.account));
+            return With::Template(Lent::new(template.clone(), self.folding()));
         }
         let structures = self.policy.templates;
         let known = self.streams.of(stream);
@@ -181,8 +184,13 @@ impl Store {
         let options = EncodeOptions::default();
         With::Template(Lent::new(
             Template::new(self.policy.template, options),
-            &self.account,
+            self.folding(),
         ))
+    }
+
+    /// Where it is counted what chunks are compressed to, if that is kept.
+    fn folding(&self) -> Option<&Account> {
+        self.policy.folds.then_some(&self.account)
     }
 
     /// The template of another endpoint that is most like a message.

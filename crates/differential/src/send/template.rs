@@ -24,6 +24,7 @@ use super::build::{Builder, Room, Specs};
 use super::chunk::Text;
 use super::compare::{self, Delta, Values};
 use super::digest::{Digests, Told};
+use super::few;
 use super::leaves::{Kind, Leaves, Segment};
 use super::lexical::Unwritable;
 use super::patch::{self, Patched, Tools};
@@ -111,12 +112,19 @@ pub(crate) struct Work {
     pub(super) digests: Digests,
     /// Where a value was set last.
     pub(crate) near: Near,
+    /// Whether more was done than to change few values: what else it takes memory for has to be asked for again.
+    pub(super) has_grown: bool,
 }
 
 impl Work {
-    fn memory(&self) -> usize {
-        let tools = self.tools.memory() + self.specs.memory();
-        self.piece.capacity() + tools + self.digests.memory()
+    /// Bytes held by what changes only if more is done than to change few values.
+    fn steady_memory(&self) -> usize {
+        self.tools.steady_memory() + self.specs.memory() + self.piece.capacity()
+    }
+
+    /// Bytes held by all else.
+    fn moving_memory(&self) -> usize {
+        self.tools.moving_memory() + self.digests.memory()
     }
 }
 
@@ -344,9 +352,25 @@ impl Template {
 
     /// Bytes held: text, places, values and buffers.
     pub fn memory(&self) -> usize {
-        let chunks: usize = self.chunks.iter().map(Chunk::memory).sum();
+        self.steady_memory() + self.moving_memory()
+    }
+
+    /// Of that, what stays as it is unless the template [has grown](Self::has_grown).
+    pub(super) fn steady_memory(&self) -> usize {
+        self.chunks.iter().map(Chunk::steady_memory).sum::<usize>() + self.work.steady_memory()
+    }
+
+    /// Of that, texts, values, and what few changes are kept in.
+    pub(super) fn moving_memory(&self) -> usize {
+        let texts: usize = self.chunks.iter().map(|chunk| chunk.text.memory()).sum();
         let pending = self.pending.capacity() * size_of::<usize>();
-        chunks + self.shadow.as_ref().map_or(0, Record::memory) + self.work.memory() + pending
+        let shadow = self.shadow.as_ref().map_or(0, Record::memory);
+        texts + shadow + pending + self.work.moving_memory()
+    }
+
+    /// Whether more has been done since this was asked last than to change few values where they are.
+    pub(super) fn has_grown(&mut self) -> bool {
+        std::mem::take(&mut self.work.has_grown)
     }
 
     /// How many of the bytes held are shared with a clone in place.
@@ -448,6 +472,7 @@ impl Template {
     /// Encodes a message from first to last. After an error there is none.
     pub(super) fn encode(&mut self, record: &Record) -> Result<(), Error> {
         self.clear();
+        self.work.has_grown = true;
         self.policy.chunks = self.chunks_wanted.for_message(estimate(record));
         let result = self.encode_chunks(record);
         // Many templates never need it again.
@@ -514,9 +539,10 @@ fn is_alike(shadow: &Record, record: &Record) -> bool {
 }
 
 impl Chunk {
-    fn memory(&self) -> usize {
+    /// Bytes held, without the text.
+    fn steady_memory(&self) -> usize {
         let segments: usize = self.segments.iter().map(Segment::memory).sum();
-        size_of::<Self>() + self.text.memory() + segments + self.state.memory()
+        size_of::<Self>() + segments + self.state.memory()
     }
 }
 
@@ -599,6 +625,7 @@ impl Change<'_> {
             from = self.values(chunks, length, only)?;
         }
         if from < chunks.len() {
+            self.work.has_grown = true;
             restructure::restructure(&mut self, chunks, from)?;
             *length = chunks
                 .iter()
@@ -722,10 +749,20 @@ impl Change<'_> {
     ) -> Result<Kept, Failure> {
         let (policy, tools) = (self.policy, &mut self.work.tools);
         let Chunk { text, segments, .. } = chunk;
-        let patched = &mut self.done.patched;
-        text.change(policy.chunks.reserve, |text| {
-            patch::patch(text, segments, policy, old, new, tools, patched)
-        })?;
+        let (patched, reserve) = (&mut self.done.patched, policy.chunks.reserve);
+        if !tools.dirty.tables && tools.dirty.leaves.len() <= policy.shifts {
+            let Tools { dirty, escaped, .. } = tools;
+            let leaves = &dirty.leaves;
+            text.edit(reserve, |text| {
+                few::patch(text, segments, policy, leaves, new, escaped, patched)
+            })?;
+        } else {
+            self.work.has_grown = true;
+            let tools = &mut self.work.tools;
+            text.change(reserve, |text| {
+                patch::patch(text, segments, policy, old, new, tools, patched)
+            })?;
+        }
         for segment in &mut chunk.segments {
             segment.see_order_again(new.slots);
         }

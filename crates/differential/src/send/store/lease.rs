@@ -152,7 +152,8 @@ impl Lease {
             let structure = lent.structure(record);
             if lent.strangers.has(structure) {
                 let (policy, options) = (*lent.template.policy(), *lent.template.options());
-                let made = Lent::new(Template::new(policy, options), &lent.account);
+                let account = lent.account.as_ref();
+                let made = Lent::new(Template::new(policy, options), account);
                 let made = self.made.insert(made);
                 made.update(record)?;
                 made.tell(&SendStats::default(), sent);

@@ -31,11 +31,12 @@ pub(super) struct Strangers([u64; 4]);
 #[derive(Debug)]
 pub(super) struct Lent {
     pub(super) template: Template,
-    pub(super) folds: Arc<Mutex<Folds>>,
-    /// Where they are counted.
-    pub(super) account: Account,
-    /// What the template takes.
-    pub(super) memory: usize,
+    /// What its chunks are compressed to, if that is kept.
+    folds: Option<Arc<Mutex<Folds>>>,
+    /// Where that is counted.
+    pub(super) account: Option<Account>,
+    /// What the template takes besides what changes with each message; 0: not known.
+    steady: usize,
     /// Some values of its message, once they were asked for.
     sample: OnceLock<Box<Sample>>,
     /// If it has one chunk: the slots of its message that say what there is.
@@ -45,12 +46,12 @@ pub(super) struct Lent {
 }
 
 impl Lent {
-    pub(super) fn new(template: Template, account: &Account) -> Box<Self> {
+    pub(super) fn new(template: Template, account: Option<&Account>) -> Box<Self> {
         Box::new(Self {
             template,
-            folds: Arc::new(Mutex::new(Folds::of(account))),
-            account: account.clone(),
-            memory: 0,
+            folds: account.map(|account| Arc::new(Mutex::new(Folds::of(account)))),
+            account: account.cloned(),
+            steady: 0,
             sample: OnceLock::new(),
             markers: None,
             strangers: Strangers::default(),
@@ -63,7 +64,6 @@ impl Lent {
         let matched = self.template.update_alike(record)?;
         if matched.is_some_and(|matched| matched != Match::Content) {
             // What is told of it has to be found out again.
-            self.memory = 0;
             self.sample = OnceLock::new();
             if matched == Some(Match::FirstTime) || self.template.chunks().len() != 1 {
                 self.markers = None;
@@ -84,18 +84,30 @@ impl Lent {
     pub(super) fn tell(&self, before: &SendStats, sent: &mut Sent) {
         sent.outgoing = self.template.outgoing();
         sent.counts.matches = self.template.stats().since(before);
-        sent.folds = Some(Arc::clone(&self.folds));
+        sent.folds = self.folds.clone();
     }
 
+    /// What the template takes.
     pub(super) fn memory(&mut self) -> usize {
-        if self.memory == 0 {
+        if self.template.has_grown() || self.steady == 0 {
             if self.markers.is_none() && self.template.chunks().len() == 1 {
                 self.markers = Some(self.template.markers().into());
             }
-            let markers = self.markers.as_ref().map_or(0, |markers| markers.len() * 4);
-            self.memory = self.template.memory() + markers;
+            self.steady = self.steady_memory();
         }
-        self.memory
+        debug_assert_eq!(self.steady, self.steady_memory());
+        self.steady + self.template.moving_memory()
+    }
+
+    fn steady_memory(&self) -> usize {
+        let markers = self.markers.as_ref().map_or(0, |markers| markers.len() * 4);
+        self.template.steady_memory() + markers
+    }
+
+    /// What its chunks were compressed to takes, unless that is just being done.
+    pub(super) fn folded(&self) -> usize {
+        let folds = self.folds.as_ref().and_then(|folds| folds.try_lock().ok());
+        folds.map_or(0, |folds| folds.size())
     }
 
     /// Whether nothing of the message is kept when it changes in structure.

@@ -24,7 +24,7 @@ impl Room<'_> {
         let memory = lent.memory();
         let folded = match self.account.held() {
             0 => 0,
-            _ => lent.folds.try_lock().map_or(0, |folds| folds.size()),
+            _ => lent.folded(),
         };
         if memory + folded > self.policy.bytes {
             // It would be made again and again, and given up each time.
