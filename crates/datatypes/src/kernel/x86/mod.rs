@@ -20,6 +20,7 @@ mod carryless;
 mod differ;
 mod form;
 mod read;
+mod ready;
 mod write;
 
 use read::{Array, Rows};
