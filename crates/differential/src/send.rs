@@ -8,6 +8,7 @@ mod compare;
 mod deflate;
 mod digest;
 mod few;
+mod in_place;
 mod leaves;
 mod lexical;
 mod likeness;

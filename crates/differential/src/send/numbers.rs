@@ -15,13 +15,14 @@ use std::ops::Range;
 
 use bsoap_datatypes::kernel::{self, Column, Kernel, Memory, Room, Separator};
 
+use super::in_place;
 use super::leaves::{Cell, Kind};
 use super::lexical::{self, Number};
 use super::stuff;
 
 /// So many numbers are formatted, then put into their places: the processor is still about that, waiting for memory, while
 /// it formats the next.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 /// So many are written at once where all are; fewer at first, to guess how long all will be.
 const AT_ONCE: usize = 1024;
 const FIRST: usize = 48;
@@ -51,6 +52,8 @@ pub(crate) struct Fresh {
     /// Those before are done; of so many from there on the text is known.
     done: usize,
     held: usize,
+    /// Whether none of a table has been found that is not as long as what is there.
+    are_fitting: bool,
     /// Their texts, where each begins, and its length. Behind each is room for a window.
     texts: Vec<u8>,
     starts: Vec<u32>,
@@ -72,6 +75,7 @@ impl Default for Fresh {
             count: 0,
             done: 0,
             held: 0,
+            are_fitting: true,
             texts: Vec::new(),
             starts: Vec::new(),
             lengths: Vec::new(),
@@ -164,7 +168,7 @@ impl Fresh {
             self.list.resize(new.len(), 0);
         }
         self.count = Kernel::best().list_differing(old, new, &mut self.list);
-        (self.done, self.held) = (0, 0);
+        self.begin();
     }
 
     /// Takes these to differ, given in order.
@@ -172,7 +176,37 @@ impl Fresh {
         self.list.clear();
         self.list.extend(dirty);
         self.count = self.list.len();
-        (self.done, self.held) = (0, 0);
+        self.begin();
+    }
+
+    fn begin(&mut self) {
+        (self.done, self.held, self.are_fitting) = (0, 0, true);
+    }
+
+    /// Writes the next ones over what stands in `text`, the table's, if they are as long as that; says whether they are, and are done so.
+    /// If not, some may be written: they stand where they belong.
+    pub(crate) fn overwrite(
+        &mut self,
+        source: Source<'_>,
+        text: &mut [u8],
+        offsets: &[u16],
+        memory: Memory,
+    ) -> bool {
+        let Some(kernel) = self.kernel.filter(|_| self.are_fitting) else {
+            return false;
+        };
+        self.done += self.held;
+        self.held = 0;
+        let next = self.count.min(self.done + BLOCK);
+        if memory == Memory::Far {
+            self.fetch_from(next, text, offsets, source.lengths);
+        }
+        let list = &self.list[self.done..next];
+        self.are_fitting = in_place::overwrite(kernel, source, list, offsets, text);
+        if self.are_fitting {
+            self.done = next;
+        }
+        self.are_fitting
     }
 
     /// Those whose text is known are done; formats the next ones.
@@ -186,7 +220,12 @@ impl Fresh {
     /// Asks for the places of those that are formatted next in `text`, the table's.
     #[inline]
     pub(crate) fn fetch(&self, text: &[u8], offsets: &[u16], lengths: &[u8]) {
-        let next = self.done + self.held;
+        self.fetch_from(self.done + self.held, text, offsets, lengths);
+    }
+
+    /// The same, of those from one on.
+    #[inline]
+    fn fetch_from(&self, next: usize, text: &[u8], offsets: &[u16], lengths: &[u8]) {
         let until = (next + BLOCK).min(self.count);
         for &index in &self.list[next..until] {
             let offset = usize::from(offsets[index as usize]);
@@ -561,7 +600,7 @@ impl Out<'_> {
 }
 
 /// What a kind of numbers is to a kernel that writes them.
-fn number(kind: Kind) -> Option<kernel::Number> {
+pub(super) fn number(kind: Kind) -> Option<kernel::Number> {
     match kind {
         Kind::Double => Some(kernel::Number::Double),
         Kind::Signed => Some(kernel::Number::Signed {
@@ -590,7 +629,7 @@ impl Grid {
     }
 
     #[inline(always)]
-    fn of_slot(self, slot: u32) -> usize {
+    pub(crate) fn of_slot(self, slot: u32) -> usize {
         self.row_and_column(slot).1
     }
 

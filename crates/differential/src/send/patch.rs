@@ -399,9 +399,13 @@ impl Patcher<'_> {
             };
             // The places of tables in large chunks are in more text than the cache holds, and where a column of several changes, far from one another.
             // Those of the next are asked for when the values of these have been read, which would wait behind them.
-            let is_far = self.memory() == Memory::Far;
+            let memory = self.memory();
+            let is_far = memory == Memory::Far;
             if is_far && fresh.is_at_first() {
                 fresh.fetch(&self.text[start..], offsets, lengths);
+            }
+            if fresh.overwrite(source, &mut self.text[start..], offsets, memory) {
+                continue;
             }
             let formatted = fresh.next(source);
             if is_far {

@@ -19,6 +19,7 @@ mod avx512;
 mod carryless;
 mod differ;
 mod form;
+mod overwrite;
 mod read;
 mod ready;
 mod write;
@@ -28,8 +29,8 @@ use read::{Array, Rows};
 use super::form::{Filled, Form, Sheet};
 use super::nearest;
 use super::{
-    Carryless, Column, Found, FoundInRow, Listed, Memory, Number, Room, Separator, Stepped, Steps,
-    Stop,
+    Carryless, Column, Found, FoundInRow, Listed, Memory, Number, Over, Room, Separator, Stepped,
+    Steps, Stop,
 };
 
 /// [`super::fetch`].
@@ -237,6 +238,22 @@ pub(super) fn write_rooms(
     }
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
     Some(unsafe { write::rooms(slots, rooms, memory, out) })
+}
+
+/// [`super::Kernel::overwrite`], of some at the front. What is to be written over is within the text.
+#[inline]
+pub(super) fn overwrite(number: Number, over: Over<'_>, text: &mut [u8]) -> usize {
+    debug_assert!(has_avx512());
+    let text = text.as_mut_ptr();
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there; `Kernel::overwrite` has looked at the places.
+    unsafe {
+        match number {
+            Number::Double => overwrite::doubles(over, text),
+            Number::Signed { .. } => overwrite::integers::<true>(over, text),
+            Number::Unsigned { .. } => overwrite::integers::<false>(over, text),
+            Number::Float => 0,
+        }
+    }
 }
 
 /// [`super::Kernel::list_differing`], of all but the last. Returns how many differ, and of how many.

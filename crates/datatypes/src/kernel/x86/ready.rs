@@ -53,10 +53,12 @@ impl Ready {
         }
     }
 
+    /// The text of a double, but for its sign.
+    ///
     /// # Safety
-    /// AVX-512 VBMI; `at` is below [`BLOCK`], a double is ready there, and 32 bytes can be written.
+    /// AVX-512 VBMI; `at` is below [`BLOCK`], and a double is ready there.
     #[inline(always)]
-    pub(super) unsafe fn put_double(&self, at: usize, out: *mut u8) {
+    pub(super) unsafe fn double(&self, at: usize) -> __m256i {
         // SAFETY: as above; a layout is an index of the table.
         unsafe {
             let digits = usize::from(*PLACES.get_unchecked(at));
@@ -65,20 +67,38 @@ impl Ready {
             let parts = _mm256_set_m128i(rest, digits);
             let control = LAYOUTS.get_unchecked(*self.layout.get_unchecked(at) as usize);
             let control = _mm256_loadu_si256(control.as_ptr().cast());
-            _mm256_storeu_si256(out.cast(), _mm256_permutexvar_epi8(control, parts));
+            _mm256_permutexvar_epi8(control, parts)
         }
     }
 
     /// # Safety
-    /// `at` is below [`BLOCK`], an integer is ready there, and 16 bytes can be written.
+    /// As above, and 32 bytes can be written.
     #[inline(always)]
-    pub(super) unsafe fn put_integer(&self, at: usize, out: *mut u8) {
+    pub(super) unsafe fn put_double(&self, at: usize, out: *mut u8) {
+        // SAFETY: as above.
+        unsafe { _mm256_storeu_si256(out.cast(), self.double(at)) };
+    }
+
+    /// The last sixteen digits of an integer.
+    ///
+    /// # Safety
+    /// `at` is below [`BLOCK`], and an integer is ready there.
+    #[inline(always)]
+    pub(super) unsafe fn integer(&self, at: usize) -> __m128i {
         // SAFETY: as above; a layout is a place in the digits, behind which there is more.
         unsafe {
             let digits: *const u8 = self.digits.as_ptr().cast();
             let digits = digits.add(*self.layout.get_unchecked(at) as usize);
-            _mm_storeu_si128(out.cast(), _mm_loadu_si128(digits.cast()));
+            _mm_loadu_si128(digits.cast())
         }
+    }
+
+    /// # Safety
+    /// As above, and 16 bytes can be written.
+    #[inline(always)]
+    pub(super) unsafe fn put_integer(&self, at: usize, out: *mut u8) {
+        // SAFETY: as above.
+        unsafe { _mm_storeu_si128(out.cast(), self.integer(at)) };
     }
 
     /// An integer of more than sixteen digits. Returns the length of its text.

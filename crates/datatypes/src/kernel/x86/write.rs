@@ -179,7 +179,7 @@ unsafe fn all_integers<const SIGNED: bool>(
 /// There is room for 32 bytes.
 #[cold]
 #[inline(never)]
-unsafe fn general(slot: u64, out: *mut u8) -> usize {
+pub(super) unsafe fn general(slot: u64, out: *mut u8) -> usize {
     let mut room = [0; 32];
     let length = double::format(f64::from_bits(slot), &mut room);
     // SAFETY: as above.
