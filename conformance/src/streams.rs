@@ -169,12 +169,7 @@ fn same(
             if let Some(before) = before
                 && received.changes.keeps_places()
             {
-                let named: usize = received
-                    .changes
-                    .spans()
-                    .iter()
-                    .map(|span| span.now.len())
-                    .sum();
+                let named: usize = received.changes.spans().map(|span| span.now.len()).sum();
                 if before.slots().len() != record.slots().len() {
                     return Err("values come or go, which it does not say".into());
                 }
