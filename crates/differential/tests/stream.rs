@@ -73,3 +73,24 @@ fn off_compares_nothing_and_keeps_nothing() {
     }
     assert_eq!((stream.totals().fast, stream.totals().aside), (0, 3));
 }
+
+#[test]
+fn a_weak_reference_to_the_record_before_hides_no_message() {
+    let (plan, root) = plan();
+    let mut stream = Stream::new(Way::Off, plan.clone(), DecodeOptions::default());
+    let mut weak = Vec::new();
+    for text in MESSAGES {
+        let mut fresh = Stream::new(Way::Off, plan.clone(), DecodeOptions::default());
+        let message = Bytes::from_static(text.as_bytes());
+        let expected = fresh.receive(root, message.clone());
+        let received = stream.receive(root, message);
+        match (received, expected) {
+            (Ok(received), Ok(expected)) => {
+                assert_eq!(received.record, expected.record);
+                weak.push(Arc::downgrade(&received.record));
+            }
+            (received, expected) => assert_eq!(received.is_ok(), expected.is_ok()),
+        }
+    }
+    assert!(weak.len() > 2);
+}

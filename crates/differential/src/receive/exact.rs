@@ -409,9 +409,9 @@ impl Exact {
         self.let_go();
         let mut shared = self.unheld(root);
         let since = self.pace.start(message.len());
-        if let Some(record) = Arc::get_mut(&mut shared) {
-            self.decoder.decode_into(root, message, record, None)?;
-        }
+        // (If somebody keeps a weak one, he loses it.)
+        let record = Arc::make_mut(&mut shared);
+        self.decoder.decode_into(root, message, record, None)?;
         self.pace.learn(message.len(), since, false);
         self.handed = Some(shared.clone());
         Ok(Received {
@@ -424,7 +424,7 @@ impl Exact {
     /// A Record that nobody else holds: that of the last message that was only read, if it is one.
     fn unheld(&mut self, root: ElementId) -> Arc<Record> {
         let handed = self.handed.take();
-        // It has no weak ones. (To ask for it to be changed takes as long as a value, and is done where it is.)
+        // (To ask for it to be changed takes as long as a value, and is done where it is.)
         handed
             .filter(|record| Arc::strong_count(record) == 1)
             .unwrap_or_else(|| Arc::new(Record::new(self.decoder.plan().clone(), root)))
