@@ -266,6 +266,7 @@ impl<'t> Told<'t> {
         let room = std::mem::take(&mut self.room).into_slice();
         let (now, rest) = room.split_at_mut(lengths.len().min(room.len()));
         self.room = rest.iter_mut();
+        let lengths = &lengths[..now.len()];
         let longest = u8::try_from(self.longest).unwrap_or(u8::MAX);
         let mut is_longer = false;
         let mut tell = |told: &mut u8, length: u8| {

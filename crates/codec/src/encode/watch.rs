@@ -32,6 +32,7 @@ pub(crate) trait Watch: Sink {
     /// The lexical forms of some slots, from this one on, are so long. Who [follows](Self::FOLLOWS) is told of each.
     #[inline(always)]
     fn plains(&mut self, slot: usize, lengths: &[u8]) {
+        debug_assert!(!Self::FOLLOWS, "where they stand is not known");
         for (slot, &length) in (slot..).zip(lengths) {
             self.plain(slot, 0, length.into());
         }
