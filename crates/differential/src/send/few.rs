@@ -10,8 +10,7 @@ use super::policy::Policy;
 use super::shift::Resize;
 use super::stuff;
 
-/// Writes the values of these slots, given as segment and slot in it, of no more of which the text may be shifted. `new` is of the chunk's
-/// slots. (Where their texts are counted there is room for any shift: in 32 bits.)
+/// Writes the values of these slots, given as segment and slot in it: no more than the policy may shift. `new` is of the chunk's slots.
 pub(crate) fn patch(
     text: &mut impl Resize,
     segments: &mut [Segment],
@@ -43,6 +42,11 @@ pub(crate) fn patch(
         patched.values += 1;
         if !fits(policy, place, lexical.len()) {
             is_moved = true;
+            if text.len() + lexical.len() > u32::MAX as usize {
+                // Places of mixed segments have 32 bits.
+                patched.too_large = true;
+                return Ok(());
+            }
             let room = (lexical.len(), width(policy, place, lexical.len()));
             if take_room(text, segments, policy, (number, index), room)? {
                 patched.stolen += 1;

@@ -355,7 +355,7 @@ impl Template {
         self.steady_memory() + self.moving_memory()
     }
 
-    /// Of that, what stays as it is unless the template [has grown](Self::has_grown).
+    /// Of that, what stays as it is unless the template [has grown](Self::take_grown).
     pub(super) fn steady_memory(&self) -> usize {
         self.chunks.iter().map(Chunk::steady_memory).sum::<usize>() + self.work.steady_memory()
     }
@@ -368,8 +368,8 @@ impl Template {
         texts + shadow + pending + self.work.moving_memory()
     }
 
-    /// Whether more has been done since this was asked last than to change few values where they are.
-    pub(super) fn has_grown(&mut self) -> bool {
+    /// Whether more has been done since this was taken last than to change few values where they are.
+    pub(super) fn take_grown(&mut self) -> bool {
         std::mem::take(&mut self.work.has_grown)
     }
 

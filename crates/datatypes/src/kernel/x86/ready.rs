@@ -14,7 +14,7 @@
 //!
 //! Then each value has its digits, `.`, `0` and its exponent's text in 24 bytes, and one permute of bytes, looked up by the
 //! notation and the number of digits, puts them where they belong. No branch depends on a value, but for those that zmij
-//! treats apart (subnormal, powers of two, infinite, NaN): these are left to [`double::format`].
+//! treats apart (subnormal, powers of two, infinite, NaN): these are left to [`format`](crate::double::format()).
 
 use std::arch::asm;
 use std::arch::x86_64::*;

@@ -89,7 +89,7 @@ impl Lent {
 
     /// What the template takes.
     pub(super) fn memory(&mut self) -> usize {
-        if self.template.has_grown() || self.steady == 0 {
+        if self.template.take_grown() || self.steady == 0 {
             if self.markers.is_none() && self.template.chunks().len() == 1 {
                 self.markers = Some(self.template.markers().into());
             }

@@ -10,6 +10,7 @@ use bsoap_datatypes::{double, integer};
 use super::Sender;
 use crate::bench::job::{Job, Local};
 use crate::bench::shape::Values;
+use crate::bench::stream::Stream;
 use crate::bench::wire::Wire;
 use crate::bench::workload::{Answer, Workload};
 
@@ -168,21 +169,25 @@ pub(crate) fn formatting_in_place(work: &Arc<Workload>) -> Result<Option<Box<dyn
     let messages = Arc::clone(&work.records);
     let kept: Vec<Record> = messages.iter().cloned().collect();
     let all = Changed::all(work);
-    let Some(before) = all.last().map(|last| texts[last.message].clone()) else {
+    let starts_anew = |stream: &Stream| stream.steps.iter().any(|step| step.after.is_some());
+    if work.stream.as_ref().is_none_or(starts_anew) {
+        return Ok(None);
+    }
+    let Some(mut before) = all.last().map(|last| texts[last.message].clone()) else {
         return Ok(None);
     };
+    for one in &all {
+        write_changed(one, &messages[one.message], &places, &mut before);
+        if before != texts[one.message] {
+            return Err("a message put in place is another".into());
+        }
+    }
     let sent: Vec<usize> = all.iter().map(|one| one.message).collect();
     let step = move |(next, text): &mut (usize, Vec<u8>)| {
         let one = &all[*next];
         *next = (*next + 1) % all.len();
         black_box(is_same(&messages[one.message], &kept[one.message]));
-        let slots = messages[one.message].slots();
-        put_all(&one.doubles, &places, text, |slot, room| {
-            double::format(f64::from_bits(slots[slot]), room)
-        });
-        put_all(&one.ints, &places, text, |slot, room| {
-            integer::format_i64(slots[slot] as i64, room)
-        });
+        write_changed(one, &messages[one.message], &places, text);
         Ok(())
     };
     Ok(Local::new((0, before), step, move |(next, text)| {
@@ -212,7 +217,18 @@ fn places(texts: &[Vec<u8>], records: &[Record]) -> Option<Vec<usize>> {
     Some(std::iter::repeat_n(0, before).chain(starts).collect())
 }
 
-/// Puts numbers where they stand.
+/// Puts the numbers that changed where they stand.
+fn write_changed(one: &Changed, message: &Record, places: &[usize], text: &mut [u8]) {
+    let slots = message.slots();
+    put_all(&one.doubles, places, text, |slot, room| {
+        double::format(f64::from_bits(slots[slot]), room)
+    });
+    put_all(&one.ints, places, text, |slot, room| {
+        integer::format_i64(slots[slot] as i64, room)
+    });
+}
+
+/// Puts some of them where they stand.
 fn put_all(
     slots: &[u32],
     places: &[usize],
