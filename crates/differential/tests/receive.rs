@@ -12,6 +12,7 @@ use bytes::Bytes;
 use common::message::{Style, message};
 use common::random::{self, Random};
 use proptest::prelude::*;
+use streams::order_plan;
 use streams::session::{messages, orders, rows, strings, sums};
 
 fn policy(random: &mut Random) -> Policy {
@@ -114,6 +115,22 @@ fn arrays_and_rows_are_read_as_what_differs() {
 #[test]
 fn a_value_where_others_have_a_marker_is_read_again() {
     messages(14808871335890364776, ways).expect("as read afresh");
+}
+
+#[test]
+fn white_space_behind_an_empty_string_is_none_of_it() {
+    let (plan, root) = order_plan();
+    let mut exact = Exact::new(plan.clone(), DecodeOptions::default());
+    for gap in ["", "\n", "\n ", "  \n", "<!-- -->"] {
+        let text = format!(
+            "<order><number>1</number><line sku='a' quantity='1'><tag></tag>{gap}</line><v>1</v></order>"
+        );
+        let found = exact.receive(root, Bytes::from(text.clone()));
+        let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+        let expected = decoder.decode(root, text.as_bytes()).expect("valid");
+        assert!(*found.expect("valid").record == expected, "{text}");
+    }
+    messages(14062961115511806074, ways).expect("as read afresh");
 }
 
 #[test]

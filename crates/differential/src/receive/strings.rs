@@ -47,6 +47,8 @@ impl Literal {
             false => Form::Text,
         };
         let (chars, end) = match form {
+            // An empty one ends where it begins: what is behind that is none of it.
+            Form::Text if at > start && text.get(start) == Some(&b'<') => return None,
             Form::Text => {
                 let end = at + memchr(b'<', text.get(at..)?)?;
                 (start..end, end)
