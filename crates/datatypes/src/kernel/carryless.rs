@@ -4,7 +4,7 @@
 //! words of the text   m₀ m₁   m₂ m₃   m₄ m₅   …         filled up with zeros to a multiple of eight
 //! secret words        k₀ k₁   k₂ k₃   k₄ k₅   …
 //! first sum           Σ (m₂ᵢ + k₂ᵢ)(m₂ᵢ₊₁ + k₂ᵢ₊₁)       in the field of 2⁶⁴ elements: + is XOR
-//! second sum          Σ (m₂ᵢ + k₂ᵢ₊₂)(m₂ᵢ₊₁ + k₂ᵢ₊₃)     the same, two secret words further on
+//! second sum          Σ (m₂ᵢ + k₂ᵢ₊₈)(m₂ᵢ₊₁ + k₂ᵢ₊₉)     the same, eight secret words further on: as many as are multiplied at a time
 //! ```
 //!
 //! Whatever two texts of the same length are chosen, and whatever two differences: the first sums of both have the first
@@ -17,6 +17,13 @@
 
 /// Words of a text that are summed up at most.
 const WORDS: usize = Carryless::MOST / 8;
+/// So many secret words further on are those of the second sum.
+pub(super) const APART: usize = 8;
+
+/// The secret words, each eight of them in one line of the cache.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Words([u64; Carryless::SECRET]);
 
 /// Secret words, and whether this machine multiplies such polynomials quickly.
 ///
@@ -31,7 +38,7 @@ const WORDS: usize = Carryless::MOST / 8;
 /// ```
 #[derive(Clone)]
 pub struct Carryless {
-    words: Box<[u64; Self::SECRET]>,
+    words: Box<Words>,
     level: Level,
 }
 
@@ -58,12 +65,12 @@ impl Carryless {
     /// Bytes of a text that are summed up at most.
     pub const MOST: usize = 2048;
     /// How many secret words there are.
-    pub const SECRET: usize = Self::MOST / 8 + 2;
+    pub const SECRET: usize = WORDS + APART;
 
     /// With these secret words, if this machine has instructions for it.
     pub fn new(words: [u64; Self::SECRET]) -> Option<Self> {
         let level = Self::levels().next_back()?;
-        let words = Box::new(words);
+        let words = Box::new(Words(words));
         Some(Self { words, level })
     }
 
@@ -79,7 +86,7 @@ impl Carryless {
     /// With these secret words, on any machine; slow.
     pub fn portable(words: [u64; Self::SECRET]) -> Self {
         Self {
-            words: Box::new(words),
+            words: Box::new(Words(words)),
             level: Level::Portable,
         }
     }
@@ -101,11 +108,11 @@ impl Carryless {
     pub fn sums(&self, text: &[u8]) -> [u64; 2] {
         let text = text.get(..Self::MOST).unwrap_or(text);
         match self.level {
-            Level::Portable => portable(text, &self.words),
+            Level::Portable => portable(text, &self.words.0),
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::One => super::x86::sums(text, &self.words),
+            Level::One => super::x86::sums(text, &self.words.0),
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Four => super::x86::wide_sums(text, &self.words),
+            Level::Four => super::x86::wide_sums(text, &self.words.0),
         }
     }
 }
@@ -136,7 +143,7 @@ impl Carryless {
 }
 
 /// The sums, with plain shifts.
-fn portable(text: &[u8], words: &[u64; WORDS + 2]) -> [u64; 2] {
+fn portable(text: &[u8], words: &[u64; Carryless::SECRET]) -> [u64; 2] {
     let (mut a, mut b) = (0, 0);
     let mut padded = [0; WORDS];
     for (word, bytes) in padded.iter_mut().zip(text.chunks(8)) {
@@ -147,10 +154,10 @@ fn portable(text: &[u8], words: &[u64; WORDS + 2]) -> [u64; 2] {
     let length = text.len().div_ceil(64) * 8;
     for (pair, keys) in padded[..length]
         .chunks_exact(2)
-        .zip(words.windows(4).step_by(2))
+        .zip(words.windows(APART + 2).step_by(2))
     {
         a ^= product(pair[0] ^ keys[0], pair[1] ^ keys[1]);
-        b ^= product(pair[0] ^ keys[2], pair[1] ^ keys[3]);
+        b ^= product(pair[0] ^ keys[APART], pair[1] ^ keys[APART + 1]);
     }
     [reduce(a), reduce(b)]
 }
@@ -193,7 +200,7 @@ mod tests {
             let text = &text[length % 7..][..length];
             let expected = Carryless::portable(words).sums(text);
             for level in Carryless::levels() {
-                let words = Box::new(words);
+                let words = Box::new(Words(words));
                 assert_eq!(
                     Carryless { words, level }.sums(text),
                     expected,
@@ -214,7 +221,7 @@ mod tests {
             let expected = Carryless::portable(words).sums(&bytes);
             let levels = Carryless::levels().chain([Level::Portable]);
             for level in levels {
-                let words = Box::new(words);
+                let words = Box::new(Words(words));
                 let secret = Carryless { words, level };
                 assert_eq!(secret.sums_of_words(text), expected, "{level:?} {length}");
             }

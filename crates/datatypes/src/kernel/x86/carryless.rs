@@ -5,10 +5,12 @@ use std::arch::x86_64::{
     _mm_prefetch, _mm_setzero_si128, _mm_slli_epi64, _mm_srli_epi64, _mm_unpackhi_epi64,
     _mm_unpacklo_epi64, _mm_xor_si128, _mm256_castsi256_si128, _mm256_extracti128_si256,
     _mm256_xor_si256, _mm512_castsi512_si256, _mm512_clmulepi64_epi128, _mm512_extracti64x4_epi64,
-    _mm512_loadu_si512, _mm512_maskz_loadu_epi8, _mm512_setzero_si512, _mm512_xor_si512,
+    _mm512_loadu_si512, _mm512_maskz_loadu_epi8, _mm512_setzero_si512, _mm512_ternarylogic_epi64,
+    _mm512_xor_si512,
 };
 
 use crate::kernel::Carryless;
+use crate::kernel::carryless::APART;
 
 type Secret = [u64; Carryless::SECRET];
 
@@ -38,13 +40,13 @@ pub(super) fn one(text: &[u8], secret: &Secret) -> [u64; 2] {
     last[..rest.len()].copy_from_slice(rest);
     let blocks = whole.iter().chain((!rest.is_empty()).then_some(&last));
     let pairs = blocks.flat_map(|block| block.as_chunks::<16>().0);
-    for (pair, keys) in pairs.zip(secret.windows(4).step_by(2)) {
+    for (pair, keys) in pairs.zip(secret.windows(APART + 2).step_by(2)) {
         // SAFETY: the loads are unaligned; `pair` has 16 bytes, `keys` twice as many.
         let (pair, key, next) = unsafe {
             (
                 _mm_loadu_si128(pair.as_ptr().cast()),
                 _mm_loadu_si128(keys.as_ptr().cast()),
-                _mm_loadu_si128(keys[2..].as_ptr().cast()),
+                _mm_loadu_si128(keys[APART..].as_ptr().cast()),
             )
         };
         let (m, n) = (_mm_xor_si128(pair, key), _mm_xor_si128(pair, next));
@@ -68,36 +70,55 @@ fn fold(sum: __m512i) -> __m128i {
     )
 }
 
-/// Four products at a time.
+/// The three of them added up.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn add(sum: __m512i, one: __m512i, other: __m512i) -> __m512i {
+    _mm512_ternarylogic_epi64::<0x96>(sum, one, other)
+}
+
+/// Four products of each sum at a time, and twice that: eight words are multiplied by the secret words that belong to them, and by those of
+/// the next eight, which are at hand then.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,vpclmulqdq,pclmulqdq")]
 pub(super) fn four(text: &[u8], secret: &Secret) -> [u64; 2] {
-    let (mut a, mut b) = (_mm512_setzero_si512(), _mm512_setzero_si512());
-    let (whole, rest) = text[..text.len().min(Carryless::MOST)].as_chunks::<64>();
-    let mut add = |words: __m512i, keys: &[u64; 10]| {
-        // SAFETY: the loads are unaligned, of 64 bytes each; `keys` has 80.
-        let (key, next) = unsafe {
-            (
-                _mm512_loadu_si512(keys.as_ptr().cast()),
-                _mm512_loadu_si512(keys[2..].as_ptr().cast()),
-            )
-        };
-        let (m, n) = (_mm512_xor_si512(words, key), _mm512_xor_si512(words, next));
-        a = _mm512_xor_si512(a, _mm512_clmulepi64_epi128::<WITHIN>(m, m));
-        b = _mm512_xor_si512(b, _mm512_clmulepi64_epi128::<WITHIN>(n, n));
+    // SAFETY: unaligned, of 64 bytes.
+    let load = |bytes: &[u8; 64]| unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) };
+    // SAFETY: as above.
+    let load_key = |words: &[u64; 8]| unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
+    let product = |words, key| {
+        let factors = _mm512_xor_si512(words, key);
+        _mm512_clmulepi64_epi128::<WITHIN>(factors, factors)
     };
-    let mut keys = secret.array_windows::<10>().step_by(8);
-    for (block, keys) in whole.iter().zip(&mut keys) {
+    let zero = _mm512_setzero_si512();
+    let (mut a, mut b) = (zero, zero);
+    let (whole, rest) = text[..text.len().min(Carryless::MOST)].as_chunks::<64>();
+    let (pairs, single) = whole.as_chunks::<2>();
+    let (keys, _) = secret.as_chunks::<8>();
+    let mut key = load_key(&keys[0]);
+    let mut keys = keys[1..].iter().map(load_key);
+    for [one, other] in pairs {
         // The next text is most likely what follows this one: asked for now, sums take no longer than to read from L3. (Nothing is
         // read, whatever stands there.)
-        _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(Carryless::MOST).cast());
-        // SAFETY: unaligned, of the 64 bytes that a block has.
-        add(unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }, keys);
+        for block in [one, other] {
+            _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(Carryless::MOST).cast());
+        }
+        let (one, other) = (load(one), load(other));
+        let (next, last) = (keys.next().unwrap_or(zero), keys.next().unwrap_or(zero));
+        a = add(a, product(one, key), product(other, next));
+        b = add(b, product(one, next), product(other, last));
+        key = last;
     }
-    if let (false, Some(keys)) = (rest.is_empty(), keys.next()) {
-        let mask = (1_u64 << rest.len()) - 1;
-        // SAFETY: of `rest`, which has fewer than 64 bytes, as many are loaded as there are.
-        let words = unsafe { _mm512_maskz_loadu_epi8(mask, rest.as_ptr().cast()) };
-        add(words, keys);
+    let mask = (1_u64 << rest.len()) - 1;
+    // SAFETY: of `rest`, which has fewer than 64 bytes, as many are loaded as there are.
+    let rest =
+        (!rest.is_empty()).then(|| unsafe { _mm512_maskz_loadu_epi8(mask, rest.as_ptr().cast()) });
+    for words in single.iter().map(load).chain(rest) {
+        let next = keys.next().unwrap_or(zero);
+        (a, b) = (
+            add(a, product(words, key), zero),
+            add(b, product(words, next), zero),
+        );
+        key = next;
     }
     reduce(fold(a), fold(b))
 }
