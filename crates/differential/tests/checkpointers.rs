@@ -61,6 +61,12 @@ fn every_way_is_at_work_on_random_messages() {
     }
 }
 
+/// An item came, and values changed behind it; then values changed within what had moved.
+#[test]
+fn the_groups_around_one_that_is_carried_over_are_carried_over() {
+    messages(14345572114336224799, ways).expect("they agree");
+}
+
 #[test]
 fn strings_with_references_are_read_by_portions_as_afresh() {
     sums(100, |seed| strings(seed, ways));

@@ -169,6 +169,8 @@ impl Places {
 
     /// A group of one place, which may be anywhere in the message.
     pub fn add(&mut self, decoder: &Decoder, record: &Record) -> Place {
+        // What has changed below since the last place was noted is not around it.
+        self.shut(&decoder.machine, decoder.depth());
         let checkpoint = decoder.checkpoint(record);
         let group = self.push(&decoder.plan, checkpoint, Varies::Nothing);
         self.start(decoder.offset());
@@ -332,13 +334,18 @@ impl Places {
 
     /// Forgets the groups that are over, or have changed below.
     fn prune(&mut self, machine: &mut Machine, levels: usize) {
+        self.shut(machine, levels);
+        machine.frames.watch();
+    }
+
+    /// The same, while it stays known which levels have changed.
+    fn shut(&mut self, machine: &Machine, levels: usize) {
         let same = machine.frames.same();
         while let Some(&(open, _)) = self.open.last()
             && (open > levels || open > same + 1)
         {
             self.open.pop();
         }
-        machine.frames.watch();
     }
 
     /// Whether the innermost level is that of a group's base, but for what varies.
@@ -482,16 +489,30 @@ impl Places {
             .map_or(0, |shape| shape.checkpoint.depth())
     }
 
-    /// The same place of a group whose base has its loops changed, which is a new group.
-    pub fn carry(&mut self, group: u32, plan: &Plan, change: impl FnMut(&mut Loop)) -> u32 {
+    /// The group around a group's base.
+    pub fn around(&self, group: u32) -> Option<u32> {
+        let outer = self.bases.get(group as usize)?.outer;
+        // A group is newer than those around it.
+        (outer < group).then_some(outer)
+    }
+
+    /// The same places of a group whose base has its loops changed, which is a new group inside of `outer`: reading goes on
+    /// there where its own level ends, so that must have its loops changed as well.
+    pub fn carry(
+        &mut self,
+        group: u32,
+        outer: Option<u32>,
+        plan: &Plan,
+        change: impl FnMut(&mut Loop),
+    ) -> u32 {
         let (Some(base), Some(shape)) = (self.bases.get(group as usize), self.shape(group)) else {
             return group;
         };
-        let (shape_of, outer) = (base.shape, base.outer);
+        let shape_of = base.shape;
         let mut loops = shape.checkpoint.loops(plan);
         loops.iter_mut().for_each(self.renumber(group));
         loops.iter_mut().for_each(change);
-        self.push_base(shape_of, outer, &loops)
+        self.push_base(shape_of, outer.unwrap_or(NONE), &loops)
     }
 
     /// Whether the number of a group's places is that of its innermost loop.

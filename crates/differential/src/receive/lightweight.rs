@@ -179,10 +179,7 @@ impl Checkpointer for Lightweight {
                 saved.at = it.count;
             }
         }
-        let places = &mut self.places;
-        let known = self.carried.entry(saved.group);
-        saved.group =
-            *known.or_insert_with_key(|&group| places.carry(group, plan, carry.renumber()));
+        saved.group = self.carried_group(saved.group, plan, carry);
     }
 
     fn carried(&mut self) {
@@ -202,6 +199,25 @@ impl Checkpointer for Lightweight {
 }
 
 impl Lightweight {
+    /// A group carried over, and so those around it, in which reading goes on where it ends.
+    fn carried_group(&mut self, group: u32, plan: &Plan, carry: &Carry) -> u32 {
+        if let Some(&known) = self.carried.get(&group) {
+            return known;
+        }
+        let around = std::iter::successors(Some(group), |&group| self.places.around(group));
+        let new: Vec<u32> = around
+            .take_while(|group| !self.carried.contains_key(group))
+            .collect();
+        let known = new.last().and_then(|&last| self.places.around(last));
+        let mut outer = known.and_then(|known| self.carried.get(&known).copied());
+        for &group in new.iter().rev() {
+            let carried = self.places.carry(group, outer, plan, carry.renumber());
+            self.carried.insert(group, carried);
+            outer = Some(carried);
+        }
+        outer.unwrap_or(group)
+    }
+
     /// Forgets groups that have no place any more.
     fn keep_wanted(&mut self, entries: &mut [Entry<Light>]) {
         let mut wanted = vec![false; self.places.groups()];
