@@ -33,12 +33,7 @@ pub(crate) fn patch(
         let slot = new.slots.get(segment.first + index);
         let (kind, slot) = (mixed.entries[index].kind, *slot.ok_or(Unwritable)?);
         let mut digits = [0; 32];
-        let lexical = if kind.is_number() {
-            let length = lexical::number(kind, slot, &mut digits);
-            &digits[..length]
-        } else {
-            lexical::text(kind, slot, new, escaped)?
-        };
+        let lexical = lexical::form(kind, slot, new, &mut digits, escaped)?;
         patched.values += 1;
         if !fits(policy, place, lexical.len()) {
             is_moved = true;

@@ -32,6 +32,23 @@ pub(crate) fn number(kind: Kind, slot: u64, out: &mut Number) -> usize {
     }
 }
 
+/// The text of any value: a number's in `digits`, another one's as [`text`] has it.
+#[inline]
+pub(crate) fn form<'v>(
+    kind: Kind,
+    slot: u64,
+    values: &Values<'v>,
+    digits: &'v mut Number,
+    escaped: &'v mut Vec<u8>,
+) -> Result<&'v [u8], Unwritable> {
+    if kind.is_number() {
+        let length = number(kind, slot, digits);
+        Ok(&digits[..length])
+    } else {
+        text(kind, slot, values, escaped)
+    }
+}
+
 /// The text of a value in the heap: where it lies if it needs no reference, otherwise in `escaped`.
 #[inline]
 pub(crate) fn text<'v>(

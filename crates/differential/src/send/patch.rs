@@ -84,17 +84,7 @@ pub(crate) fn patch(
     tools: &mut Tools,
     patched: &mut Patched,
 ) -> Result<(), Unwritable> {
-    patched.too_large = false;
-    tools.misfits.clear();
-    tools.numbers.clear();
-    let mut patcher = Patcher {
-        text: &mut *text,
-        policy,
-        segment: 0,
-        patched: &mut *patched,
-        rewrite: Rewrite::into(std::mem::take(&mut tools.spare)),
-        moved: 0,
-    };
+    let mut patcher = Patcher::begin(text, policy, tools, patched);
     let mut leaves = std::mem::take(&mut tools.dirty.leaves);
     let mut rest = &*leaves;
     for (number, segment) in segments.iter_mut().enumerate() {
@@ -145,17 +135,7 @@ pub(crate) fn patch_listed(
     tools: &mut Tools,
     patched: &mut Patched,
 ) -> Result<(), Unwritable> {
-    patched.too_large = false;
-    tools.misfits.clear();
-    tools.numbers.clear();
-    let mut patcher = Patcher {
-        text: &mut *text,
-        policy,
-        segment: 0,
-        patched: &mut *patched,
-        rewrite: Rewrite::into(std::mem::take(&mut tools.spare)),
-        moved: 0,
-    };
+    let mut patcher = Patcher::begin(text, policy, tools, patched);
     let mut rest = listed;
     let begin = listed.first().map_or(0, |&(first, _)| first);
     for (number, segment) in segments.iter_mut().enumerate().skip(begin) {
@@ -231,7 +211,27 @@ struct Patcher<'t> {
     moved: isize,
 }
 
-impl Patcher<'_> {
+impl<'t> Patcher<'t> {
+    /// At the front of a chunk, of which nothing is patched yet.
+    fn begin(
+        text: &'t mut Vec<u8>,
+        policy: &'t Policy,
+        tools: &mut Tools,
+        patched: &'t mut Patched,
+    ) -> Self {
+        patched.too_large = false;
+        tools.misfits.clear();
+        tools.numbers.clear();
+        Self {
+            text,
+            policy,
+            segment: 0,
+            patched,
+            rewrite: Rewrite::into(std::mem::take(&mut tools.spare)),
+            moved: 0,
+        }
+    }
+
     /// Where the text that stood at a place before anything was patched stands now, ...
     fn in_old(&self, place: usize) -> usize {
         place.wrapping_add_signed(self.moved)
@@ -318,12 +318,7 @@ impl Patcher<'_> {
         self.patched.values += 1;
         let (kind, slot) = (mixed.entries[index].kind, new.slots[index]);
         let mut number = [0; 32];
-        let lexical = if kind.is_number() {
-            let length = lexical::number(kind, slot, &mut number);
-            &number[..length]
-        } else {
-            lexical::text(kind, slot, new, &mut tools.escaped)?
-        };
+        let lexical = lexical::form(kind, slot, new, &mut number, &mut tools.escaped)?;
         if fits(self.policy, place, lexical.len()) {
             stuff::place(&mut self.text[start..], place, lexical);
             mixed.entries[index].length = lexical.len() as u32;
