@@ -35,6 +35,7 @@ mod portion;
 mod portioned;
 mod portioning;
 mod restructure;
+mod rooms;
 mod scattered;
 mod store;
 mod stream;

@@ -7,6 +7,8 @@ mod streams;
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder};
+use bsoap_codec::plan::UNBOUNDED;
+use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{Exact, Mode, Policy, Way};
 use bytes::Bytes;
 use common::message::{Style, message};
@@ -136,4 +138,93 @@ fn white_space_behind_an_empty_string_is_none_of_it() {
 #[test]
 fn a_value_read_twice_has_changed() {
     messages(4127243780777447291, ways).expect("as read afresh");
+}
+
+/// A string of any length, now and then with a reference, or beyond ASCII.
+fn word(random: &mut Random) -> String {
+    let most = [8, 40, 40, 90][random.below(4)];
+    let length = 1 + random.below(most);
+    let mut word: String = (0..length)
+        .map(|_| char::from(b'a' + random.below(26) as u8))
+        .collect();
+    match random.below(12) {
+        0 => word.push_str("&amp;"),
+        1 => word.insert(0, 'é'),
+        _ => {}
+    }
+    word
+}
+
+#[test]
+fn strings_that_are_now_longer_and_now_shorter_have_their_room() {
+    let mut schema = common::schema::Schema::new();
+    let items = schema.field(0, UNBOUNDED, "item", Datatype::String);
+    let behind = schema.field(0, 1, "behind", Datatype::String);
+    let (plan, root) = schema.rooted("values", vec![items, behind]);
+    for seed in 0..40 {
+        let mut random = Random::new(seed);
+        let mut words: Vec<String> = (0..300).map(|_| word(&mut random)).collect();
+        let mut exact = Exact::new(plan.clone(), DecodeOptions::default());
+        let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+        let mut held = Vec::new();
+        for round in 0..60 {
+            // Stretches and single ones; sometimes one more or less.
+            for _ in 0..random.below(4) {
+                let from = random.below(words.len());
+                let to = (from + [1, 1, 30, 200][random.below(4)]).min(words.len());
+                words[from..to].fill_with(|| word(&mut random));
+            }
+            match random.below(20) {
+                0 => drop(words.pop()),
+                1 => words.insert(random.below(words.len()), word(&mut random)),
+                _ => {}
+            }
+            let items: String = words
+                .iter()
+                .map(|word| format!("<item>{word}</item>"))
+                .collect();
+            let text = format!(
+                "<values>{items}<behind>{}</behind></values>",
+                word(&mut random)
+            );
+            let found = exact
+                .receive(root, Bytes::from(text.clone()))
+                .expect("valid");
+            let expected = decoder.decode(root, text.as_bytes()).expect("valid");
+            assert!(*found.record == expected, "seed {seed}, round {round}");
+            // Somebody may hold it for a while; it does not change.
+            if random.chance(20) {
+                held.push((found.record, expected));
+            }
+            if random.chance(20) {
+                held.clear();
+            }
+            assert!(held.iter().all(|(one, other)| **one == *other));
+        }
+    }
+}
+
+#[test]
+fn two_messages_by_turns_make_the_heap_grow_once() {
+    let mut schema = common::schema::Schema::new();
+    let items = schema.field(0, UNBOUNDED, "item", Datatype::String);
+    let (plan, root) = schema.rooted("values", vec![items]);
+    let mut random = Random::new(3);
+    let mut words: Vec<String> = (0..1000).map(|_| word(&mut random)).collect();
+    let text = |words: &[String]| {
+        let items = words.iter().map(|word| format!("<item>{word}</item>"));
+        Bytes::from(format!("<values>{}</values>", items.collect::<String>()))
+    };
+    let one = text(&words);
+    words[300..600].fill_with(|| word(&mut random));
+    let texts = [one, text(&words)];
+    let mut exact = Exact::new(plan, DecodeOptions::default());
+    let heaps = (0..40).map(|round| {
+        let found = exact.receive(root, texts[round % 2].clone());
+        let record = found.expect("valid").record;
+        record.heap().len()
+    });
+    let heaps: Vec<usize> = heaps.collect();
+    assert!(heaps[4..].iter().all(|&heap| heap == heaps[4]), "{heaps:?}");
+    assert!(exact.totals().fast > 30);
 }

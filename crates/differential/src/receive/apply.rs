@@ -37,6 +37,11 @@ impl Pass {
         self.move_checkpoints(decoder.plan(), &layout, text.bytes().len());
         let trace = &mut self.history.trace;
         let fresh = self.fresh.slots();
+        if !splices.is_empty()
+            && let Some(left) = self.history.rooms.of_all(self.slots.len())
+        {
+            put(left, &layout, &vec![0; fresh.len()]);
+        }
         put(&mut self.slots, &layout, fresh);
         put(&mut trace.starts, &layout, &self.fresh_trace.starts);
         put(&mut trace.sites, &layout, &self.fresh_trace.sites);

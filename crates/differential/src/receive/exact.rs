@@ -17,6 +17,7 @@ use super::history::{History, Root, Text, cut, opening};
 use super::pace::Pace;
 use super::pass::Pass;
 use super::policy::Policy;
+use super::rooms::Rooms;
 
 /// Reads the messages of a stream, each as what differs from the one before.
 ///
@@ -472,6 +473,7 @@ impl Exact {
                     text,
                     trace,
                     record: Some(record.clone()),
+                    rooms: Rooms::default(),
                     checkpoints,
                     heap,
                 });

@@ -7,6 +7,8 @@ use bsoap_codec::decode::{Checkpoint, Trace};
 use bsoap_codec::plan::ElementId;
 use bytes::Bytes;
 
+use super::rooms::Rooms;
+
 /// The text of a message.
 #[derive(Debug)]
 pub(super) enum Text {
@@ -56,6 +58,8 @@ pub(super) struct History {
     pub(super) trace: Trace,
     /// The values. Never absent between messages.
     pub(super) record: Option<Arc<Record>>,
+    /// How much longer than they are strings of it may become where they are.
+    pub(super) rooms: Rooms,
     /// States of the decoder, by their place in the text. The first is that before the first byte.
     pub(super) checkpoints: Vec<Checkpoint>,
     /// Up to here the text tells its encoding.
@@ -81,6 +85,7 @@ impl History {
             + self.text.bytes().len()
             + self.trace.memory()
             + self.record.as_ref().map_or(0, |record| record.memory())
+            + self.rooms.memory()
             + self.checkpoint_memory()
     }
 

@@ -24,7 +24,7 @@ use super::history::History;
 use super::locate::locate;
 use super::policy::Policy;
 use super::stretch::{self, Stretch};
-use super::strings::{Reread, octets};
+use super::strings::{Reread, octets, slot_of};
 
 /// The message cannot be read this way: all of it has to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -426,9 +426,10 @@ impl Pass {
 
     /// A string has been read again.
     fn reread(&mut self, slot: usize, reread: Reread) -> Step {
-        self.slots[slot] = reread.value;
-        if reread.is_other {
-            self.mark(slot);
+        match reread.value == self.slots[slot] {
+            true if reread.is_other => self.mark(slot),
+            true => {}
+            false => self.keep(slot, reread.value, LeafKind::Text),
         }
         self.move_starts(slot + 1);
         (self.o, self.n) = reread.ends;
@@ -457,18 +458,21 @@ impl Pass {
         let before = self.slots[slot];
         let mut value = value;
         if kind.is_in_heap() {
-            let heap = self.fresh.parts_mut().1;
-            let ((from, length), (to, room)) = (octets(value), octets(before));
-            if length == room && to + room <= from {
+            let (heap, rooms) = (self.fresh.parts_mut().1, &mut self.history.rooms);
+            let ((from, length), (to, was)) = (octets(value), octets(before));
+            let room = rooms.room(slot, was);
+            if length <= room && to + room <= from {
                 let (kept, added) = heap.split_at_mut(from);
-                let kept = &mut kept[to..to + room];
-                if *kept == *added {
-                    heap.truncate(from);
+                let is_same = length == was && kept[to..to + was] == *added;
+                kept[to..to + length].copy_from_slice(added);
+                heap.truncate(from);
+                if is_same {
                     return;
                 }
-                kept.copy_from_slice(added);
-                heap.truncate(from);
-                value = before;
+                rooms.set(slot, length, room);
+                value = slot_of(to, length).unwrap_or_default();
+            } else {
+                rooms.set(slot, length, length);
             }
         } else if value == before {
             return;

@@ -96,33 +96,29 @@ impl Pass {
         places.clear();
         lengths.clear();
         decoded.clear();
-        let mut at = self.n;
-        for (start, next) in before.array(pattern, most) {
-            let Some(end) = field.end(start, next, old) else {
-                break;
-            };
+        let mut behind = self.n;
+        let mut stood = before.array(pattern, most);
+        scan::each_text(new, behind, |at, mut length| {
+            let (start, next) = stood.next()?;
+            let end = field.end(start, next, old)?;
             if end - start as usize > LONG {
-                break;
+                return None;
             }
-            let text = new.get(at..).unwrap_or_default();
-            let mut length = scan::find_text_special(text);
+            let text = new.get(at..)?;
             if text.get(length) == Some(&b'&') {
-                length = memchr(b'<', &text[..text.len().min(SHORT)]).unwrap_or(0);
-                if decoded.add(places.len(), &text[..length], limits).is_none() {
-                    break;
-                }
+                length = memchr(b'<', &text[..text.len().min(SHORT)])?;
+                decoded.add(places.len(), &text[..length], limits)?;
             }
             if length == 0 || length > limits.text_length || !field.gap.stands_at(text, length) {
-                break;
+                return None;
             }
             places.push(at as u32);
             lengths.push(length as u32);
-            at += length + gap;
-            if !is_full && !differs(old, next as usize, new, at) {
-                break;
-            }
-        }
-        Some((places.len(), at))
+            behind = at + length + gap;
+            let goes_on = is_full || differs(old, next as usize, new, behind);
+            goes_on.then_some(behind)
+        });
+        Some((places.len(), behind))
     }
 
     /// Takes over the strings just found.
@@ -158,19 +154,22 @@ impl Pass {
     /// another.
     #[inline]
     fn put(&mut self, slot: usize, text: &[u8]) -> bool {
-        let heap = self.fresh.parts_mut().1;
-        let (from, room) = octets(self.slots[slot]);
+        let (heap, rooms) = (self.fresh.parts_mut().1, &mut self.history.rooms);
+        let (from, length) = octets(self.slots[slot]);
+        let room = rooms.room(slot, length);
         if text.len() <= room
             && let Some(kept) = heap.get_mut(from..from + text.len())
         {
             // Most often the first bytes tell.
-            if text.len() == room && word(kept, 0) == word(text, 0) && *kept == *text {
+            if text.len() == length && word(kept, 0) == word(text, 0) && *kept == *text {
                 return false;
             }
             kept.copy_from_slice(text);
+            rooms.set(slot, text.len(), room);
             self.slots[slot] = slot_of(from, text.len()).unwrap_or_default();
             return true;
         }
+        rooms.set(slot, text.len(), text.len());
         let from = heap.len();
         heap.extend_from_slice(text);
         self.slots[slot] = slot_of(from, text.len()).unwrap_or_default();

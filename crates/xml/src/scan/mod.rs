@@ -67,6 +67,22 @@ pub fn find_difference(one: &[u8], other: &[u8]) -> usize {
     fastest::find_difference(one, other)
 }
 
+/// Texts that stand one behind the other: `next` is told where each stands and what [`find_text_special`] says of it, and tells
+/// where the one behind it stands, unless that is enough. Most are short.
+///
+/// ```
+/// let mut found = Vec::new();
+/// bsoap_xml::scan::each_text(b"one,<two,<", 0, |at, length| {
+///     found.push((at, length));
+///     Some(at + length + 1)
+/// });
+/// assert_eq!(found, [(0, 4), (5, 4), (10, 0)]);
+/// ```
+#[inline]
+pub fn each_text(bytes: &[u8], at: usize, next: impl FnMut(usize, usize) -> Option<usize>) {
+    fastest::each_text(bytes, at, next);
+}
+
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
@@ -89,6 +105,19 @@ mod tests {
             prop_assert_eq!(x86::find_control(bytes), portable::find_control(bytes));
             prop_assert_eq!(x86::find_text_escape(bytes), portable::find_text_escape(bytes));
             prop_assert_eq!(x86::find_value_escape(bytes), portable::find_value_escape(bytes));
+        }
+
+        #[test]
+        fn texts_one_behind_the_other_are_those_found_alone(bytes in bytes(), from in 0usize..420, step in 1usize..9, most in 0usize..200) {
+            let mut found = [Vec::new(), Vec::new()];
+            let [fast, plain] = &mut found;
+            let note = |found: &mut Vec<_>, at, length| {
+                found.push((at, length));
+                (found.len() < most).then_some(at + length + step)
+            };
+            x86::each_text(&bytes, from, |at, length| note(fast, at, length));
+            portable::each_text(&bytes, from, |at, length| note(plain, at, length));
+            prop_assert_eq!(&found[0], &found[1]);
         }
 
         #[test]

@@ -30,6 +30,19 @@ pub(super) fn find_text_special(bytes: &[u8]) -> usize {
 }
 
 #[inline]
+pub(super) fn each_text(
+    bytes: &[u8],
+    mut at: usize,
+    mut next: impl FnMut(usize, usize) -> Option<usize>,
+) {
+    while let Some(rest) = bytes.get(at..)
+        && let Some(behind) = next(at, find_text_special(rest))
+    {
+        at = behind;
+    }
+}
+
+#[inline]
 pub(super) fn find_value_special(bytes: &[u8], quote: u8) -> usize {
     find(bytes, |byte| {
         byte == quote || matches!(byte, b'<' | b'&' | 0xEF) || byte < 0x20

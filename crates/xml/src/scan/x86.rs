@@ -104,42 +104,108 @@ fn find_long(bytes: &[u8], halves: &Halves, rest: fn(&[u8]) -> usize) -> usize {
     }
 }
 
-/// 64 bytes at a time, by their halves: a byte is special if the bit of its upper half is among those of its lower half.
-/// If there is none, how many bytes were looked at: all but the last few.
+/// Which bytes are special, by their halves: those of which the bit of the upper half is among those of the lower half.
+#[derive(Clone, Copy)]
+struct Special {
+    upper: __m256i,
+    lower: __m256i,
+}
+
+impl Special {
+    #[target_feature(enable = "avx2")]
+    fn new(halves: &Halves) -> Self {
+        // SAFETY: the load is unaligned and reads the 16 bytes of `halves`.
+        let lower = unsafe { _mm_loadu_si128(halves.as_ptr().cast()) };
+        let upper = _mm_setr_epi8(1, 2, 4, 8, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0);
+        Self {
+            upper: _mm256_broadcastsi128_si256(upper),
+            lower: _mm256_broadcastsi128_si256(lower),
+        }
+    }
+
+    /// Bytes that are not zero are special.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn of(self, block: __m256i) -> __m256i {
+        let half = _mm256_set1_epi8(0x0F);
+        let upper = _mm256_and_si256(_mm256_srli_epi16::<4>(block), half);
+        let upper = _mm256_shuffle_epi8(self.upper, upper);
+        let lower = _mm256_shuffle_epi8(self.lower, _mm256_and_si256(block, half));
+        _mm256_and_si256(upper, lower)
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(block: &[u8; 64]) -> (__m256i, __m256i) {
+    // SAFETY: the loads are unaligned and read the 64 bytes of `block`.
+    unsafe {
+        (
+            _mm256_loadu_si256(block.as_ptr().cast()),
+            _mm256_loadu_si256(block.as_ptr().add(32).cast()),
+        )
+    }
+}
+
+/// By bits, which bytes are not zero.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn marks(front: __m256i, back: __m256i) -> u64 {
+    let zeros =
+        |block| _mm256_movemask_epi8(_mm256_cmpeq_epi8(block, _mm256_setzero_si256())) as u32;
+    !(u64::from(zeros(front)) | u64::from(zeros(back)) << 32)
+}
+
+/// 64 bytes at a time. If none is special, how many bytes were looked at: all but the last few.
 #[target_feature(enable = "avx2")]
 fn find_avx2(bytes: &[u8], halves: &Halves) -> Result<usize, usize> {
-    let upper = _mm256_broadcastsi128_si256(_mm_setr_epi8(
-        1, 2, 4, 8, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0, 32, 0,
-    ));
-    // SAFETY: the load is unaligned and reads the 16 bytes of `halves`.
-    let lower = _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(halves.as_ptr().cast()) });
-    let half = _mm256_set1_epi8(0x0F);
-    let special = |block: __m256i| {
-        let upper =
-            _mm256_shuffle_epi8(upper, _mm256_and_si256(_mm256_srli_epi16::<4>(block), half));
-        let lower = _mm256_shuffle_epi8(lower, _mm256_and_si256(block, half));
-        _mm256_and_si256(upper, lower)
-    };
+    let special = Special::new(halves);
     let mut at = 0;
-    while let Some(block) = bytes.get(at..at + 64) {
-        // SAFETY: the loads are unaligned and read the 64 bytes of `block`.
-        let (a, b) = unsafe {
-            (
-                _mm256_loadu_si256(block.as_ptr().cast()),
-                _mm256_loadu_si256(block.as_ptr().add(32).cast()),
-            )
-        };
-        let (a, b) = (special(a), special(b));
-        if _mm256_testz_si256(_mm256_or_si256(a, b), _mm256_set1_epi8(-1)) == 0 {
-            let plain = |marks| {
-                _mm256_movemask_epi8(_mm256_cmpeq_epi8(marks, _mm256_setzero_si256())) as u32
-            };
-            let marks = !(u64::from(plain(a)) | u64::from(plain(b)) << 32);
-            return Ok(at + marks.trailing_zeros() as usize);
+    while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+        let (front, back) = load(block);
+        let (front, back) = (special.of(front), special.of(back));
+        if _mm256_testz_si256(_mm256_or_si256(front, back), _mm256_set1_epi8(-1)) == 0 {
+            return Ok(at + marks(front, back).trailing_zeros() as usize);
         }
         at += 64;
     }
     Err(at)
+}
+
+#[inline]
+pub(super) fn each_text(bytes: &[u8], at: usize, next: impl FnMut(usize, usize) -> Option<usize>) {
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the machine has AVX2.
+        unsafe { each_text_avx2(bytes, at, next) }
+    } else {
+        portable::each_text(bytes, at, next);
+    }
+}
+
+/// 64 bytes of each together, and most are shorter: how long it is, is told without a branch, none of which could be foretold.
+#[target_feature(enable = "avx2")]
+fn each_text_avx2(
+    bytes: &[u8],
+    mut at: usize,
+    mut next: impl FnMut(usize, usize) -> Option<usize>,
+) {
+    let special = Special::new(&TEXT_SPECIAL);
+    while let Some(rest) = bytes.get(at..) {
+        let length = match rest.first_chunk() {
+            Some(block) => {
+                let (front, back) = load(block);
+                match marks(special.of(front), special.of(back)) {
+                    0 => block.len() + find_text_special(&rest[block.len()..]),
+                    marks => marks.trailing_zeros() as usize,
+                }
+            }
+            None => find_text_special(rest),
+        };
+        match next(at, length) {
+            Some(behind) => at = behind,
+            None => return,
+        }
+    }
 }
 
 #[inline]
