@@ -203,9 +203,10 @@ fn lightweight_checkpoints_of_small_structures_are_a_small_part_of_the_others() 
     ];
     for (name, (structure, text)) in some {
         for [full, differential, lightweight, _] in shown(name, &structure, &text) {
-            // What there is one of weighs more where there are few checkpoints.
+            // What there is one of, the states that groups have in common, weighs more where there are few checkpoints.
             assert!(lightweight.bytes * 10 <= differential.bytes + 40_000);
             assert!(lightweight.bytes * 100 <= full.bytes * 3 + 100_000);
+            assert!(lightweight.bytes <= lightweight.count * 34 + (40 << 10));
         }
     }
 }

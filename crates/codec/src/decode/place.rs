@@ -13,7 +13,7 @@
 //! Places are noted while reading goes on, in the midst of an array's loop: one compare an item, sixteen bytes a place.
 //!
 //! The bases of all orders of a catalogue differ in the numbers of loops alone, so they share one *shape*, a complete state,
-//! and a base is those numbers. And a place may wait: rather than a new group, one that goes on is preferred, if it comes
+//! and a base is those numbers, told by what differs from the base before ([`Bases`]). And a place may wait: rather than a new group, one that goes on is preferred, if it comes
 //! round before the place behind is due.
 
 use bsoap_xml::State;
@@ -25,7 +25,7 @@ use crate::record::Record;
 use super::checkpoint::{Checkpoint, Loop, same_frame};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine};
 use super::piece::Piece;
-use super::shortened::{Numbers, Shortened};
+use super::shortened::{Base, Bases, NONE, Numbers};
 use super::{Decoder, Error};
 
 /// A place of a message between two tags.
@@ -56,21 +56,19 @@ struct Shape {
     loops: u32,
 }
 
-/// The state that the places of a group share.
+/// A group whose base holds still.
 #[derive(Clone, Copy, Debug)]
-struct Base {
+struct Open {
+    /// How many levels are open at its base.
+    levels: usize,
+    group: u32,
     shape: u32,
-    /// The group around it; [`NONE`] if there was none.
-    outer: u32,
-    /// Where its numbers begin.
-    numbers: u32,
+    /// The numbers of its innermost loop.
+    innermost: Option<Numbers>,
 }
 
-/// No group.
-const NONE: u32 = u32::MAX;
-
 /// So many shapes are looked at, the last ones, before there is another.
-const SHAPES: usize = 16;
+const SHAPES: usize = 64;
 
 /// What of the innermost level is the number of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,11 +87,10 @@ pub struct Places {
     every: u64,
     due: u64,
     shapes: Vec<Shape>,
-    bases: Vec<Base>,
-    /// Of the loops of all bases.
-    numbers: Shortened,
-    /// The groups whose base holds still, outermost first, with the levels of their bases.
-    open: Vec<(usize, u32)>,
+    /// The state that the places of a group share, by group.
+    bases: Bases,
+    /// The groups whose base holds still, outermost first.
+    open: Vec<Open>,
     found: Vec<Place>,
 }
 
@@ -115,8 +112,7 @@ impl Places {
             every: every.max(1) as u64,
             due: 0,
             shapes: Vec::new(),
-            bases: Vec::new(),
-            numbers: Shortened::default(),
+            bases: Bases::default(),
             open: Vec::new(),
             found: Vec::new(),
         }
@@ -127,7 +123,6 @@ impl Places {
         self.due = 0;
         self.shapes.clear();
         self.bases.clear();
-        self.numbers.clear();
         self.open.clear();
         self.found.clear();
     }
@@ -153,17 +148,13 @@ impl Places {
         let own = |shape: &Shape| {
             shape.checkpoint.memory() + size_of::<Shape>() - size_of::<Checkpoint>()
         };
-        self.bases.capacity() * size_of::<Base>()
-            + self.numbers.memory()
-            + spare
-            + self.shapes.iter().map(own).sum::<usize>()
+        self.bases.memory() + spare + self.shapes.iter().map(own).sum::<usize>()
     }
 
     /// Gives back memory that was reserved for more than came.
     pub fn fit(&mut self) {
         self.shapes.shrink_to_fit();
-        self.bases.shrink_to_fit();
-        self.numbers.fit();
+        self.bases.fit();
         self.found = Vec::new();
     }
 
@@ -250,11 +241,11 @@ impl Places {
         };
         let varies = varies(plan, &top)?;
         self.prune(machine, here.levels);
-        if let Some(&(levels, group)) = self.open.last()
-            && levels == here.levels
-            && self.is_of(plan, group, &top)
+        if let Some(open) = self.open.last()
+            && open.levels == here.levels
+            && self.is_of(plan, open, &top)
         {
-            return Some(group);
+            return Some(open.group);
         }
         // One that is open, or a loop's, may come by in time.
         let may_wait = !self.open.is_empty() || varies == Varies::Child;
@@ -264,7 +255,13 @@ impl Places {
         let mut checkpoint = Checkpoint::new(reader, machine, written);
         checkpoint.cut_to(here);
         let group = self.push(plan, checkpoint, varies);
-        self.open.push((here.levels, group));
+        let base = self.base(group)?;
+        self.open.push(Open {
+            levels: here.levels,
+            group,
+            shape: base.shape,
+            innermost: base.loops.last().copied(),
+        });
         Some(group)
     }
 
@@ -285,37 +282,39 @@ impl Places {
                 loops: loops.len() as u32,
             });
         }
-        let outer = self.open.last().map_or(NONE, |open| open.1);
+        let outer = self.open.last().map_or(NONE, |open| open.group);
         self.push_base(shape as u32, outer, &loops)
     }
 
     fn push_base(&mut self, shape: u32, outer: u32, loops: &[Loop]) -> u32 {
-        let loops = loops.iter().map(|it| (it.slot, it.count));
-        let numbers = self.numbers.push(loops);
+        let loops = loops.iter().map(|it| (it.slot, it.count)).collect();
         self.bases.push(Base {
             shape,
             outer,
-            numbers,
-        });
-        self.bases.len() as u32 - 1
+            loops,
+        })
+    }
+
+    fn loops_of(&self) -> impl Fn(u32) -> u32 + '_ {
+        |shape| {
+            let shape = self.shapes.get(shape as usize);
+            shape.map_or(0, |shape| shape.loops)
+        }
+    }
+
+    fn base(&self, group: u32) -> Option<Base> {
+        self.bases.of(group, self.loops_of())
     }
 
     fn shape(&self, group: u32) -> Option<&Shape> {
-        let base = self.bases.get(group as usize)?;
-        self.shapes.get(base.shape as usize)
-    }
-
-    /// The numbers of a group's loops, outermost first.
-    fn numbers(&self, group: u32) -> impl Iterator<Item = Numbers> + '_ {
-        let base = self.bases.get(group as usize).map(|base| base.numbers);
-        let loops = self.shape(group).map(|shape| shape.loops);
-        let (from, loops) = base.zip(loops).unwrap_or_default();
-        self.numbers.of(from, loops)
+        let (shape, _) = self.bases.head(group, self.loops_of())?;
+        self.shapes.get(shape as usize)
     }
 
     /// Takes over the numbers of a group's loops.
-    fn renumber(&self, group: u32) -> impl FnMut(&mut Loop) + '_ {
-        let mut numbers = self.numbers(group);
+    fn renumber(&self, group: u32) -> impl FnMut(&mut Loop) + use<> {
+        let base = self.base(group);
+        let mut numbers = base.map(|base| base.loops).unwrap_or_default().into_iter();
         move |it| {
             if let Some((slot, count)) = numbers.next() {
                 (it.slot, it.count) = (slot, count);
@@ -341,16 +340,16 @@ impl Places {
     /// The same, while it stays known which levels have changed.
     fn shut(&mut self, machine: &Machine, levels: usize) {
         let same = machine.frames.same();
-        while let Some(&(open, _)) = self.open.last()
-            && (open > levels || open > same + 1)
+        while let Some(open) = self.open.last()
+            && (open.levels > levels || open.levels > same + 1)
         {
             self.open.pop();
         }
     }
 
     /// Whether the innermost level is that of a group's base, but for what varies.
-    fn is_of(&self, plan: &Plan, group: u32, top: &GroupFrame) -> bool {
-        let Some(shape) = self.shape(group) else {
+    fn is_of(&self, plan: &Plan, open: &Open, top: &GroupFrame) -> bool {
+        let Some(shape) = self.shapes.get(open.shape as usize) else {
             return false;
         };
         let Some(Frame::Group(own)) = shape.checkpoint.machine.frames.last() else {
@@ -358,7 +357,7 @@ impl Places {
         };
         let mut own = *own;
         if plan.particle(own.particle).repeats()
-            && let Some((marker, count)) = self.numbers(group).last()
+            && let Some((marker, count)) = open.innermost
         {
             (own.marker, own.count) = (marker, count);
         }
@@ -395,10 +394,16 @@ impl Places {
     fn reopen(&mut self, group: u32) {
         self.open.clear();
         let mut group = group;
-        while let (Some(base), Some(shape)) = (self.bases.get(group as usize), self.shape(group)) {
+        while let Some(base) = self.base(group)
+            && let Some(shape) = self.shapes.get(base.shape as usize)
+        {
             if shape.varies != Varies::Nothing {
-                self.open
-                    .push((shape.checkpoint.machine.frames.len(), group));
+                self.open.push(Open {
+                    levels: shape.checkpoint.machine.frames.len(),
+                    group,
+                    shape: base.shape,
+                    innermost: base.loops.last().copied(),
+                });
             }
             if base.outer >= group {
                 break;
@@ -419,7 +424,10 @@ impl Places {
             return false;
         }
         self.prune(machine, levels);
-        self.open.last() == Some(&(levels, group)) && self.is_of(plan, group, &top)
+        let open = self.open.last();
+        open.is_some_and(|open| {
+            (open.levels, open.group) == (levels, group) && self.is_of(plan, open, &top)
+        })
     }
 
     fn set(&self, decoder: &mut Decoder, place: Place) {
@@ -491,7 +499,7 @@ impl Places {
 
     /// The group around a group's base.
     pub fn around(&self, group: u32) -> Option<u32> {
-        let outer = self.bases.get(group as usize)?.outer;
+        let (_, outer) = self.bases.head(group, self.loops_of())?;
         // A group is newer than those around it.
         (outer < group).then_some(outer)
     }
@@ -505,10 +513,12 @@ impl Places {
         plan: &Plan,
         change: impl FnMut(&mut Loop),
     ) -> u32 {
-        let (Some(base), Some(shape)) = (self.bases.get(group as usize), self.shape(group)) else {
+        let Some((shape_of, _)) = self.bases.head(group, self.loops_of()) else {
             return group;
         };
-        let shape_of = base.shape;
+        let Some(shape) = self.shapes.get(shape_of as usize) else {
+            return group;
+        };
         let mut loops = shape.checkpoint.loops(plan);
         loops.iter_mut().for_each(self.renumber(group));
         loops.iter_mut().for_each(change);
@@ -529,21 +539,20 @@ impl Places {
         let mut kept = Self::new(self.every as usize);
         kept.due = self.due;
         let old = &*self;
-        for (group, base) in old.bases.iter().enumerate() {
-            let (Some(true), Some(shape)) = (wanted.get(group), old.shape(group as u32)) else {
+        for group in (0..names.len()).filter(|&group| wanted.get(group) == Some(&true)) {
+            let Some(base) = old.base(group as u32) else {
                 continue;
             };
             let number = &mut shapes[base.shape as usize];
             if *number == NONE {
                 *number = kept.shapes.len() as u32;
-                kept.shapes.push(shape.clone());
+                kept.shapes.push(old.shapes[base.shape as usize].clone());
             }
-            names[group] = kept.bases.len() as u32;
             let outer = names.get(base.outer as usize);
-            kept.bases.push(Base {
+            names[group] = kept.bases.push(Base {
                 shape: *number,
                 outer: outer.copied().unwrap_or(NONE),
-                numbers: kept.numbers.push(old.numbers(group as u32)),
+                loops: base.loops,
             });
         }
         *self = kept;

@@ -1,4 +1,12 @@
-//! The numbers of loops, kept short: where the counts are, and how far they are.
+//! The bases of groups of places, kept short: which shape each has, which group is around it, and the numbers of its loops.
+//!
+//! Places come in the order of the text, and so do bases: the loops further out are most often those of the base before, with
+//! the same counts. So a base tells how many they are, and the numbers of the others; every sixteenth tells all, so that one
+//! is found without reading those before it.
+//!
+//! ```text
+//! shape │ how far back the group around it is │ loops as before │ slot, count │ slot, count │ …
+//! ```
 //!
 //! A loop's slot is told by its distance from that of the loop around it, and counts are small, so most numbers take a byte
 //! or two: seven bits a byte, the lowest first, the highest bit set in all but the last (LEB128).
@@ -6,23 +14,55 @@
 /// The slot of a loop's count, and the count.
 pub(super) type Numbers = (u32, u32);
 
-/// The numbers of the loops of many states, outermost loop first.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Shortened {
-    bytes: Vec<u8>,
+/// No group.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The state that the places of a group share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Base {
+    pub(super) shape: u32,
+    /// The group around it; [`NONE`] if there was none.
+    pub(super) outer: u32,
+    /// The numbers of the loops that are open, outermost first.
+    pub(super) loops: Vec<Numbers>,
 }
 
-impl Shortened {
-    /// Keeps the numbers of one state, and says where they begin.
-    pub(super) fn push(&mut self, numbers: impl IntoIterator<Item = Numbers>) -> u32 {
-        let from = self.bytes.len() as u32;
-        let mut before = 0;
-        for (slot, count) in numbers {
-            self.put(slot.wrapping_sub(before));
-            self.put(count);
-            before = slot;
+/// The bases of many groups, which are numbered as they come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bases {
+    bytes: Vec<u8>,
+    /// Where every sixteenth begins.
+    runs: Vec<usize>,
+    count: u32,
+    /// The loops of the last one.
+    last: Vec<Numbers>,
+}
+
+/// From so many to so many a base tells all of its numbers.
+const RUN: u32 = 16;
+
+impl Bases {
+    /// Keeps a base, and gives its number.
+    pub(super) fn push(&mut self, base: Base) -> u32 {
+        let group = self.count;
+        if group.is_multiple_of(RUN) {
+            self.runs.push(self.bytes.len());
+            self.last.clear();
         }
-        from
+        let pairs = std::iter::zip(&self.last, &base.loops);
+        let shared = pairs.take_while(|(before, now)| before == now).count();
+        self.put(base.shape);
+        self.put(group.saturating_sub(base.outer));
+        self.put(shared as u32);
+        let mut around = shared.checked_sub(1).map_or(0, |index| base.loops[index].0);
+        for &(slot, count) in &base.loops[shared..] {
+            self.put(slot.wrapping_sub(around));
+            self.put(count);
+            around = slot;
+        }
+        self.last = base.loops;
+        self.count += 1;
+        group
     }
 
     fn put(&mut self, mut number: u32) {
@@ -33,38 +73,112 @@ impl Shortened {
         self.bytes.push(number as u8);
     }
 
-    /// The numbers of the state of so many loops that begin here.
-    pub(super) fn of(&self, from: u32, loops: u32) -> impl Iterator<Item = Numbers> + '_ {
-        let mut bytes = self.bytes.get(from as usize..).unwrap_or_default().iter();
-        let mut number = move || {
-            let (mut number, mut shift) = (0u32, 0);
-            loop {
-                let byte = *bytes.next()?;
-                number |= u32::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
-                if byte < 0x80 {
-                    return Some(number);
-                }
-                shift += 7;
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// A base. `loops` says how many loops are open in a shape.
+    pub(super) fn of(&self, group: u32, loops: impl Fn(u32) -> u32) -> Option<Base> {
+        let mut told = self.run(group)?;
+        let mut numbers: Vec<Numbers> = Vec::new();
+        for number in group - group % RUN..=group {
+            let head = told.head()?;
+            numbers.truncate(head.shared as usize);
+            let mut around = numbers.last().map_or(0, |it| it.0);
+            for _ in head.shared..loops(head.shape) {
+                around = around.wrapping_add(told.number()?);
+                numbers.push((around, told.number()?));
             }
-        };
-        let mut slot = 0u32;
-        (0..loops).map_while(move |_| {
-            slot = slot.wrapping_add(number()?);
-            Some((slot, number()?))
-        })
+            if number == group {
+                return Some(Base {
+                    shape: head.shape,
+                    outer: head.outer(group),
+                    loops: numbers,
+                });
+            }
+        }
+        None
+    }
+
+    /// The shape of a base, and the group around it.
+    pub(super) fn head(&self, group: u32, loops: impl Fn(u32) -> u32) -> Option<(u32, u32)> {
+        let mut told = self.run(group)?;
+        for _ in 0..group % RUN {
+            let head = told.head()?;
+            for _ in head.shared..loops(head.shape) {
+                told.number()?;
+                told.number()?;
+            }
+        }
+        let head = told.head()?;
+        Some((head.shape, head.outer(group)))
+    }
+
+    /// What is told from the last base on that tells all of its numbers.
+    fn run(&self, group: u32) -> Option<Told<'_>> {
+        let from = *self.runs.get((group / RUN) as usize)?;
+        (group < self.count).then(|| Told(self.bytes[from..].iter()))
     }
 
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
+        self.runs.clear();
+        self.last.clear();
+        self.count = 0;
     }
 
     pub(super) fn fit(&mut self) {
         self.bytes.shrink_to_fit();
+        self.runs.shrink_to_fit();
     }
 
     /// How many bytes it holds.
     pub(super) fn memory(&self) -> usize {
         self.bytes.capacity()
+            + self.runs.capacity() * size_of::<usize>()
+            + self.last.capacity() * size_of::<Numbers>()
+    }
+}
+
+/// Numbers, one after the other.
+struct Told<'a>(std::slice::Iter<'a, u8>);
+
+/// What a base begins with.
+struct Head {
+    shape: u32,
+    back: u32,
+    shared: u32,
+}
+
+impl Head {
+    fn outer(&self, group: u32) -> u32 {
+        match self.back {
+            0 => NONE,
+            back => group - back,
+        }
+    }
+}
+
+impl Told<'_> {
+    fn number(&mut self) -> Option<u32> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = *self.0.next()?;
+            number |= u32::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Some(number);
+            }
+            shift += 7;
+        }
+    }
+
+    fn head(&mut self) -> Option<Head> {
+        Some(Head {
+            shape: self.number()?,
+            back: self.number()?,
+            shared: self.number()?,
+        })
     }
 }
 
@@ -73,20 +187,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_back_as_they_were() {
-        let states: [&[Numbers]; 5] = [
+    fn bases_come_back_as_they_were() {
+        let loops: [&[Numbers]; 6] = [
             &[],
             &[(0, 0)],
             &[(7, 127), (8, 128), (300, 16_384)],
+            &[(7, 127), (8, 128), (301, 0)],
             &[(u32::MAX, u32::MAX), (0, 1)],
             &[(5, 2_000_000)],
         ];
-        let mut all = Shortened::default();
-        let begun = states.map(|state| all.push(state.iter().copied()));
-        for (state, from) in states.into_iter().zip(begun) {
-            let back: Vec<_> = all.of(from, state.len() as u32).collect();
-            assert_eq!(back, state);
+        let mut bases = Bases::default();
+        let wanted: Vec<Base> = (0..200_u32)
+            .map(|number| {
+                let shape = number * 7 % 6;
+                let outer = if number % 5 == 0 { NONE } else { number / 2 };
+                let loops = loops[shape as usize].to_vec();
+                Base {
+                    shape,
+                    outer,
+                    loops,
+                }
+            })
+            .collect();
+        for (number, base) in wanted.iter().enumerate() {
+            assert_eq!(bases.push(base.clone()), number as u32);
         }
-        assert_eq!(all.of(u32::MAX, 1).next(), None);
+        let open = |shape: u32| loops[shape as usize].len() as u32;
+        for (number, base) in wanted.iter().enumerate() {
+            assert_eq!(bases.of(number as u32, open).as_ref(), Some(base));
+            assert_eq!(
+                bases.head(number as u32, open),
+                Some((base.shape, base.outer))
+            );
+        }
+        assert_eq!((bases.len(), bases.head(200, open)), (200, None));
+        assert_eq!(bases.of(u32::MAX, open), None);
     }
 }
