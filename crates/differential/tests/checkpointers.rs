@@ -7,6 +7,8 @@ mod streams;
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder};
+use bsoap_codec::plan::UNBOUNDED;
+use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{
     Checkpoints, Crc32ForReproduction, Digest, Mode, Portioned, Portioning, Sameness, Way,
 };
@@ -166,6 +168,75 @@ fn what_is_between_changes_is_read_in_fast_mode() {
         let changed = found.changes.count(found.record.slots().len());
         assert!((500..900).contains(&changed), "{way:?} {changed}");
         assert_eq!(portioned.totals().restructured, 10, "{way:?}");
+    }
+}
+
+/// In a long text there is no place: after two interrupts without one, a complete state is kept wherever the decoder stands.
+#[test]
+fn two_interrupts_in_a_row_are_never_passed_over() {
+    let (plan, root) = order_plan();
+    let text = |last: &str| -> Bytes {
+        let note = "a long note without an end, ".repeat(20_000);
+        format!("<order><number>1</number><note>{note}{last}</note><v>1</v></order>").into()
+    };
+    let (before, after) = (text("here"), text("there"));
+    let mut fresh = Decoder::new(plan.clone(), DecodeOptions::default());
+    let expected = fresh.decode(root, &after).expect("valid");
+    for mut way in all(128) {
+        way.buffer = 1000;
+        let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
+        portioned.receive(root, before.clone()).expect("valid");
+        // Each is as far from the one before as that from its own: 2⁹ buffers.
+        let (count, bytes) = portioned.checkpoints();
+        assert!((9..40).contains(&count), "{way:?} {count}");
+        assert!(bytes < 4 * before.len(), "{way:?} {bytes}");
+        let found = portioned.receive(root, after.clone()).expect("valid");
+        assert_eq!(
+            (found.mode, &*found.record),
+            (Mode::Fast, &expected),
+            "{way:?}"
+        );
+    }
+}
+
+/// What is matched are the namespaces that are bound, not how they were declared.
+#[test]
+fn fast_mode_resumes_where_the_same_prefixes_are_declared_otherwise() {
+    let mut schema = common::schema::Schema::new();
+    let item = schema.field(0, UNBOUNDED, "v", Datatype::Double);
+    let (plan, root) = schema.rooted("root", vec![item]);
+    let text = |declared: &str, changed: usize| -> Bytes {
+        let values: String = (0..5000)
+            .map(|index| {
+                let last = if index == changed { 7 } else { 5 };
+                format!("<v>{}.{index:05}{last}</v>", index % 10)
+            })
+            .collect();
+        format!("<root{declared}>{values}</root>").into()
+    };
+    let declared = [
+        " xmlns:a='urn:a' xmlns:b='urn:b'",
+        " xmlns:b=\"urn:b\"  xmlns:a=\"urn:a\"",
+        " xmlns:a='urn:b' xmlns:b='urn:a'",
+        " xmlns:a='urn:b'",
+        " xmlns:a='urn:b'",
+    ];
+    let is_bound_alike = [false, true, false, false, true];
+    let mut fresh = Decoder::new(plan.clone(), DecodeOptions::default());
+    for way in all(128) {
+        let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
+        for (round, declared) in declared.iter().enumerate() {
+            let text = text(declared, round * 100);
+            let expected = fresh.decode(root, &text).expect("valid");
+            let found = portioned.receive(root, text).expect("valid");
+            assert_eq!(*found.record, expected, "{way:?} {declared}");
+            let changed = found.changes.count(found.record.slots().len());
+            assert_eq!(
+                changed < 200,
+                is_bound_alike[round],
+                "{way:?} {declared}: {changed}"
+            );
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 //! before it, if there is one: where nothing is begun, the state is small, and the decoder comes to no stop in the midst of
 //! a value. Inside of a text that is longer than a buffer the distance doubles, since the text so far is part of the state.
 
+use bsoap_codec::Decoder;
+
 use super::checkpointer::Reading;
 use super::history::cut;
 use super::pass::Fail;
@@ -13,6 +15,8 @@ use super::pass::Fail;
 pub(super) struct Interrupts {
     every: usize,
     buffer: usize,
+    /// How far the last one was from the one before, if it was in the midst of a text.
+    gap: usize,
 }
 
 impl Interrupts {
@@ -20,11 +24,13 @@ impl Interrupts {
         Self {
             every,
             buffer: buffer.max(every),
+            gap: 0,
         }
     }
 
     /// Reads on to the next interrupt. `false` if the text, or what was to be read of it, came to its end before.
-    pub(super) fn next(&self, reading: &mut Reading<'_>) -> Result<bool, Fail> {
+    pub(super) fn next(&mut self, reading: &mut Reading<'_>) -> Result<bool, Fail> {
+        let begun = reading.decoder.offset() as usize;
         loop {
             let from = reading.decoder.offset() as usize;
             let Some(stop) = self.stop(reading.text, from, reading.end) else {
@@ -36,9 +42,7 @@ impl Interrupts {
                 return Ok(false);
             }
             let to = reading.decoder.offset() as usize;
-            let is_far = to - from >= self.buffer;
-            if to > from && (reading.decoder.is_between() || is_far && reading.decoder.is_steady())
-            {
+            if to > from && self.is_wanted(reading.decoder, to - begun) {
                 return Ok(true);
             }
             if to == from {
@@ -47,6 +51,20 @@ impl Interrupts {
                 return Ok(false);
             }
         }
+    }
+
+    /// Whether the state is to be saved here, so far from where it was the last time.
+    fn is_wanted(&mut self, decoder: &Decoder, gap: usize) -> bool {
+        if decoder.is_between() {
+            self.gap = 0;
+            return true;
+        }
+        let is_far = gap >= self.buffer.max(self.gap.saturating_mul(2));
+        let is_wanted = is_far && decoder.is_steady();
+        if is_wanted {
+            self.gap = gap;
+        }
+        is_wanted
     }
 
     /// Where to stop, if that is before the end.
