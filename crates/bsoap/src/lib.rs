@@ -53,7 +53,8 @@ pub use bsoap_codec::{
 };
 pub use bsoap_differential::hint::HintCounts;
 pub use bsoap_differential::receive::{
-    Policy as ReceivePolicy, ReceiveCounts, Span, Way as ReceiveWay,
+    Checkpoints, Policy as ReceivePolicy, Portioning, ReceiveCounts, Sameness, Span,
+    Way as ReceiveWay,
 };
 pub use bsoap_differential::send::{Policy as SendPolicy, Row, SendCounts};
 pub use bsoap_differential::stats::{ReceiveStats, SendStats};

@@ -5,8 +5,8 @@ mod common;
 use std::sync::{Arc, Mutex};
 
 use bsoap::{
-    Budget, Client, Credentials, Message, Principal, ReceiveCounts, Receiving, Reply, Sending,
-    Service, ServiceBuilder, SoapVersion, Value,
+    Budget, Client, Credentials, Message, Portioning, Principal, ReceiveCounts, ReceiveWay,
+    Receiving, Reply, Sending, Service, ServiceBuilder, SoapVersion, Value,
 };
 use common::{BOTH, MESH, content_type, envelope, mesh, start, under};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -72,6 +72,31 @@ async fn who_keeps_nothing_counts_nothing() {
     }
     assert_eq!(served.receiving(), ReceiveCounts::default());
     assert_eq!(client.receiver_stats(), ReceiveCounts::default());
+}
+
+#[tokio::test]
+async fn every_way_to_receive_can_be_chosen() {
+    let portions = [
+        Portioning::full(),
+        Portioning::differential(),
+        Portioning::lightweight(),
+        Portioning::hashed(),
+    ];
+    let mut ways = portions.map(ReceiveWay::Portions).to_vec();
+    ways.push(ReceiveWay::default());
+    for way in ways {
+        let (url, served) = serve(mesh().receiving(way)).await;
+        let builder = Client::builder(MESH).endpoint(&url);
+        let client = builder.receiving(way).build().expect("a client");
+        let mut values: Vec<f64> = (0..3000).map(f64::from).collect();
+        for round in 0..6 {
+            values[round * 10] = 0.5 + round as f64;
+            echo(&client, &values).await;
+        }
+        for counts in [served.receiving(), client.receiver_stats()] {
+            assert!(counts.reads.fast >= 3, "{way:?} {counts:?}");
+        }
+    }
 }
 
 #[tokio::test]

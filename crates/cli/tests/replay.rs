@@ -133,6 +133,53 @@ fn what_is_sent_is_what_would_have_been_sent_without_templates() {
 }
 
 #[test]
+fn every_way_to_receive_and_every_stuffing_to_send_can_be_chosen() {
+    let folder = recorded();
+    let (wsdl, requests) = (mesh(), path(folder.path(), "*-request.xml"));
+    let choices = [
+        (
+            "--way",
+            &[
+                "exact",
+                "full",
+                "differential",
+                "lightweight",
+                "hashed",
+                "off",
+            ][..],
+        ),
+        ("--stuffing", &["none", "exact", "intermediate", "maximum"]),
+    ];
+    for (option, values) in choices {
+        for value in values {
+            let mut all = vec!["replay", &wsdl, &requests, "--json", option, value];
+            if option == "--stuffing" {
+                all.push("--sending");
+            }
+            let ran = run(&all);
+            assert_eq!(ran.code, 0, "{ran:?}");
+            let lines = lines(&ran);
+            for line in &lines[..4] {
+                assert!(
+                    line["same_as_fresh"] == true && line["memory"].is_u64(),
+                    "{line}"
+                );
+            }
+            assert!(
+                lines[0]["bytes_equal"].is_null(),
+                "{option} {value}: {lines:?}"
+            );
+            assert!(
+                lines[2]["bytes_equal"].as_u64() > Some(100),
+                "{option} {value}: {lines:?}"
+            );
+        }
+    }
+    let without = run(&["replay", &wsdl, &requests, "--stuffing", "maximum"]);
+    assert_eq!(without.code, 2, "{without:?}");
+}
+
+#[test]
 fn messages_that_are_not_valid_are_told_and_the_others_replayed() {
     let folder = recorded();
     let ran = run(&["replay", &mesh(), &folder.path().display().to_string()]);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bsoap_codec::{DecodeOptions, Decoder, Plan, Record};
 use bsoap_differential::receive::{Portioning, Way};
+use bsoap_differential::send::Policy;
 use bsoap_schema::Definitions;
 use bytes::Bytes;
 
@@ -22,11 +23,13 @@ mod sum;
 
 /// Read or send recorded messages again, as what differs from those before, and tell what that saves
 ///
-/// Messages are read in the order given, each as an endpoint reads it that has seen those before it, and once more as if it
-/// were the only one: both must give the same values. Messages of one operation and direction are a stream.
+/// Messages are read in the order given, each as an endpoint reads it that has seen those before
+/// it, and once more as if it were the only one: both must give the same values. Messages of one
+/// operation and direction are a stream.
 ///
 ///   bsoap replay weather.wsdl recorded/
-///   bsoap replay weather.wsdl 'recorded/*-response.xml' --sending
+///   bsoap replay weather.wsdl recorded/ --way hashed --feed 1400
+///   bsoap replay weather.wsdl 'recorded/*-response.xml' --sending --stuffing maximum
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Arguments {
@@ -41,6 +44,15 @@ pub(crate) struct Arguments {
     /// Send what was read, instead of reading it again
     #[arg(long, conflicts_with_all = ["way", "feed"])]
     sending: bool,
+    /// How much room values get in what is kept of a message sent
+    #[arg(
+        long,
+        value_enum,
+        value_name = "STUFFING",
+        default_value_t,
+        requires = "sending"
+    )]
+    stuffing: Stuffing,
     /// Let messages arrive in pieces of so many bytes
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     feed: Option<u32>,
@@ -101,6 +113,31 @@ impl Named {
     }
 }
 
+/// How much room values get in a template.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Stuffing {
+    /// What they take: each message is, byte for byte, what it would be otherwise
+    #[default]
+    None,
+    /// What they took at first, white space behind those that have become shorter
+    Exact,
+    /// Three quarters of what the longest value of the type takes
+    Intermediate,
+    /// What the longest value of the type takes
+    Maximum,
+}
+
+impl Stuffing {
+    fn policy(self) -> Policy {
+        match self {
+            Self::None => Policy::IDENTICAL,
+            Self::Exact => Policy::EXACT,
+            Self::Intermediate => Policy::INTERMEDIATE,
+            Self::Maximum => Policy::MAXIMUM,
+        }
+    }
+}
+
 /// Replays messages.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut output = Output::new(arguments.json);
@@ -121,7 +158,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bar = progress::counter(recorded.len() as u64 * rounds, "replay");
     let plan = definitions.plan();
     if arguments.sending {
-        let sent = sending::replay(&recorded, arguments.repeat, plan, options, &bar);
+        let choice = sending::Choice {
+            policy: arguments.stuffing.policy(),
+            options,
+        };
+        let sent = sending::replay(&recorded, arguments.repeat, plan, &choice, &bar);
         bar.finish_and_clear();
         sending::report(&recorded, &sent?, &mut output)?;
     } else {

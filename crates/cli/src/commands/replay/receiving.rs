@@ -282,12 +282,6 @@ fn line(
     [own, full]: [f64; 2],
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let share = |equal: usize| {
-        format!(
-            "{:.1} %",
-            100.0 * equal as f64 / message.text.len().max(1) as f64
-        )
-    };
     let mode = paint(
         if read.mode == "fast" { GOOD } else { DIM },
         &format!("{:<8}", read.mode),
@@ -295,7 +289,7 @@ fn line(
     output.line(&format!(
         "{:>10} {:>7} {:>8} {:>8}  {mode} {:>8} {:>9} {:>9}  {}  {:>9}  {}",
         message.text.len(),
-        read.equal.map_or_else(|| "–".to_owned(), share),
+        report::share(read.equal, message.text.len()),
         read.values,
         read.changed
             .map_or_else(|| "–".to_owned(), |count| count.to_string()),

@@ -34,6 +34,14 @@ pub(super) fn size(bytes: usize) -> String {
     }
 }
 
+/// How much of a message was there already, if there was one before it.
+pub(super) fn share(equal: Option<usize>, of: usize) -> String {
+    match equal {
+        None => "–".to_owned(),
+        Some(equal) => format!("{:.1} %", 100.0 * equal as f64 / of.max(1) as f64),
+    }
+}
+
 /// A message that is not valid, with its place.
 pub(super) fn invalid(file: &str, invalid: &Invalid, output: &mut Output) -> Result<(), Failure> {
     let Invalid {

@@ -5,16 +5,22 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bsoap_codec::{DecodeOptions, Decoder, Plan};
-use bsoap_differential::send::{SendCounts, Sent, Store, StorePolicy, Stream};
+use bsoap_differential::send::{Policy, SendCounts, Sent, Store, StorePolicy, Stream, Stuffing};
 use indicatif::ProgressBar;
 use serde_json::json;
 
-use super::report::{self, median, microseconds};
+use super::report::{self, median, microseconds, size};
 use super::sum::Sum;
 use super::{Kind, Recorded, Valid};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::style::{DIM, GOOD, STRONG, paint};
+
+/// What was chosen.
+pub(super) struct Choice {
+    pub(super) policy: Policy,
+    pub(super) options: DecodeOptions,
+}
 
 /// What sending one message came to.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +29,9 @@ pub(super) struct Written {
     matched: &'static str,
     /// Its length as it is sent.
     bytes: u64,
-    /// Of those, bytes of chunks that were sent as they were.
+    /// Bytes it has in common with the message of its kind sent before.
+    equal: Option<usize>,
+    /// Of its bytes, those of chunks that were sent as they were.
     unchanged: u64,
     /// Values written into the text of a message before.
     values: u64,
@@ -43,21 +51,21 @@ pub(super) fn replay(
     recorded: &[Recorded],
     rounds: u32,
     plan: &Arc<Plan>,
-    options: DecodeOptions,
+    choice: &Choice,
     bar: &ProgressBar,
 ) -> Result<Vec<Option<Written>>, Failure> {
     let mut all: Vec<Option<Written>> = recorded.iter().map(|_| None).collect();
     for _ in 0..rounds {
-        let mut sender = Sender {
-            store: Store::new(StorePolicy::default()),
-            kinds: HashMap::new(),
-        };
+        let mut sender = Sender::new(choice.policy);
         for (message, written) in recorded.iter().zip(&mut all) {
             bar.set_message(message.file.clone());
             if let Ok(valid) = &message.outcome {
                 let written = written.get_or_insert_default();
                 let sent = sender.send(message, valid, written)?;
-                check(message, valid, &sent, plan, options)?;
+                check(message, valid, &sent, plan, choice.options)?;
+                let before = sender.before.get(&valid.kind());
+                written.equal = before.map(|old| report::in_common(old, &sent));
+                sender.before.insert(valid.kind(), sent);
             }
             bar.inc(1);
         }
@@ -68,11 +76,26 @@ pub(super) fn replay(
 /// All that is sent to one peer.
 struct Sender {
     store: Store,
+    /// Whether each message must be, byte for byte, what it would be without templates.
+    is_identical: bool,
     /// Their numbers.
     kinds: HashMap<Kind, u32>,
+    /// The last text of each kind.
+    before: HashMap<Kind, Vec<u8>>,
 }
 
 impl Sender {
+    fn new(policy: Policy) -> Self {
+        let mut kept = StorePolicy::default();
+        kept.template = policy;
+        Self {
+            store: Store::new(kept),
+            is_identical: policy.stuffing == Stuffing::None,
+            kinds: HashMap::new(),
+            before: HashMap::new(),
+        }
+    }
+
     fn send(
         &mut self,
         message: &Recorded,
@@ -102,7 +125,7 @@ impl Sender {
         let plain = Sent::plain(&valid.record).map_err(cannot)?;
         written.full.push(start.elapsed().as_nanos() as f64);
         let text = |sent: &Sent| sent.outgoing.chunks.concat();
-        if text(&sent) != text(&plain) {
+        if self.is_identical && text(&sent) != text(&plain) {
             return Err(differs(message, "its text is another"));
         }
         Ok(text(&sent))
@@ -169,8 +192,8 @@ pub(super) fn report(
         output.line(&paint(
             DIM,
             &format!(
-                "{:>10} {:>10} {:>8}  {:<18} {:>9} {:>9}  {:>7}  message",
-                "bytes", "written", "values", "match", "templates", "in full", ""
+                "{:>10} {:>7} {:>10} {:>8}  {:<18} {:>9} {:>9}  {:>7}  {:>9}  message",
+                "bytes", "equal", "touched", "values", "match", "templates", "in full", "", "held"
             ),
         ))?;
     }
@@ -186,7 +209,7 @@ pub(super) fn report(
         let (own, full) = (median(&written.times), median(&written.full));
         sum.add(
             written.bytes as usize,
-            written.unchanged as usize,
+            written.equal.unwrap_or(0),
             [own, full],
             written.is_patched(),
         );
@@ -196,20 +219,23 @@ pub(super) fn report(
         if output.is_json() {
             output.json(&json!({
                 "message": message.file, "valid": true, "operation": valid.operation(), "direction": valid.found.direction.name(),
-                "match": written.matched, "bytes": written.bytes, "bytes_rewritten": rewritten, "values_written": written.values,
+                "match": written.matched, "bytes": written.bytes, "bytes_equal": written.equal,
+                "bytes_rewritten": rewritten, "values_written": written.values,
                 "ns": own.round(), "full_ns": full.round(), "memory": written.memory, "same_as_fresh": true,
             }))?;
             continue;
         }
         let colour = if written.is_patched() { GOOD } else { DIM };
         output.line(&format!(
-            "{:>10} {rewritten:>10} {:>8}  {} {:>9} {:>9}  {}  {}",
+            "{:>10} {:>7} {rewritten:>10} {:>8}  {} {:>9} {:>9}  {}  {:>9}  {}",
             written.bytes,
+            report::share(written.equal, written.bytes as usize),
             written.values,
             paint(colour, &format!("{:<18}", written.matched)),
             microseconds(own),
             microseconds(full),
             paint(STRONG, &format!("{:>6.1}×", full / own.max(1.0))),
+            size(written.memory),
             message.file,
         ))?;
     }
