@@ -245,6 +245,46 @@ fn what_lies_halfway_between_two_doubles_goes_to_the_even_one() {
     doubles_are_read(&forms);
 }
 
+/// Numbers of at most 19 digits, times a power of ten, that lie closest to halfway between two doubles: those that test sets
+/// for parsers are made of. Their digits are denominators of the convergents of 10^power / 2^shift, whose numerators are odd
+/// and have 54 bits.
+fn nearly_halfway(power: i32, shift: i32) -> Vec<String> {
+    let two = |by: i32| num_bigint::BigUint::from(1_u8) << by.max(0).unsigned_abs();
+    let ten = |by: i32| num_bigint::BigUint::from(10_u8).pow(by.max(0).unsigned_abs());
+    let (mut above, mut below) = (ten(power) * two(-shift), ten(-power) * two(shift));
+    let (mut numerators, mut denominators) = ([0_u128, 1], [1_u128, 0]);
+    let mut forms = Vec::new();
+    while below.bits() > 0 {
+        let Ok(quotient) = u64::try_from(&above / &below) else {
+            break;
+        };
+        (above, below) = (below.clone(), above % below);
+        let next = |[before, last]: [u128; 2]| [last, u128::from(quotient) * last + before];
+        (numerators, denominators) = (next(numerators), next(denominators));
+        let [numerator, denominator] = [numerators[1], denominators[1]];
+        if numerator >= 1 << 54 || denominator >= 10_u128.pow(19) {
+            break;
+        }
+        if numerator >= 1 << 53 && numerator % 2 == 1 {
+            forms.push(format!("{denominator}e{power}"));
+        }
+    }
+    forms
+}
+
+#[test]
+fn what_lies_closest_to_halfway_goes_to_the_nearer_double() {
+    let mut forms = Vec::new();
+    for power in -345..=292 {
+        let bits = (17.5 + f64::from(power)) * std::f64::consts::LOG2_10;
+        for shift in -6..=6 {
+            forms.extend(nearly_halfway(power, bits as i32 - 53 + shift));
+        }
+    }
+    assert!(forms.len() > 1000, "{}", forms.len());
+    doubles_are_read(&forms);
+}
+
 #[test]
 fn the_bounds_of_doubles_and_what_is_beyond_them_are_read() {
     let forms = [
