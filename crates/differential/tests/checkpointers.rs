@@ -186,16 +186,18 @@ fn two_interrupts_in_a_row_are_never_passed_over() {
         way.buffer = 1000;
         let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
         portioned.receive(root, before.clone()).expect("valid");
-        // Each is as far from the one before as that from its own: 2⁹ buffers.
         let (count, bytes) = portioned.checkpoints();
+        let found = portioned.receive(root, after.clone()).expect("valid");
+        assert_eq!(*found.record, expected, "{way:?}");
+        if way.sameness == Sameness::Keyed {
+            // Where no text is kept, what of one is read so far is not kept either.
+            assert!(bytes * 100 < before.len(), "{way:?} {bytes}");
+            continue;
+        }
+        assert_eq!(found.mode, Mode::Fast, "{way:?}");
+        // Each is twice as far from the one before as that from its own: 2⁹ buffers.
         assert!((9..40).contains(&count), "{way:?} {count}");
         assert!(bytes < 4 * before.len(), "{way:?} {bytes}");
-        let found = portioned.receive(root, after.clone()).expect("valid");
-        assert_eq!(
-            (found.mode, &*found.record),
-            (Mode::Fast, &expected),
-            "{way:?}"
-        );
     }
 }
 

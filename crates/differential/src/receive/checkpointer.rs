@@ -7,14 +7,15 @@ use bsoap_codec::{Plan, Record};
 
 use super::pass::Fail;
 use super::portion::{Entry, Mark};
+use super::portioning::Portioning;
 
 /// Saves states of a decoder, sets it back to them, and says whether it has come to one of them again.
 pub(super) trait Checkpointer: Debug {
     /// What is kept of a place, beside where it is.
     type Saved: Debug;
 
-    /// About one checkpoint every so many bytes; long texts are read in buffers of so many.
-    fn new(every: usize, buffer: usize) -> Self;
+    /// For messages received like this.
+    fn new(way: &Portioning) -> Self;
 
     /// Forgets all.
     fn clear(&mut self);

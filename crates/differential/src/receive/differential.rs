@@ -13,6 +13,7 @@ use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
 use super::interrupt::Interrupts;
 use super::pass::Fail;
 use super::portion::{Entry, Mark};
+use super::portioning::Portioning;
 
 /// Keeps partial copies.
 #[derive(Debug)]
@@ -26,9 +27,9 @@ pub(super) struct Differential {
 impl Checkpointer for Differential {
     type Saved = Box<Partial>;
 
-    fn new(every: usize, buffer: usize) -> Self {
+    fn new(way: &Portioning) -> Self {
         Self {
-            interrupts: Interrupts::new(every, buffer),
+            interrupts: Interrupts::new(way.interrupt, way.buffer),
             tracked: Tracked::default(),
             carried: HashMap::new(),
         }

@@ -9,6 +9,7 @@ use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
 use super::interrupt::Interrupts;
 use super::pass::Fail;
 use super::portion::{Entry, Mark};
+use super::portioning::Portioning;
 
 /// Keeps complete states.
 #[derive(Debug)]
@@ -19,9 +20,9 @@ pub(super) struct Full {
 impl Checkpointer for Full {
     type Saved = Box<Checkpoint>;
 
-    fn new(every: usize, buffer: usize) -> Self {
+    fn new(way: &Portioning) -> Self {
         Self {
-            interrupts: Interrupts::new(every, buffer),
+            interrupts: Interrupts::new(way.interrupt, way.buffer),
         }
     }
 

@@ -12,7 +12,8 @@ use bsoap_codec::{Plan, Record};
 use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
 use super::history::cut;
 use super::pass::Fail;
-use super::portion::{Entry, Mark};
+use super::portion::{Entry, Mark, Sameness};
+use super::portioning::Portioning;
 
 /// Keeps where in its group a place is.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(super) struct Lightweight {
     places: Places,
     every: usize,
     buffer: usize,
+    /// Whether what is read of a long text so far may be kept with a state: not where no text is kept.
+    keeps_text: bool,
     /// Where the last place was, and how far from the one before if it stands alone.
     last: usize,
     gap: usize,
@@ -70,13 +73,14 @@ impl From<Place> for Entry<Light> {
 
 impl Lightweight {
     /// After two interrupts without a place there is one wherever the decoder stands. In a text that goes on, and is part
-    /// of the state, each is as far from the one before as all before it.
+    /// of the state, each is twice as far from the one before as that from its own.
     fn stand_alone(&mut self, reading: &Reading<'_>, entries: &mut Vec<Entry<Light>>) {
         let here = reading.decoder.offset() as usize;
         let gap = here.saturating_sub(self.last);
         let is_wanted = gap >= 2 * self.every && gap >= 2 * self.gap;
+        let is_small = self.keeps_text || reading.decoder.is_between();
         // What depends on the text behind is no state to go on from with another text.
-        if is_wanted && !reading.is_there() && reading.decoder.is_steady() {
+        if is_wanted && is_small && !reading.is_there() && reading.decoder.is_steady() {
             let place = self.places.add(reading.decoder, reading.record);
             entries.push(place.into());
             (self.last, self.gap) = (here, gap);
@@ -90,11 +94,12 @@ const FEW: usize = 8;
 impl Checkpointer for Lightweight {
     type Saved = Light;
 
-    fn new(every: usize, buffer: usize) -> Self {
+    fn new(way: &Portioning) -> Self {
         Self {
-            places: Places::new(every),
-            every,
-            buffer: buffer.max(every),
+            places: Places::new(way.interrupt),
+            every: way.interrupt,
+            buffer: way.buffer.max(way.interrupt),
+            keeps_text: way.sameness != Sameness::Keyed,
             last: 0,
             gap: 0,
             carried: HashMap::new(),

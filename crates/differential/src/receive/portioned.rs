@@ -187,11 +187,13 @@ const NEAR: usize = 256 << 10;
 const WORN: usize = 64 << 10;
 
 impl<C: Checkpointer> Receiving<C> {
-    fn new(decoder: Decoder, portioning: Portioning) -> Self {
+    fn new(decoder: Decoder, mut portioning: Portioning) -> Self {
+        portioning.interrupt = portioning.interrupt.max(16);
+        portioning.buffer = portioning.buffer.max(16);
         Self {
             decoder,
             portioning,
-            keeper: C::new(portioning.interrupt.max(16), portioning.buffer.max(16)),
+            keeper: C::new(&portioning),
             saved: None,
             aside: Aside::default(),
             arriving: None,
