@@ -16,7 +16,7 @@ use super::change::note_each;
 use super::follow::Until;
 use super::in_step::Before;
 use super::pass::{LONG, Pass};
-use super::stretch::{BLOCK, Field, Stretch};
+use super::stretch::{BLOCK, Stretch};
 use super::texts::Read;
 
 /// So many eighths of a block differ, and it is better read as a whole.
@@ -227,14 +227,16 @@ impl Pass {
         let Some(starts) = self.history.trace.starts.get(begin..=end) else {
             return false;
         };
-        let ends = |field: &Field, value: usize| field.end(starts[value], starts[value + 1], old);
+        let around = |value: u32| (starts[value as usize], starts[value as usize + 1]);
         let stand = match &*pattern.fields {
-            [field] => others
-                .iter()
-                .all(|&value| ends(field, value as usize).is_some()),
+            [field] => others.iter().all(|&value| {
+                let (start, next) = around(value);
+                field.end(start, next, old).is_some()
+            }),
             fields => others.iter().all(|&value| {
+                let (start, next) = around(value);
                 let field = fields.get(pattern.ahead(index, value as usize));
-                field.is_some_and(|field| ends(field, value as usize).is_some())
+                field.is_some_and(|field| field.end(start, next, old).is_some())
             }),
         };
         if !stand {

@@ -71,28 +71,46 @@ const BEFORE: usize = 32;
 
 /// A kind of value.
 pub(super) trait Value: Copy {
-    /// The slot of a value and its length, up to `end`; nothing if it is in doubt.
+    /// One that has been taken apart.
+    type Taken: Copy;
+
+    /// How many bytes stand before the first `end`; 32 or more if that is not among as many.
+    ///
+    /// # Safety
+    /// What `I` needs; 64 bytes can be read.
+    unsafe fn length<I: Isa>(text: *const u8, end: u8) -> u32;
+
+    /// Takes the value apart that stands at `text`, up to `end`, and is so long: less than 32 bytes. Nothing if it is in doubt.
     ///
     /// # Safety
     /// What `I` needs; 32 bytes can be read before it, and `BEYOND` from it on.
-    unsafe fn read<I: Isa>(self, text: *const u8, end: u8) -> Option<(u64, u32)>;
+    unsafe fn take<I: Isa>(self, text: *const u8, end: u8, length: u32) -> Option<Self::Taken>;
+
+    /// Its slot; nothing if it is in doubt.
+    fn slot(taken: Self::Taken) -> Option<u64>;
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Real<N>(pub(super) N);
 
 impl<N: Format + Copy> Value for Real<N> {
+    type Taken = Parts;
+
     #[inline(always)]
-    unsafe fn read<I: Isa>(self, text: *const u8, end: u8) -> Option<(u64, u32)> {
-        // SAFETY: as above; a length below 32 is that of a value within the bytes looked at.
-        unsafe {
-            let classes = I::classes(text, end);
-            let length = classes.ends.trailing_zeros();
-            if length > 31 {
-                return None;
-            }
-            Some((real::<I, N>(text, &classes, length)?, length))
-        }
+    unsafe fn length<I: Isa>(text: *const u8, end: u8) -> u32 {
+        // SAFETY: as above.
+        unsafe { length_of::<I>(text, end) }
+    }
+
+    #[inline(always)]
+    unsafe fn take<I: Isa>(self, text: *const u8, end: u8, length: u32) -> Option<Parts> {
+        // SAFETY: as above.
+        unsafe { parts::<I, N>(text, &I::classes(text, end), length) }
+    }
+
+    #[inline(always)]
+    fn slot(taken: Parts) -> Option<u64> {
+        taken.slot::<N>()
     }
 }
 
@@ -103,16 +121,23 @@ pub(super) struct Integer {
 }
 
 impl Value for Integer {
+    type Taken = u64;
+
     #[inline(always)]
-    unsafe fn read<I: Isa>(self, text: *const u8, end: u8) -> Option<(u64, u32)> {
+    unsafe fn length<I: Isa>(text: *const u8, end: u8) -> u32 {
         // SAFETY: as above.
-        unsafe {
-            let length = I::ends(text, end).trailing_zeros();
-            if length > 31 {
-                return None;
-            }
-            Some((integer(text, length, self.min, self.max)?, length))
-        }
+        unsafe { I::ends(text, end).trailing_zeros() }
+    }
+
+    #[inline(always)]
+    unsafe fn take<I: Isa>(self, text: *const u8, _: u8, length: u32) -> Option<u64> {
+        // SAFETY: as above.
+        unsafe { integer(text, length, self.min, self.max) }
+    }
+
+    #[inline(always)]
+    fn slot(taken: u64) -> Option<u64> {
+        Some(taken)
     }
 }
 
@@ -288,29 +313,73 @@ impl Array<'_> {
         }
         slots.reserve(places.len());
         lengths.reserve(places.len());
-        // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text.
+        let mut read = 0;
+        // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text; there is room for as many as there are places.
         unsafe {
             let separator = Pattern::new(self.separator);
-            for (read, &at) in places.iter().enumerate() {
-                let at = at as usize;
-                let mut value = None;
-                if at >= BEFORE && at <= last {
-                    let text = self.text.as_ptr().add(at);
-                    value = kind.read::<I>(text, end);
-                    if let Some((_, length)) = value
-                        && !separator.stands_at(text.add(length as usize))
-                    {
-                        value = None;
+            let (numbers, found) = (
+                slots.as_mut_ptr().add(slots.len()),
+                lengths.as_mut_ptr().add(lengths.len()),
+            );
+            // Behind the last there is nothing.
+            let place = |read: usize| places.get(read).map_or(usize::MAX, |&place| place as usize);
+            while read < places.len() {
+                // As above: a loop without a call in it; with each value, the next is taken apart, and the end of the one behind that
+                // is sought.
+                let mut held = None;
+                let (mut next, mut next_at) = (read, place(read));
+                let mut next_length = self.length_at::<I, V>(next_at, (last, end));
+                loop {
+                    let behind_at = place(next + 1);
+                    let behind_length = self.length_at::<I, V>(behind_at, (last, end));
+                    let mut ahead = None;
+                    if next_length < 32 {
+                        let text = self.text.as_ptr().add(next_at);
+                        if separator.stands_at(text.add(next_length as usize)) {
+                            ahead = kind.take::<I>(text, end, next_length);
+                        }
                     }
+                    if let Some((value, length)) = held {
+                        let Some(slot) = V::slot(value) else {
+                            break;
+                        };
+                        numbers.add(read).write(slot);
+                        found.add(read).write(length);
+                        read += 1;
+                    }
+                    let Some(value) = ahead else {
+                        break;
+                    };
+                    held = Some((value, next_length));
+                    (next, next_at, next_length) = (next + 1, behind_at, behind_length);
                 }
-                let Some((slot, length)) = value.or_else(|| self.doubtful(at)) else {
-                    return read;
+                if read == places.len() {
+                    break;
+                }
+                let Some((slot, length)) = self.doubtful(place(read)) else {
+                    break;
                 };
-                slots.push(slot);
-                lengths.push(length);
+                numbers.add(read).write(slot);
+                found.add(read).write(length);
+                read += 1;
             }
+            slots.set_len(slots.len() + read);
+            lengths.set_len(lengths.len() + read);
         }
-        places.len()
+        read
+    }
+
+    /// How long a value is, if there is as much text around it as is read, up to the `last` place; 32 or more if that is not known.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(always)]
+    unsafe fn length_at<I: Isa, V: Value>(self, at: usize, (last, end): (usize, u8)) -> u32 {
+        if at < BEFORE || at > last {
+            return u32::MAX;
+        }
+        // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text.
+        unsafe { V::length::<I>(self.text.as_ptr().add(at), end) }
     }
 
     /// The same for integers.
@@ -683,7 +752,7 @@ fn here(mut value: u64) -> u64 {
 
 /// A number that has been taken apart: what is left is to find the nearest that can be told.
 #[derive(Clone, Copy)]
-struct Parts {
+pub(super) struct Parts {
     /// Its digits; its bits if they are known already.
     digits: u64,
     /// The power of ten that they are multiplied by, or [`KNOWN`].
