@@ -140,7 +140,7 @@ fn a_value_read_twice_has_changed() {
     messages(4127243780777447291, ways).expect("as read afresh");
 }
 
-/// A string of any length, now and then with a reference, or beyond ASCII.
+/// A string of any length, now and then with what is replaced, or looked at.
 fn word(random: &mut Random) -> String {
     let most = [8, 40, 40, 90][random.below(4)];
     let length = 1 + random.below(most);
@@ -150,6 +150,8 @@ fn word(random: &mut Random) -> String {
     match random.below(12) {
         0 => word.push_str("&amp;"),
         1 => word.insert(0, 'é'),
+        2 => word.push_str("]]"),
+        3 => word.insert_str(0, "\r\n&#x41;"),
         _ => {}
     }
     word

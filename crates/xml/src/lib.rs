@@ -41,7 +41,7 @@ pub use names::{
     LocalId, NameId, NamespaceId, Vocabulary, VocabularyBuilder, XML_NAMESPACE, XMLNS_NAMESPACE,
 };
 pub use options::{DoctypePolicy, Limits, Options};
-pub use plain::{cdata_length, decode_cdata, decode_text, decoded_length};
+pub use plain::{cdata_length, decode_cdata, decode_text, decode_text_before, decoded_length};
 pub use reader::{
     Attribute, Attributes, Declaration, Declared, EndTag, Event, Namespace, Reader, ScopeId,
     Scopes, State, Tag, Text, Upper,

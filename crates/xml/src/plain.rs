@@ -22,20 +22,40 @@ const LONGEST: usize = 16;
 /// ```
 pub fn decode_text(raw: &str, limits: &Limits, to: &mut Vec<u8>) -> Option<()> {
     let bytes = raw.as_bytes();
-    let (mut at, mut copied) = (0, 0);
+    let end = decode_plain(bytes, scan::find_text_special(bytes), limits, to)?;
+    (end == bytes.len()).then_some(())
+}
+
+/// The same for character data that a `<` ends: how long it is. `plain`: what
+/// [`scan::find_text_special`] says of it. Whether it is UTF-8 is not looked at: what is appended is, if that is.
+///
+/// ```
+/// let mut text = Vec::new();
+/// let limits = bsoap_xml::Limits::default();
+/// assert_eq!(bsoap_xml::decode_text_before(b"a &lt; b</v>", 2, &limits, &mut text), Some(8));
+/// assert_eq!(text, b"a < b");
+/// ```
+#[inline]
+pub fn decode_text_before(
+    text: &[u8],
+    plain: usize,
+    limits: &Limits,
+    to: &mut Vec<u8>,
+) -> Option<usize> {
+    let end = decode_plain(text, plain, limits, to)?;
+    (end < text.len()).then_some(end)
+}
+
+/// Appends what character data stands for, up to a `<` or the end of all; where that is.
+fn decode_plain(bytes: &[u8], mut at: usize, limits: &Limits, to: &mut Vec<u8>) -> Option<usize> {
+    let mut copied = 0;
     loop {
-        at += scan::find_text_special(bytes.get(at..)?);
         let length = match bytes.get(at) {
-            None => break,
+            None | Some(b'<') => break,
             Some(b'&') => {
                 let (octet, length) = match entity(&bytes[at..]) {
                     Some((octet, length)) => (u32::from(octet), length),
-                    None => match scan_reference(raw, at) {
-                        Ok((Reference::Char(c), length)) if length <= LONGEST => {
-                            (u32::from(c), length)
-                        }
-                        _ => return None,
-                    },
+                    None => numbered(&bytes[at..])?,
                 };
                 // What stands between `&` and `;` counts as a name.
                 if length > limits.name_length.saturating_add(2) {
@@ -67,9 +87,21 @@ pub fn decode_text(raw: &str, limits: &Limits, to: &mut Vec<u8>) -> Option<()> {
             Some(_) => return None,
         };
         at += length;
+        at += scan::find_text_special(bytes.get(at..)?);
     }
-    to.extend_from_slice(bytes.get(copied..)?);
-    Some(())
+    to.extend_from_slice(bytes.get(copied..at)?);
+    Some(at)
+}
+
+/// The character that a reference in front stands for, and its length, if that is not too long.
+#[cold]
+fn numbered(bytes: &[u8]) -> Option<(u32, usize)> {
+    let length = 1 + bytes.iter().take(LONGEST).position(|&byte| byte == b';')?;
+    let text = std::str::from_utf8(&bytes[..length]).ok()?;
+    match scan_reference(text, 0) {
+        Ok((Reference::Char(c), length)) => Some((u32::from(c), length)),
+        _ => None,
+    }
 }
 
 /// Appends the characters of a CDATA section, line ends replaced; nothing is told if some cannot stand in a document.
@@ -119,12 +151,8 @@ pub fn decoded_length(raw: &[u8]) -> Option<usize> {
             less += usize::from(rest.get(1) == Some(&b'\n'));
             at += 1;
         } else {
-            let length = 1 + rest.iter().take(LONGEST).position(|&byte| byte == b';')?;
-            let text = std::str::from_utf8(&rest[..length]).ok()?;
-            match scan_reference(text, 0) {
-                Ok((Reference::Char(c), length)) => less += length - c.len_utf8(),
-                _ => return None,
-            }
+            let (octet, length) = numbered(rest)?;
+            less += length - char::from_u32(octet)?.len_utf8();
             at += length;
         }
     }
@@ -267,6 +295,21 @@ mod tests {
                 }
                 None => prop_assert!(read(&raw).is_none() || raw.contains("&#0000000")),
             }
+        }
+
+        #[test]
+        fn text_up_to_a_tag_stands_for_what_it_stands_for_alone(raw in text()) {
+            let limits = Limits::default();
+            let (mut alone, mut before) = (Vec::new(), Vec::new());
+            let is_text = decode_text(&raw, &limits, &mut alone).is_some();
+            let text = format!("{raw}</v>");
+            let plain = scan::find_text_special(text.as_bytes());
+            let length = decode_text_before(text.as_bytes(), plain, &limits, &mut before);
+            prop_assert_eq!(length, is_text.then_some(raw.len()));
+            if is_text {
+                prop_assert_eq!(alone, before);
+            }
+            prop_assert_eq!(decode_text_before(raw.as_bytes(), plain, &limits, &mut Vec::new()), None);
         }
 
         #[test]

@@ -7,8 +7,7 @@ use std::ops::Range;
 
 use bsoap_codec::decode::{Decoder, parse_number};
 use bsoap_codec::plan::LeafKind;
-use bsoap_xml::{Limits, decode_text, scan};
-use memchr::memchr;
+use bsoap_xml::{Limits, decode_text_before, scan};
 
 use super::change::note;
 use super::follow::{Block, Until, differs};
@@ -26,7 +25,7 @@ pub(super) struct Read {
     pub(super) length: usize,
 }
 
-/// Longer strings with references are read alone: what they stand for is held twice for a while.
+/// Longer strings with references, or whatever else is not copied, are read alone: what they stand for is held twice for a while.
 const SHORT: usize = 1 << 10;
 
 /// Strings of a block that have references: what they stand for.
@@ -43,12 +42,14 @@ impl Decoded {
         self.parts.clear();
     }
 
-    /// One more, by its number in the block, unless it is in doubt.
-    fn add(&mut self, number: usize, raw: &[u8], limits: &Limits) -> Option<()> {
+    /// One more, by its number in the block, of which so many bytes are copied as they stand. How long it is; nothing if it is in
+    /// doubt.
+    fn add(&mut self, number: usize, text: &[u8], plain: usize, limits: &Limits) -> Option<usize> {
         let from = self.octets.len();
-        decode_text(std::str::from_utf8(raw).ok()?, limits, &mut self.octets)?;
+        let text = &text[..text.len().min(SHORT)];
+        let length = decode_text_before(text, plain, limits, &mut self.octets)?;
         self.parts.push((number, from..self.octets.len()));
-        Some(())
+        Some(length)
     }
 }
 
@@ -105,9 +106,8 @@ impl Pass {
                 return None;
             }
             let text = new.get(at..)?;
-            if text.get(length) == Some(&b'&') {
-                length = memchr(b'<', &text[..text.len().min(SHORT)])?;
-                decoded.add(places.len(), &text[..length], limits)?;
+            if text.get(length) != Some(&b'<') {
+                length = decoded.add(places.len(), text, length, limits)?;
             }
             if length == 0 || length > limits.text_length || !field.gap.stands_at(text, length) {
                 return None;
