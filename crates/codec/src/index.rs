@@ -82,6 +82,9 @@ impl Index {
     }
 }
 
+/// For a length: a slot that is a marker has no text of its own.
+pub(crate) const MARKER: u32 = u32::MAX;
+
 /// Who is told where the lexical forms stand. `()` is told nothing, at no cost.
 pub(crate) trait Sink {
     /// Whether anyone listens.
@@ -96,6 +99,18 @@ pub(crate) trait Sink {
     #[inline(always)]
     fn found(&mut self, slot: usize, offset: u64, length: usize, _: Site) {
         self.place(slot, offset, length);
+    }
+
+    /// The same of consecutive slots: where each stands, and how long it is, [`MARKER`] if it is a marker of the next. The
+    /// sites are theirs by turns.
+    #[inline(always)]
+    fn found_all(&mut self, slot: usize, found: &[(u32, u32)], sites: &[Site], first: usize) {
+        let sites = sites.iter().cycle().skip(first);
+        for ((slot, &(offset, length)), &site) in (slot..).zip(found).zip(sites) {
+            if length != MARKER {
+                self.found(slot, offset.into(), length as usize, site);
+            }
+        }
     }
 
     /// Where places are noted at which reading could be taken up again, if they are.

@@ -485,7 +485,7 @@ impl Bench {
         for (name, policy) in [
             ("P100", Policy::default()),
             ("P100 forced", forced),
-            ("P100 forced N128", dense),
+            ("P100 N128, forced", dense),
         ] {
             if !self.is_wanted(&work.name, name) {
                 continue;
@@ -615,7 +615,7 @@ fn main() {
     let all = bench.words.len();
     bench.words.retain(|word| word != "--forced");
     bench.is_forced = bench.words.len() < all;
-    for count in [100_000, 50_000, 25_000] {
+    for count in [100_000, 50_000, 25_000, 1000] {
         bench.array(&doubles(count));
     }
     bench.array(&array("ints", Datatype::Int, 100_000, int));

@@ -4,7 +4,7 @@ use bsoap_datatypes::kernel::{Kernel, Number, Separator};
 use bsoap_datatypes::{NamespaceContext, double, float, integer};
 use bsoap_xml::State;
 
-use crate::index::Sink;
+use crate::index::{MARKER, Sink};
 use crate::plan::{Bounds, Element, Leaf, LeafId, LeafKind, Plan, RealRange};
 
 use super::builder::Builder;
@@ -145,26 +145,30 @@ impl<S: Sink> Builder<'_, S> {
             _ => {}
         }
         let heap = self.record.heap.len();
-        let (sink, slots) = (&mut self.sink, &mut self.record.slots);
+        let slots = &mut self.record.slots;
         let (plan, machine) = (self.plan, &mut *self.machine);
         let mut slot = slots.len();
-        let values = items.values;
+        let (values, sites) = (items.values, [items.site]);
+        let behind = separator.as_bytes().len() - items.lead;
+        let mut told = Told::new(&mut self.sink, slot, &sites, window.base);
+        // Where, in the window, the first value ends that is to be noted.
+        let mut due = told.due(behind);
         let found = |at: usize, length: usize| {
             if S::LISTENS {
-                sink.found(slot, window.base + at as u64, length, items.site);
+                told.value(at, length);
             }
-            if S::LISTENS || S::NOTES {
+            if S::NOTES {
                 slot += 1;
-            }
-            if let Some(places) = sink.places() {
-                let offset =
-                    window.base + (at + length + separator.as_bytes().len() - items.lead) as u64;
-                if offset >= places.due() {
+                if at + length >= due
+                    && let Some(places) = told.sink.places()
+                {
+                    let offset = window.base + (at + length + behind) as u64;
                     items.note(places, plan, machine, (slot, heap), offset);
+                    due = told.due(behind);
                 }
             }
         };
-        match values {
+        let end = match values {
             Values::Numbers(number, None) => {
                 Kernel::best().read_array(text, at, number, separator, most, slots, found)
             }
@@ -177,7 +181,11 @@ impl<S: Sink> Builder<'_, S> {
                     |text: &[u8]| real_slot(number, text).filter(|(slot, _)| range.has(*slot));
                 one_by_one((text, at), separator, most, slots, found, read)
             }
+        };
+        if S::LISTENS {
+            told.tell();
         }
+        end
     }
 
     /// Numbers in a range: read first, and looked at together.
@@ -317,31 +325,36 @@ impl<S: Sink> Builder<'_, S> {
             };
         }
         let (text, columns) = (window.text.as_bytes(), &*rows.columns);
+        let behind = columns.last()?.separator.as_bytes().len() - rows.lead;
         let heap = self.record.heap.len();
-        let (sink, slots) = (&mut self.sink, &mut self.record.slots);
+        let slots = &mut self.record.slots;
         let (plan, machine) = (self.plan, &mut *self.machine);
         let most = most.saturating_sub(done.rows as usize);
         let (mut slot, mut count) = (slots.len(), done.rows);
+        let mut told = Told::new(&mut self.sink, slot, &rows.sites, window.base);
+        let mut due = told.due(behind);
         let found = |column: usize, at: usize, length: usize| {
-            if S::LISTENS
-                && let Some(field) = rows.fields.get(column)
-            {
-                slot += usize::from(field.marker.is_some());
-                sink.found(slot, window.base + at as u64, length, field.site);
-                slot += 1;
+            if S::LISTENS {
+                if columns[column].marker.is_some() {
+                    told.marker(at);
+                }
+                told.value(at, length);
             }
-            if let Some(places) = sink.places()
-                && column + 1 == columns.len()
-            {
+            if S::NOTES && column + 1 == columns.len() {
                 (slot, count) = (slot + rows.slots, count + 1);
-                let behind = columns[column].separator.as_bytes().len();
-                let offset = window.base + (at + length + behind - rows.lead) as u64;
-                if offset >= places.due() {
+                if at + length >= due
+                    && let Some(places) = told.sink.places()
+                {
+                    let offset = window.base + (at + length + behind) as u64;
                     run.note(places, plan, machine, (slot, heap), count, offset);
+                    due = told.due(behind);
                 }
             }
         };
         let stop = Kernel::best().read_rows(text, done.at, columns, most, slots, found);
+        if S::LISTENS {
+            told.tell();
+        }
         done.rows += stop.rows as u64;
         done.at = stop.at;
         Some(stop.column)
@@ -483,6 +496,77 @@ impl Items<'_> {
         places.note_item(self.group, written.0, here);
     }
 }
+
+/// Who is told of the values of an array: some at a time, for to tell of each takes as long as to read a short number.
+struct Told<'s, S> {
+    sink: &'s mut S,
+    /// How the slots can be read again, by turns,
+    sites: &'s [Site],
+    /// and which of them is the next.
+    next: usize,
+    /// What is to be added to places in the window.
+    base: u64,
+    /// The first slot that has not been told of,
+    slot: usize,
+    /// where each of those stands, and how long it is,
+    found: [(u32, u32); TOGETHER],
+    /// and how many there are.
+    count: usize,
+}
+
+impl<'s, S: Sink> Told<'s, S> {
+    fn new(sink: &'s mut S, slot: usize, sites: &'s [Site], base: u64) -> Self {
+        Self {
+            sink,
+            sites,
+            next: 0,
+            base,
+            slot,
+            found: [(0, 0); TOGETHER],
+            count: 0,
+        }
+    }
+
+    /// A value was found. (Texts of which places are told are shorter than 4 GiB.)
+    #[inline(always)]
+    fn value(&mut self, at: usize, length: usize) {
+        self.push(at, length as u32);
+    }
+
+    /// There is a marker before the value that was found there.
+    #[inline(always)]
+    fn marker(&mut self, at: usize) {
+        self.push(at, MARKER);
+    }
+
+    #[inline(always)]
+    fn push(&mut self, at: usize, length: u32) {
+        self.found[self.count % TOGETHER] = ((self.base + at as u64) as u32, length);
+        self.count += 1;
+        if self.count == TOGETHER {
+            self.tell();
+        }
+    }
+
+    #[inline(never)]
+    fn tell(&mut self) {
+        let count = std::mem::take(&mut self.count);
+        let found = self.found.get(..count).unwrap_or_default();
+        self.sink.found_all(self.slot, found, self.sites, self.next);
+        self.slot += count;
+        self.next = (self.next + count) % self.sites.len().max(1);
+    }
+
+    /// Where in the window a value ends behind which, so much further, a place is to be noted.
+    #[inline(always)]
+    fn due(&mut self, behind: usize) -> usize {
+        let due = self.sink.places().map_or(u64::MAX, |places| places.due());
+        due.saturating_sub(self.base + behind as u64) as usize
+    }
+}
+
+/// So many values are told together.
+const TOGETHER: usize = 64;
 
 /// An array of rows being read.
 struct RowRun<'a> {

@@ -27,8 +27,10 @@ pub(super) struct Rows {
     pub(super) fields: Box<[Field]>,
     /// How much of what stands between two rows belongs to the next one: the gap before it, its tag, and the first field's.
     pub(super) lead: usize,
-    /// Slots of a row.
+    /// Slots of a row,
     pub(super) slots: usize,
+    /// and how each of them can be read again.
+    pub(super) sites: Box<[Site]>,
     /// The fields as kernels read them, if all are numbers; else none.
     pub(super) columns: Box<[Column]>,
     /// Which slots of a row must be in a range.
@@ -137,18 +139,20 @@ impl Rows {
             field.after = field.after.and(&again.spelling).and(&head);
             lead = again.spelling.len() + head.len();
         }
-        let (mut slots, mut ranges) = (0, Vec::new());
+        let (mut sites, mut ranges) = (Vec::new(), Vec::new());
         for field in &fields {
-            slots += usize::from(field.marker.is_some());
-            ranges.extend(field.plain.and_then(|plain| Some((slots, plain.range?))));
-            slots += 1;
+            sites.extend(field.marker.map(|_| Site::NONE));
+            let slot = sites.len();
+            ranges.extend(field.plain.and_then(|plain| Some((slot, plain.range?))));
+            sites.push(field.site);
         }
         let columns: Option<Vec<Column>> = fields.iter().map(Field::column).collect();
         Some(Self {
             head,
             fields: fields.into(),
             lead,
-            slots,
+            slots: sites.len(),
+            sites: sites.into(),
             columns: columns.unwrap_or_default().into(),
             ranges: ranges.into(),
         })

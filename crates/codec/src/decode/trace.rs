@@ -115,6 +115,24 @@ impl Sink for &mut Trace {
             self.irregular(slot, offset, site);
         }
     }
+
+    #[inline]
+    fn found_all(&mut self, slot: usize, found: &[(u32, u32)], sites: &[Site], first: usize) {
+        let (Some((&(offset, length), rest)), Some(&site)) =
+            (found.split_first(), sites.get(first))
+        else {
+            return;
+        };
+        self.found(slot, offset.into(), length as usize, site);
+        self.starts.extend(rest.iter().map(|&(offset, _)| offset));
+        match sites {
+            [site] => self.sites.resize(self.starts.len(), *site),
+            _ => {
+                let next = sites.iter().cycle().skip(first + 1);
+                self.sites.extend(next.take(rest.len()));
+            }
+        }
+    }
 }
 
 #[cfg(test)]

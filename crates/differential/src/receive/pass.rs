@@ -112,6 +112,8 @@ pub(super) struct Pass {
     /// Before so many stretches nothing is given up.
     patience: usize,
     pub(super) gave_up: bool,
+    /// How many messages in a row had nothing in common behind the first difference of their structure.
+    pub(super) lost: u32,
     /// The rest has been read by the decoder.
     pub(super) ended: bool,
     /// So much text is worth another look.
@@ -161,6 +163,7 @@ impl Pass {
             in_blocks: 0,
             patience: FEW,
             gave_up: false,
+            lost: 0,
             ended: false,
             wanted: 0,
         }

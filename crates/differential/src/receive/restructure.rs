@@ -24,6 +24,10 @@ const ANCHOR: usize = 48;
 /// So many places are looked for, where nothing is known to be the same.
 const LOST: u32 = 8;
 
+/// To look for them takes as long as to read a short message. Where nothing was found in the message before, it is done for
+/// one of so many.
+const WARY: u32 = 32;
+
 /// Text in which the place is looked for first.
 const WINDOW: usize = 64 << 10;
 
@@ -69,7 +73,7 @@ impl Pass {
     /// Whether hardly anything of it is the same, as far as can be seen: no checkpoint holds but near the beginning, and what
     /// stands at those behind is not there any more, or only near the end. Then it is better read as a message of its own.
     /// (Whoever chooses where checkpoints are wants them used.)
-    fn is_lost(&self, old: &[u8], new: &[u8], hint: Option<usize>) -> bool {
+    fn is_lost(&mut self, old: &[u8], new: &[u8], hint: Option<usize>) -> bool {
         let little = new.len() / 4;
         let held = match self.held.last() {
             Some(held) => held.offset,
@@ -81,13 +85,22 @@ impl Pass {
         if !self.joins.is_empty() || held > little || self.policy.spacing.is_some() {
             return false;
         }
+        let is_wary = self.lost % WARY != 0;
         let behind = self.history.checkpoints.get(self.next..);
         let mut behind = behind.unwrap_or_default().iter().zip(0..LOST);
-        !behind.any(|(checkpoint, tries)| {
+        let is_lost = !behind.any(|(checkpoint, tries)| {
             let place = checkpoint.offset() as usize;
-            let found = self.find(old, new, place, self.n, tries, hint);
+            let found = match is_wary {
+                true => self.find_aligned(old, new, place, self.n, hint),
+                false => self.find(old, new, place, self.n, tries, hint),
+            };
             found.is_some_and(|at| new.len() - at > little)
-        })
+        });
+        self.lost = match is_lost {
+            true => self.lost.wrapping_add(1),
+            false => 0,
+        };
+        is_lost
     }
 
     /// Sets the decoder to the last checkpoint that holds. Returns where its fresh slots begin.
@@ -178,26 +191,39 @@ impl Pass {
         tries: u32,
         hint: Option<usize>,
     ) -> Option<usize> {
+        let aligned = self.find_aligned(old, new, place, from, hint);
+        if aligned.is_some() {
+            return aligned;
+        }
         let from = from.max(self.n);
-        let rest = &old[place..];
-        let anchor = &rest[..rest.len().min(ANCHOR)];
-        let at_end = new.len().wrapping_sub(old.len());
-        for shift in hint.into_iter().chain([self.shift(), at_end]) {
-            let target = place.wrapping_add(shift);
-            let follows = new.get(target..);
-            if target >= from && follows.is_some_and(|text| text.starts_with(anchor)) {
-                return Some(target);
-            }
-        }
-        if anchor.len() < ANCHOR {
-            return None;
-        }
+        let anchor = old.get(place..place + ANCHOR)?;
         // One that was passed already is no distance away.
         let window = place
             .saturating_sub(self.o)
             .saturating_add(WINDOW << tries.min(20));
         let end = from.saturating_add(window).min(new.len());
         memmem::find(new.get(from..end)?, anchor).map(|at| from + at)
+    }
+
+    /// The same, if it is as far from here as before, or from the end, or where it is thought to be: one look at each.
+    fn find_aligned(
+        &self,
+        old: &[u8],
+        new: &[u8],
+        place: usize,
+        from: usize,
+        hint: Option<usize>,
+    ) -> Option<usize> {
+        let from = from.max(self.n);
+        let rest = &old[place..];
+        let anchor = &rest[..rest.len().min(ANCHOR)];
+        let at_end = new.len().wrapping_sub(old.len());
+        let shifts = hint.into_iter().chain([self.shift(), at_end]);
+        let targets = shifts.map(|shift| place.wrapping_add(shift));
+        targets.filter(|&target| target >= from).find(|&target| {
+            let follows = new.get(target..);
+            follows.is_some_and(|text| text.starts_with(anchor))
+        })
     }
 
     /// Lets the decoder read up to a place, taking checkpoints on the way.
