@@ -272,6 +272,24 @@ fn what_breaks_the_rules_of_namespaces_is_refused() {
 }
 
 #[test]
+fn a_prefix_with_a_zero_byte_is_no_prefix_that_was_declared() {
+    for document in [
+        "<a xmlns='u'><\0:b/></a>",
+        "<a xmlns='u' \0:b='1'/>",
+        "<a xmlns:p='u'><p\0:b/></a>",
+        "<a xmlns:p='u' p\0:b='1'/>",
+        "<a xmlns:p='u' \0p:b='1'/>",
+        "<a xmlns:prefixe='u' prefixe\0:b='1'/>",
+    ] {
+        let error = read(document.as_bytes()).expect_err(document);
+        assert!(
+            matches!(error.kind(), ErrorKind::InvalidName(_)),
+            "{document:?}: {error}"
+        );
+    }
+}
+
+#[test]
 fn many_attributes_are_compared_too() {
     let attributes: String = (0..500).map(|i| format!(" a{i}='{i}'")).collect();
     read(format!("<a{attributes}/>").as_bytes()).unwrap();

@@ -84,7 +84,7 @@ struct Scope {
 
 #[derive(Clone, Debug)]
 struct Binding {
-    /// The first eight bytes of the prefix.
+    /// What the prefix is known by.
     key: u64,
     start: u32,
     length: u32,
@@ -378,7 +378,7 @@ impl Scopes {
         loop {
             let scope = &self.scopes[index];
             for binding in &self.bindings[scope.first as usize..scope.end as usize] {
-                // Names hold no zero byte, so below eight bytes the key tells all.
+                // Below eight bytes the key tells all.
                 if binding.key == wanted && (prefix.len() < 8 || self.prefix(binding) == prefix) {
                     return Some(binding.uri);
                 }
@@ -438,16 +438,17 @@ impl Scopes {
     }
 }
 
-/// The first eight bytes of a prefix as a number; those of short ones are followed by zeros.
+/// The first eight bytes of a prefix as a number; of a shorter one, its bytes and in the highest place its length, which no
+/// byte of a name is as low as. (What is looked for need not be a name: without, `p` and zero were `p`.)
 #[inline]
 fn key(prefix: &str) -> u64 {
     let bytes = prefix.as_bytes();
     match bytes.first_chunk::<8>() {
         Some(bytes) => u64::from_le_bytes(*bytes),
-        None => bytes
-            .iter()
-            .rev()
-            .fold(0, |key, &byte| key << 8 | u64::from(byte)),
+        None => {
+            let add = |key, &byte: &u8| key << 8 | u64::from(byte);
+            bytes.iter().rev().fold(0, add) | (bytes.len() as u64) << 56
+        }
     }
 }
 
