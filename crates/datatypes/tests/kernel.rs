@@ -70,6 +70,14 @@ fn array(forms: &[String], between: &str) -> (Vec<u8>, usize) {
     (text.into_bytes(), head.len())
 }
 
+/// What a kernel finds if so many values make a row.
+fn read_abreast(kernel: Kernel, text: &[u8], at: usize, column: &Column, count: usize) -> Vec<u64> {
+    let columns = vec![column.clone(); count];
+    let mut slots = Vec::new();
+    kernel.read_rows(text, at, &columns, usize::MAX, &mut slots, |_, _, _| {});
+    slots
+}
+
 /// Whether each kernel reads these forms as these slots.
 fn all_read(forms: &[String], number: Number, expected: &[u64], between: &str) {
     let (text, at) = array(forms, between);
@@ -86,6 +94,15 @@ fn all_read(forms: &[String], number: Number, expected: &[u64], between: &str) {
         );
         for ((at, length), form) in places.into_iter().zip(forms) {
             assert_eq!(&text[at..at + length], form.as_bytes());
+        }
+        let column = Column {
+            number,
+            marker: None,
+            separator: Separator::new(between.as_bytes()),
+        };
+        for count in 1..3 {
+            let rows = read_abreast(kernel, &text, at, &column, count);
+            assert!(rows == slots, "{kernel:?}: {count} in a row");
         }
     }
 }
@@ -821,6 +838,27 @@ fn between() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Numbers that are hardly ever left to the general way.
+fn plain_form() -> impl Strategy<Value = String> {
+    prop_oneof![
+        200 => "-?[0-9]{1,5}",
+        200 => "-?[0-9]{1,16}",
+        200 => "-?0\\.0{0,4}[0-9]{1,17}",
+        200 => "-?[0-9]{1,4}\\.[0-9]{1,12}",
+        200 => "-?[0-9]\\.[0-9]{0,16}[eE][+-]?[0-9]{1,3}",
+        1 => form(),
+    ]
+}
+
+/// What stands between two values of rows: mostly tags.
+fn tags() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => "</[a-z]{1,9}><[a-z]{1,9}>",
+        2 => "</[a-z]{1,9}></[a-z]{1,9}>\n<[a-z]{1,9}><[a-z]{1,9} [a-z]{1,9}='[a-z:]{0,12}'>",
+        1 => between(),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -972,9 +1010,15 @@ proptest! {
 
     #[test]
     fn all_kernels_read_the_same_rows(
-        rows in prop::collection::vec((any::<i32>(), -999_i64..999, form()), 0..12), bad in 0_usize..40,
-        columns in prop::collection::vec((number(), prop::option::of(any::<u64>()), between()), 1..4),
-        most in 0_usize..14, stop in 1_usize..28, head in 0_usize..70, tail in 0_usize..300
+        rows in prop_oneof![
+            prop::collection::vec((any::<i32>(), -999_i64..999, form()), 0..12),
+            // So many are read abreast.
+            prop::collection::vec((any::<i32>(), -999_i64..999, plain_form()), 0..150),
+        ],
+        bad in prop_oneof![0_usize..40, 0_usize..200],
+        columns in prop::collection::vec((number(), prop::option::of(any::<u64>()), tags()), 1..5),
+        most in prop_oneof![0_usize..14, 0_usize..200], stop in prop_oneof![1_usize..28, 1_usize..200],
+        head in 0_usize..70, tail in 0_usize..300
     ) {
         let columns: Vec<Column> = columns
             .into_iter()

@@ -63,7 +63,7 @@ enum Level {
     /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx2,
-    /// The same and AVX-512 F, BW, VL, VBMI, VBMI2, IFMA, CD, DQ.
+    /// The same and AVX-512 F, BW, VL, VBMI, VBMI2, IFMA, CD, DQ, VPOPCNTDQ.
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     Avx512,
 }
@@ -130,11 +130,27 @@ pub struct Separator {
     head: [u8; 32],
     mask: [u8; 32],
     bytes: Box<[u8]>,
+    /// How often the first byte is among them.
+    ends: u16,
+    /// How far the last of these is from what is behind all.
+    lead: u16,
 }
 
 impl Separator {
     /// These bytes.
     pub fn new(bytes: &[u8]) -> Self {
+        let is_end = |byte: &u8| Some(byte) == bytes.first();
+        let last = bytes.iter().rposition(is_end).unwrap_or(0);
+        Self {
+            bytes: bytes.into(),
+            ends: bytes.iter().copied().filter(|byte| is_end(byte)).count() as u16,
+            lead: (bytes.len() - last) as u16,
+            ..Self::head_of(bytes)
+        }
+    }
+
+    /// Only the first 32 of them.
+    fn head_of(bytes: &[u8]) -> Self {
         let (mut head, mut mask) = ([0; 32], [0; 32]);
         for (at, &byte) in bytes.iter().take(32).enumerate() {
             (head[at], mask[at]) = (byte, 0xff);
@@ -142,7 +158,7 @@ impl Separator {
         Self {
             head,
             mask,
-            bytes: bytes.into(),
+            ..Self::default()
         }
     }
 

@@ -46,7 +46,7 @@ impl Format for Float {
 }
 
 /// The powers as this algorithm wants them: the reciprocals that are exact in their 128 bits but for the rounding, rounded up.
-static ROUNDED: [(u64, u64); COUNT] = rounded();
+pub(super) static ROUNDED: [[u64; 2]; COUNT] = rounded();
 
 const COUNT: usize = (MOST - LEAST + 1) as usize;
 /// The greatest power of ten that a finite number may have to be multiplied by.
@@ -54,17 +54,17 @@ const MOST: i32 = 308;
 /// 5^27 is the greatest power of five in 64 bits.
 const EXACT: i32 = -27;
 
-const fn rounded() -> [(u64, u64); COUNT] {
-    let mut all = [(0, 0); COUNT];
+const fn rounded() -> [[u64; 2]; COUNT] {
+    let mut all = [[0, 0]; COUNT];
     let mut at = 0;
     while at < COUNT {
         let power = LEAST + at as i32;
         let (high, low) = POWERS[at];
         all[at] = if power < 0 && power >= EXACT {
             let (low, carries) = low.overflowing_add(1);
-            (high + carries as u64, low)
+            [high + carries as u64, low]
         } else {
-            (high, low)
+            [high, low]
         };
         at += 1;
     }
@@ -75,7 +75,7 @@ const fn rounded() -> [(u64, u64); COUNT] {
 /// halfway between two numbers.
 #[inline(always)]
 pub(super) fn nearest<F: Format>(w: u64, q: i32) -> Option<u64> {
-    let &(high, low) = ROUNDED.get(q.wrapping_sub(LEAST) as u32 as usize)?;
+    let &[high, low] = ROUNDED.get(q.wrapping_sub(LEAST) as u32 as usize)?;
     if w == 0 {
         return None;
     }

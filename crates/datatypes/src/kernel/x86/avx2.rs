@@ -10,7 +10,8 @@ use super::super::form::{Blank, Filled, Form, Sheet, Way};
 use super::super::nearest::Format;
 use super::super::{Found, FoundInRow, Stop, nearest};
 use super::form::{self, Fill, Special};
-use super::read::{Array, Classes, Integer, Isa, Real, Rows, Significand, real};
+use super::read::{Array, Classes, Integer, Isa, Real, Significand, real};
+use super::rows::{Nobody, Rows};
 
 /// # Safety
 /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
@@ -63,7 +64,7 @@ pub(super) unsafe fn rows(
     found: &mut impl FoundInRow,
 ) -> Stop {
     // SAFETY: the features are enabled.
-    unsafe { rows.read::<Avx2>(at, most, slots, found) }
+    unsafe { rows.read::<Avx2, Nobody>(at, most, slots, found) }
 }
 
 /// Read from `32 - n` on: 32 bytes of which all but the first `n` are set.

@@ -10,8 +10,10 @@ use std::arch::x86_64::{
 use super::super::form::{Blank, Filled, Form, Sheet, Way};
 use super::super::nearest::Format;
 use super::super::{Found, FoundInRow, Stop, nearest};
+use super::abreast::Abreast;
 use super::form::{self, Fill, Special};
-use super::read::{Array, Classes, Isa, Real, Rows, Significand, real};
+use super::read::{Array, Classes, Isa, Real, Significand, real};
+use super::rows::Rows;
 
 /// # Safety
 /// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
@@ -50,7 +52,7 @@ pub(super) unsafe fn rows(
     found: &mut impl FoundInRow,
 ) -> Stop {
     // SAFETY: the features are enabled.
-    unsafe { rows.read::<Avx512>(at, most, slots, found) }
+    unsafe { rows.read::<Avx512, Abreast>(at, most, slots, found) }
 }
 
 /// # Safety

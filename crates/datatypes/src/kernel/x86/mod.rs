@@ -14,17 +14,21 @@
 //! digits tells whether all of them stand where they may.
 #![allow(unsafe_code)]
 
+mod abreast;
 mod avx2;
 mod avx512;
 mod carryless;
 mod differ;
+mod eight;
 mod form;
 mod overwrite;
 mod read;
 mod ready;
+mod rows;
 mod write;
 
-use read::{Array, Rows};
+use read::Array;
+use rows::Rows;
 
 use super::form::{Filled, Form, Sheet};
 use super::nearest;
@@ -76,6 +80,7 @@ pub(super) fn has_avx512() -> bool {
         && is_x86_feature_detected!("avx512ifma")
         && is_x86_feature_detected!("avx512vbmi")
         && is_x86_feature_detected!("avx512vbmi2")
+        && is_x86_feature_detected!("avx512vpopcntdq")
 }
 
 #[inline]

@@ -13,9 +13,9 @@ use std::arch::x86_64::{
     _mm256_setzero_si256, _mm256_testz_si256, _mm256_xor_si256, _mm256_zextsi128_si256,
 };
 
-use super::super::nearest::{self, Format, nearest};
+use super::super::nearest::{Format, nearest};
 use super::super::portable;
-use super::super::{Column, Found, FoundInRow, Number, Separator, Stop};
+use super::super::{Found, Number, Separator};
 
 /// 32 bytes of text, by what they are.
 #[derive(Clone, Copy)]
@@ -65,9 +65,9 @@ pub(super) trait Isa {
 }
 
 /// Bytes behind a value that can be read while it is: the value's, its separator's, and what wide loads read too much.
-const BEYOND: usize = 160;
+pub(super) const BEYOND: usize = 160;
 /// Bytes before the end of a value that can be read.
-const BEFORE: usize = 32;
+pub(super) const BEFORE: usize = 32;
 
 /// A kind of value.
 pub(super) trait Value: Copy {
@@ -524,147 +524,6 @@ impl Array<'_> {
     }
 }
 
-/// Rows being read.
-#[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
-    pub(super) text: &'a [u8],
-    pub(super) columns: &'a [Column],
-    /// The byte that ends each value.
-    pub(super) end: u8,
-}
-
-impl Rows<'_> {
-    /// Reads rows up to a value that does not belong to them.
-    ///
-    /// # Safety
-    /// AVX2, BMI1, BMI2, LZCNT, POPCNT, and what `I` needs.
-    #[inline(always)]
-    pub(super) unsafe fn read<I: Isa>(
-        self,
-        mut at: usize,
-        most: usize,
-        slots: &mut Vec<u64>,
-        found: &mut impl FoundInRow,
-    ) -> Stop {
-        let markers = self.columns.iter().filter(|column| column.marker.is_some());
-        let stride = self.columns.len() + markers.count();
-        let count = self.columns.len();
-        let mut rows = 0;
-        // The ends among the bytes from the next value on.
-        let mut ahead = None;
-        loop {
-            slots.reserve(stride);
-            let mut length = slots.len();
-            let out = slots.as_mut_ptr();
-            let (mut stop, mut goes_on) = (None, true);
-            for (index, column) in self.columns.iter().enumerate() {
-                if let Some(marker) = column.marker {
-                    // SAFETY: there is room for a row.
-                    unsafe { out.add(length).write(marker) };
-                    length += 1;
-                }
-                if index + 1 == count && rows == most {
-                    stop = Some(index);
-                    break;
-                }
-                // SAFETY: as above.
-                let value = unsafe { self.value::<I>(column, at, &mut ahead) };
-                let Some((slot, long)) = value else {
-                    stop = Some(index);
-                    break;
-                };
-                goes_on = found.value(index, at, long, slot);
-                // SAFETY: there is room for a row.
-                unsafe { out.add(length).write(slot) };
-                length += 1;
-                at += long + column.separator.bytes.len();
-            }
-            // SAFETY: so many have been written.
-            unsafe { slots.set_len(length) };
-            if let Some(column) = stop {
-                return Stop { rows, column, at };
-            }
-            rows += 1;
-            if !goes_on {
-                return Stop {
-                    rows,
-                    column: 0,
-                    at,
-                };
-            }
-        }
-    }
-
-    /// The slot of a value and its length, if its separator follows.
-    ///
-    /// # Safety
-    /// As above.
-    #[inline(always)]
-    unsafe fn value<I: Isa>(
-        self,
-        column: &Column,
-        at: usize,
-        ahead: &mut Option<u64>,
-    ) -> Option<(u64, usize)> {
-        let known = ahead.take();
-        if at < BEFORE || at + BEYOND > self.text.len() {
-            return self.general(column, at);
-        }
-        // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text.
-        unsafe {
-            let text = self.text.as_ptr().add(at);
-            let ends = match known {
-                Some(ends) => ends,
-                None => I::ends(text, self.end),
-            };
-            let length = ends.trailing_zeros();
-            if length > 31 {
-                return self.general(column, at);
-            }
-            // The end of the next value is sought before this one is read, so that nothing of this one stands between: among the ends
-            // that are known, if there is one more.
-            let next = length as usize + column.separator.bytes.len();
-            let left = ends.checked_shr(next as u32).unwrap_or(0);
-            if left != 0 {
-                *ahead = Some(left);
-            } else if next <= BEYOND - 64 {
-                *ahead = Some(here(I::ends(text.add(next), self.end)));
-            }
-            let slot = match column.number {
-                Number::Double => {
-                    let classes = I::classes(text, self.end);
-                    real::<I, nearest::Double>(text, &classes, length)
-                }
-                Number::Float => {
-                    let classes = I::classes(text, self.end);
-                    real::<I, nearest::Float>(text, &classes, length)
-                }
-                Number::Signed { min, max } => integer(text, length, min, max),
-                Number::Unsigned { max } => {
-                    integer(text, length, 0, i64::try_from(max).unwrap_or(i64::MAX))
-                }
-            };
-            let length = length as usize;
-            match slot {
-                Some(slot)
-                    if Pattern::new(&column.separator).stands_at(text.add(length))
-                        && (column.separator.bytes.len() <= 32
-                            || self.text[at + length..].starts_with(&column.separator.bytes)) =>
-                {
-                    Some((slot, length))
-                }
-                _ => self.general(column, at),
-            }
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn general(self, column: &Column, at: usize) -> Option<(u64, usize)> {
-        portable::value(self.text, at, column.number, &column.separator)
-    }
-}
-
 /// The slot of an integer, if it is one and beyond doubt.
 ///
 /// # Safety
@@ -688,7 +547,7 @@ pub(super) unsafe fn integer(text: *const u8, length: u32, min: i64, max: i64) -
 
 /// A separator in registers.
 #[derive(Clone, Copy)]
-struct Pattern {
+pub(super) struct Pattern {
     head: __m256i,
     mask: __m256i,
 }
@@ -697,7 +556,7 @@ impl Pattern {
     /// # Safety
     /// AVX2.
     #[inline(always)]
-    unsafe fn new(separator: &Separator) -> Self {
+    pub(super) unsafe fn new(separator: &Separator) -> Self {
         // SAFETY: both are 32 bytes.
         unsafe {
             Self {
@@ -707,12 +566,22 @@ impl Pattern {
         }
     }
 
+    /// Up to 32 of these bytes.
+    ///
+    /// # Safety
+    /// AVX2.
+    #[inline(always)]
+    pub(super) unsafe fn of(bytes: &[u8]) -> Self {
+        // SAFETY: as above.
+        unsafe { Self::new(&Separator::head_of(bytes)) }
+    }
+
     /// Bits that differ.
     ///
     /// # Safety
     /// AVX2; 32 bytes can be read.
     #[inline(always)]
-    unsafe fn difference(&self, text: *const u8) -> __m256i {
+    pub(super) unsafe fn difference(&self, text: *const u8) -> __m256i {
         // SAFETY: as above.
         unsafe {
             let text = _mm256_loadu_si256(text.cast());
@@ -723,13 +592,23 @@ impl Pattern {
     /// # Safety
     /// AVX2; 32 bytes can be read.
     #[inline(always)]
-    unsafe fn stands_at(&self, text: *const u8) -> bool {
+    pub(super) unsafe fn stands_at(&self, text: *const u8) -> bool {
         // SAFETY: as above.
         unsafe {
             let text = _mm256_loadu_si256(text.cast());
             _mm256_testz_si256(_mm256_xor_si256(text, self.head), self.mask) == 1
         }
     }
+}
+
+/// Whether no bit is set.
+///
+/// # Safety
+/// AVX2.
+#[inline(always)]
+pub(super) unsafe fn is_zero(bits: __m256i) -> bool {
+    // SAFETY: as above.
+    unsafe { _mm256_testz_si256(bits, bits) == 1 }
 }
 
 /// How many bytes stand before the first `end`; 32 if that is not among as many.
@@ -744,7 +623,7 @@ unsafe fn length_of<I: Isa>(text: *const u8, end: u8) -> u32 {
 
 /// Has a value be there where it is asked for, and not only where it is needed.
 #[inline(always)]
-fn here(mut value: u64) -> u64 {
+pub(super) fn here(mut value: u64) -> u64 {
     // SAFETY: nothing is done with the register.
     unsafe { asm!("/* {0} */", inout(reg) value, options(nomem, nostack, preserves_flags)) };
     value
