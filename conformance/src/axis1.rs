@@ -1,8 +1,8 @@
 //! The SOAP 1.2 messages that Axis 1 was tested with: those of the W3C collection and of the White Mesa services, the latter
 //! as they went over the wire.
 //!
-//! `X-request.xml` is sent to a service made here of the protocol crate, and what it answers compared with `X-response.xml` by
-//! what it means (see [`soap12`]). What a template leaves open is filled with a word, the same on both sides. Requests
+//! `X-request.xml` is sent to a service made here of the protocol crate, and what it answers compared with `X-response.xml`
+//! by what it means (see [`soap12`]). What a template leaves open is filled with a word, the same on both sides. Requests
 //! without a reply are judged by the fault code that the collection demands.
 
 use std::path::{Path, PathBuf};

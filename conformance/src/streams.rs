@@ -1,5 +1,5 @@
-//! Streams of messages, each of which is read as what differs from the one before: whatever the way and however they arrive, it must
-//! give what a fresh decoder gives, the values or the error.
+//! Streams of messages, each of which is read as what differs from the one before: whatever the way and however they arrive,
+//! it must give what a fresh decoder gives, the values or the error.
 //!
 //! | suite | streams |
 //! |---|---|

@@ -1,8 +1,8 @@
 //! Real peers at the other end of the wire: zeep calls our service, our client calls gSOAP's and CXF's.
 //!
 //! Each runs where the peer is installed and says so where it is not. zeep: the Python of `BSOAP_PYTHON`, otherwise
-//! `python3`, can import it. gSOAP: `wsdl2h`, `soapcpp2` and a C compiler that finds its library.
-//! CXF: Java 17, and `BSOAP_CXF` is a class path of its jars, those of `cxf-rt-frontend-jaxws` and `cxf-rt-transports-http-jetty` 4.
+//! `python3`, can import it. gSOAP: `wsdl2h`, `soapcpp2` and a C compiler that finds its library. CXF: Java 17, and
+//! `BSOAP_CXF` is a class path of its jars, those of `cxf-rt-frontend-jaxws` and `cxf-rt-transports-http-jetty` 4.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
-//! Whatever a hint says: a message read with it is read as a fresh decoder reads it, or refused for the same reason; and a Record
-//! that was handed out stays as it was.
+//! Whatever a hint says: a message read with it is read as a fresh decoder reads it, or refused for the same reason; and a
+//! Record that was handed out stays as it was.
 //!
-//! The input is a seed, which gives a Plan and options, and a list of operations of ten bytes: each changes the text, gives it a block,
-//! true or with a lie in it, and perhaps changes a byte of the whole.
+//! The input is a seed, which gives a Plan and options, and a list of operations of ten bytes: each changes the text, gives
+//! it a block, true or with a lie in it, and perhaps changes a byte of the whole.
 
 #![no_main]
 

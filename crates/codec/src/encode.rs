@@ -159,8 +159,8 @@ impl Encoder {
         self.run(record, out, tracer).map(Tracer::finish)
     }
 
-    /// Appends the text of a Record whose structure is known, and tells how long the first values are. Answers with whether there
-    /// were as many values as there is room for what is told.
+    /// Appends the text of a Record whose structure is known, and tells how long the first values are. Answers with whether
+    /// there were as many values as there is room for what is told.
     ///
     /// # Errors
     /// As [`encode`](Self::encode). What was told is then of no use.

@@ -185,7 +185,8 @@ fn what_is_encoded_decodes_to_the_same_record() {
             if let Err(error) = Encoder::default().encode_indexed(&record, &mut out, &mut index) {
                 panic!("seed {seed}: {error}\n{given}");
             }
-            // An empty value of an element that has a default cannot be written: it would read as the default, which may be none of its values.
+            // An empty value of an element that has a default cannot be written: it would read as the default, which may be
+            // none of its values.
             let defaults = (0..plan.element_count() as u32)
                 .any(|id| plan.element(ElementId(id)).default.is_some());
             let read = decoder.decode(root, &out);

@@ -1,5 +1,5 @@
-//! Strings and decimals under facets, which are seen to at a glance where that is enough: the same Records and errors as on the
-//! general road, which asks the simple type.
+//! Strings and decimals under facets, which are seen to at a glance where that is enough: the same Records and errors as on
+//! the general road, which asks the simple type.
 
 #[path = "common/by_hand.rs"]
 mod by_hand;

@@ -1,12 +1,14 @@
-//! What a receiver of an array could take at the least: `bound_speed [doubles|strings|small] [COUNT] [WORD…]`, of the cases that have all
-//! words in their names.
+//! What a receiver of an array could take at the least: `bound_speed [doubles|strings|small] [COUNT] [WORD…]`, of the cases
+//! that have all words in their names.
 //!
-//! The bare loop knows where every changed value stands in either text: it compares what lies between them with `memcmp` (where changes are
-//! scattered, all of the texts, without a branch), has a kernel read those values or copies them, and puts them in their slots. It learns
-//! nothing, keeps no places and tells no changes. Two regimes, as what is in the cache differs: `turns`, each engine once after the others, and
-//! `alone`, each sixteen times in a row, as `bsoap bench` does it. The bound of a share P of changed values is `P · full + compare`.
+//! The bare loop knows where every changed value stands in either text: it compares what lies between them with `memcmp`
+//! (where changes are scattered, all of the texts, without a branch), has a kernel read those values or copies them, and
+//! puts them in their slots. It learns nothing, keeps no places and tells no changes. Two regimes, as what is in the cache
+//! differs: `turns`, each engine once after the others, and `alone`, each sixteen times in a row, as `bsoap bench` does it.
+//! The bound of a share P of changed values is `P · full + compare`.
 //!
-//! `small` is a stream of small messages that does not repeat: a decoder, the same that hands out its Record shared, and the receiver.
+//! `small` is a stream of small messages that does not repeat: a decoder, the same that hands out its Record shared, and the
+//! receiver.
 
 #![allow(clippy::print_stdout)]
 

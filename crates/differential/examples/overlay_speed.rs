@@ -1,8 +1,8 @@
-//! Arrays that are written while they are sent, against formatting all of them first: until the last write has returned, over a
-//! loopback connection whose other end discards, and with nothing sent.
+//! Arrays that are written while they are sent, against formatting all of them first: until the last write has returned,
+//! over a loopback connection whose other end discards, and with nothing sent.
 //!
-//! `cargo run --release -p bsoap-differential --example overlay_speed [SHAPE] [ROWS] [ROUNDS]`, where a shape is `dhard`, `dunit`, `float`,
-//! `int` or `mio`
+//! `cargo run --release -p bsoap-differential --example overlay_speed [SHAPE] [ROWS] [ROUNDS]`, where a shape is `dhard`,
+//! `dunit`, `float`, `int` or `mio`
 
 #![allow(clippy::print_stdout)]
 

@@ -1,7 +1,7 @@
 //! What receiving by portions costs and saves: `portion_speed [ROUNDS]`.
 //!
-//! Arrays of hard doubles. First the cost of checkpoints where nothing repeats, against a full decode; then the cells of table
-//! 1 of the paper, as the improvement in percent; then memory.
+//! Arrays of hard doubles. First the cost of checkpoints where nothing repeats, against a full decode; then the cells of
+//! table 1 of the paper, as the improvement in percent; then memory.
 
 #![allow(clippy::print_stdout)]
 

@@ -2,7 +2,8 @@
 //! names; forced: never standing aside.
 //!
 //! Each line is the time of a message that differs from the one before as told, against a full decode of it and one compare
-//! of its bytes with others; all three by turns, and medians. The bound of a share P of changed values is `P · full + compare`.
+//! of its bytes with others; all three by turns, and medians. The bound of a share P of changed values is
+//! `P · full + compare`.
 
 #![allow(clippy::print_stdout)]
 

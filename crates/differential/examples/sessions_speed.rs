@@ -1,8 +1,9 @@
 //! What comparing saves of recorded sessions of small messages: `sessions_speed [ROUNDS] [WORD…]`, of the sessions that have
 //! a word in their names.
 //!
-//! The messages of a session are read over and over, in order, by a decoder, by comparing each with the one before, and with a store of
-//! histories, as clients and services do: the least time of each (with the 20 ns of a clock), and their sum. They are those of `recorded-polling` in the folder `BSOAP_CORPUS`, by default `../shared/corpus`.
+//! The messages of a session are read over and over, in order, by a decoder, by comparing each with the one before, and with
+//! a store of histories, as clients and services do: the least time of each (with the 20 ns of a clock), and their sum. They
+//! are those of `recorded-polling` in the folder `BSOAP_CORPUS`, by default `../shared/corpus`.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,7 +1,7 @@
 //! How fast small messages are made ready: by a bare template, by a store of templates, and with neither. The copy of the
-//! Record, which a program would have made, is timed by itself and taken off. Interleaved; the fastest of many short
-//! runs, as the machine is never quiet. Then the same until it has been written to a loopback connection whose other end discards: the
-//! median of all messages, without the copy.
+//! Record, which a program would have made, is timed by itself and taken off. Interleaved; the fastest of many short runs,
+//! as the machine is never quiet. Then the same until it has been written to a loopback connection whose other end discards:
+//! the median of all messages, without the copy.
 //!
 //! `cargo run --release -p bsoap-differential --example small_speed [CASE] [ENGINE] [ROUNDS]`
 

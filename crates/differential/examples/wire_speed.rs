@@ -1,5 +1,6 @@
 //! What sending costs besides the kernel's own work: messages in which nothing changed, or everything did, written to a
-//! loopback connection whose other end discards, by chunks of several sizes, against one `writev` of the same bytes in one piece.
+//! loopback connection whose other end discards, by chunks of several sizes, against one `writev` of the same bytes in one
+//! piece.
 //!
 //! `cargo run --release -p bsoap-differential --example wire_speed [N] [ROUNDS] [double|int|string]`
 

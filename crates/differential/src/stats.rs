@@ -12,8 +12,8 @@ pub struct SendStats {
     pub perfect_structural: u64,
     /// Messages of which values changed their length, or which changed in structure.
     pub partial_structural: u64,
-    /// Values written into the text of a message before. Where most values of an array or of a stretch of strings have changed
-    /// nobody finds out which, and all of it is written: then those count too that are what they were.
+    /// Values written into the text of a message before. Where most values of an array or of a stretch of strings have
+    /// changed nobody finds out which, and all of it is written: then those count too that are what they were.
     pub values: u64,
     /// Of those, how many took room from a neighbour ...
     pub stolen: u64,

@@ -1,9 +1,9 @@
 //! SOAP 1.1 and 1.2 without I/O: bytes of a message go in, the next step comes out.
 //!
-//! An [`exchange`] is a type for each step, so that a wrong order does not compile. The client's side is
-//! [`Target`] → [`Request`] → [`AwaitingReply`] → [`Reply`], the server's [`Endpoint`] → [`Received`] and
-//! [`AwaitingAnswer`] → [`OutgoingReply`]. Between them lie the rules of SOAP: versions and media types, header blocks that must be
-//! understood, dispatch on the body's name, faults.
+//! An [`exchange`] is a type for each step, so that a wrong order does not compile. The client's side is [`Target`] →
+//! [`Request`] → [`AwaitingReply`] → [`Reply`], the server's [`Endpoint`] → [`Received`] and [`AwaitingAnswer`] →
+//! [`OutgoingReply`]. Between them lie the rules of SOAP: versions and media types, header blocks that must be understood,
+//! dispatch on the body's name, faults.
 //!
 //! Messages that break the rules are answered, not raised: [`Endpoint::receive`] gives either a request that is for us,
 //! or the reply that says why it is not.

@@ -1,8 +1,8 @@
 //! Streams of messages, each made from the one before by operations that the input tells, received in one way and checked
 //! against a fresh decoder.
 //!
-//! The input is a seed, which gives a Plan, options and a way to receive, and a list of operations of five bytes: each changes
-//! the text, and the text is received.
+//! The input is a seed, which gives a Plan, options and a way to receive, and a list of operations of five bytes: each
+//! changes the text, and the text is received.
 
 use std::sync::Arc;
 

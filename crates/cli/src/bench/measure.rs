@@ -27,8 +27,8 @@ pub(crate) struct Effort {
 /// Fewer rounds than this are no measurement.
 const FEWEST: usize = 11;
 
-/// Of the order in which the engines take their turns, another in each round: were it always the same, one would always come behind
-/// a slow engine that leaves it cold caches and a sleeping sink.
+/// Of the order in which the engines take their turns, another in each round: were it always the same, one would always come
+/// behind a slow engine that leaves it cold caches and a sleeping sink.
 const SEED: u64 = 1;
 
 /// Below this spread, more rounds would say nothing new.
@@ -134,8 +134,8 @@ impl Contestant {
     }
 }
 
-/// Runs the contestants against one another. Of a stream of which each message has another `share` of its values, `vs` also tells
-/// the [bound].
+/// Runs the contestants against one another. Of a stream of which each message has another `share` of its values, `vs` also
+/// tells the [bound].
 ///
 /// # Errors
 /// An engine that fails, by name.
@@ -207,8 +207,8 @@ pub(crate) fn contest(
     Ok(contestants.iter().zip(memory).map(figures).collect())
 }
 
-/// An engine's time by what it should cost to read a message of which a share is new: so much of a full reading (`bsoap:off`), and
-/// one compare of the text (`memcmp`). The median of the rounds.
+/// An engine's time by what it should cost to read a message of which a share is new: so much of a full reading
+/// (`bsoap:off`), and one compare of the text (`memcmp`). The median of the rounds.
 fn bound(one: &Contestant, all: &[Contestant], share: Option<f64>) -> Option<f64> {
     let samples = |name: &str| Some(&all.iter().find(|one| one.name == name)?.samples);
     let (share, full, compare) = (share?, samples("bsoap:off")?, samples("memcmp")?);

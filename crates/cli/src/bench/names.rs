@@ -1,5 +1,5 @@
-//! The names that tables of names are measured with: by `bench trie`, and by the example `names_speed` of `bsoap-xml`, which includes this
-//! file.
+//! The names that tables of names are measured with: by `bench trie`, and by the example `names_speed` of `bsoap-xml`, which
+//! includes this file.
 
 /// Element names that a service of some size knows; those of the mesh are among them.
 pub(crate) const NAMES: [&str; 28] = [

@@ -3,8 +3,8 @@
 //!
 //! The writers are the floor of `encode` for these shapes, and make what decoders are given. They are what a program would
 //! have that sends this message and no other: tags of neighbours merged into one copy whose length the compiler knows,
-//! numbers formatted by the best crates, `&` and `<` in strings replaced (the generators make none, but a program cannot know
-//! that: all that is a `String` here and of a type of strings in the schema is looked through, not what stands in the
+//! numbers formatted by the best crates, `&` and `<` in strings replaced (the generators make none, but a program cannot
+//! know that: all that is a `String` here and of a type of strings in the schema is looked through, not what stands in the
 //! program), nothing else checked. The floor writes byte for byte what bsoap writes.
 
 use super::random::Random;

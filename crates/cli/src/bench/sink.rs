@@ -1,8 +1,8 @@
 //! The other end of a connection: a process on a core of its own that reads and discards, or a thread that keeps what it
 //! reads, so that it can be checked.
 //!
-//! Nothing of the connection is set but `TCP_NODELAY`: loopback, with the kernel's buffers as they are. The sink never answers, except
-//! that it says when it has read everything (see [`DRAIN`]).
+//! Nothing of the connection is set but `TCP_NODELAY`: loopback, with the kernel's buffers as they are. The sink never
+//! answers, except that it says when it has read everything (see [`DRAIN`]).
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

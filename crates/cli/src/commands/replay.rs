@@ -35,7 +35,8 @@ mod sum;
 pub(crate) struct Arguments {
     #[command(flatten)]
     wsdl: WsdlArguments,
-    /// The messages: files, folders of *.xml, or patterns such as 'session/*-response.xml'; the last two in the order of their names
+    /// The messages: files, folders of *.xml, or patterns such as 'session/*-response.xml'; the last two in the order of
+    /// their names
     #[arg(value_name = "MESSAGE", required = true)]
     messages: Vec<String>,
     /// How messages are compared with those before

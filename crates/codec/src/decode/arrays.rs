@@ -656,8 +656,8 @@ pub(super) fn number_before_tag(kind: LeafKind, text: &[u8], at: usize) -> Optio
     found.or_else(|| number(kind, text.get(at..)?))
 }
 
-/// How the values of a leaf are read where little else need be looked at: all that its type asks for is a range of numbers, or
-/// what is seen of a string at a glance.
+/// How the values of a leaf are read where little else need be looked at: all that its type asks for is a range of numbers,
+/// or what is seen of a string at a glance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain {
     pub(super) kind: LeafKind,

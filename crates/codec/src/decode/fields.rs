@@ -6,9 +6,9 @@
 //!                           └ <note>, which may be left out, does not stand here
 //! ```
 //!
-//! Once the tags of a sequence's children are known, each child is an instruction: compare the start tag, write what precedes
-//! the value, read the value, compare the end tag. What may be left out and is not there costs one compare. The state
-//! behind a child is that which the road tag by tag leaves behind it.
+//! Once the tags of a sequence's children are known, each child is an instruction: compare the start tag, write what
+//! precedes the value, read the value, compare the end tag. What may be left out and is not there costs one compare. The
+//! state behind a child is that which the road tag by tag leaves behind it.
 
 use bsoap_xml::{ScopeId, State};
 

@@ -42,7 +42,8 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     /// A text that stands at `at` and is followed by `close`, appended to the heap: its slot, and how long it is where it
-    /// stands. Nothing is changed if it is not that simple, or does not surely have the facets of the leaf that is to be checked.
+    /// stands. Nothing is changed if it is not that simple, or does not surely have the facets of the leaf that is to be
+    /// checked.
     #[inline]
     pub(super) fn text_before(
         &mut self,

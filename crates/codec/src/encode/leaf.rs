@@ -178,8 +178,8 @@ impl LeafForm {
     /// Appends the lexical form of a value, as it stands in its place, and returns its length.
     ///
     /// # Errors
-    /// [`ErrorKind::Character`] for what XML cannot carry; [`ErrorKind::Misfit`] if the slot does not point into the heap, or
-    /// is that of a QName. What was written by then is taken back.
+    /// [`ErrorKind::Character`] for what XML cannot carry; [`ErrorKind::Misfit`] if the slot does not point into the heap,
+    /// or is that of a QName. What was written by then is taken back.
     pub fn write(&self, slot: u64, heap: &[u8], out: &mut Vec<u8>) -> Result<usize, ErrorKind> {
         let begin = out.len();
         if self.form.is_number() {

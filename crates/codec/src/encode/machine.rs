@@ -89,7 +89,8 @@ impl<'r, 'o, P: Watch> Machine<'r, 'o, P> {
         self.end(root)
     }
 
-    /// Writes the start of the root element, as far as its type's instructions do not. It is `None` if they are not to be run.
+    /// Writes the start of the root element, as far as its type's instructions do not. It is `None` if they are not to be
+    /// run.
     pub(super) fn start(&mut self, root: ElementId) -> Result<Option<u32>> {
         let element = self
             .plan
@@ -127,7 +128,8 @@ impl<'r, 'o, P: Watch> Machine<'r, 'o, P> {
         }
     }
 
-    /// Runs the instructions from `pc` until the root's type returns, or where the sink has it stop: before that instruction.
+    /// Runs the instructions from `pc` until the root's type returns, or where the sink has it stop: before that
+    /// instruction.
     pub(super) fn run(&mut self, mut pc: u32) -> Result<Option<Phase>> {
         let program = self.program;
         loop {

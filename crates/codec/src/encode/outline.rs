@@ -6,9 +6,9 @@
 //! ```
 //!
 //! From the same Plan, root, options and decisions comes the same text but for the values. So an outline is made from slots,
-//! not from text, and costs next to nothing where one value follows another. If what was decided is but a few slots, they are
-//! noted: whether the next message decides the same is then seen before it is written, and only lengths remain to be told:
-//! straight to where they are sent from.
+//! not from text, and costs next to nothing where one value follows another. If what was decided is but a few slots, they
+//! are noted: whether the next message decides the same is then seen before it is written, and only lengths remain to be
+//! told: straight to where they are sent from.
 
 use crate::index::Sink;
 use crate::record::{Record, heap_range};
@@ -232,8 +232,8 @@ pub struct Told<'t> {
 }
 
 impl<'t> Told<'t> {
-    /// Of as many values as `room` has bytes, the lengths are written over it: each as `zero` and its length, up to `longest`. Longer ones
-    /// are written as one more than that, and put into `longer`.
+    /// Of as many values as `room` has bytes, the lengths are written over it: each as `zero` and its length, up to
+    /// `longest`. Longer ones are written as one more than that, and put into `longer`.
     #[inline]
     pub fn new(room: &'t mut [u8], zero: u8, longest: u8, longer: &'t mut Vec<usize>) -> Self {
         longer.clear();

@@ -113,7 +113,8 @@ impl State {
         frames.chain(rows)
     }
 
-    /// The same place at another slot, its loops as they are: for [`run`](super::PieceEncoder::run), which looks for it there.
+    /// The same place at another slot, its loops as they are: for [`run`](super::PieceEncoder::run), which looks for it
+    /// there.
     #[must_use]
     pub fn at_slot(&self, slot: usize) -> Self {
         Self {

@@ -43,8 +43,8 @@ impl Text {
 
     /// Changes the bytes: a copy of them with room for `reserve` more if somebody else holds them.
     //
-    // What is changed stays where it is made: on its way through other places it is read wider than it was written, which waits
-    // for the store.
+    // What is changed stays where it is made: on its way through other places it is read wider than it was written, which
+    // waits for the store.
     #[inline]
     pub(crate) fn change<R>(
         &mut self,

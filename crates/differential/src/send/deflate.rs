@@ -122,7 +122,8 @@ impl Folds {
         }
     }
 
-    /// How many bytes are kept, texts included: as soon as a template changes a chunk, the text it was is held by nobody else.
+    /// How many bytes are kept, texts included: as soon as a template changes a chunk, the text it was is held by nobody
+    /// else.
     pub fn size(&self) -> usize {
         let entries = self.kept.capacity() * (size_of::<Place>() + size_of::<Fold>());
         let texts = self.kept.values();

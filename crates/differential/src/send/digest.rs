@@ -6,13 +6,13 @@
 //! ```
 //!
 //! Values of a large message have left the nearer caches when the next one comes, as the kernel has copied its text
-//! meanwhile; then they are compared as fast as they are read. Digests are made of a message that was sent some times in a row, and
-//! forgotten with the first that differs, which is compared as any other: a digest never tells what has changed, only that nothing
-//! has.
+//! meanwhile; then they are compared as fast as they are read. Digests are made of a message that was sent some times in a
+//! row, and forgotten with the first that differs, which is compared as any other: a digest never tells what has changed,
+//! only that nothing has.
 //!
-//! They are sums of [`Carryless`] with the key of this process, which nobody outside knows and no sum of which anyone sees: of
-//! two blocks that differ, whatever they are, both sums are the same for one key in 2¹²⁸. Machines that take longer to sum up than to
-//! read have none.
+//! They are sums of [`Carryless`] with the key of this process, which nobody outside knows and no sum of which anyone sees:
+//! of two blocks that differ, whatever they are, both sums are the same for one key in 2¹²⁸. Machines that take longer to
+//! sum up than to read have none.
 
 use bsoap_datatypes::kernel::Carryless;
 

@@ -1,5 +1,5 @@
-//! Few values of mixed segments: each is written as soon as it is looked at, and those behind it are moved if need be. Of a small
-//! message one that changed costs as much to find as to write, and a list of those that do not fit as much again.
+//! Few values of mixed segments: each is written as soon as it is looked at, and those behind it are moved if need be. Of a
+//! small message one that changed costs as much to find as to write, and a list of those that do not fit as much again.
 
 use super::compare::Values;
 use super::leaves::{Leaves, Segment};
@@ -10,7 +10,8 @@ use super::policy::Policy;
 use super::shift::Resize;
 use super::stuff;
 
-/// Writes the values of these slots, given as segment and slot in it: no more than the policy may shift. `new` is of the chunk's slots.
+/// Writes the values of these slots, given as segment and slot in it: no more than the policy may shift. `new` is of the
+/// chunk's slots.
 pub(crate) fn patch(
     text: &mut impl Resize,
     segments: &mut [Segment],

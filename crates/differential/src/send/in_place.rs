@@ -11,8 +11,8 @@ use bsoap_datatypes::kernel::{self, Kernel, Over};
 use super::leaves::{Cell, Kind};
 use super::numbers::{BLOCK, Grid, Source, number};
 
-/// Writes the numbers of a list, at most [`BLOCK`], over what stands in the table's `text`, and says whether all are as long as that. If
-/// not, some may be written: they stand where they belong.
+/// Writes the numbers of a list, at most [`BLOCK`], over what stands in the table's `text`, and says whether all are as long
+/// as that. If not, some may be written: they stand where they belong.
 pub(super) fn overwrite(
     kernel: Kernel,
     source: Source<'_>,
@@ -30,8 +30,8 @@ pub(super) fn overwrite(
     })
 }
 
-/// Which numbers of a block are of which kind, a bit for each; `None` if they can be of others than one kind, or than doubles and signed
-/// integers.
+/// Which numbers of a block are of which kind, a bit for each; `None` if they can be of others than one kind, or than
+/// doubles and signed integers.
 fn kinds(cells: &[Cell], list: &[u32]) -> Option<[(kernel::Number, u64); 2]> {
     let all = u64::MAX >> (BLOCK - list.len().clamp(1, BLOCK));
     let first = number(cells.first()?.kind)?;

@@ -71,8 +71,8 @@ struct Tally {
     equal: u32,
 }
 
-/// The `nth` slot that is looked at: all, if there are few; otherwise one of each stretch, not always at the same place of it,
-/// for rows have a length, too.
+/// The `nth` slot that is looked at: all, if there are few; otherwise one of each stretch, not always at the same place of
+/// it, for rows have a length, too.
 fn place(nth: usize, slots: usize) -> usize {
     if slots <= SLOTS {
         return nth;
@@ -81,8 +81,8 @@ fn place(nth: usize, slots: usize) -> usize {
     ((nth * SLOTS + within) * slots) / (SLOTS * SLOTS)
 }
 
-/// The value of a slot, told without the Plan: what looks like a stretch of the heap is taken for that. (If it is none, other
-/// messages are taken the same way.)
+/// The value of a slot, told without the Plan: what looks like a stretch of the heap is taken for that. (If it is none,
+/// other messages are taken the same way.)
 fn value_at(record: &Record, slot: usize) -> u64 {
     let Some(&slot) = record.slots().get(slot) else {
         return 0;

@@ -1,5 +1,5 @@
-//! Values that do not fit their rooms: one or two steal from a neighbour or shift what follows; if there are more, the chunk is
-//! written again in one pass.
+//! Values that do not fit their rooms: one or two steal from a neighbour or shift what follows; if there are more, the chunk
+//! is written again in one pass.
 
 use super::compare::Values;
 use super::leaves::{Kind, Place, Segment};
@@ -162,8 +162,8 @@ fn rewrite_misfits(
     if failed { Err(Unwritable) } else { Ok(()) }
 }
 
-/// Gives a value that does not fit another room: from a neighbour, which it says, or by moving what follows. `length` is that of
-/// its text, `width` of the room it is to have.
+/// Gives a value that does not fit another room: from a neighbour, which it says, or by moving what follows. `length` is
+/// that of its text, `width` of the room it is to have.
 pub(crate) fn take_room(
     text: &mut impl Resize,
     segments: &mut [Segment],

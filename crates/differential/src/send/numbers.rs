@@ -28,9 +28,9 @@ const AT_ONCE: usize = 1024;
 const FIRST: usize = 48;
 /// So many next to each other are looked at in two places to guess how many have changed.
 const SAMPLE: usize = 32;
-/// From this percentage on, all are written sooner than those that have changed are found and put into their places: of a table with
-/// doubles only, of one of integers only, and of one of both, whose numbers are the cheaper ones to write and the dearer ones to find;
-/// and the same for rooms of fixed stride.
+/// From this percentage on, all are written sooner than those that have changed are found and put into their places: of a
+/// table with doubles only, of one of integers only, and of one of both, whose numbers are the cheaper ones to write and the
+/// dearer ones to find; and the same for rooms of fixed stride.
 const MANY: usize = 50;
 const MANY_INTEGERS: usize = 34;
 const MANY_OF_BOTH: usize = 30;
@@ -183,8 +183,8 @@ impl Fresh {
         (self.done, self.held, self.are_fitting) = (0, 0, true);
     }
 
-    /// Writes the next ones over what stands in `text`, the table's, if they are as long as that; says whether they are, and are done so.
-    /// If not, some may be written: they stand where they belong.
+    /// Writes the next ones over what stands in `text`, the table's, if they are as long as that; says whether they are, and
+    /// are done so. If not, some may be written: they stand where they belong.
     pub(crate) fn overwrite(
         &mut self,
         source: Source<'_>,
@@ -270,8 +270,8 @@ impl Fresh {
         format(source, list, out);
     }
 
-    /// Formats them block by block. Each block is handed on, and is the last one if the answer is no. What is written now does
-    /// not matter.
+    /// Formats them block by block. Each block is handed on, and is the last one if the answer is no. What is written now
+    /// does not matter.
     pub(crate) fn in_blocks(&mut self, source: Source<'_>, mut block: impl FnMut(&Self) -> bool) {
         while self.left() > 0 {
             self.texts.clear();
@@ -355,8 +355,8 @@ impl Fresh {
         }
     }
 
-    /// Writes all numbers of a table, with what stands between them as [`Self::learn`] has found it. Returns where each begins
-    /// and its length; `None` if there is no room.
+    /// Writes all numbers of a table, with what stands between them as [`Self::learn`] has found it. Returns where each
+    /// begins and its length; `None` if there is no room.
     pub(crate) fn write_all(&mut self, slots: &[u64], whole: Whole<'_>) -> Option<(&[u16], &[u8])> {
         let Whole {
             cells,
@@ -416,8 +416,8 @@ fn fetch_places((offsets, lengths): (&[u16], &[u8]), numbers: Range<usize>) {
     lines(size_of::<u8>()).for_each(|at| kernel::fetch(lengths, at));
 }
 
-/// Writes all numbers of a table of fixed stride, `text` being its text. Says whether all fit; if not, what was appended is good for
-/// nothing.
+/// Writes all numbers of a table of fixed stride, `text` being its text. Says whether all fit; if not, what was appended is
+/// good for nothing.
 pub(crate) fn write_rooms(
     cells: &[Cell],
     stride: usize,
@@ -462,8 +462,8 @@ fn has_doubles(cells: &[Cell]) -> bool {
     cells.iter().any(|cell| cell.kind == Kind::Double)
 }
 
-/// Whether among so many numbers of a table, which change their lengths, all are written sooner than the text put together of what
-/// is new and what stays.
+/// Whether among so many numbers of a table, which change their lengths, all are written sooner than the text put together
+/// of what is new and what stays.
 pub(crate) fn are_many_misfits(cells: &[Cell], changed: usize, all: usize) -> bool {
     let many = if has_doubles(cells) {
         MISFITS

@@ -5,9 +5,10 @@
 //!          </item><item>-3.75</item><item>4</item><item>…       the same chunk again
 //! ```
 //!
-//! The text around the array is a [`Frame`]. Rows come from an iterator, or from anything that can say *not yet*. Some hundred numbers are
-//! gathered, then written at once, as those of an array in memory are; at no time is there more of them than fills a chunk. A
-//! chunk that is still being sent is left alone and another one taken, so there are as many as the transport holds at a time.
+//! The text around the array is a [`Frame`]. Rows come from an iterator, or from anything that can say *not yet*. Some
+//! hundred numbers are gathered, then written at once, as those of an array in memory are; at no time is there more of them
+//! than fills a chunk. A chunk that is still being sent is left alone and another one taken, so there are as many as the
+//! transport holds at a time.
 //!
 //! Stuffed rows ([`Layout::Stuffed`]) all have the same length, so the length of the message is known from the number of
 //! rows. Their tags are written again all the same: a copy of fixed size over them costs less than to spare them. Plain ones

@@ -392,8 +392,9 @@ impl<'t> Patcher<'t> {
                 lengths,
                 slots: new,
             };
-            // The places of tables in large chunks are in more text than the cache holds, and where a column of several changes, far from one another.
-            // Those of the next are asked for when the values of these have been read, which would wait behind them.
+            // The places of tables in large chunks are in more text than the cache holds, and where a column of several
+            // changes, far from one another. Those of the next are asked for when the values of these have been read, which
+            // would wait behind them.
             let memory = self.memory();
             let is_far = memory == Memory::Far;
             if is_far && fresh.is_at_first() {

@@ -43,8 +43,8 @@ pub(super) fn is_large(record: &Record) -> bool {
     estimate(record) > LARGEST
 }
 
-/// Makes a message ready to be sent, in what has no chunk. Its text, if that is large, goes to `buffer`, if nobody holds what is
-/// in that any more.
+/// Makes a message ready to be sent, in what has no chunk. Its text, if that is large, goes to `buffer`, if nobody holds
+/// what is in that any more.
 ///
 /// # Errors
 /// As [`bsoap_codec::encode()`].
@@ -67,7 +67,8 @@ pub(super) fn prepare(
     }
 }
 
-// The bytes are made where they stay: on their way through a `Result` they are read wider than they were written, which waits.
+// The bytes are made where they stay: on their way through a `Result` they are read wider than they were written, which
+// waits.
 #[inline]
 fn put(outgoing: &mut Outgoing, bytes: Bytes) {
     outgoing.length = bytes.len() as u64;

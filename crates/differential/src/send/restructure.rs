@@ -245,9 +245,9 @@ impl Walk<'_, '_> {
         old.is_some() && old == left(self.new, new, new_done)
     }
 
-    /// Before the chunk behind the first, as if nothing but values had changed. Where one chunk after the other has become too
-    /// large, before the next one of which some values are the same: those between are not asked, as they would become too
-    /// large as well. There may be none.
+    /// Before the chunk behind the first, as if nothing but values had changed. Where one chunk after the other has become
+    /// too large, before the next one of which some values are the same: those between are not asked, as they would become
+    /// too large as well. There may be none.
     fn next_chunk(&self) -> Option<Target> {
         let mut index = 1;
         while self.grown > 1 && self.is_other(index) {

@@ -52,8 +52,8 @@ pub(crate) fn rewrite(
     length
 }
 
-/// A chunk on its way from one text to the next, table by table: what stands before `read` is written, what stands behind may
-/// still be changed where it lies.
+/// A chunk on its way from one text to the next, table by table: what stands before `read` is written, what stands behind
+/// may still be changed where it lies.
 #[derive(Debug, Default)]
 pub(crate) struct Rewrite {
     /// A buffer; what is in it means something if `read` is known.
@@ -149,8 +149,8 @@ impl Rewrite {
     }
 }
 
-/// Gives the numbers of a table the places that they have when those of `fresh` have got their lengths: in a pass of its own,
-/// which has no branches.
+/// Gives the numbers of a table the places that they have when those of `fresh` have got their lengths: in a pass of its
+/// own, which has no branches.
 fn replace(offsets: &mut [u16], lengths: &mut [u8], fresh: &mut Fresh) {
     let mut all = std::mem::take(&mut fresh.all);
     all.clear();

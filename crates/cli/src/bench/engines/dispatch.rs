@@ -1,5 +1,5 @@
-//! Tag-specific callbacks: each tag's name leads to the code for its element, by a table of names of one kind or another, as in
-//! Chiu, Govindaraju and Bramley, *Investigating the Limits of SOAP for Scientific Computing*.
+//! Tag-specific callbacks: each tag's name leads to the code for its element, by a table of names of one kind or another, as
+//! in Chiu, Govindaraju and Bramley, *Investigating the Limits of SOAP for Scientific Computing*.
 //!
 //! All of it but the table is the same: one pass over the text, numbers by the best crate, values into rows. A map has to
 //! know where a name ends before it can look it up; a trie finds that out on the way.

@@ -33,8 +33,8 @@ impl Engine for Memcpy {
     }
 }
 
-/// Compares: the text with that of the message before, which was the same, where messages are read; a Record with a copy of it,
-/// where they are sent.
+/// Compares: the text with that of the message before, which was the same, where messages are read; a Record with a copy of
+/// it, where they are sent.
 pub(crate) struct Memcmp;
 
 impl Engine for Memcmp {

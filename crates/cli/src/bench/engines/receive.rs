@@ -18,8 +18,8 @@ use crate::bench::job::{Engine, Job, Local};
 use crate::bench::stream::Step;
 use crate::bench::workload::{Answer, Terms, Workload};
 
-/// Messages between two looks at a stream that does not repeat, and one more: what standing aside costs shows in the mean of as
-/// many.
+/// Messages between two looks at a stream that does not repeat, and one more: what standing aside costs shows in the mean of
+/// as many.
 const CYCLE: u64 = 33;
 /// Bytes at a time, as in the papers.
 const PIECE: usize = 32 << 10;

@@ -69,8 +69,8 @@ pub(super) fn invalid(file: &str, invalid: &Invalid, output: &mut Output) -> Res
     ))
 }
 
-/// How many bytes of a message stand in the one before too, in the same order; what lies between two tags counts if all of it
-/// is the same. Found by looking ahead a little where they differ, so it may be more.
+/// How many bytes of a message stand in the one before too, in the same order; what lies between two tags counts if all of
+/// it is the same. Found by looking ahead a little where they differ, so it may be more.
 pub(super) fn in_common(before: &[u8], now: &[u8]) -> usize {
     let same = std::iter::zip(before, now).take_while(|(old, new)| old == new);
     let prefix = same.count();

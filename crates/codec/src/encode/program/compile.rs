@@ -171,7 +171,8 @@ impl Compiler<'_> {
         self.program.ops.len() - 1
     }
 
-    /// The instruction added last writes a value of this form. (QNames have no form: they take more than their slot to write.)
+    /// The instruction added last writes a value of this form. (QNames have no form: they take more than their slot to
+    /// write.)
     fn writes(&mut self, form: LeafForm) {
         if form.is_name() {
             return;

@@ -89,8 +89,8 @@ other! {
     bool: LeafKind::Boolean, u64::from;
 }
 
-/// The integers that a number of a row may be, by bounds for either kind of Rust's: which sign a number has is not to be foretold, so
-/// nothing may branch on it.
+/// The integers that a number of a row may be, by bounds for either kind of Rust's: which sign a number has is not to be
+/// foretold, so nothing may branch on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
     min: i64,

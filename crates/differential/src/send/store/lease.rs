@@ -18,7 +18,8 @@ use crate::send::plain;
 use crate::send::template::{Match, Outgoing, Template};
 use crate::stats::SendStats;
 
-/// What a message is to be written with. It goes back to the store by [`Store::settle`](super::Store::settle), with what was learned.
+/// What a message is to be written with. It goes back to the store by [`Store::settle`](super::Store::settle), with what was
+/// learned.
 #[derive(Debug)]
 #[must_use]
 pub struct Lease {
@@ -78,8 +79,8 @@ impl Lease {
         matches!(self.with, With::Plain { aside: true }) && self.buffer.is_none()
     }
 
-    /// Writes the message. Where a template was lent `record` gets the values of the message before in exchange, a buffer for
-    /// those of the next. What was lent is to be given back also after an error.
+    /// Writes the message. Where a template was lent `record` gets the values of the message before in exchange, a buffer
+    /// for those of the next. What was lent is to be given back also after an error.
     ///
     /// # Errors
     /// As [`bsoap_codec::encode()`].

@@ -2,8 +2,8 @@
 
 use std::hash::Hasher;
 
-/// Mixes the few numbers that a [`Stream`](super::Stream) is. They are the program's own, not a peer's: nobody can choose them so that they
-/// collide.
+/// Mixes the few numbers that a [`Stream`](super::Stream) is. They are the program's own, not a peer's: nobody can choose
+/// them so that they collide.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mix(u64);
 

@@ -7,8 +7,8 @@ const FRACTION: u32 = 10;
 
 /// What writing costs, by the clock; 0: not known.
 //
-// In integers: to make floating-point numbers of counts, and of the result a time, takes as long as all else that a store does with a
-// message that was sent before.
+// In integers: to make floating-point numbers of counts, and of the result a time, takes as long as all else that a store
+// does with a message that was sent before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
     /// A byte of text without a template, in parts of a nanosecond.

@@ -1,4 +1,5 @@
-//! The streams of a store. Most messages are of the stream of the one before, or go back to it: that is asked first, and costs a compare.
+//! The streams of a store. Most messages are of the stream of the one before, or go back to it: that is asked first, and
+//! costs a compare.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -25,7 +26,8 @@ impl Streams {
         self.all.get_mut(number)
     }
 
-    /// The same. Of so many streams at most something is known: if this one is new the one used longest ago is forgotten, and returned.
+    /// The same. Of so many streams at most something is known: if this one is new the one used longest ago is forgotten,
+    /// and returned.
     #[inline]
     pub(super) fn of_or_new(
         &mut self,

@@ -47,8 +47,8 @@ impl Sender for Ready {
     }
 }
 
-/// `read+writev`: every byte of the values is looked at once, then the text that is there is written. Whoever finds out by himself that
-/// nothing changed has done as much.
+/// `read+writev`: every byte of the values is looked at once, then the text that is there is written. Whoever finds out by
+/// himself that nothing changed has done as much.
 pub(crate) struct Seen {
     records: Arc<Vec<Record>>,
     ready: Ready,
@@ -156,8 +156,8 @@ const ROOM: usize = 32;
 /// How many values ahead the memory of one is asked for.
 const AHEAD: usize = 16;
 
-/// `floor:in-place`: what `floor` does, but each number is written to where it stands in the text of the message, which is so a
-/// whole message after each step. `None` where numbers change their lengths.
+/// `floor:in-place`: what `floor` does, but each number is written to where it stands in the text of the message, which is
+/// so a whole message after each step. `None` where numbers change their lengths.
 pub(crate) fn formatting_in_place(work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
     if !is_of_numbers(work) {
         return Ok(None);
@@ -254,8 +254,8 @@ fn is_of_numbers(work: &Workload) -> bool {
     are_numbers && !work.records.is_empty()
 }
 
-/// `floor`: one compare of all bytes, and each value that changed formatted by the best crate, to where nothing needs to move.
-/// No tags, no text around.
+/// `floor`: one compare of all bytes, and each value that changed formatted by the best crate, to where nothing needs to
+/// move. No tags, no text around.
 pub(crate) fn formatting(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
     if !is_of_numbers(work) {
         return None;
