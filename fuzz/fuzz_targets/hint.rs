@@ -1,8 +1,9 @@
 //! Whatever a hint says: a message read with it is read as a fresh decoder reads it, or refused for the same reason; and a
 //! Record that was handed out stays as it was.
 //!
-//! The input is a seed, which gives a Plan and options, and a list of operations of ten bytes: each changes the text, gives
-//! it a block, true or with a lie in it, and perhaps changes a byte of the whole.
+//! The input is a seed, which gives a Plan and options, and a list of operations of ten bytes: each changes the text,
+//! perhaps has a sender write what it says, gives it a block, true or with a lie in it, and perhaps changes a byte of the
+//! whole.
 
 #![no_main]
 
@@ -14,9 +15,10 @@ mod streams;
 use std::sync::Arc;
 
 use bsoap_codec::decode::Decoder;
+use bsoap_codec::encode::{EncodeOptions, Encoder};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Index, Plan, Record};
-use bsoap_differential::hint::{Hint, NAMESPACE, Reader, StorePolicy};
+use bsoap_differential::hint::{Hint, NAMESPACE, Reader, StorePolicy, Writer};
 use common::message::{Style, message};
 use common::random::{self, Random};
 use libfuzzer_sys::fuzz_target;
@@ -34,6 +36,19 @@ fn hint(decoder: &mut Decoder, root: ElementId, text: &[u8]) -> Option<(Vec<u8>,
     decoder.decode_into(root, text.as_bytes(), &mut record, Some(&mut index)).ok()?;
     let hint = Hint::of(text.as_bytes(), &index)?;
     Some((hint.text.into_owned(), hint.at))
+}
+
+/// What the sender of a stream makes of a message: its text, a block and where that goes. Nothing, where the message cannot
+/// be read, or the sender gives no hint.
+fn sent(writer: &mut Writer, decoder: &mut Decoder, root: ElementId, text: &[u8]) -> Option<(Vec<u8>, Vec<u8>, usize)> {
+    let record = decoder.decode(root, text).ok()?;
+    let (options, mut own, mut plain) = (EncodeOptions::default(), Vec::new(), Vec::new());
+    Encoder::new(options).encode(&record, &mut plain).ok()?;
+    let found = writer.write(&record, options, &mut own).expect("it can be written");
+    let found = found.map(|found| (found.text.into_owned(), found.at));
+    assert_eq!(own, plain);
+    // It need not be that of the text: a QName is a value there, and markup to the sender, who has to declare its prefix.
+    found.map(|(block, at)| (own, block, at))
 }
 
 /// A block of the same spelling for messages that are in no order.
@@ -78,7 +93,7 @@ fn read(input: &[u8]) {
         message(&plan, root, &mut Random::new(seed), Style { gap, noise: 0, size }).into_bytes()
     };
     let mut reader = Reader::new(Arc::clone(&plan), options, StorePolicy::default());
-    let mut decoder = Decoder::new(Arc::clone(&plan), options);
+    let (mut decoder, mut writer) = (Decoder::new(Arc::clone(&plan), options), Writer::new());
     let (mut text, mut before) = (fresh(seed, 60), Vec::new());
     let mut kept: Vec<(Arc<Record>, Record)> = Vec::new();
     for &[how, a, b, c, d, e, f, g, h, i] in operations.as_chunks::<10>().0.iter().take(64) {
@@ -87,7 +102,14 @@ fn read(input: &[u8]) {
             streams::change(&mut text, &before, fresh, [a, b, c, d]);
         }
         text.truncate(1 << 13);
-        let (mut block, at) = hint(&mut decoder, root, &text).unwrap_or_else(|| (stray(f), usize::from(g).min(text.len())));
+        let sent = (how & 64 != 0).then(|| sent(&mut writer, &mut decoder, root, &text)).flatten();
+        let (mut block, at) = match sent {
+            Some((own, block, at)) => {
+                text = own;
+                (block, at)
+            }
+            None => hint(&mut decoder, root, &text).unwrap_or_else(|| (stray(f), usize::from(g).min(text.len()))),
+        };
         if how & 2 != 0 {
             lie(&mut block, [e, f, g]);
         }
