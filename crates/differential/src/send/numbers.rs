@@ -728,6 +728,96 @@ mod tests {
         }
     }
 
+    /// The text of a table, a blank behind each number, with where they stand and how long they are.
+    fn table(kinds: &[Kind], slots: &[u64]) -> (Vec<u8>, Vec<u16>, Vec<u8>) {
+        let (mut text, mut offsets, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, &slot) in slots.iter().enumerate() {
+            let mut out = [0; 32];
+            let length = lexical::number(kinds[at % kinds.len()], slot, &mut out);
+            offsets.push(text.len() as u16);
+            lengths.push(length as u8);
+            text.extend_from_slice(&out[..length]);
+            text.push(b' ');
+        }
+        (text, offsets, lengths)
+    }
+
+    /// Writes what has changed over what was there, and says how many are done. What is not stands as it was, or as it will.
+    fn over(kernel: Kernel, kinds: &[Kind], old: &[u64], new: &[u64], memory: Memory) -> usize {
+        let cells: Vec<Cell> = kinds.iter().map(|&kind| cell(kind)).collect();
+        let (mut text, offsets, lengths) = table(kinds, old);
+        let (before, (after, _, own)) = (text.clone(), table(kinds, new));
+        let mut fresh = Fresh {
+            kernel: Some(kernel),
+            ..Fresh::default()
+        };
+        fresh.find(old, new);
+        let source = Source {
+            cells: &cells,
+            lengths: &lengths,
+            slots: new,
+        };
+        while fresh.left() > 0 && fresh.overwrite(source, &mut text, &offsets, memory) {}
+        if lengths == own {
+            assert_eq!((&text, fresh.left()), (&after, 0));
+        }
+        let done = fresh.done;
+        let mut expected = before;
+        for (at, &index) in fresh.list[..fresh.count].iter().enumerate() {
+            let (from, length) = (
+                usize::from(offsets[index as usize]),
+                lengths[index as usize],
+            );
+            let place = from..from + usize::from(length);
+            let mut form = [0; 32];
+            let kind = kinds[index as usize % kinds.len()];
+            let length = lexical::number(kind, new[index as usize], &mut form);
+            if at < done || text[place.clone()] == form[..length] {
+                expected[place].copy_from_slice(&form[..length]);
+            }
+        }
+        assert_eq!(text, expected);
+        done
+    }
+
+    #[test]
+    fn numbers_that_keep_their_lengths_are_written_over_those_before() {
+        let number = |kind: Kind, value: i64| match kind {
+            Kind::Double => (value as f64 / 100.0).to_bits(),
+            _ => value as u64,
+        };
+        let tables: [&[Kind]; 4] = [
+            &[Kind::Double],
+            &[Kind::Signed],
+            &[Kind::Unsigned],
+            &[Kind::Signed, Kind::Signed, Kind::Double],
+        ];
+        for kinds in tables {
+            let slots = |add: i64, other: usize| -> Vec<u64> {
+                let value =
+                    |at: usize| 1111 + at as i64 * 20 + if at.is_multiple_of(3) { add } else { 0 };
+                let value = |at: usize| if at == other { 7 } else { value(at) };
+                (0..400)
+                    .map(|at| number(kinds[at % kinds.len()], value(at)))
+                    .collect()
+            };
+            // One that does not fit, or none, from the first of those that have changed to the last.
+            for other in [0, 3, 63, 64, 191, 192, 300, 399, usize::MAX] {
+                let (old, new) = (slots(1, usize::MAX), slots(2, other));
+                let all = [Some(Kernel::PORTABLE), Kernel::avx2(), Kernel::avx512()];
+                for kernel in all.into_iter().flatten() {
+                    for memory in [Memory::Near, Memory::Far] {
+                        let done = over(kernel, kinds, &old, &new, memory);
+                        // All blocks before the one that it is in.
+                        let changed = 134 + usize::from(!other.is_multiple_of(3) && other < 400);
+                        let before = (other.div_ceil(3)) / BLOCK * BLOCK;
+                        assert_eq!(done, before.min(changed), "{kernel:?} {kinds:?} {other}");
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_column_of_a_slot_is_the_rest_of_a_division() {
         for columns in 1..300 {
