@@ -290,17 +290,30 @@ pub(crate) fn formatting(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
     .boxed()
 }
 
-/// Whether the first number written in the step before this one is the right one.
+/// Whether all numbers written in the step before this one are the right ones.
 fn is_written(work: &Workload, next: usize, room: &[u8]) -> bool {
     let all = Changed::all(work);
     let one = &all[(next + all.len() - 1) % all.len()];
     let slots = work.records[one.message].slots();
-    // What stands behind a number is of no meaning.
+    let (rooms, _) = room.as_chunks();
+    let (doubles, ints) = rooms.split_at(one.doubles.len());
+    let double = |slot, text: &mut _| double::write(f64::from_bits(slot), text);
+    let int = |slot, text: &mut _| integer::write_i64(slot as i64, text);
+    are_written(&one.doubles, slots, doubles, double) && are_written(&one.ints, slots, ints, int)
+}
+
+/// Whether each room begins with the number of its slot. (What stands behind it is of no meaning.)
+fn are_written(
+    changed: &[u32],
+    slots: &[u64],
+    rooms: &[[u8; ROOM]],
+    write: impl Fn(u64, &mut Vec<u8>),
+) -> bool {
     let mut text = Vec::new();
-    match (one.doubles.first(), one.ints.first()) {
-        (Some(&slot), _) => double::write(f64::from_bits(slots[slot as usize]), &mut text),
-        (None, Some(&slot)) => integer::write_i64(slots[slot as usize] as i64, &mut text),
-        (None, None) => {}
-    }
-    room.starts_with(&text)
+    let is_written = |(&slot, room): (&u32, &[u8; ROOM])| {
+        text.clear();
+        write(slots[slot as usize], &mut text);
+        room.starts_with(&text)
+    };
+    changed.len() <= rooms.len() && changed.iter().zip(rooms).all(is_written)
 }
