@@ -3,7 +3,12 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use bsoap_codec::nearest;
+
 use crate::style::{BAD, DIM, paint};
+
+/// So many operations are all told.
+const FEW: usize = 8;
 
 /// The exit codes, as `--help` tells them.
 pub(crate) const EXIT_CODES: &str = "Exit codes:
@@ -69,6 +74,22 @@ impl Failure {
             message: message.into(),
             source: None,
         }
+    }
+
+    /// An operation that a WSDL does not have among those it has: with all of them, or with those that look like it and how the
+    /// others are found.
+    pub(crate) fn no_operation(wsdl: &str, name: &str, known: &[&str]) -> Self {
+        let count = known.len();
+        let has = match nearest(name, known).as_slice() {
+            _ if count == 0 => "it has none".to_owned(),
+            _ if count <= FEW => format!("it has {}", known.join(", ")),
+            [] => format!("`bsoap describe {wsdl}` lists the {count} that it has"),
+            near => format!(
+                "it has {} ({count} in all: `bsoap describe {wsdl}` lists them)",
+                near.join(", ")
+            ),
+        };
+        Self::usage(format!("{wsdl} has no operation {name}; {has}"))
     }
 
     /// With what caused it.
@@ -182,6 +203,28 @@ mod tests {
         assert!(
             report.contains("a.wsdl cannot be read") && report.ends_with("no such file"),
             "{report}"
+        );
+    }
+
+    #[test]
+    fn of_many_operations_those_that_look_like_the_one_asked_for_are_named() {
+        let all: Vec<String> = (0..100).map(|number| format!("add{number}")).collect();
+        let known: Vec<&str> = all.iter().map(String::as_str).collect();
+        let told = |name: &str, count: usize| {
+            Failure::no_operation("all.wsdl", name, &known[..count]).message
+        };
+        assert_eq!(told("sub", 0), "all.wsdl has no operation sub; it has none");
+        assert_eq!(
+            told("sub", 3),
+            "all.wsdl has no operation sub; it has add0, add1, add2"
+        );
+        assert_eq!(
+            told("Add91", 91),
+            "all.wsdl has no operation Add91; it has add11, add21, add31 (91 in all: `bsoap describe all.wsdl` lists them)"
+        );
+        assert_eq!(
+            told("unlike", 100),
+            "all.wsdl has no operation unlike; `bsoap describe all.wsdl` lists the 100 that it has"
         );
     }
 }

@@ -600,7 +600,7 @@ impl<'p> Builder<'p> {
         let known: Vec<&str> = children.chain(attributes).chain(special).collect();
         BuildErrorKind::UnknownKey {
             key: key.to_owned(),
-            nearest: error::nearest(key, &known),
+            nearest: crate::nearest(key, &known),
         }
         .into()
     }

@@ -18,6 +18,7 @@ pub mod frame;
 mod index;
 mod json;
 mod kept;
+mod nearest;
 mod pack;
 mod path;
 pub mod plan;
@@ -34,6 +35,7 @@ pub use build::{BuildError, BuildErrorKind, BuildOptions, build, build_leaf, bui
 pub use decode::{DecodeOptions, Decoder};
 pub use encode::{EncodeOptions, Encoder, encode};
 pub use index::{Index, Place};
+pub use nearest::nearest;
 pub use pack::{Octets, Pack, PackError, Packer, pack, pack_with};
 pub use plan::Plan;
 pub use record::{Column, HeapFull, Record, Scalar, marker};

@@ -3,7 +3,11 @@
 use std::error::Error as StdError;
 use std::fmt;
 
+use bsoap_codec::nearest;
 use bsoap_schema::SoapVersion;
+
+/// So many names are all told, of more those that look like the one asked for.
+const FEW: usize = 8;
 
 /// An exchange that did not come to its end. A [`Fault`](crate::Fault) is not an error but an answer.
 #[derive(Debug)]
@@ -126,8 +130,8 @@ impl fmt::Display for Error {
             ErrorKind::UnknownOperation { name, known } => {
                 write!(
                     f,
-                    "no operation {name:?}, expected one of {}",
-                    known.join(", ")
+                    "no operation {name:?}, expected {}",
+                    Expected(name, known)
                 )
             }
             ErrorKind::Arguments { operation } => write!(f, "the arguments do not fit {operation}"),
@@ -173,11 +177,54 @@ impl fmt::Display for Error {
     }
 }
 
+/// What is expected where there is nothing of a name.
+struct Expected<'e>(&'e str, &'e [String]);
+
+impl fmt::Display for Expected<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(name, known) = self;
+        if known.len() <= FEW {
+            return write!(f, "one of {}", known.join(", "));
+        }
+        let (names, count): (Vec<&str>, _) =
+            (known.iter().map(String::as_str).collect(), known.len());
+        match nearest(name, &names).as_slice() {
+            [] => write!(f, "one of {count} others"),
+            near => write!(f, "{} or another of {count}", near.join(", ")),
+        }
+    }
+}
+
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         self.0
             .source
             .as_ref()
             .map(|source| source.as_ref() as &(dyn StdError + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_operations_those_that_look_like_it_are_told() {
+        let told = |name: &str, count: usize| {
+            let known = (0..count).map(|number| format!("add{number}")).collect();
+            let name = name.to_owned();
+            Error::new(ErrorKind::UnknownOperation { name, known }).to_string()
+        };
+        for (name, count, expected) in [
+            ("x", 2, "no operation \"x\", expected one of add0, add1"),
+            (
+                "add91x",
+                100,
+                "no operation \"add91x\", expected add91, add9, add10 or another of 100",
+            ),
+            ("x", 100, "no operation \"x\", expected one of 100 others"),
+        ] {
+            assert_eq!(told(name, count), expected);
+        }
     }
 }

@@ -87,6 +87,15 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let output = &mut Output::new(arguments.json.is_some());
     let client = client(arguments)?;
+    let (wsdl, operation) = (&arguments.wsdl.wsdl, &arguments.operation);
+    let known: Vec<&str> = client
+        .operations()
+        .iter()
+        .map(|known| known.name.as_str())
+        .collect();
+    if !known.contains(&operation.as_str()) {
+        return Err(Failure::no_operation(wsdl, operation, &known));
+    }
     let value = values(
         arguments.json.as_deref().filter(|file| !file.is_empty()),
         &arguments.pairs,

@@ -35,11 +35,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             .ports()
             .all(|(_, port)| port.binding.operation(name).is_none())
         {
-            return Err(Failure::usage(format!(
-                "{} has no operation {name}; it has {}",
-                arguments.wsdl.wsdl,
-                known(&definitions)
-            )));
+            let known = known(&definitions);
+            return Err(Failure::no_operation(&arguments.wsdl.wsdl, name, &known));
         }
     }
     let wanted = |operation: &Operation| {
@@ -56,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// The names of all operations, each once.
-pub(crate) fn known(definitions: &Definitions) -> String {
+pub(crate) fn known(definitions: &Definitions) -> Vec<&str> {
     let mut names: Vec<&str> = Vec::new();
     for (_, port) in definitions.ports() {
         for operation in &port.binding.operations {
@@ -65,11 +62,7 @@ pub(crate) fn known(definitions: &Definitions) -> String {
             }
         }
     }
-    if names.is_empty() {
-        "none".into()
-    } else {
-        names.join(", ")
-    }
+    names
 }
 
 fn as_text(definitions: &Definitions, wanted: &dyn Fn(&Operation) -> bool, expand: bool) -> String {

@@ -119,11 +119,8 @@ fn find(definitions: &Definitions, arguments: &Arguments) -> Result<Target, Fail
         .filter_map(|(_, port)| Some((&port.binding, port.binding.operation(name)?)))
         .next();
     let Some((binding, operation)) = found else {
-        return Err(Failure::usage(format!(
-            "{} has no operation {name}; it has {}",
-            arguments.wsdl.wsdl,
-            describe::known(definitions)
-        )));
+        let known = describe::known(definitions);
+        return Err(Failure::no_operation(&arguments.wsdl.wsdl, name, &known));
     };
     if arguments.response && operation.output.is_none() {
         return Err(Failure::usage(format!(
