@@ -1,5 +1,6 @@
 //! What commands read: WSDLs, JSON and messages, from files or standard input. Errors name the place.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{self, Read as _};
 use std::sync::Arc;
@@ -89,13 +90,12 @@ pub(crate) fn name(file: &str) -> &str {
     }
 }
 
-/// Line and column, both from 1, of a byte of a text; columns count characters.
-pub(crate) fn line_and_column(text: &[u8], offset: u64) -> (usize, usize) {
-    // Offsets do not count a byte order mark.
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    let before = &text[..usize::try_from(offset)
-        .unwrap_or(usize::MAX)
-        .min(text.len())];
+/// Line and column, both from 1, of a place in a document; columns count characters. The place is told as errors tell it: the
+/// byte of the document as UTF-8 without its byte order mark, whatever it is written in.
+pub(crate) fn line_and_column(document: &[u8], offset: u64) -> (usize, usize) {
+    let text = text(document);
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+    let before = &text.as_bytes()[..offset.min(text.len())];
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
     let is_character_start = |byte: &&u8| **byte & 0xc0 != 0x80;
     (
@@ -106,6 +106,16 @@ pub(crate) fn line_and_column(text: &[u8], offset: u64) -> (usize, usize) {
             .count()
             + 1,
     )
+}
+
+/// The text of a document, as far as it can be read.
+fn text(document: &[u8]) -> Cow<'_, str> {
+    bsoap_xml::decode_str(document).unwrap_or_else(|_| {
+        let mut input = bsoap_xml::Input::new();
+        // What is before the bytes that are no text is there all the same.
+        drop(input.feed(document).and_then(|()| input.finish()));
+        input.into_text().into()
+    })
 }
 
 #[cfg(test)]
@@ -119,6 +129,31 @@ mod tests {
             [0, 2, 3, 4, 99].map(|offset| line_and_column(text, offset)),
             [(1, 1), (1, 2), (1, 3), (2, 1), (2, 3)]
         );
+    }
+
+    #[test]
+    fn lines_and_columns_are_those_of_the_text_whatever_it_is_written_in() {
+        let text = "<a>\nä€<b>\n</a>";
+        let wide = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect();
+        let [little, big]: [Vec<u8>; 2] = [wide(u16::to_le_bytes), wide(u16::to_be_bytes)];
+        let marked = |mark: &[u8], bytes: &[u8]| [mark, bytes].concat();
+        let latin = b"<?xml version='1.0' encoding='iso-8859-1'?>\n\xe4\xe4<b>";
+        for document in [
+            text.as_bytes().to_vec(),
+            marked(b"\xef\xbb\xbf", text.as_bytes()),
+            marked(b"\xff\xfe", &little),
+            marked(b"\xfe\xff", &big),
+            little,
+            big,
+        ] {
+            assert_eq!(
+                [0, 4, 9, 13].map(|offset| line_and_column(&document, offset)),
+                [(1, 1), (2, 1), (2, 3), (3, 1)]
+            );
+        }
+        assert_eq!(line_and_column(latin, 44 + 4), (2, 3));
+        // What is no text ends it; places before that are where they are.
+        assert_eq!(line_and_column(b"<a>\n<b>\xff</b>", 7), (2, 4));
     }
 
     #[test]
