@@ -355,112 +355,129 @@ impl<P: Watch> Road<'_, '_, P> {
             if P::LISTENS && P::FOLLOWS {
                 self.places.instruction(pc);
             }
-            let before = &step.before;
-            let done = match step.act {
-                Act::Copy => Some(pen.next(at, write(program, window, before, end))),
-                Act::Text => {
-                    let end = write(program, window, before, end);
-                    self.text(window, at, end, room)
-                        .map(|end| pen.next(at + 1, end))
-                }
-                Act::Signed => {
-                    let end = write(program, window, before, end);
-                    self.number(window, Form::Signed, at, end)
-                        .map(|end| pen.next(at + 1, end))
-                }
-                Act::Double => {
-                    let end = write(program, window, before, end);
-                    self.number(window, Form::Double, at, end)
-                        .map(|end| pen.next(at + 1, end))
-                }
-                Act::Number(form) => {
-                    let end = write(program, window, before, end);
-                    self.number(window, form, at, end)
-                        .map(|end| pen.next(at + 1, end))
-                }
-                Act::Attribute(form) => self.attribute(window, before, form, pen),
-                Act::OptionalAttribute(form) => match self.slot(at) {
-                    Some(marker::PRESENT) => {
-                        self.attribute(window, before, form, Pen { at: at + 1, ..pen })
-                    }
-                    Some(marker::ABSENT | marker::DEFAULTED) => self.slot(at + 1).map(|value| {
-                        if P::LISTENS && value != 0 && !form.is_number() {
-                            self.places.hidden(at + 1);
-                        }
-                        pen.next(at + 2, end)
-                    }),
-                    _ => None,
-                },
-                Act::Field(field) => match program.steps.fields.get(field as usize) {
-                    Some(field) => self.field(window, before, field, pen, room),
-                    None => None,
-                },
-                // Wildcards hardly ever admit attributes.
-                Act::AnyAttribute => {
-                    let is_empty = |slot: &u64| heap_range(*slot).1 == 0;
-                    self.slot(at)
-                        .filter(is_empty)
-                        .map(|_| pen.next(at + 1, end))
-                }
-                Act::Enter => {
-                    self.scope.enter();
-                    Some(pen.next(at, end))
-                }
-                Act::Leave => {
-                    self.scope.leave();
-                    Some(pen.next(at, end))
-                }
-                Act::Declare(element) => self
-                    .declare(window, element, end)
-                    .map(|end| pen.next(at, end)),
-                Act::Optional { absent } => match self.slot(at) {
-                    Some(marker::PRESENT) => Some(pen.next(at + 1, end)),
-                    Some(marker::ABSENT) => Some(pen.to(absent, at + 1)),
-                    _ => None,
-                },
-                Act::OptionalValue { absent } => match self.slot(at) {
-                    Some(marker::PRESENT) => Some(pen.next(at + 1, end)),
-                    Some(marker::ABSENT) => self.slot(at + 1).map(|_| pen.to(absent, at + 2)),
-                    _ => None,
-                },
-                Act::Repeat { done } => match self.slot(at) {
-                    Some(0) => Some(pen.to(done, at + 1)),
-                    Some(count) => {
-                        if P::STOPS {
-                            self.places.begin_loop(at);
-                        }
-                        self.stack.push(Frame::Repeat(count));
-                        Some(pen.next(at + 1, end))
-                    }
-                    None => None,
-                },
-                Act::Again { body } => {
-                    let end = write(program, window, before, end);
-                    let pc = if self.is_again() { body } else { pc + 1 };
-                    Some(Pen { pc, at, end })
-                }
-                Act::Choice { targets, count } => match self.slot(at) {
-                    Some(branch) if branch < u64::from(count) => {
-                        let target = program.targets.get(targets as usize + branch as usize);
-                        target.map(|&target| pen.to(target, at + 1))
-                    }
-                    _ => None,
-                },
-                Act::Jump(to) => Some(pen.to(to, at)),
-                Act::Call { entry } if *self.depth < self.max_depth => {
-                    *self.depth += 1;
-                    self.stack.push(Frame::Return(pc + 1));
-                    Some(pen.to(entry, at))
-                }
-                Act::Return => self.back().map(|to| pen.to(to, at)),
-                _ => None,
-            };
-            match done {
+            match self.step(step, window, pen) {
                 Some(done) => pen = done,
                 None => break 0,
             }
         };
         (pen, need)
+    }
+
+    /// Takes a step for which there is room; `None` if it is left to the machine.
+    #[inline(always)]
+    fn step(&mut self, step: &Step, window: &mut [u8], pen: Pen) -> Option<Pen> {
+        let program = self.program;
+        let Pen { at, end, .. } = pen;
+        let (before, room) = (&step.before, step.room as usize);
+        match step.act {
+            Act::Copy => Some(pen.next(at, write(program, window, before, end))),
+            Act::Text => {
+                let end = write(program, window, before, end);
+                self.text(window, at, end, room)
+                    .map(|end| pen.next(at + 1, end))
+            }
+            Act::Signed => {
+                let end = write(program, window, before, end);
+                self.number(window, Form::Signed, at, end)
+                    .map(|end| pen.next(at + 1, end))
+            }
+            Act::Double => {
+                let end = write(program, window, before, end);
+                self.number(window, Form::Double, at, end)
+                    .map(|end| pen.next(at + 1, end))
+            }
+            Act::Number(form) => {
+                let end = write(program, window, before, end);
+                self.number(window, form, at, end)
+                    .map(|end| pen.next(at + 1, end))
+            }
+            Act::Attribute(form) => self.attribute(window, before, form, pen),
+            Act::OptionalAttribute(form) => match self.slot(at) {
+                Some(marker::PRESENT) => {
+                    self.attribute(window, before, form, Pen { at: at + 1, ..pen })
+                }
+                Some(marker::ABSENT | marker::DEFAULTED) => self.slot(at + 1).map(|value| {
+                    if P::LISTENS && value != 0 && !form.is_number() {
+                        self.places.hidden(at + 1);
+                    }
+                    pen.next(at + 2, end)
+                }),
+                _ => None,
+            },
+            Act::Field(field) => match program.steps.fields.get(field as usize) {
+                Some(field) => self.field(window, before, field, pen, room),
+                None => None,
+            },
+            // Wildcards hardly ever admit attributes.
+            Act::AnyAttribute => {
+                let is_empty = |slot: &u64| heap_range(*slot).1 == 0;
+                self.slot(at)
+                    .filter(is_empty)
+                    .map(|_| pen.next(at + 1, end))
+            }
+            act => self.turn(act, before, window, pen),
+        }
+    }
+
+    /// A step that may lead elsewhere.
+    #[inline(always)]
+    fn turn(&mut self, act: Act, before: &Markup, window: &mut [u8], pen: Pen) -> Option<Pen> {
+        let program = self.program;
+        let Pen { pc, at, end } = pen;
+        match act {
+            Act::Enter => {
+                self.scope.enter();
+                Some(pen.next(at, end))
+            }
+            Act::Leave => {
+                self.scope.leave();
+                Some(pen.next(at, end))
+            }
+            Act::Declare(element) => self
+                .declare(window, element, end)
+                .map(|end| pen.next(at, end)),
+            Act::Optional { absent } => match self.slot(at) {
+                Some(marker::PRESENT) => Some(pen.next(at + 1, end)),
+                Some(marker::ABSENT) => Some(pen.to(absent, at + 1)),
+                _ => None,
+            },
+            Act::OptionalValue { absent } => match self.slot(at) {
+                Some(marker::PRESENT) => Some(pen.next(at + 1, end)),
+                Some(marker::ABSENT) => self.slot(at + 1).map(|_| pen.to(absent, at + 2)),
+                _ => None,
+            },
+            Act::Repeat { done } => match self.slot(at) {
+                Some(0) => Some(pen.to(done, at + 1)),
+                Some(count) => {
+                    if P::STOPS {
+                        self.places.begin_loop(at);
+                    }
+                    self.stack.push(Frame::Repeat(count));
+                    Some(pen.next(at + 1, end))
+                }
+                None => None,
+            },
+            Act::Again { body } => {
+                let end = write(program, window, before, end);
+                let pc = if self.is_again() { body } else { pc + 1 };
+                Some(Pen { pc, at, end })
+            }
+            Act::Choice { targets, count } => match self.slot(at) {
+                Some(branch) if branch < u64::from(count) => {
+                    let target = program.targets.get(targets as usize + branch as usize);
+                    target.map(|&target| pen.to(target, at + 1))
+                }
+                _ => None,
+            },
+            Act::Jump(to) => Some(pen.to(to, at)),
+            Act::Call { entry } if *self.depth < self.max_depth => {
+                *self.depth += 1;
+                self.stack.push(Frame::Return(pc + 1));
+                Some(pen.to(entry, at))
+            }
+            Act::Return => self.back().map(|to| pen.to(to, at)),
+            _ => None,
+        }
     }
 
     #[inline(always)]
