@@ -1,6 +1,6 @@
 //! The general road: events of the reader, one after the other, and what is learned from them.
 
-use bsoap_xml::{Event, ScopeId, Scopes, State, Tag};
+use bsoap_xml::{EndTag, Event, ScopeId, Scopes, State, Tag};
 
 use crate::index::Sink;
 use crate::plan::{Content, ElementId, TypeId};
@@ -73,38 +73,12 @@ impl<S: Sink> Run<'_, S> {
                 matches!(event, Event::Start(_)) && self.builder.machine.frames.is_empty();
             match event {
                 Event::Start(tag) => {
-                    let (last, from) = (self.builder.machine.last, self.builder.machine.tag_end);
-                    let to = tag.offset + tag.raw.len() as u64;
-                    self.builder.start_tag(&tag)?;
-                    if is_fast {
-                        learn_start(
-                            self.learned,
-                            &self.builder,
-                            last,
-                            outer,
-                            window.between(from, to),
-                            &tag,
-                        );
-                    }
-                    self.builder.machine.tag_end = to;
+                    let learned = is_fast.then_some((&mut *self.learned, outer));
+                    start(&mut self.builder, learned, &window, &tag)?;
                 }
                 Event::End(tag) => {
-                    let (last, from) = (self.builder.machine.last, self.builder.machine.tag_end);
-                    let to = tag.offset + tag.raw.len() as u64;
-                    let is_copy = self.builder.machine.fragment.is_some()
-                        || self.builder.machine.skipping > 0;
-                    if is_fast && !is_copy && ends_model(&self.builder) {
-                        learn_end(
-                            self.learned,
-                            last,
-                            tag.scope,
-                            window.between(from, to),
-                            tag.raw,
-                            tag.qname,
-                        );
-                    }
-                    self.builder.end_tag(&tag)?;
-                    self.builder.machine.tag_end = to;
+                    let learned = is_fast.then_some(&mut *self.learned);
+                    end(&mut self.builder, learned, &window, &tag)?;
                 }
                 Event::Text(text) => {
                     let end = window.at(text.offset + text.raw.len() as u64);
@@ -137,6 +111,46 @@ impl<S: Sink> Run<'_, S> {
         let offset = error.offset();
         Error::new(ErrorKind::Xml(error), self.builder.path(), offset)
     }
+}
+
+/// A start tag is taken in, and learned if that is wanted: in which scope it stands is told with what learns.
+fn start<S: Sink>(
+    builder: &mut Builder<'_, S>,
+    learned: Option<(&mut Learned, ScopeId)>,
+    window: &Piece<'_>,
+    tag: &Tag<'_>,
+) -> Result<(), Error> {
+    let (last, from) = (builder.machine.last, builder.machine.tag_end);
+    let to = tag.offset + tag.raw.len() as u64;
+    builder.start_tag(tag)?;
+    if let Some((learned, outer)) = learned {
+        let bytes = window.between(from, to);
+        learn_start(learned, builder, last, outer, bytes, tag);
+    }
+    builder.machine.tag_end = to;
+    Ok(())
+}
+
+/// The same for an end tag.
+fn end<S: Sink>(
+    builder: &mut Builder<'_, S>,
+    learned: Option<&mut Learned>,
+    window: &Piece<'_>,
+    tag: &EndTag<'_>,
+) -> Result<(), Error> {
+    let (last, from) = (builder.machine.last, builder.machine.tag_end);
+    let to = tag.offset + tag.raw.len() as u64;
+    let is_copy = builder.machine.fragment.is_some() || builder.machine.skipping > 0;
+    if let Some(learned) = learned
+        && !is_copy
+        && ends_model(builder)
+    {
+        let bytes = window.between(from, to);
+        learn_end(learned, last, tag.scope, bytes, tag.raw, tag.qname);
+    }
+    builder.end_tag(tag)?;
+    builder.machine.tag_end = to;
+    Ok(())
 }
 
 impl<S: Sink> Builder<'_, S> {
