@@ -119,71 +119,17 @@ fn share(values: &Values, scenario: &Scenario, texts: &[Vec<u8>]) -> Option<f64>
 type Parts = (Vec<Vec<u8>>, Vec<Step>, Vec<Step>);
 
 fn arrays(shape: Shape, values: &Values, scenario: &Scenario) -> Result<Parts, String> {
-    let mut random = Random::new(SEED);
     let write = |values: &Values| text::array(shape, values);
-    let in_turn = |messages: &[Values]| {
+    if let Some(messages) = in_turn(shape, values, scenario)? {
         let texts: Vec<_> = messages.iter().map(write).collect();
         let steps = Step::in_turn(texts.len());
-        (texts, steps.clone(), steps)
-    };
+        return Ok((texts, steps.clone(), steps));
+    }
     Ok(match scenario.change {
-        Change::None => in_turn(std::slice::from_ref(values)),
-        Change::Overlay if values.len() > MOST_TEXT => (Vec::new(), Step::in_turn(1), Vec::new()),
-        Change::Overlay => {
-            let other = change::another(values, shape, Kind::Same, &mut random);
-            in_turn(&[values.clone(), other])
-        }
-        Change::Dirty { percent, kind } => {
-            let other = change::another(values, shape, kind, &mut random);
-            in_turn(&turns(values, &other, percent, kind, &mut random))
-        }
-        Change::Grow { percent, from } => {
-            let small = change::of_size(values, from, &mut random)?;
-            let large = change::of_size(values, Size::Most, &mut random)?;
-            let steady = change::another(&large, shape, Kind::Same, &mut random);
-            let set = change::scattered(values.len(), percent, &mut random);
-            resized(
-                &write,
-                [
-                    &small,
-                    &small.with(&large, &set),
-                    &small.with(&steady, &set),
-                ],
-            )
-        }
-        Change::Shrink => {
-            let large = change::of_size(values, Size::Most, &mut random)?;
-            let small = change::of_size(values, Size::One, &mut random)?;
-            let steady = change::another(&small, shape, Kind::Same, &mut random);
-            resized(&write, [&large, &small, &steady])
-        }
-        Change::Ones => {
-            let small = change::of_size(values, Size::One, &mut random)?;
-            let other = change::another(&small, shape, Kind::Same, &mut random);
-            in_turn(&[small, other])
-        }
-        Change::Unlike => {
-            let all = shape.generate(4 * values.len());
-            let quarter = |at: usize| all.slice(at * values.len()..(at + 1) * values.len());
-            in_turn(&[0, 1, 2, 3].map(quarter))
-        }
-        Change::Insert { percent } => {
-            let more = shape.generate(values.len() + INSERTED);
-            let added = more.slice(values.len()..more.len());
-            in_turn(&[
-                values.clone(),
-                values.inserted(values.len() * percent / 100, &added),
-            ])
-        }
-        Change::Other {
-            percent,
-            place,
-            lengths,
-        } => {
-            let other = mutation::others(values, shape, lengths, &mut random);
-            let set = mutation::places(values.len(), percent, place, &mut random);
-            in_turn(&[values.clone(), values.with(&other, &set)])
-        }
+        // One that is too large to be kept as text.
+        Change::Overlay => (Vec::new(), Step::in_turn(1), Vec::new()),
+        Change::Grow { percent, from } => resized(&write, &grown(shape, values, percent, from)?),
+        Change::Shrink => resized(&write, &shrunk(shape, values)?),
         Change::Arrive(count) | Change::Leave(count) => {
             let more = shape.generate(values.len() + count);
             let longer = values.inserted(0, &more.slice(values.len()..more.len()));
@@ -197,10 +143,74 @@ fn arrays(shape: Shape, values: &Values, scenario: &Scenario) -> Result<Parts, S
             (texts.into(), vec![step], Vec::new())
         }
         Change::Recorded(_) => return Err("only recorded messages have that".into()),
-        Change::Strings { .. } | Change::Optional | Change::Leaf | Change::Leaves { .. } => {
-            return Err("that happens to documents only".into());
-        }
+        _ => return Err("that happens to documents only".into()),
     })
+}
+
+/// The arrays that are sent one after the other, and again; `None` where messages come otherwise.
+fn in_turn(
+    shape: Shape,
+    values: &Values,
+    scenario: &Scenario,
+) -> Result<Option<Vec<Values>>, String> {
+    let mut random = Random::new(SEED);
+    Ok(Some(match scenario.change {
+        Change::None => vec![values.clone()],
+        Change::Overlay if values.len() <= MOST_TEXT => {
+            let other = change::another(values, shape, Kind::Same, &mut random);
+            vec![values.clone(), other]
+        }
+        Change::Dirty { percent, kind } => {
+            let other = change::another(values, shape, kind, &mut random);
+            turns(values, &other, percent, kind, &mut random)
+        }
+        Change::Ones => {
+            let small = change::of_size(values, Size::One, &mut random)?;
+            let other = change::another(&small, shape, Kind::Same, &mut random);
+            vec![small, other]
+        }
+        Change::Unlike => {
+            let all = shape.generate(4 * values.len());
+            let quarter = |at: usize| all.slice(at * values.len()..(at + 1) * values.len());
+            [0, 1, 2, 3].map(quarter).into()
+        }
+        Change::Insert { percent } => {
+            let more = shape.generate(values.len() + INSERTED);
+            let added = more.slice(values.len()..more.len());
+            let at = values.len() * percent / 100;
+            vec![values.clone(), values.inserted(at, &added)]
+        }
+        Change::Other {
+            percent,
+            place,
+            lengths,
+        } => {
+            let other = mutation::others(values, shape, lengths, &mut random);
+            let set = mutation::places(values.len(), percent, place, &mut random);
+            vec![values.clone(), values.with(&other, &set)]
+        }
+        _ => return Ok(None),
+    }))
+}
+
+/// Some values become large: before, then, and with others of that size.
+fn grown(shape: Shape, values: &Values, percent: usize, from: Size) -> Result<[Values; 3], String> {
+    let mut random = Random::new(SEED);
+    let small = change::of_size(values, from, &mut random)?;
+    let large = change::of_size(values, Size::Most, &mut random)?;
+    let steady = change::another(&large, shape, Kind::Same, &mut random);
+    let set = change::scattered(values.len(), percent, &mut random);
+    let [then, later] = [&large, &steady].map(|other| small.with(other, &set));
+    Ok([small, then, later])
+}
+
+/// All values become small: before, then, and with others of that size.
+fn shrunk(shape: Shape, values: &Values) -> Result<[Values; 3], String> {
+    let mut random = Random::new(SEED);
+    let large = change::of_size(values, Size::Most, &mut random)?;
+    let small = change::of_size(values, Size::One, &mut random)?;
+    let steady = change::another(&small, shape, Kind::Same, &mut random);
+    Ok([large, small, steady])
 }
 
 /// Messages of which each differs from the one before in `percent` % of its values: two sets of them take turns.
@@ -233,13 +243,17 @@ fn turns(
 }
 
 /// From the first to the second, again and again; in comparison, between the second and the third.
-fn resized(write: &dyn Fn(&Values) -> Vec<u8>, messages: [&Values; 3]) -> Parts {
+fn resized(write: &dyn Fn(&Values) -> Vec<u8>, messages: &[Values; 3]) -> Parts {
     let steady = [1, 2].map(|send| Step { after: None, send });
     let step = Step {
         after: Some(0),
         send: 1,
     };
-    (messages.map(write).into(), vec![step], steady.into())
+    (
+        messages.iter().map(write).collect(),
+        vec![step],
+        steady.into(),
+    )
 }
 
 fn documents(values: &Values, scenario: &Scenario) -> Result<Parts, String> {
