@@ -34,25 +34,64 @@ impl Misfit {
     }
 }
 
-/// Gives the misfits room, if they can have it.
-pub(crate) fn finish(
-    text: &mut Vec<u8>,
-    segments: &mut [Segment],
-    policy: &Policy,
-    new: &Values<'_>,
-    tools: &mut Tools,
-    patched: &mut Patched,
-) -> Result<(), Unwritable> {
-    if patched.too_large || tools.misfits.is_empty() {
-        return Ok(());
+/// A chunk in which some values do not fit their rooms, and what they are to be.
+pub(crate) struct Cramped<'c> {
+    pub(crate) text: &'c mut Vec<u8>,
+    pub(crate) segments: &'c mut [Segment],
+    pub(crate) policy: &'c Policy,
+    pub(crate) new: &'c Values<'c>,
+}
+
+impl Cramped<'_> {
+    /// Gives the misfits room, if they can have it, and writes them.
+    pub(crate) fn finish(
+        mut self,
+        tools: &mut Tools,
+        patched: &mut Patched,
+    ) -> Result<(), Unwritable> {
+        if patched.too_large || tools.misfits.is_empty() {
+            return Ok(());
+        }
+        if have_room(self.text.len(), self.segments, &tools.misfits) {
+            self.resize(tools, patched)?;
+            patched.too_large = self.text.len() > self.policy.chunks.split;
+        } else {
+            patched.too_large = true;
+        }
+        Ok(())
     }
-    if have_room(text.len(), segments, &tools.misfits) {
-        resize(text, segments, policy, new, tools, patched)?;
-        patched.too_large = text.len() > policy.chunks.split;
-    } else {
-        patched.too_large = true;
+
+    /// Gives the misfits their rooms, and writes them.
+    fn resize(&mut self, tools: &mut Tools, patched: &mut Patched) -> Result<(), Unwritable> {
+        let Self {
+            text,
+            segments,
+            policy,
+            new,
+        } = self;
+        if tools.misfits.len() > policy.shifts {
+            patched.rewritten += tools.misfits.len();
+            return rewrite_misfits(text, segments, new, tools);
+        }
+        let Tools {
+            misfits,
+            numbers,
+            escaped,
+            ..
+        } = tools;
+        for misfit in misfits.iter() {
+            let place = (misfit.segment as usize, misfit.index as usize);
+            let room = (misfit.length as usize, misfit.width as usize);
+            if take_room(*text, segments, policy, place, room)? {
+                patched.stolen += 1;
+            } else {
+                patched.shifted += 1;
+            }
+            let segment = &mut segments[misfit.segment as usize];
+            write_misfit(text, segment, misfit, new, numbers, escaped)?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Whether the places of all segments can still be counted when the misfits have got their rooms.
@@ -96,39 +135,6 @@ pub(crate) fn width(policy: &Policy, place: Place, length: usize) -> usize {
     } else {
         length
     }
-}
-
-/// Gives the misfits their rooms, and writes them.
-fn resize(
-    text: &mut Vec<u8>,
-    segments: &mut [Segment],
-    policy: &Policy,
-    new: &Values<'_>,
-    tools: &mut Tools,
-    patched: &mut Patched,
-) -> Result<(), Unwritable> {
-    if tools.misfits.len() > policy.shifts {
-        patched.rewritten += tools.misfits.len();
-        return rewrite_misfits(text, segments, new, tools);
-    }
-    let Tools {
-        misfits,
-        numbers,
-        escaped,
-        ..
-    } = tools;
-    for misfit in misfits.iter() {
-        let place = (misfit.segment as usize, misfit.index as usize);
-        let room = (misfit.length as usize, misfit.width as usize);
-        if take_room(text, segments, policy, place, room)? {
-            patched.stolen += 1;
-        } else {
-            patched.shifted += 1;
-        }
-        let segment = &mut segments[misfit.segment as usize];
-        write_misfit(text, segment, misfit, new, numbers, escaped)?;
-    }
-    Ok(())
 }
 
 /// Writes the chunk again in one pass, with a room for each misfit.

@@ -11,7 +11,7 @@ use bsoap_datatypes::kernel::Memory;
 use super::compare::{Dirty, Values, range};
 use super::leaves::{Cell, Columns, Leaves, Mixed, Place, Segment, Table};
 use super::lexical::{self, Number, Unwritable};
-use super::misfit::{Misfit, finish, fits, width};
+use super::misfit::{Cramped, Misfit, fits, width};
 use super::numbers::{self, Formatted, Fresh, Source, Whole, are_many_misfits};
 use super::policy::Policy;
 use super::rewrite::{Rewrite, rewrite_mixed};
@@ -121,7 +121,13 @@ pub(crate) fn patch(
     tools.spare = patcher.rewrite.out;
     leaves.clear();
     tools.dirty.leaves = leaves;
-    finish(text, segments, policy, new, tools, patched)
+    let cramped = Cramped {
+        text,
+        segments,
+        policy,
+        new,
+    };
+    cramped.finish(tools, patched)
 }
 
 /// Writes the values of these slots, given as segment and slot in it, in order. `new` is of the
@@ -168,7 +174,13 @@ pub(crate) fn patch_listed(
     }
     patcher.finish_rewrite();
     tools.spare = patcher.rewrite.out;
-    finish(text, segments, policy, new, tools, patched)
+    let cramped = Cramped {
+        text,
+        segments,
+        policy,
+        new,
+    };
+    cramped.finish(tools, patched)
 }
 
 /// How it is known which numbers of a table have changed.
