@@ -35,8 +35,8 @@ pub(super) struct Lent {
     folds: Option<Arc<Mutex<Folds>>>,
     /// Where that is counted.
     pub(super) account: Option<Account>,
-    /// What the template takes besides what changes with each message; 0: not known.
-    steady: usize,
+    /// What the template takes besides what changes with each message, if that is known.
+    steady: Option<usize>,
     /// Some values of its message, once they were asked for.
     sample: OnceLock<Box<Sample>>,
     /// If it has one chunk: the slots of its message that say what there is.
@@ -51,7 +51,7 @@ impl Lent {
             template,
             folds: account.map(|account| Arc::new(Mutex::new(Folds::of(account)))),
             account: account.cloned(),
-            steady: 0,
+            steady: None,
             sample: OnceLock::new(),
             markers: None,
             strangers: Strangers::default(),
@@ -89,14 +89,18 @@ impl Lent {
 
     /// What the template takes.
     pub(super) fn memory(&mut self) -> usize {
-        if self.template.take_grown() || self.steady == 0 {
-            if self.markers.is_none() && self.template.chunks().len() == 1 {
-                self.markers = Some(self.template.markers().into());
+        let has_grown = self.template.take_grown();
+        let steady = match self.steady.filter(|_| !has_grown) {
+            Some(steady) => steady,
+            None => {
+                if self.markers.is_none() && self.template.chunks().len() == 1 {
+                    self.markers = Some(self.template.markers().into());
+                }
+                *self.steady.insert(self.steady_memory())
             }
-            self.steady = self.steady_memory();
-        }
-        debug_assert_eq!(self.steady, self.steady_memory());
-        self.steady + self.template.moving_memory()
+        };
+        debug_assert_eq!(steady, self.steady_memory());
+        steady + self.template.moving_memory()
     }
 
     fn steady_memory(&self) -> usize {
