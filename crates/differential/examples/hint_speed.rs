@@ -264,16 +264,141 @@ fn given(rounds: usize) {
     }
 }
 
-fn main() {
-    if std::env::args().nth(1).as_deref() == Some("given") {
-        let rounds = std::env::args().nth(2);
-        return given(rounds.map_or(61, |it| it.parse().expect("a number")));
+/// All that read or write the documents.
+struct Engines {
+    root: ElementId,
+    hints: Reader,
+    keys: Reader,
+    decoder: Decoder,
+    exact: Exact,
+    record: Record,
+    writer: Writer,
+    text: Vec<u8>,
+}
+
+impl Engines {
+    /// Which have seen all documents, and found in them what is there.
+    fn new(plan: &Arc<Plan>, root: ElementId, documents: &[Document]) -> Self {
+        let options = DecodeOptions::default();
+        let reader = || Reader::new(plan.clone(), options, StorePolicy::default());
+        let (mut hints, mut keys) = (reader(), reader());
+        let mut fresh = Decoder::new(plan.clone(), options);
+        for document in documents {
+            for (reader, text) in [(&mut hints, &document.hinted), (&mut keys, &document.keyed)] {
+                let expected = fresh.decode(root, text).expect("a message");
+                assert_eq!(*reader.receive(root, text).expect("a message"), expected);
+            }
+        }
+        println!("{:?}", hints.counts());
+        Self {
+            root,
+            hints,
+            keys,
+            decoder: Decoder::new(plan.clone(), options),
+            exact: Exact::with_policy(plan.clone(), options, Policy::default()),
+            record: Record::new(plan.clone(), root),
+            writer: Writer::new(),
+            text: Vec::new(),
+        }
     }
-    let rounds: usize = std::env::args()
-        .nth(1)
-        .map_or(60, |it| it.parse().expect("a number"));
-    let count = std::env::args().nth(3);
-    let count = count.map_or(1000, |it| it.parse().expect("a number"));
+
+    /// What can be done at the least.
+    fn bounds(&mut self, timings: &mut Timings<'_>) {
+        let copy = &mut self.text;
+        timings.run("copy of the values (lower bound)", &mut |it| {
+            copy.clear();
+            for &(at, length) in &it.places {
+                copy.extend_from_slice(&it.plain[at as usize..(at + length) as usize]);
+            }
+            black_box(&copy);
+        });
+        timings.run("a byte of each line (memory)", &mut |it| {
+            let sum = it.hinted.iter().step_by(64).map(|&byte| u64::from(byte));
+            black_box(sum.sum::<u64>());
+        });
+    }
+
+    fn read(&mut self, timings: &mut Timings<'_>) {
+        let root = self.root;
+        timings.run("hints", &mut |it| {
+            black_box(self.hints.read(root, &it.hinted).expect("a message"));
+        });
+        timings.run("hints, Records to be kept", &mut |it| {
+            black_box(self.hints.receive(root, &it.hinted).expect("a message"));
+        });
+        timings.run("keys alone", &mut |it| {
+            black_box(self.keys.receive(root, &it.keyed).expect("a message"));
+        });
+        timings.run("decoder", &mut |it| {
+            let read = self
+                .decoder
+                .decode_into(root, &it.plain, &mut self.record, None);
+            read.expect("a message");
+            black_box(&self.record);
+        });
+        timings.run("exact", &mut |it| {
+            let read = self.exact.receive(root, it.plain.clone());
+            black_box(read.expect("a message"));
+        });
+    }
+
+    fn write(&mut self, timings: &mut Timings<'_>) {
+        let (writer, text) = (&mut self.writer, &mut self.text);
+        timings.run("encoder", &mut |it| {
+            text.clear();
+            let written = Encoder::default().encode(&it.record, text);
+            written.expect("it is written");
+            black_box(&text);
+        });
+        timings.run("encoder with hints", &mut |it| {
+            text.clear();
+            let hint = writer.write(&it.record, EncodeOptions::default(), text);
+            black_box(hint.expect("it is written"));
+            black_box(&text);
+        });
+    }
+}
+
+/// The best of each.
+struct Timings<'t> {
+    documents: &'t [Document],
+    /// How the names of those begin that are wanted.
+    only: String,
+    all: Vec<Timing>,
+}
+
+impl Timings<'_> {
+    /// Times one, if it is wanted or what the others are compared with.
+    fn run(&mut self, name: &'static str, work: &mut dyn FnMut(&Document)) {
+        if !name.starts_with(&self.only) && !name.starts_with("copy") {
+            return;
+        }
+        let begun = Instant::now();
+        self.documents.iter().for_each(&mut *work);
+        let taken = begun.elapsed().as_nanos() as f64 / self.documents.len() as f64;
+        match self.all.iter_mut().find(|it| it.name == name) {
+            Some(timing) => timing.best = timing.best.min(taken),
+            None => self.all.push(Timing { name, best: taken }),
+        }
+    }
+
+    fn print(&self) {
+        let bound = self.all[0].best;
+        for Timing { name, best } in &self.all {
+            println!("{name:36} {best:8.1} ns {:6.2}", best / bound);
+        }
+    }
+}
+
+fn main() {
+    let number = |at: usize, otherwise: usize| {
+        let given = std::env::args().nth(at);
+        given.map_or(otherwise, |it| it.parse().expect("a number"))
+    };
+    if std::env::args().nth(1).as_deref() == Some("given") {
+        return given(number(2, 61));
+    }
+    let (rounds, count) = (number(1, 60), number(3, 1000));
     let (plan, root, mut documents) = documents(count);
     side_by_side(&mut documents);
     let bytes: usize = documents.iter().map(|it| it.hinted.len()).sum();
@@ -283,93 +408,16 @@ fn main() {
         documents[0].places.len()
     );
     println!("{}", String::from_utf8_lossy(&documents[0].hinted));
-    let options = DecodeOptions::default();
-    let reader = || Reader::new(plan.clone(), options, StorePolicy::default());
-    let (mut hints, mut keys) = (reader(), reader());
-    let mut decoder = Decoder::new(plan.clone(), options);
-    let mut exact = Exact::with_policy(plan.clone(), options, Policy::default());
-    let mut fresh = Decoder::new(plan.clone(), options);
-    for document in &documents {
-        let expected = fresh.decode(root, &document.hinted).expect("a message");
-        assert_eq!(
-            *hints.receive(root, &document.hinted).expect("a message"),
-            expected
-        );
-        let expected = fresh.decode(root, &document.keyed).expect("a message");
-        assert_eq!(
-            *keys.receive(root, &document.keyed).expect("a message"),
-            expected
-        );
-    }
-    println!("{:?}", hints.counts());
-    let (mut record, mut copy) = (Record::new(plan.clone(), root), Vec::<u8>::new());
-    let mut writer = Writer::new();
-    let mut text = Vec::new();
-    let mut all: Vec<Timing> = Vec::new();
-    let mut run = |name: &'static str, work: &mut dyn FnMut(&Document)| {
-        let begun = Instant::now();
-        documents.iter().for_each(&mut *work);
-        let taken = begun.elapsed().as_nanos() as f64 / documents.len() as f64;
-        match all.iter_mut().find(|it| it.name == name) {
-            Some(timing) => timing.best = timing.best.min(taken),
-            None => all.push(Timing { name, best: taken }),
-        }
-    };
-    let only = std::env::args().nth(2).unwrap_or_default();
-    let mut run = |name: &'static str, work: &mut dyn FnMut(&Document)| {
-        if name.starts_with(&only) || name.starts_with("copy") {
-            run(name, work);
-        }
+    let mut engines = Engines::new(&plan, root, &documents);
+    let mut timings = Timings {
+        documents: &documents,
+        only: std::env::args().nth(2).unwrap_or_default(),
+        all: Vec::new(),
     };
     for _ in 0..rounds {
-        run("copy of the values (lower bound)", &mut |it| {
-            copy.clear();
-            for &(at, length) in &it.places {
-                copy.extend_from_slice(&it.plain[at as usize..(at + length) as usize]);
-            }
-            black_box(&copy);
-        });
-        run("a byte of each line (memory)", &mut |it| {
-            let sum = it.hinted.iter().step_by(64).map(|&byte| u64::from(byte));
-            black_box(sum.sum::<u64>());
-        });
-        run("hints", &mut |it| {
-            black_box(hints.read(root, &it.hinted).expect("a message"));
-        });
-        run("hints, Records to be kept", &mut |it| {
-            black_box(hints.receive(root, &it.hinted).expect("a message"));
-        });
-        run("keys alone", &mut |it| {
-            black_box(keys.receive(root, &it.keyed).expect("a message"));
-        });
-        run("decoder", &mut |it| {
-            decoder
-                .decode_into(root, &it.plain, &mut record, None)
-                .expect("a message");
-            black_box(&record);
-        });
-        run("exact", &mut |it| {
-            black_box(exact.receive(root, it.plain.clone()).expect("a message"));
-        });
-        run("encoder", &mut |it| {
-            text.clear();
-            Encoder::default()
-                .encode(&it.record, &mut text)
-                .expect("it is written");
-            black_box(&text);
-        });
-        run("encoder with hints", &mut |it| {
-            text.clear();
-            black_box(
-                writer
-                    .write(&it.record, EncodeOptions::default(), &mut text)
-                    .expect("it is written"),
-            );
-            black_box(&text);
-        });
+        engines.bounds(&mut timings);
+        engines.read(&mut timings);
+        engines.write(&mut timings);
     }
-    let bound = all[0].best;
-    for Timing { name, best } in &all {
-        println!("{name:36} {best:8.1} ns {:6.2}", best / bound);
-    }
+    timings.print();
 }
