@@ -140,41 +140,52 @@ impl Pass {
                 return None;
             }
         }
-        let (from, length) = octets(self.slots[slot]);
+        let length = octets(self.slots[slot]).1;
         let removed = was.length(changed)?;
         // Whichever is shorter tells where the part lies.
         let kept = match front <= back {
             true => was.length(&before[..front])?,
             false => length.checked_sub(was.length(&before[before.len() - back..])? + removed)?,
         };
+        let added = std::str::from_utf8(added).ok()?;
+        let decode = |heap: &mut Vec<u8>| is.decode(added, limits, heap);
+        let (value, is_other) = self.splice(self.slots[slot], kept..kept + removed, decode)?;
+        Some(Reread {
+            value,
+            is_other,
+            ends: (was.end, is.end),
+        })
+    }
+
+    /// Has a string hold what `decode` gives where it has this part. Its slot then, and whether its octets are others.
+    fn splice(
+        &mut self,
+        slot: u64,
+        part: Range<usize>,
+        decode: impl FnOnce(&mut Vec<u8>) -> Option<()>,
+    ) -> Option<(u64, bool)> {
+        let (from, length) = octets(slot);
+        let (part, all) = (from + part.start..from + part.end, from..from + length);
         let heap = self.fresh.parts_mut().1;
         let end = heap.len();
-        is.decode(std::str::from_utf8(added).ok()?, limits, heap)?;
+        decode(heap)?;
         let added = heap.len() - end;
-        let part = from + kept..from + kept + removed;
-        let all = from..from + length;
         if part.end > all.end || all.end > end {
             heap.truncate(end);
             return None;
         }
-        let reread = |value, is_other| Reread {
-            value,
-            is_other,
-            ends: (was.end, is.end),
-        };
-        if added == removed {
+        if added == part.len() {
             let (kept, fresh) = heap.split_at_mut(end);
             let is_other = kept[part.clone()] != *fresh;
             kept[part].copy_from_slice(fresh);
             heap.truncate(end);
-            return Some(reread(self.slots[slot], is_other));
+            return Some((slot, is_other));
         }
         // The string is made anew at the end: front, part, back.
         heap.extend_from_within(all.start..part.start);
         heap[end..].rotate_left(added);
         heap.extend_from_within(part.end..all.end);
-        let value = slot_of(end, heap.len() - end)?;
-        Some(reread(value, true))
+        Some((slot_of(end, heap.len() - end)?, true))
     }
 }
 
