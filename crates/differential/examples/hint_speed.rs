@@ -2,8 +2,8 @@
 //! ordinary reading, the comparing one, and a copy of the values from known places, which is the least that can be done.
 //! Interleaved; the fastest of many short runs, as the machine is never quiet.
 //!
-//! `cargo run --release -p bsoap-differential --example hint_speed [ROUNDS] [ENGINE] [DOCUMENTS]` (1000 of them stay in a cache,
-//! 100000 come from memory); `hint_speed given [ROUNDS]`: what giving a hint costs, from one value to 100000
+//! `cargo run --release -p bsoap-differential --example hint_speed [ROUNDS] [ENGINE] [DOCUMENTS]` (1000 of them stay in a
+//! cache, 100000 come from memory); `hint_speed given [ROUNDS]`: what giving a hint costs, from one value to 100000
 
 #![allow(clippy::print_stdout)]
 

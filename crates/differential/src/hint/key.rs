@@ -1,7 +1,7 @@
 //! The key: a plain 128-bit hash of a text without its values.
 //!
-//! Two lanes of multiply and fold, sixteen bytes at a time. It is no proof of anything, and need not be: a receiver compares the
-//! bytes.
+//! Two lanes of multiply and fold, sixteen bytes at a time. It is no proof of anything, and need not be: a receiver compares
+//! the bytes.
 
 use super::block::Key;
 

@@ -129,8 +129,8 @@ impl Skeleton {
     }
 }
 
-/// Puts the block, which ends at `to`, into its room, where its first bytes stand already, or behind all others. `head` are the bytes
-/// up to the end of its key.
+/// Puts the block, which ends at `to`, into its room, where its first bytes stand already, or behind all others. `head` are
+/// the bytes up to the end of its key.
 #[inline]
 fn keep(
     (head, (slot, room)): (usize, (u32, Room)),
@@ -352,8 +352,8 @@ fn is_plain(bytes: &[u8; STEP], length: usize, quote: u8) -> bool {
     special == 0
 }
 
-/// Whether a text is certainly an `anyURI` that needs no white space taken away: a letter or digit in front, and nothing in it that
-/// could be wrong.
+/// Whether a text is certainly an `anyURI` that needs no white space taken away: a letter or digit in front, and nothing in
+/// it that could be wrong.
 #[inline(always)]
 fn is_plain_uri(text: &[u8]) -> bool {
     let (Some(first), Some(last)) = (text.first(), text.last()) else {

@@ -6,9 +6,9 @@
 //!                                                                              field 0     field 1
 //! ```
 //!
-//! All bytes but those of the block's lengths and of the fields are the same in every message of the skeleton: it is a straight list of
-//! pieces and fields. What a decoder found in the message it was made of stands in its Record; only the slots of the fields
-//! change.
+//! All bytes but those of the block's lengths and of the fields are the same in every message of the skeleton: it is a
+//! straight list of pieces and fields. What a decoder found in the message it was made of stands in its Record; only the
+//! slots of the fields change.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,7 +34,8 @@ pub(super) struct Skeleton {
     pub(super) key: Key,
     /// From the first byte of a message to the end of the key.
     pub(super) head: Box<[u8]>,
-    /// What is behind the block. Equal pieces that are near one another lie in the same place; a field's kind is the number of its info.
+    /// What is behind the block. Equal pieces that are near one another lie in the same place; a field's kind is the number
+    /// of its info.
     pub(super) form: Form,
     pub(super) infos: Vec<Info>,
     /// The slot of the block, and its room.

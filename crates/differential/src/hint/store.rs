@@ -7,9 +7,9 @@
 //!               └─ none                                    nothing to do with hints
 //! ```
 //!
-//! A skeleton is lent, not used in place, so that messages of one owner are read at the same time; while one is lent, the next
-//! message of its key makes another. The first message of a key is learned from at once, until that turns out to be wasted
-//! several times: then the second.
+//! A skeleton is lent, not used in place, so that messages of one owner are read at the same time; while one is lent, the
+//! next message of its key makes another. The first message of a key is learned from at once, until that turns out to be
+//! wasted several times: then the second.
 
 use std::sync::Arc;
 

@@ -6,8 +6,8 @@ use bsoap_codec::Record;
 
 /// A Record that is the skeleton's own as long as nobody keeps it.
 ///
-/// Whether somebody holds an `Arc` is told by an instruction that waits for all before it: the next message would not be begun
-/// before this one is at its end. (It is a tenth of a small message.)
+/// Whether somebody holds an `Arc` is told by an instruction that waits for all before it: the next message would not be
+/// begun before this one is at its end. (It is a tenth of a small message.)
 #[derive(Debug)]
 pub(super) struct Values {
     own: Record,

@@ -5,9 +5,9 @@
 //!                        └ <e:Header><b:hint …/></e:Header>        a small buffer of its own, sent in between
 //! ```
 //!
-//! The key is made once for a structure. Whether a message has the structure of the one before, its [`Outline`] tells, which the
-//! encoder makes on the way; where two structures had the same, a receiver would find the hint wrong. The block stays as it
-//! is from message to message, and the encoder writes lengths over lengths.
+//! The key is made once for a structure. Whether a message has the structure of the one before, its [`Outline`] tells, which
+//! the encoder makes on the way; where two structures had the same, a receiver would find the hint wrong. The block stays as
+//! it is from message to message, and the encoder writes lengths over lengths.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -62,7 +62,8 @@ struct Known {
     /// Held, so that no other Plan has its address.
     plan: Arc<Plan>,
     shape: Shape,
-    /// All slots that are no values, if they are few: whether a message has this structure is then seen before it is written.
+    /// All slots that are no values, if they are few: whether a message has this structure is then seen before it is
+    /// written.
     decided: Option<Box<[(u32, u64)]>>,
     /// Whether lengths are told. Of many values they would be of no use: the ends are found when the values are read.
     is_told: bool,
@@ -226,8 +227,8 @@ impl Known {
             && decided.iter().all(is_same)
     }
 
-    /// Writes a message of this structure, and the lengths of its values over those of the message before. Answers with whether
-    /// the hint is its own now.
+    /// Writes a message of this structure, and the lengths of its values over those of the message before. Answers with
+    /// whether the hint is its own now.
     #[inline]
     fn write(
         &mut self,

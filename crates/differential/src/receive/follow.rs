@@ -261,8 +261,8 @@ impl Pass {
         self.take_block(slots, end, |pass| pass.keep_block(slots))
     }
 
-    /// Takes over the values just read, in so many slots, and goes on behind them; all that was read ends at `end`. Nothing if
-    /// there are none.
+    /// Takes over the values just read, in so many slots, and goes on behind them; all that was read ends at `end`. Nothing
+    /// if there are none.
     #[inline]
     pub(super) fn take_block(
         &mut self,

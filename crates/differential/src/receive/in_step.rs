@@ -38,9 +38,9 @@ impl<'t> Before<'t> {
         }
     }
 
-    /// Whether a value of field `index` stands at `slot`: there is that field; between it and the values before and behind it are
-    /// markers only (a value there would be taken for one, and stay as it was); it ends where its gap begins; and behind that
-    /// begins the next field.
+    /// Whether a value of field `index` stands at `slot`: there is that field; between it and the values before and behind
+    /// it are markers only (a value there would be taken for one, and stay as it was); it ends where its gap begins; and
+    /// behind that begins the next field.
     #[inline(always)]
     pub(super) fn value(&self, pattern: &Pattern, index: usize, slot: usize) -> Option<Stands> {
         let field = pattern.fields.get(index)?;
@@ -60,8 +60,8 @@ impl<'t> Before<'t> {
         })
     }
 
-    /// How many values here, of so many, are those of a row from a field on, row after row, with the next behind them: what is
-    /// left to be told of each is where it [ends](Field::end). Where rows have nothing but their values.
+    /// How many values here, of so many, are those of a row from a field on, row after row, with the next behind them: what
+    /// is left to be told of each is where it [ends](Field::end). Where rows have nothing but their values.
     #[inline]
     pub(super) fn of_rows(&self, pattern: &Pattern, index: usize, values: usize) -> usize {
         let values = values.min(self.starts.len().saturating_sub(1));

@@ -1,8 +1,8 @@
 //! Lightweight checkpointing (LCP): a place within a group is two numbers, and a group has one complete state.
 //!
 //! Abu-Ghazaleh and Lewis, *Lightweight Checkpointing for Faster SOAP Deserialization* (2006), §4. The base checkpoints, the
-//! stack of those that are open, and the loops that note places are the codec's [`Places`]; here is what is kept of them, and
-//! the rule that a processing interrupt is not passed over twice in a row.
+//! stack of those that are open, and the loops that note places are the codec's [`Places`]; here is what is kept of them,
+//! and the rule that a processing interrupt is not passed over twice in a row.
 
 use std::collections::HashMap;
 

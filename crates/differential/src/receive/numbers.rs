@@ -1,5 +1,5 @@
-//! Numbers of an array, or of rows of numbers, that change one after the other: each is read, held against the old text and put in its place in one
-//! loop, at whose end is the only branch that cannot be foretold. Most stretches are short.
+//! Numbers of an array, or of rows of numbers, that change one after the other: each is read, held against the old text and
+//! put in its place in one loop, at whose end is the only branch that cannot be foretold. Most stretches are short.
 
 use std::iter::Zip;
 use std::slice::{Iter, IterMut};
@@ -16,9 +16,9 @@ use super::stretch::{Field, Stretch};
 const MOST: usize = 63;
 
 impl Pass {
-    /// Reads numbers of the array at hand together, of rows that have nothing else, from `o` and `n` on, as [`block`](Self::block)
-    /// does; up to one, or a row, that is the same with the same behind it. A block may end within a row. Nothing if not even one
-    /// is plain, and in step with the old text; then nothing is changed.
+    /// Reads numbers of the array at hand together, of rows that have nothing else, from `o` and `n` on, as
+    /// [`block`](Self::block) does; up to one, or a row, that is the same with the same behind it. A block may end within a
+    /// row. Nothing if not even one is plain, and in step with the old text; then nothing is changed.
     pub(super) fn block_of_numbers(
         &mut self,
         until: Until,

@@ -333,7 +333,8 @@ impl Pass {
         EARLY * self.cursor <= self.slots.len()
     }
 
-    /// Whether so far hardly any value has been the same, though there were enough to tell, and what follows looks no better.
+    /// Whether so far hardly any value has been the same, though there were enough to tell, and what follows looks no
+    /// better.
     #[cold]
     pub(super) fn is_unlike(&self, old: &[u8], new: &[u8]) -> bool {
         self.touched >= stretch::LONG

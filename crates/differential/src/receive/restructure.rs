@@ -70,9 +70,9 @@ impl Pass {
         self.run_out(decoder, new, base)
     }
 
-    /// Whether hardly anything of it is the same, as far as can be seen: no checkpoint holds but near the beginning, and what
-    /// stands at those behind is not there any more, or only near the end. Then it is better read as a message of its own.
-    /// (Whoever chooses where checkpoints are wants them used.)
+    /// Whether hardly anything of it is the same, as far as can be seen: no checkpoint holds but near the beginning, and
+    /// what stands at those behind is not there any more, or only near the end. Then it is better read as a message of its
+    /// own. (Whoever chooses where checkpoints are wants them used.)
     fn is_lost(&mut self, old: &[u8], new: &[u8], hint: Option<usize>) -> bool {
         let little = new.len() / 4;
         let held = match self.held.last() {

@@ -6,8 +6,8 @@
 //!         │one of seventeen, a │                            there is room for it
 //! ```
 //!
-//! A string that is longer goes to the end of the heap. So values that are now longer and now shorter make the heap grow a few times,
-//! not with each message.
+//! A string that is longer goes to the end of the heap. So values that are now longer and now shorter make the heap grow a
+//! few times, not with each message.
 
 /// How many octets behind each string of the heap are its own.
 #[derive(Debug, Default)]

@@ -7,7 +7,8 @@
 //!          =         ≠         =         =         ≠          others: 1, 4
 //! ```
 //!
-//! Where a value that differs ends, and so where the next begins, the next `<` tells; that it does is found out when it is read.
+//! Where a value that differs ends, and so where the next begins, the next `<` tells; that it does is found out when it is
+//! read.
 
 use bsoap_codec::decode::Decoder;
 use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
@@ -65,8 +66,8 @@ impl Pass {
         self.cursor > begin
     }
 
-    /// Reads so many of the next values, most of which differ, together. Which field comes next, if that was possible and some are
-    /// the same.
+    /// Reads so many of the next values, most of which differ, together. Which field comes next, if that was possible and
+    /// some are the same.
     fn dense(&mut self, decoder: &Decoder, values: usize, old: &[u8], new: &[u8]) -> Option<usize> {
         let width = self.stretch.pattern.slots.max(1);
         let (begin, mut others, mut next) = (self.cursor, 0, None);
@@ -218,8 +219,8 @@ impl Pass {
         Some(())
     }
 
-    /// Takes over all that a kernel has read, if the old text has such values there, too: what of it has not been looked at is where they
-    /// end.
+    /// Takes over all that a kernel has read, if the old text has such values there, too: what of it has not been looked at
+    /// is where they end.
     fn take_over(&mut self, index: usize, stepped: Stepped, old: &[u8]) -> bool {
         let (begin, end) = (self.cursor, self.cursor + stepped.seen);
         let pattern = &self.stretch.pattern;
@@ -262,8 +263,8 @@ impl Pass {
         true
     }
 
-    /// Goes on behind the values looked at. Checkpoints among them hold: they stand in gaps, which are the same, and where the
-    /// value behind each stood and stands is known.
+    /// Goes on behind the values looked at. Checkpoints among them hold: they stand in gaps, which are the same, and where
+    /// the value behind each stood and stands is known.
     #[inline]
     fn hold_among(&mut self, stepped: Stepped) {
         let starts = &self.history.trace.starts[self.cursor..=self.cursor + stepped.seen];

@@ -90,8 +90,8 @@ pub(super) struct Reread {
 }
 
 impl Pass {
-    /// Reads that part of a string again which differs. `start`: where its text begins, before `o`. Gives up if that is most of
-    /// the message.
+    /// Reads that part of a string again which differs. `start`: where its text begins, before `o`. Gives up if that is most
+    /// of the message.
     pub(super) fn string(
         &mut self,
         decoder: &Decoder,

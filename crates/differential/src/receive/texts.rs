@@ -72,8 +72,8 @@ impl Pass {
         self.take_block(count, end as u32, |pass| pass.keep_texts(count, new))
     }
 
-    /// Where the next strings stand in the new text, and how long they are. How many there are, and where the one behind them
-    /// begins; nothing if it is no array of plain strings.
+    /// Where the next strings stand in the new text, and how long they are. How many there are, and where the one behind
+    /// them begins; nothing if it is no array of plain strings.
     fn find_texts(
         &mut self,
         decoder: &Decoder,
@@ -176,8 +176,8 @@ impl Pass {
         true
     }
 
-    /// Reads the value of a field that stands at `n` and is followed by its gap. What is appended to the heap is to be kept, or
-    /// of no use.
+    /// Reads the value of a field that stands at `n` and is followed by its gap. What is appended to the heap is to be kept,
+    /// or of no use.
     #[inline]
     pub(super) fn read_value(
         &mut self,
