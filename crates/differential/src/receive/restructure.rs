@@ -85,7 +85,7 @@ impl Pass {
         if !self.joins.is_empty() || held > little || self.policy.spacing.is_some() {
             return false;
         }
-        let is_wary = self.lost % WARY != 0;
+        let is_wary = !self.lost.is_multiple_of(WARY);
         let behind = self.history.checkpoints.get(self.next..);
         let mut behind = behind.unwrap_or_default().iter().zip(0..LOST);
         let is_lost = !behind.any(|(checkpoint, tries)| {
