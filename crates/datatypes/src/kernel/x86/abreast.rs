@@ -19,7 +19,7 @@ use std::mem::MaybeUninit;
 use super::super::nearest::{self, Format};
 use super::super::{Column, FoundInRow, Number, portable};
 use super::eight::{MOST, Sheet};
-use super::read::{BEFORE, Pattern, is_zero};
+use super::read::{BEFORE, Pattern, integer, is_zero};
 use super::rows::{Read, Rows, Several};
 
 /// Rows abreast.
@@ -380,12 +380,13 @@ struct Place {
     slot: usize,
 }
 
-/// Reads the values whose bits are set the general way. Returns the first that is none.
+/// Reads the values whose bits are set one by one, and the general way what is still in doubt. Returns the first that is
+/// none. (Integers of more than 16 digits, as times in nanoseconds are, come here, all of a column.)
 ///
 /// # Safety
-/// What is said of [`Spans`]; the slots can be written.
-#[cold]
+/// AVX2, BMI1, BMI2; what is said of [`Spans`]; the slots can be written.
 #[inline(never)]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn general(
     text: &[u8],
     number: Number,
@@ -397,6 +398,14 @@ unsafe fn general(
         // SAFETY: as above.
         unsafe {
             let (start, length) = spans.at(row);
+            if let Number::Signed { .. } | Number::Unsigned { .. } = number {
+                let (min, max) = super::bounds(number);
+                let value = integer(spans.text.add(start), length as u32, min, max);
+                if let Some(slot) = value {
+                    slots.write(row, slot);
+                    continue;
+                }
+            }
             let at = spans.text.add(start).addr() - text.as_ptr().addr();
             match portable::read(number, text.get(at..).unwrap_or_default()) {
                 Some((slot, found)) if found == length => slots.write(row, slot),
