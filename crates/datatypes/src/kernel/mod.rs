@@ -15,41 +15,31 @@
 
 mod carryless;
 pub mod form;
+mod found;
+mod memory;
 mod nearest;
+mod number;
 mod one;
 mod portable;
 mod powers;
+mod separator;
+mod steps;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod x86;
 
 pub use carryless::Carryless;
+pub use found::{Found, FoundInRow, Stop};
+pub use memory::{Memory, fetch, summon};
+pub use number::{Column, Number, Over, Room};
+pub use separator::Separator;
+pub use steps::{Listed, Stepped, Steps};
+
+use found::{All, Watched, one_by_one};
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use number::same_end;
 
 use std::ffi::OsStr;
 use std::sync::OnceLock;
-
-/// Where the memory is that numbers of one column are written to. Far memory is asked for ahead, which wins 10 % of the time of doubles and
-/// 25 % of that of integers, and costs 3 and up to 22 % where it was near. (That of rows is asked for in any case.)
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memory {
-    /// In the cache.
-    Near,
-    /// Most likely not in the cache.
-    Far,
-}
-
-impl Memory {
-    /// From so many numbers on their text is not in the cache, if nothing else is known of it.
-    const MANY: usize = 1 << 15;
-
-    /// That of the text of so many numbers.
-    pub const fn of(numbers: usize) -> Self {
-        if numbers >= Self::MANY {
-            Self::Far
-        } else {
-            Self::Near
-        }
-    }
-}
 
 /// So few numbers are written one after the other sooner than what writes many side by side is made ready.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -68,26 +58,6 @@ enum Level {
     Avx512,
 }
 
-/// Asks for the line of memory in which an item stands, to be read or written soon. If there is no such item, nothing happens.
-/// What is not in the nearest cache, and is read after many were asked for, waits behind them.
-#[inline(always)]
-pub fn fetch<T>(items: &[T], at: usize) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    x86::fetch(items, at);
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = (items, at);
-}
-
-/// Asks for all lines of memory in which some bytes stand, at once: else none would be asked for before it is known that those
-/// before it lead to it.
-#[inline(always)]
-pub fn summon(bytes: &[u8]) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    x86::summon(bytes);
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = bytes;
-}
-
 /// Instructions that this machine has: whoever has a `Kernel` may use it.
 ///
 /// ```
@@ -102,230 +72,6 @@ pub fn summon(bytes: &[u8]) {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kernel(Level);
-
-/// What a number in a text is, and what its slot holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Number {
-    /// `xs:double`: the bits of an `f64`.
-    Double,
-    /// `xs:float`: the bits of an `f32`.
-    Float,
-    /// An integer within bounds: an `i64`.
-    Signed {
-        /// The least value.
-        min: i64,
-        /// The greatest value.
-        max: i64,
-    },
-    /// An integer that is not negative, within a bound: a `u64`.
-    Unsigned {
-        /// The greatest value.
-        max: u64,
-    },
-}
-
-/// Bytes that stand between two values, laid out to be compared with those at a place of a text: up to 32 in one go.
-#[derive(Clone, Debug, Default)]
-pub struct Separator {
-    head: [u8; 32],
-    mask: [u8; 32],
-    bytes: Box<[u8]>,
-    /// How often the first byte is among them.
-    ends: u16,
-    /// How far the last of these is from what is behind all.
-    lead: u16,
-}
-
-impl Separator {
-    /// These bytes.
-    pub fn new(bytes: &[u8]) -> Self {
-        let is_end = |byte: &u8| Some(byte) == bytes.first();
-        let last = bytes.iter().rposition(is_end).unwrap_or(0);
-        Self {
-            bytes: bytes.into(),
-            ends: bytes.iter().copied().filter(|byte| is_end(byte)).count() as u16,
-            lead: (bytes.len() - last) as u16,
-            ..Self::head_of(bytes)
-        }
-    }
-
-    /// Only the first 32 of them.
-    fn head_of(bytes: &[u8]) -> Self {
-        let (mut head, mut mask) = ([0; 32], [0; 32]);
-        for (at, &byte) in bytes.iter().take(32).enumerate() {
-            (head[at], mask[at]) = (byte, 0xff);
-        }
-        Self {
-            head,
-            mask,
-            ..Self::default()
-        }
-    }
-
-    /// The byte that ends a value, if it can be no part of one.
-    #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(dead_code))]
-    fn end(&self) -> Option<u8> {
-        let end = *self.bytes.first()?;
-        (!end.is_ascii_alphanumeric() && !b"+-.".contains(&end)).then_some(end)
-    }
-
-    /// Whether `text` has these bytes at `at`: two compares of fixed size under a mask, whatever their number.
-    #[inline(always)]
-    fn stands_at(&self, text: &[u8], at: usize) -> bool {
-        let Some(rest) = text.get(at..) else {
-            return false;
-        };
-        let Some(found) = rest.first_chunk::<32>() else {
-            return rest.starts_with(&self.bytes);
-        };
-        let differ = |half: usize| {
-            let word = |bytes: &[u8; 32]| {
-                let mut word = [0; 16];
-                word.copy_from_slice(&bytes[16 * half..16 * half + 16]);
-                u128::from_ne_bytes(word)
-            };
-            (word(found) ^ word(&self.head)) & word(&self.mask)
-        };
-        (differ(0) | differ(1)) == 0
-            && (self.bytes.len() <= found.len() || rest.starts_with(&self.bytes))
-    }
-
-    /// The bytes.
-    #[inline]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
-/// A value of a row.
-#[derive(Clone, Debug)]
-pub struct Column {
-    /// What it is.
-    pub number: Number,
-    /// What its slot is preceded by.
-    pub marker: Option<u64>,
-    /// What stands behind it: up to the next value, be it of the next row.
-    pub separator: Separator,
-}
-
-/// The room of a value of a row where every row is as long as every other.
-#[derive(Clone, Debug)]
-pub struct Room {
-    /// What the value is.
-    pub number: Number,
-    /// The bytes for value and pad.
-    pub width: usize,
-    /// What stands between value and pad: an end tag, or nothing.
-    pub close: Separator,
-    /// What stands behind the pad: up to the next value, be it of the next row.
-    pub separator: Separator,
-}
-
-/// Numbers that are to be written over others in a text: as many slots as places and lengths.
-#[derive(Clone, Copy, Debug)]
-pub struct Over<'o> {
-    /// The numbers.
-    pub slots: &'o [u64],
-    /// Where each begins in the text.
-    pub places: &'o [u32],
-    /// How long what stands there is.
-    pub lengths: &'o [u8],
-}
-
-impl Over<'_> {
-    /// At most `most` of them, from one on.
-    fn part(self, from: usize, most: usize) -> Self {
-        let to = self.slots.len().min(from + most);
-        Self {
-            slots: &self.slots[from..to],
-            places: &self.places[from..to],
-            lengths: &self.lengths[from..to],
-        }
-    }
-
-    /// Whether all of it is in a text of this length.
-    fn is_within(&self, length: usize) -> bool {
-        let ends = self.places.iter().zip(self.lengths);
-        let ends = ends.map(|(&place, &length)| u64::from(place) + u64::from(length));
-        ends.fold(0, u64::max) <= length as u64
-    }
-}
-
-/// Values of an old text and a new one, to be compared one by one.
-#[derive(Clone, Copy, Debug)]
-pub struct Steps<'t> {
-    /// The text before.
-    pub old: &'t [u8],
-    /// The text now.
-    pub new: &'t [u8],
-    /// Where each value begins in the old text, and the one behind the last.
-    pub starts: &'t [u32],
-    /// How much further the first begins in the new one, modulo 2⁶⁴.
-    pub shift: usize,
-    /// What is between a value and the next is so long; by turns, where there are several.
-    pub gaps: &'t [u32],
-    /// Which of the gaps is behind the first.
-    pub first: usize,
-}
-
-/// How far they have been compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stepped {
-    /// How many differ.
-    pub listed: usize,
-    /// Of how many.
-    pub seen: usize,
-    /// How much further the next begins in the new text, modulo 2⁶⁴.
-    pub shift: usize,
-}
-
-/// Where it is listed which values differ: there is room for all in each.
-#[derive(Debug)]
-pub struct Listed<'l> {
-    /// The numbers of those that differ, in order, to the front.
-    pub numbers: &'l mut [u32],
-    /// Where they begin in the new text.
-    pub others: &'l mut [u32],
-    /// Where each value that was seen begins in the new text, whether it differs or not.
-    pub places: &'l mut [u32],
-}
-
-impl Steps<'_> {
-    /// The number of the gap behind a value.
-    fn gap_of(&self, value: usize) -> usize {
-        (self.first + value) % self.gaps.len()
-    }
-}
-
-/// The byte that ends the values of all columns.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-fn same_end(columns: &[Column]) -> Option<u8> {
-    let end = columns.first()?.separator.end();
-    let is_same = |column: &Column| column.separator.end() == end;
-    columns.iter().all(is_same).then_some(end?)
-}
-
-/// Takes places some at a time and tells of each.
-#[inline(always)]
-fn one_by_one(placed: impl FnMut(usize, usize)) -> impl FnMut(&[usize], &[u8]) {
-    let mut placed = placed;
-    move |starts, lengths| {
-        for (&start, &length) in starts.iter().zip(lengths) {
-            placed(start, length.into());
-        }
-    }
-}
-
-/// Where rows ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
-    /// How many rows are whole.
-    pub rows: usize,
-    /// The column whose value was not read.
-    pub column: usize,
-    /// Where that value begins.
-    pub at: usize,
-}
 
 impl Kernel {
     /// The best that this machine has; no better than the one named in the environment variable `BSOAP_KERNEL`, which is
@@ -774,54 +520,6 @@ impl Kernel {
             return x86::read_rows(is_wide, text, (columns, end), at, most, slots, found);
         }
         portable::read_rows(text, at, columns, most, slots, found)
-    }
-}
-
-/// Who is told of the values that are read, one after the other. A trait and not a function: where one is called at many
-/// places, the compiler does not put it in line, and the loop's registers are saved and loaded around each call.
-pub trait Found {
-    /// A value was read: where it stands, how long it is, and its slot. Whether to go on with the next.
-    fn value(&mut self, at: usize, length: usize, slot: u64) -> bool;
-}
-
-/// The same for values of rows: the column of each, too. Whether to go on is asked behind the last of a row.
-pub trait FoundInRow {
-    /// A value was read.
-    fn value(&mut self, column: usize, at: usize, length: usize, slot: u64) -> bool;
-}
-
-impl<F: FnMut(usize, usize, usize) -> bool> FoundInRow for F {
-    #[inline(always)]
-    fn value(&mut self, column: usize, at: usize, length: usize, _: u64) -> bool {
-        self(column, at, length)
-    }
-}
-
-/// Tells of all.
-struct All<F>(F);
-
-impl<F: FnMut(usize, usize)> Found for All<F> {
-    #[inline(always)]
-    fn value(&mut self, at: usize, length: usize, _: u64) -> bool {
-        (self.0)(at, length);
-        true
-    }
-}
-
-/// Remembers whether it was said to stop.
-struct Watched<'f, F> {
-    found: &'f mut F,
-    has_stopped: bool,
-}
-
-impl<F: Found> Found for Watched<'_, F> {
-    #[inline(always)]
-    fn value(&mut self, at: usize, length: usize, slot: u64) -> bool {
-        let goes_on = self.found.value(at, length, slot);
-        if !goes_on {
-            self.has_stopped = true;
-        }
-        goes_on
     }
 }
 

@@ -1,0 +1,86 @@
+//! What numbers there are in a text, and where.
+
+use super::separator::Separator;
+
+/// What a number in a text is, and what its slot holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// `xs:double`: the bits of an `f64`.
+    Double,
+    /// `xs:float`: the bits of an `f32`.
+    Float,
+    /// An integer within bounds: an `i64`.
+    Signed {
+        /// The least value.
+        min: i64,
+        /// The greatest value.
+        max: i64,
+    },
+    /// An integer that is not negative, within a bound: a `u64`.
+    Unsigned {
+        /// The greatest value.
+        max: u64,
+    },
+}
+
+/// A value of a row.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// What it is.
+    pub number: Number,
+    /// What its slot is preceded by.
+    pub marker: Option<u64>,
+    /// What stands behind it: up to the next value, be it of the next row.
+    pub separator: Separator,
+}
+
+/// The room of a value of a row where every row is as long as every other.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// What the value is.
+    pub number: Number,
+    /// The bytes for value and pad.
+    pub width: usize,
+    /// What stands between value and pad: an end tag, or nothing.
+    pub close: Separator,
+    /// What stands behind the pad: up to the next value, be it of the next row.
+    pub separator: Separator,
+}
+
+/// Numbers that are to be written over others in a text: as many slots as places and lengths.
+#[derive(Clone, Copy, Debug)]
+pub struct Over<'o> {
+    /// The numbers.
+    pub slots: &'o [u64],
+    /// Where each begins in the text.
+    pub places: &'o [u32],
+    /// How long what stands there is.
+    pub lengths: &'o [u8],
+}
+
+impl Over<'_> {
+    /// At most `most` of them, from one on.
+    pub(super) fn part(self, from: usize, most: usize) -> Self {
+        let to = self.slots.len().min(from + most);
+        Self {
+            slots: &self.slots[from..to],
+            places: &self.places[from..to],
+            lengths: &self.lengths[from..to],
+        }
+    }
+
+    /// Whether all of it is in a text of this length.
+    pub(super) fn is_within(&self, length: usize) -> bool {
+        let ends = self.places.iter().zip(self.lengths);
+        let ends = ends.map(|(&place, &length)| u64::from(place) + u64::from(length));
+        ends.fold(0, u64::max) <= length as u64
+    }
+}
+
+/// The byte that ends the values of all columns.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+pub(super) fn same_end(columns: &[Column]) -> Option<u8> {
+    let end = columns.first()?.separator.end();
+    let is_same = |column: &Column| column.separator.end() == end;
+    columns.iter().all(is_same).then_some(end?)
+}
