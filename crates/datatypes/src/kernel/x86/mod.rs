@@ -28,6 +28,7 @@ mod rows;
 mod write;
 
 use read::Array;
+use ready::{Doubles, Integers};
 use rows::Rows;
 
 use super::form::{Filled, Form, Sheet};
@@ -198,10 +199,12 @@ pub(super) fn write_array<'s>(
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
     unsafe {
         match number {
-            Number::Double => write::doubles(slots, separator, memory, out, placed),
-            Number::Signed { .. } => write::integers::<true>(slots, separator, memory, out, placed),
+            Number::Double => write::numbers::<Doubles>(slots, separator, memory, out, placed),
+            Number::Signed { .. } => {
+                write::numbers::<Integers<true>>(slots, separator, memory, out, placed);
+            }
             Number::Unsigned { .. } => {
-                write::integers::<false>(slots, separator, memory, out, placed);
+                write::numbers::<Integers<false>>(slots, separator, memory, out, placed);
             }
             Number::Float => return slots,
         }
@@ -253,9 +256,9 @@ pub(super) fn overwrite(number: Number, over: Over<'_>, text: &mut [u8]) -> usiz
     // SAFETY: a `Kernel` of this level is only made where the instructions are there; `Kernel::overwrite` has looked at the places.
     unsafe {
         match number {
-            Number::Double => overwrite::doubles(over, text),
-            Number::Signed { .. } => overwrite::integers::<true>(over, text),
-            Number::Unsigned { .. } => overwrite::integers::<false>(over, text),
+            Number::Double => overwrite::numbers::<Doubles>(over, text),
+            Number::Signed { .. } => overwrite::numbers::<Integers<true>>(over, text),
+            Number::Unsigned { .. } => overwrite::numbers::<Integers<false>>(over, text),
             Number::Float => 0,
         }
     }

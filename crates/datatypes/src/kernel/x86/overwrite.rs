@@ -4,69 +4,24 @@
 use std::arch::x86_64::*;
 
 use super::super::Over;
-use super::ready::{BLOCK, Ready, load, ready_doubles, ready_integers};
-use super::write::general;
+use super::ready::{BLOCK, Kind, Ready, load};
 
-/// Writes doubles, given by their bits, until one is not as long as what it is written over. Returns how many.
+/// Writes numbers until one is not as long as what it is written over. Returns how many. They are made ready by blocks.
 ///
 /// # Safety
-/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2. So many bytes as there are lengths for can be written at each place from `text` on.
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2. So many bytes as there are lengths for can be written at each place from
+/// `text` on.
 #[target_feature(
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
-pub(super) unsafe fn doubles(over: Over<'_>, text: *mut u8) -> usize {
-    // SAFETY: as above; a double is ready where it is put, and 32 bytes are enough for what is odd.
-    unsafe {
-        blocks(
-            over,
-            text,
-            |values, ready, at| ready_doubles(values, ready, at),
-            |ready, at| ready.double(at),
-            |_, at, room| general(over.slots[at], room),
-        )
-    }
-}
-
-/// The same with integers.
-///
-/// # Safety
-/// As above.
-#[target_feature(
-    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
-)]
-pub(super) unsafe fn integers<const SIGNED: bool>(over: Over<'_>, text: *mut u8) -> usize {
-    // SAFETY: as above.
-    unsafe {
-        blocks(
-            over,
-            text,
-            |values, ready, at| ready_integers::<SIGNED>(values, ready, at),
-            |ready, at| _mm256_zextsi128_si256(ready.integer(at)),
-            |ready, at, room| ready.put_long(at % BLOCK, room),
-        )
-    }
-}
-
-/// Makes the numbers ready by blocks, with `make_ready`, and writes each as `form` has it; or, if it is odd, as `odd` writes it, given
-/// which of all it is.
-///
-/// # Safety
-/// As above.
-#[inline(always)]
-unsafe fn blocks(
-    over: Over<'_>,
-    text: *mut u8,
-    make_ready: impl Fn(__m512i, &mut Ready, usize),
-    form: impl Fn(&Ready, usize) -> __m256i,
-    odd: impl Fn(&Ready, usize, *mut u8) -> usize,
-) -> usize {
+pub(super) unsafe fn numbers<K: Kind>(over: Over<'_>, text: *mut u8) -> usize {
     let mut ready = Ready::new();
     for from in (0..over.slots.len()).step_by(BLOCK) {
         let block = over.part(from, BLOCK);
         ready.odd = 0;
         for (group, values) in block.slots.chunks(8).enumerate() {
             // SAFETY: as above.
-            make_ready(unsafe { load(values) }, &mut ready, group * 8);
+            unsafe { K::ready(load(values), &mut ready, group * 8) };
         }
         let fitting = fitting(&ready, block.lengths);
         for at in 0..fitting {
@@ -79,10 +34,10 @@ unsafe fn blocks(
                     let mask = _bzhi_u32(u32::MAX, length as u32 - negative as u32);
                     place.write(b'-');
                     let behind = place.add(negative as usize).cast();
-                    _mm256_mask_storeu_epi8(behind, mask, form(&ready, at));
+                    _mm256_mask_storeu_epi8(behind, mask, K::form(&ready, at));
                 } else {
                     let mut room = [0; 32];
-                    if odd(&ready, from + at, room.as_mut_ptr()) != length {
+                    if K::odd(&ready, at, block.slots[at], room.as_mut_ptr()) != length {
                         return from + at;
                     }
                     place.copy_from_nonoverlapping(room.as_ptr(), length);

@@ -19,6 +19,8 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
+use crate::double;
+
 use super::super::powers::{LEAST, POWERS};
 
 /// How many values are made ready before they are written.
@@ -124,6 +126,105 @@ impl Ready {
     }
 }
 
+/// A kind of numbers that are made ready.
+pub(super) trait Kind {
+    /// Makes eight ready.
+    ///
+    /// # Safety
+    /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; `at` is a multiple of 8 below [`BLOCK`].
+    unsafe fn ready(values: __m512i, ready: &mut Ready, at: usize);
+
+    /// The text of one, but for its sign. What is behind it has no meaning.
+    ///
+    /// # Safety
+    /// The same features; one of this kind is ready at `at`, and not odd.
+    unsafe fn form(ready: &Ready, at: usize) -> __m256i;
+
+    /// Writes that.
+    ///
+    /// # Safety
+    /// As above, and 32 bytes can be written.
+    unsafe fn put(ready: &Ready, at: usize, out: *mut u8);
+
+    /// Writes one that is odd, sign and all, given its slot. Returns the length of its text.
+    ///
+    /// # Safety
+    /// 32 bytes can be written.
+    unsafe fn odd(ready: &Ready, at: usize, slot: u64, out: *mut u8) -> usize;
+}
+
+/// Given by their bits.
+pub(super) struct Doubles;
+
+/// Of 64 bits.
+pub(super) struct Integers<const SIGNED: bool>;
+
+impl Kind for Doubles {
+    #[inline(always)]
+    unsafe fn ready(values: __m512i, ready: &mut Ready, at: usize) {
+        // SAFETY: as above.
+        unsafe { ready_doubles(values, ready, at) };
+    }
+
+    #[inline(always)]
+    unsafe fn form(ready: &Ready, at: usize) -> __m256i {
+        // SAFETY: as above.
+        unsafe { ready.double(at) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(ready: &Ready, at: usize, out: *mut u8) {
+        // SAFETY: as above.
+        unsafe { ready.put_double(at, out) };
+    }
+
+    #[inline(always)]
+    unsafe fn odd(_: &Ready, _: usize, slot: u64, out: *mut u8) -> usize {
+        // SAFETY: as above.
+        unsafe { general(slot, out) }
+    }
+}
+
+impl<const SIGNED: bool> Kind for Integers<SIGNED> {
+    #[inline(always)]
+    unsafe fn ready(values: __m512i, ready: &mut Ready, at: usize) {
+        // SAFETY: as above.
+        unsafe { ready_integers::<SIGNED>(values, ready, at) };
+    }
+
+    #[inline(always)]
+    unsafe fn form(ready: &Ready, at: usize) -> __m256i {
+        // SAFETY: as above.
+        unsafe { _mm256_zextsi128_si256(ready.integer(at)) }
+    }
+
+    #[inline(always)]
+    unsafe fn put(ready: &Ready, at: usize, out: *mut u8) {
+        // SAFETY: as above.
+        unsafe { ready.put_integer(at, out) };
+    }
+
+    #[inline(always)]
+    unsafe fn odd(ready: &Ready, at: usize, _: u64, out: *mut u8) -> usize {
+        // SAFETY: as above.
+        unsafe { ready.put_long(at, out) }
+    }
+}
+
+/// Writes a double that is not ready.
+///
+/// # Safety
+/// There is room for 32 bytes.
+#[cold]
+#[inline(never)]
+unsafe fn general(slot: u64, out: *mut u8) -> usize {
+    let mut room = [0; 32];
+    let length = double::format(f64::from_bits(slot), &mut room);
+    // SAFETY: as above.
+    unsafe { out.copy_from_nonoverlapping(room.as_ptr(), room.len()) };
+    length
+}
+
 /// Where the digits of a value stand.
 static PLACES: [u8; BLOCK] = {
     let mut places = [0; BLOCK];
@@ -168,25 +269,91 @@ pub(super) unsafe fn load_column(slots: &[u64], stride: usize) -> __m512i {
 /// # Safety
 /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; `at` is a multiple of 8 below [`BLOCK`].
 #[inline(always)]
-pub(super) unsafe fn ready_doubles(bits: __m512i, ready: &mut Ready, at: usize) {
+unsafe fn ready_doubles(bits: __m512i, ready: &mut Ready, at: usize) {
     // SAFETY: as above.
     unsafe {
-        let one = _mm512_set1_epi64(1);
         let all = |value: i64| _mm512_set1_epi64(value);
-        let limb = all((1 << 52) - 1);
-        let fraction = _mm512_and_si512(bits, limb);
+        let one = all(1);
+        let fraction = _mm512_and_si512(bits, all(LIMB));
         let field = _mm512_and_si512(_mm512_srli_epi64::<52>(bits), all(0x7ff));
-        // Zero fractions are treated apart, but for exponents where it makes no difference; so are subnormals and infinities.
+        ready.odd |= u64::from(odd_doubles(fraction, field)) << at;
+        let Shortest {
+            digits,
+            digit,
+            longer,
+            point,
+        } = shortest(bits, scaled(fraction, field));
+        let (high, low) = sixteen_digits(digits);
+        let count = significant(high, low, longer);
+
+        // The notation: fixed from 10^-5 to below 10^16.
+        let notation = _mm512_min_epu64(_mm512_add_epi64(point, all(5)), all(SCIENTIFIC as i64));
+        let layout = _mm512_add_epi64(_mm512_slli_epi64::<4>(notation), notation);
+        let layout = _mm512_add_epi64(layout, _mm512_sub_epi64(count, one));
+        let scientific = _mm512_cmpeq_epi64_mask(notation, all(SCIENTIFIC as i64));
+        let texts: *const i64 = EXPONENTS.as_ptr().cast();
+        let text = _mm512_i64gather_epi64::<8>(_mm512_add_epi64(point, all(LEAST_EXPONENT)), texts);
+        let length = length(count, point, scientific, text);
+        let negative = _mm512_srli_epi64::<63>(bits);
+        let length = _mm512_add_epi64(length, negative);
+
+        let zeros = all(0x3030_3030_3030_3030);
+        let rest = _mm512_andnot_si512(all(0xff_ffff), text);
+        let rest = _mm512_or_si512(_mm512_or_si512(rest, digit), all(0x30_2e_30));
+        let (high, low) = (_mm512_or_si512(high, zeros), _mm512_or_si512(low, zeros));
+        store(&mut ready.digits[at..at + 8], high, low);
+        _mm512_storeu_si512(ready.rest[at..at + 8].as_mut_ptr().cast(), rest);
+        // (An odd lane has no layout.)
+        let layout = _mm512_min_epu64(layout, all(COUNT as i64 - 1));
+        _mm512_storeu_si512(ready.layout[at..at + 8].as_mut_ptr().cast(), layout);
+        _mm512_storeu_si512(ready.length[at..at + 8].as_mut_ptr().cast(), length);
+        _mm512_storeu_si512(ready.negative[at..at + 8].as_mut_ptr().cast(), negative);
+    }
+}
+
+/// All bits of a limb.
+const LIMB: i64 = (1 << 52) - 1;
+
+/// Which doubles are left to the general formatter. Zero fractions are treated apart, but for exponents where it makes no
+/// difference; so are subnormals and infinities.
+///
+/// # Safety
+/// AVX-512 F.
+#[inline(always)]
+unsafe fn odd_doubles(fraction: __m512i, field: __m512i) -> __mmask8 {
+    // SAFETY: as above.
+    unsafe {
+        let all = |value: i64| _mm512_set1_epi64(value);
         let is_power = _mm512_testn_epi64_mask(fraction, fraction);
         let is_far = _mm512_cmpgt_epu64_mask(
             _mm512_sub_epi64(field, all(WINDOW.0)),
             all(WINDOW.1 - WINDOW.0),
         );
-        let is_edge = _mm512_cmpgt_epu64_mask(_mm512_sub_epi64(field, one), all(0x7fd));
-        let odd = (is_power & is_far) | is_edge;
-        ready.odd |= u64::from(odd) << at;
+        let is_edge = _mm512_cmpgt_epu64_mask(_mm512_sub_epi64(field, all(1)), all(0x7fd));
+        (is_power & is_far) | is_edge
+    }
+}
 
-        // floor(log10(2^exponent)), and how far the product is moved.
+/// Significands times the powers of ten that leave 15 or 16 digits before the point.
+struct Scaled {
+    /// What is before the point, and the 64 bits behind it.
+    integral: __m512i,
+    fractional: __m512i,
+    /// floor(log10(2^exponent)).
+    decimal: __m512i,
+    /// The upper words of the powers, and how far they are moved.
+    high: __m512i,
+    shift: __m512i,
+}
+
+/// # Safety
+/// AVX-512 F, IFMA, VBMI2.
+#[inline(always)]
+unsafe fn scaled(fraction: __m512i, field: __m512i) -> Scaled {
+    // SAFETY: as above.
+    unsafe {
+        let all = |value: i64| _mm512_set1_epi64(value);
+        let limb = all(LIMB);
         let exponent = _mm512_sub_epi64(field, all(1075));
         let decimal = _mm512_srai_epi64::<20>(_mm512_mul_epi32(exponent, all(315_653)));
         let power = _mm512_sub_epi64(all(-1), decimal);
@@ -209,9 +376,42 @@ pub(super) unsafe fn ready_doubles(bits: __m512i, ready: &mut Ready, at: usize) 
         let l2 = _mm512_madd52lo_epu64(l2, fraction, q2);
         let l2 = _mm512_add_epi64(l2, _mm512_srli_epi64::<52>(l1));
         let l3 = _mm512_madd52hi_epu64(q2, fraction, q2);
-        let integral = _mm512_add_epi64(l3, _mm512_srli_epi64::<52>(l2));
-        let fractional = _mm512_shldi_epi64::<12>(l2, _mm512_slli_epi64::<12>(l1));
+        Scaled {
+            integral: _mm512_add_epi64(l3, _mm512_srli_epi64::<52>(l2)),
+            fractional: _mm512_shldi_epi64::<12>(l2, _mm512_slli_epi64::<12>(l1)),
+            decimal,
+            high,
+            shift,
+        }
+    }
+}
 
+/// The shortest digits that mean the same doubles: always sixteen, and one more where that is needed.
+struct Shortest {
+    /// As one number.
+    digits: __m512i,
+    /// The seventeenth, and which of them have it.
+    digit: __m512i,
+    longer: __mmask8,
+    /// Where the decimal point is: 0 behind the first.
+    point: __m512i,
+}
+
+/// # Safety
+/// AVX-512 F.
+#[inline(always)]
+unsafe fn shortest(bits: __m512i, scaled: Scaled) -> Shortest {
+    let Scaled {
+        integral,
+        fractional,
+        decimal,
+        high,
+        shift,
+    } = scaled;
+    // SAFETY: as above.
+    unsafe {
+        let all = |value: i64| _mm512_set1_epi64(value);
+        let one = all(1);
         // Half the distance to the neighbours; an even significand has the bounds as well.
         let half = _mm512_srlv_epi64(high, _mm512_sub_epi64(all(7), shift));
         let half = _mm512_add_epi64(half, _mm512_andnot_si512(bits, one));
@@ -235,54 +435,59 @@ pub(super) unsafe fn ready_doubles(bits: __m512i, ready: &mut Ready, at: usize) 
         let short = _mm512_cmplt_epu64_mask(integral, all(1_000_000_000_000_000));
         let times_five = _mm512_add_epi64(opaque(_mm512_slli_epi64::<2>(integral)), integral);
         let times_ten = _mm512_add_epi64(times_five, times_five);
-        let integral = _mm512_mask_add_epi64(integral, short, times_ten, digit);
-        let longer = longer & !short;
         let point = _mm512_add_epi64(decimal, all(16));
-        let point = _mm512_mask_sub_epi64(point, short, point, one);
+        Shortest {
+            digits: _mm512_mask_add_epi64(integral, short, times_ten, digit),
+            digit,
+            longer: longer & !short,
+            point: _mm512_mask_sub_epi64(point, short, point, one),
+        }
+    }
+}
 
-        let (high, low) = sixteen_digits(integral);
-        // Digits that are not zeros at the end: the last digit is the lowest byte.
+/// How many digits are left without the zeros at the end. They are given as [`sixteen_digits`] has them; some have one more,
+/// which is none.
+///
+/// # Safety
+/// AVX-512 F, CD.
+#[inline(always)]
+unsafe fn significant(high: __m512i, low: __m512i, longer: __mmask8) -> __m512i {
+    // SAFETY: as above.
+    unsafe {
+        let all = |value: i64| _mm512_set1_epi64(value);
+        // The last digit is the lowest byte.
         let is_round = _mm512_testn_epi64_mask(low, low);
         let digits = _mm512_mask_mov_epi64(low, is_round, high);
         let lowest = _mm512_and_si512(digits, _mm512_sub_epi64(_mm512_setzero_si512(), digits));
         // lzcnt of a byte's bit, the byte's zeros counted from above: 1 to 8 digits.
         let count = _mm512_srli_epi64::<3>(_mm512_lzcnt_epi64(lowest));
-        let count = _mm512_mask_add_epi64(_mm512_add_epi64(count, all(9)), is_round, count, one);
-        let count = _mm512_mask_mov_epi64(count, longer, all(17));
+        let count = _mm512_mask_add_epi64(_mm512_add_epi64(count, all(9)), is_round, count, all(1));
+        _mm512_mask_mov_epi64(count, longer, all(17))
+    }
+}
 
-        // The notation: fixed from 10^-5 to below 10^16.
-        let notation = _mm512_min_epu64(_mm512_add_epi64(point, all(5)), all(SCIENTIFIC as i64));
-        let layout = _mm512_add_epi64(_mm512_slli_epi64::<4>(notation), notation);
-        let layout = _mm512_add_epi64(layout, _mm512_sub_epi64(count, one));
-        let scientific = _mm512_cmpeq_epi64_mask(notation, all(SCIENTIFIC as i64));
-        let texts: *const i64 = EXPONENTS.as_ptr().cast();
-        let text = _mm512_i64gather_epi64::<8>(_mm512_add_epi64(point, all(LEAST_EXPONENT)), texts);
-
-        // The length: of a fraction below 1, `0.000` and the digits; else the digits, a dot if some stand behind it, zeros
-        // if the point is behind them; in scientific notation, the digits, a dot if there are several, the exponent.
-        let has_dot = _mm512_cmpgt_epi64_mask(count, _mm512_add_epi64(point, one));
-        let fixed = _mm512_max_epi64(count, _mm512_add_epi64(point, one));
+/// The lengths of texts without their signs: of a fraction below 1, `0.000` and the digits; else the digits, a dot if some
+/// stand behind it, zeros if the point is behind them; in scientific notation, the digits, a dot if there are several, the
+/// exponent, of which `text` has the length in its lowest byte.
+///
+/// # Safety
+/// AVX-512 F.
+#[inline(always)]
+unsafe fn length(count: __m512i, point: __m512i, scientific: __mmask8, text: __m512i) -> __m512i {
+    // SAFETY: as above.
+    unsafe {
+        let all = |value: i64| _mm512_set1_epi64(value);
+        let one = all(1);
+        let whole = _mm512_add_epi64(point, one);
+        let has_dot = _mm512_cmpgt_epi64_mask(count, whole);
+        let fixed = _mm512_max_epi64(count, whole);
         let fixed = _mm512_mask_add_epi64(fixed, has_dot, fixed, one);
         let below = _mm512_cmplt_epi64_mask(point, _mm512_setzero_si512());
         let fixed = _mm512_mask_sub_epi64(fixed, below, fixed, point);
         let several = _mm512_cmpgt_epi64_mask(count, one);
         let long = _mm512_add_epi64(count, _mm512_and_si512(text, all(0xff)));
         let long = _mm512_mask_add_epi64(long, several, long, one);
-        let length = _mm512_mask_mov_epi64(fixed, scientific, long);
-        let negative = _mm512_srli_epi64::<63>(bits);
-        let length = _mm512_add_epi64(length, negative);
-
-        let zeros = all(0x3030_3030_3030_3030);
-        let rest = _mm512_andnot_si512(all(0xff_ffff), text);
-        let rest = _mm512_or_si512(_mm512_or_si512(rest, digit), all(0x30_2e_30));
-        let (high, low) = (_mm512_or_si512(high, zeros), _mm512_or_si512(low, zeros));
-        store(&mut ready.digits[at..at + 8], high, low);
-        _mm512_storeu_si512(ready.rest[at..at + 8].as_mut_ptr().cast(), rest);
-        // (An odd lane has no layout.)
-        let layout = _mm512_min_epu64(layout, all(COUNT as i64 - 1));
-        _mm512_storeu_si512(ready.layout[at..at + 8].as_mut_ptr().cast(), layout);
-        _mm512_storeu_si512(ready.length[at..at + 8].as_mut_ptr().cast(), length);
-        _mm512_storeu_si512(ready.negative[at..at + 8].as_mut_ptr().cast(), negative);
+        _mm512_mask_mov_epi64(fixed, scientific, long)
     }
 }
 
@@ -291,11 +496,7 @@ pub(super) unsafe fn ready_doubles(bits: __m512i, ready: &mut Ready, at: usize) 
 /// # Safety
 /// As above.
 #[inline(always)]
-pub(super) unsafe fn ready_integers<const SIGNED: bool>(
-    values: __m512i,
-    ready: &mut Ready,
-    at: usize,
-) {
+unsafe fn ready_integers<const SIGNED: bool>(values: __m512i, ready: &mut Ready, at: usize) {
     // SAFETY: as above.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);

@@ -8,19 +8,19 @@ use std::arch::x86_64::*;
 use crate::double;
 
 use super::super::{Column, Memory, Number, Room, Separator};
-use super::ready::{BLOCK, Ready, load, load_column, ready_doubles, ready_integers};
+use super::ready::{BLOCK, Doubles, Integers, Kind, Ready, load, load_column};
 
 /// A value's text, and what is written too much behind it.
 const ROOM: usize = 128;
 
-/// Appends doubles, given by their bits, with a separator behind each.
+/// Appends numbers with a separator behind each.
 ///
 /// # Safety
 /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2.
 #[target_feature(
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
-pub(super) unsafe fn doubles(
+pub(super) unsafe fn numbers<K: Kind>(
     slots: &[u64],
     separator: &Separator,
     memory: Memory,
@@ -30,27 +30,7 @@ pub(super) unsafe fn doubles(
     let most = double::WIDTH + separator.bytes.len();
     // SAFETY: as above.
     let finish = separated(separator);
-    unsafe { all_doubles(slots, most, memory, out, finish, placed) };
-}
-
-/// Appends integers with a separator behind each.
-///
-/// # Safety
-/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2.
-#[target_feature(
-    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
-)]
-pub(super) unsafe fn integers<const SIGNED: bool>(
-    slots: &[u64],
-    separator: &Separator,
-    memory: Memory,
-    out: &mut Vec<u8>,
-    placed: &mut impl FnMut(&[usize], &[u8]),
-) {
-    let most = double::WIDTH + separator.bytes.len();
-    // SAFETY: as above.
-    let finish = separated(separator);
-    unsafe { all_integers::<SIGNED>(slots, most, memory, out, finish, placed) };
+    unsafe { all::<K>(slots, most, memory, out, finish, placed) };
 }
 
 /// What writes a separator behind a number.
@@ -92,131 +72,68 @@ impl Placed {
     }
 }
 
-/// Appends doubles. `finish` writes what stands behind each, given its place and length, and tells how far the next is: at most
-/// `most` bytes.
+/// Appends numbers. `finish` writes what stands behind each, given its place and length, and tells how far the next is: at
+/// most `most` bytes.
 ///
 /// # Safety
 /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2. `finish` writes less than [`ROOM`] bytes too much.
 #[inline(always)]
-unsafe fn all_doubles(
+unsafe fn all<K: Kind>(
     slots: &[u64],
     most: usize,
     memory: Memory,
     out: &mut Vec<u8>,
-    finish: impl FnMut(*mut u8, usize) -> usize,
+    mut finish: impl FnMut(*mut u8, usize) -> usize,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
-    let mut finish = finish;
     let mut ready = Ready::new();
     let mut places = Placed::new();
+    let finish = &mut finish;
     for block in slots.chunks(BLOCK) {
         ready.odd = 0;
         for (group, values) in block.chunks(8).enumerate() {
             // SAFETY: the features are enabled; a block has eight groups.
-            unsafe { ready_doubles(load(values), &mut ready, group * 8) };
+            unsafe { K::ready(load(values), &mut ready, group * 8) };
         }
-        let ready = &ready;
-        // SAFETY: as above; there is room for 32 bytes.
-        let permuted = |at: usize, out| unsafe { ready.put_double(at, out) };
-        // SAFETY: there is a value for each that is odd, and room.
-        let odd = |at: usize, out| unsafe { general(block[at], out) };
-        // SAFETY: as above.
-        let put = (permuted, odd, &mut finish);
         places.tell(placed);
+        // SAFETY: as above; all of the block are ready.
         unsafe {
             match memory {
-                Memory::Far => write::<true>(block.len(), ready, most, out, put, &mut places),
-                Memory::Near => write::<false>(block.len(), ready, most, out, put, &mut places),
+                Memory::Far => write::<K, true>(block, &ready, most, out, finish, &mut places),
+                Memory::Near => write::<K, false>(block, &ready, most, out, finish, &mut places),
             }
         }
     }
     places.tell(placed);
 }
 
-/// The same with integers.
+/// Writes the numbers of a block.
 ///
 /// # Safety
-/// As above.
+/// As above; they are ready.
 #[inline(always)]
-unsafe fn all_integers<const SIGNED: bool>(
-    slots: &[u64],
-    most: usize,
-    memory: Memory,
-    out: &mut Vec<u8>,
-    finish: impl FnMut(*mut u8, usize) -> usize,
-    placed: &mut impl FnMut(&[usize], &[u8]),
-) {
-    let mut finish = finish;
-    let mut ready = Ready::new();
-    let mut places = Placed::new();
-    for block in slots.chunks(BLOCK) {
-        ready.odd = 0;
-        for (group, values) in block.chunks(8).enumerate() {
-            // SAFETY: the features are enabled; a block has eight groups.
-            unsafe { ready_integers::<SIGNED>(load(values), &mut ready, group * 8) };
-        }
-        let ready = &ready;
-        // SAFETY: as above; there is room for 32 bytes.
-        let moved = |at: usize, out| unsafe { ready.put_integer(at, out) };
-        // SAFETY: as above.
-        let odd = |at: usize, out| unsafe { ready.put_long(at, out) };
-        // SAFETY: as above.
-        let put = (moved, odd, &mut finish);
-        places.tell(placed);
-        unsafe {
-            match memory {
-                Memory::Far => write::<true>(block.len(), ready, most, out, put, &mut places),
-                Memory::Near => write::<false>(block.len(), ready, most, out, put, &mut places),
-            }
-        }
-    }
-    places.tell(placed);
-}
-
-/// Writes a double that is not ready.
-///
-/// # Safety
-/// There is room for 32 bytes.
-#[cold]
-#[inline(never)]
-pub(super) unsafe fn general(slot: u64, out: *mut u8) -> usize {
-    let mut room = [0; 32];
-    let length = double::format(f64::from_bits(slot), &mut room);
-    // SAFETY: as above.
-    unsafe { out.copy_from_nonoverlapping(room.as_ptr(), room.len()) };
-    length
-}
-
-/// Writes what is ready.
-///
-/// # Safety
-/// AVX2; `put` writes 32 bytes at most; `finish` as told of by those above.
-#[inline(always)]
-unsafe fn write<const IS_FAR: bool>(
-    count: usize,
+unsafe fn write<K: Kind, const IS_FAR: bool>(
+    block: &[u64],
     ready: &Ready,
     most: usize,
     out: &mut Vec<u8>,
-    (put, odd, finish): (
-        impl Fn(usize, *mut u8),
-        impl Fn(usize, *mut u8) -> usize,
-        &mut impl FnMut(*mut u8, usize) -> usize,
-    ),
+    finish: &mut impl FnMut(*mut u8, usize) -> usize,
     places: &mut Placed,
 ) {
-    out.reserve(count * most + ROOM);
+    out.reserve(block.len() * most + ROOM);
     let base = out.as_mut_ptr();
     let mut end = out.len();
     // SAFETY: a text is at most 24 bytes long; what is written behind it and what belongs to it is less than `ROOM`.
     unsafe {
-        for at in 0..count {
+        for at in 0..block.len() {
             let place = base.add(end);
             let mut length = *ready.length.get_unchecked(at) as usize;
             if ready.odd >> at & 1 == 0 {
                 place.write(b'-');
-                put(at, place.add(*ready.negative.get_unchecked(at) as usize));
+                let behind = place.add(*ready.negative.get_unchecked(at) as usize);
+                K::put(ready, at, behind);
             } else {
-                length = odd(at, place);
+                length = K::odd(ready, at, *block.get_unchecked(at), place);
             }
             if IS_FAR {
                 ask_ahead(place);
@@ -225,7 +142,7 @@ unsafe fn write<const IS_FAR: bool>(
             *places.lengths.get_unchecked_mut(at) = length as u8;
             end += finish(place, length);
         }
-        places.count = count;
+        places.count = block.len();
         out.set_len(end);
     }
 }
@@ -420,11 +337,13 @@ unsafe fn narrow_rooms(
         };
         let untold = &mut |_: &[usize], _: &[u8]| {};
         match room.number {
-            Number::Signed { .. } => all_integers::<true>(slots, most, memory, out, finish, untold),
-            Number::Unsigned { .. } => {
-                all_integers::<false>(slots, most, memory, out, finish, untold);
+            Number::Signed { .. } => {
+                all::<Integers<true>>(slots, most, memory, out, finish, untold);
             }
-            _ => all_doubles(slots, most, memory, out, finish, untold),
+            Number::Unsigned { .. } => {
+                all::<Integers<false>>(slots, most, memory, out, finish, untold);
+            }
+            _ => all::<Doubles>(slots, most, memory, out, finish, untold),
         }
     }
     longest <= width
@@ -492,9 +411,9 @@ unsafe fn write_rows(
                 unsafe {
                     let values = load_column(&block[group * stride + index..], stride);
                     match number(index) {
-                        Number::Signed { .. } => ready_integers::<true>(values, &mut ready, at),
-                        Number::Unsigned { .. } => ready_integers::<false>(values, &mut ready, at),
-                        _ => ready_doubles(values, &mut ready, at),
+                        Number::Signed { .. } => Integers::<true>::ready(values, &mut ready, at),
+                        Number::Unsigned { .. } => Integers::<false>::ready(values, &mut ready, at),
+                        _ => Doubles::ready(values, &mut ready, at),
                     }
                 }
             }
@@ -514,7 +433,7 @@ unsafe fn write_rows(
                     let behind = place.add(*ready.negative.get_unchecked(at) as usize);
                     if ready.odd >> at & 1 != 0 {
                         length = match is_double {
-                            true => general(block[row * stride + index], place),
+                            true => Doubles::odd(&ready, at, block[row * stride + index], place),
                             false => ready.put_long(at, place),
                         };
                     } else {
