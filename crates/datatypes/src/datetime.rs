@@ -16,8 +16,8 @@ pub use crate::moment::Zone;
 use crate::moment::{self, Moment};
 use crate::{Datatype, LexicalError};
 
-/// Whether a text is certainly a lexical form of `xs:dateTime`: one of the usual spelling, of the first 28 days of a month, in
-/// universal time or without a zone. It is told in a few nanoseconds; of others nothing is said.
+/// Whether a text is certainly a lexical form of `xs:dateTime`: one of the usual spelling, of the first 28 days of a month,
+/// in universal time or without a zone. It is told in a few nanoseconds; of others nothing is said.
 ///
 /// ```
 /// use bsoap_datatypes::datetime::is_plain_date_time;

@@ -9,9 +9,9 @@
 //! pattern --parse.rs--> HIR of regex-syntax --> automata of regex-automata --> yes or no
 //! ```
 //!
-//! Simple ones are tried by `sequence.rs` first. To build the automata takes 30 µs to 50 ms, to parse a pattern some µs. Schemas have thousands
-//! of patterns and messages use few, so the automata of a pattern are built when it first
-//! matches; except for large ones, which are built at once, to see that they keep the limit.
+//! Simple ones are tried by `sequence.rs` first. To build the automata takes 30 µs to 50 ms, to parse a pattern some µs.
+//! Schemas have thousands of patterns and messages use few, so the automata of a pattern are built when it first matches;
+//! except for large ones, which are built at once, to see that they keep the limit.
 
 mod blocks;
 mod class;

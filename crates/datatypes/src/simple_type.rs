@@ -321,7 +321,8 @@ impl SimpleType {
         }
     }
 
-    /// Whether a text surely is valid, told at a glance and without a copy. `false` says nothing: [`check`](Self::check) does.
+    /// Whether a text surely is valid, told at a glance and without a copy. `false` says nothing: [`check`](Self::check)
+    /// does.
     ///
     /// ```
     /// use bsoap_datatypes::qname::NoNamespaces;

@@ -5,8 +5,9 @@
 //!  piece    ▪ string       piece   ▪ dateTime                piece  ▪ double  piece
 //! ```
 //!
-//! How long each value is, is told. So where everything stands is known at once, and the values are read independently of one
-//! another. Nothing told is believed: a value must be a lexical form of its type from end to end, and each piece be the same.
+//! How long each value is, is told. So where everything stands is known at once, and the values are read independently of
+//! one another. Nothing told is believed: a value must be a lexical form of its type from end to end, and each piece be the
+//! same.
 
 use super::{Kernel, Number};
 use crate::datetime::is_plain_date_time;
@@ -77,8 +78,8 @@ impl Form {
     /// Forms of more blanks are not filled.
     pub const MOST: usize = 64;
 
-    /// A form of these blanks, and a piece behind the last: where it lies, and how long it is. Nothing, if a piece lies elsewhere
-    /// than among `pieces`, or a filling is none of `fillings`.
+    /// A form of these blanks, and a piece behind the last: where it lies, and how long it is. Nothing, if a piece lies
+    /// elsewhere than among `pieces`, or a filling is none of `fillings`.
     pub fn new(
         mut pieces: Vec<u8>,
         blanks: Vec<Blank>,
@@ -206,14 +207,15 @@ pub struct Sheet<'s> {
 }
 
 impl Kernel {
-    /// Fills the blanks of a form from `text[at..]`, where the piece of the first begins. `told` has a byte for each: its length, plus
-    /// `zero`. Nothing, if they cannot be filled all at once: there are too many, or what is told is no length below [`WIDEST`].
+    /// Fills the blanks of a form from `text[at..]`, where the piece of the first begins. `told` has a byte for each: its
+    /// length, plus `zero`. Nothing, if they cannot be filled all at once: there are too many, or what is told is no length
+    /// below [`WIDEST`].
     ///
-    /// What is in any doubt is left to the caller: strings with anything but plain ASCII, values of [other](Filling::Other) types. If the
-    /// text is not of the form, what is in the sheet is unspecified.
+    /// What is in any doubt is left to the caller: strings with anything but plain ASCII, values of [other](Filling::Other)
+    /// types. If the text is not of the form, what is in the sheet is unspecified.
     ///
-    /// A string's slot is its place in the heap (low half) and its length (high half). What rooms hold behind their strings, and those of
-    /// doubtful values, is unspecified.
+    /// A string's slot is its place in the heap (low half) and its length (high half). What rooms hold behind their strings,
+    /// and those of doubtful values, is unspecified.
     #[inline]
     pub fn fill(
         self,

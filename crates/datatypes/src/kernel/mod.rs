@@ -116,8 +116,8 @@ impl Kernel {
     }
 
     /// Reads numbers from `text[at..]` for as long as each is followed by the separator, `most` of them at most, and appends
-    /// their slots to `slots` while it has capacity. Tells where each value stands and how long it is. Returns where the first value stands that
-    /// was not read.
+    /// their slots to `slots` while it has capacity. Tells where each value stands and how long it is. Returns where the
+    /// first value stands that was not read.
     #[allow(clippy::too_many_arguments)] // Where to read, what, how much of it, and where to put it.
     #[inline]
     pub fn read_array(
@@ -175,9 +175,9 @@ impl Kernel {
         portable::read_array((text, at), number, separator, limit, slots, &mut found)
     }
 
-    /// Reads numbers that stand at these places of a text, each followed by the separator: appends their slots to `slots` and
-    /// their lengths to `lengths`, up to the first that is not. (One in doubt is read the general way, and those behind it as
-    /// before.) Returns how many there are.
+    /// Reads numbers that stand at these places of a text, each followed by the separator: appends their slots to `slots`
+    /// and their lengths to `lengths`, up to the first that is not. (One in doubt is read the general way, and those behind
+    /// it as before.) Returns how many there are.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Number, Separator};
@@ -268,8 +268,8 @@ impl Kernel {
         );
     }
 
-    /// The same, but tells of some numbers at a time where they stand and how long they are: of all, in order, which takes less than to
-    /// tell of each. `memory` is where they are written to.
+    /// The same, but tells of some numbers at a time where they stand and how long they are: of all, in order, which takes
+    /// less than to tell of each. `memory` is where they are written to.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Column, Kernel, Memory, Number, Separator};
@@ -316,8 +316,8 @@ impl Kernel {
     }
 
     /// Appends the lexical forms of the numbers of some rows, each filled up with blanks to the width of its room, with what
-    /// stands behind each room but the last. `memory` is where they are written to. Says whether all fit; if not, what was appended is
-    /// good for nothing.
+    /// stands behind each room but the last. `memory` is where they are written to. Says whether all fit; if not, what was
+    /// appended is good for nothing.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Memory, Number, Room, Separator};
@@ -353,8 +353,8 @@ impl Kernel {
         fits
     }
 
-    /// Writes the lexical forms of numbers over what stands at their places, until one is not as long as that. Returns how many are
-    /// written; but for these, nothing of the text changes.
+    /// Writes the lexical forms of numbers over what stands at their places, until one is not as long as that. Returns how
+    /// many are written; but for these, nothing of the text changes.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Number, Over};
@@ -381,8 +381,8 @@ impl Kernel {
         done + portable::overwrite(number, over.part(done, count), text)
     }
 
-    /// Lists the numbers of the slots that are others in `new` than in `old`, in order, to the front of `list`, and returns how
-    /// many there are. What stands behind them in the list has no meaning.
+    /// Lists the numbers of the slots that are others in `new` than in `old`, in order, to the front of `list`, and returns
+    /// how many there are. What stands behind them in the list has no meaning.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::Kernel;
@@ -405,8 +405,8 @@ impl Kernel {
         portable::list_differing((old, new), seen, count, list)
     }
 
-    /// The first slot that is not what it was, plus `delta` where its mask has all bits (and plus nothing where it has none); how many
-    /// slots there are, if all are. So slots that count from a place that has moved are compared.
+    /// The first slot that is not what it was, plus `delta` where its mask has all bits (and plus nothing where it has
+    /// none); how many slots there are, if all are. So slots that count from a place that has moved are compared.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::Kernel;
@@ -428,9 +428,10 @@ impl Kernel {
         }
     }
 
-    /// Goes over values of two texts in step, and lists those that differ, and where all begin in the new text. A value that differs ends
-    /// with the next `<` there; its gap is as long as it was. Ends with a value that is not within both texts, or longer than 64
-    /// bytes with its gap. (A value with a `<` in it is none: it may be listed though it is the same, and is found out when it is read.)
+    /// Goes over values of two texts in step, and lists those that differ, and where all begin in the new text. A value that
+    /// differs ends with the next `<` there; its gap is as long as it was. Ends with a value that is not within both texts,
+    /// or longer than 64 bytes with its gap. (A value with a `<` in it is none: it may be listed though it is the same, and
+    /// is found out when it is read.)
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Listed, Steps};

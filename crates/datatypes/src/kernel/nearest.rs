@@ -45,7 +45,8 @@ impl Format for Float {
     const SIGN: u32 = 31;
 }
 
-/// The powers as this algorithm wants them: the reciprocals that are exact in their 128 bits but for the rounding, rounded up.
+/// The powers as this algorithm wants them: the reciprocals that are exact in their 128 bits but for the rounding, rounded
+/// up.
 pub(super) static ROUNDED: [[u64; 2]; COUNT] = rounded();
 
 const COUNT: usize = (MOST - LEAST + 1) as usize;

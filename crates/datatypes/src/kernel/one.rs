@@ -3,9 +3,9 @@
 use super::{Kernel, Number};
 
 impl Kernel {
-    /// The slot of the double or float at `text[at..]`, which ends before an `end`, and its length. Nothing, if it is in any doubt or too
-    /// near the ends of the text, or if this machine reads one number as fast by [`parse_prefix`](crate::double::parse_prefix):
-    /// that is then to say what it is.
+    /// The slot of the double or float at `text[at..]`, which ends before an `end`, and its length. Nothing, if it is in any
+    /// doubt or too near the ends of the text, or if this machine reads one number as fast by
+    /// [`parse_prefix`](crate::double::parse_prefix): that is then to say what it is.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Number};

@@ -24,8 +24,8 @@ const fn powers() -> [(u64, u64); COUNT] {
         number = times_five(number);
         power += 1;
     }
-    // 2^1023 has more bits than are left when it has been divided by 5^342 and 128 are taken; to divide what has been rounded
-    // down by 5 and to round down again is to divide by 25 and to round down.
+    // 2^1023 has more bits than are left when it has been divided by 5^342 and 128 are taken; to divide what has been
+    // rounded down by 5 and to round down again is to divide by 25 and to round down.
     number = [0; LIMBS];
     number[LIMBS - 1] = 1 << 63;
     power = -1;

@@ -1,8 +1,8 @@
 //! Simple patterns: one set of characters behind another, each so many times: `PO-[0-9]{6}`, `[A-Z]{2}\d+`.
 //!
-//! Most patterns of schemas are of this kind. Where a set that repeats has nothing in common with the one behind it, there is
-//! one way to match, and a loop finds it, without an automaton's start. Only ASCII is looked at: what has other characters,
-//! or does not match, is left to the automaton.
+//! Most patterns of schemas are of this kind. Where a set that repeats has nothing in common with the one behind it, there
+//! is one way to match, and a loop finds it, without an automaton's start. Only ASCII is looked at: what has other
+//! characters, or does not match, is left to the automaton.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 

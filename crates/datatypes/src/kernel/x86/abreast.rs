@@ -1,8 +1,8 @@
 //! Rows of numbers, several at once, with AVX-512.
 //!
-//! Read one after the other, each value waits for the one before: where it begins is known when that has ended. So all ends in a stretch of
-//! text are listed first, 64 bytes at a time. As each separator has so many bytes that could be ends, every so-many-th of them ends a value
-//! of the same column, if all is as in the rows before:
+//! Read one after the other, each value waits for the one before: where it begins is known when that has ended. So all ends
+//! in a stretch of text are listed first, 64 bytes at a time. As each separator has so many bytes that could be ends, every
+//! so-many-th of them ends a value of the same column, if all is as in the rows before:
 //!
 //! ```text
 //! 17</x><y>4</y><v>1.5e3</v></row><row><x>3</x><y>…
@@ -10,8 +10,8 @@
 //!   ^       ^           ^                  ^          the 1st, 3rd, 5th, 9th … are
 //! ```
 //!
-//! Whether it is so is seen by comparing the separators, all at once and before anything is read. Then nothing waits for anything, and
-//! values of one column are read side by side: integers here, doubles and floats in `eight.rs`.
+//! Whether it is so is seen by comparing the separators, all at once and before anything is read. Then nothing waits for
+//! anything, and values of one column are read side by side: integers here, doubles and floats in `eight.rs`.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -135,8 +135,8 @@ impl Abreast {
         if at < BEFORE || blocks == 0 {
             return read;
         }
-        // SAFETY: `BEFORE` before the first value and up to `BEHIND` behind the last end, all is of the text. Ends have their room, and
-        // as many rows are read as have all of theirs.
+        // SAFETY: `BEFORE` before the first value and up to `BEHIND` behind the last end, all is of the text. Ends have
+        // their room, and as many rows are read as have all of theirs.
         unsafe {
             let text = rows.text.as_ptr().add(at);
             let listed = self.list_ends(text, blocks.min(self.blocks), rows.end);
@@ -163,8 +163,8 @@ impl Abreast {
         self.list.as_ptr().cast()
     }
 
-    /// Lists where `end` is among so many times 64 bytes. Returns how often; nothing is listed behind 64 bytes in which it is more often than
-    /// [`DENSE`] times.
+    /// Lists where `end` is among so many times 64 bytes. Returns how often; nothing is listed behind 64 bytes in which it
+    /// is more often than [`DENSE`] times.
     ///
     /// # Safety
     /// AVX-512 BW, VBMI2; all those bytes can be read.
@@ -195,7 +195,8 @@ impl Abreast {
         }
     }
 
-    /// The columns, and where the values of the first row are: the end before, how far behind it the value begins, and its slot.
+    /// The columns, and where the values of the first row are: the end before, how far behind it the value begins, and its
+    /// slot.
     #[inline(always)]
     fn columns<'r>(&self, rows: Rows<'r>) -> impl Iterator<Item = (&'r Column, Place)> + use<'r> {
         let mut next = Place {
@@ -438,7 +439,8 @@ unsafe fn integers(spans: Spans, bounds: (i64, i64), slots: Slots, count: usize)
 /// AVX-512 BW, VBMI; what is said of [`Spans`]; the four slots can be written.
 #[inline(always)]
 unsafe fn four_integers(spans: Spans, (min, max): (i64, i64), slots: Slots) -> bool {
-    // SAFETY: four ends and what is before them can be read, and 16 bytes before each in the text; four slots can be written.
+    // SAFETY: four ends and what is before them can be read, and 16 bytes before each in the text; four slots can be
+    // written.
     unsafe {
         let bytes = _mm512_castsi128_si512(spans.sixteen_before(0));
         let bytes = _mm512_inserti32x4::<1>(bytes, spans.sixteen_before(1));

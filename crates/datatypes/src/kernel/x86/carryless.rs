@@ -77,8 +77,8 @@ fn add(sum: __m512i, one: __m512i, other: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<0x96>(sum, one, other)
 }
 
-/// Four products of each sum at a time, and twice that: eight words are multiplied by the secret words that belong to them, and by those of
-/// the next eight, which are at hand then.
+/// Four products of each sum at a time, and twice that: eight words are multiplied by the secret words that belong to them,
+/// and by those of the next eight, which are at hand then.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,vpclmulqdq,pclmulqdq")]
 pub(super) fn four(text: &[u8], secret: &Secret) -> [u64; 2] {
     // SAFETY: unaligned, of 64 bytes.
@@ -97,8 +97,8 @@ pub(super) fn four(text: &[u8], secret: &Secret) -> [u64; 2] {
     let mut key = load_key(&keys[0]);
     let mut keys = keys[1..].iter().map(load_key);
     for [one, other] in pairs {
-        // The next text is most likely what follows this one: asked for now, sums take no longer than to read from L3. (Nothing is
-        // read, whatever stands there.)
+        // The next text is most likely what follows this one: asked for now, sums take no longer than to read from L3.
+        // (Nothing is read, whatever stands there.)
         for block in [one, other] {
             _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(Carryless::MOST).cast());
         }

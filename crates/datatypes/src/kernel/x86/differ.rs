@@ -35,8 +35,8 @@ pub(super) unsafe fn list(old: &[u64], new: &[u64], list: &mut [u32]) -> (usize,
     (count, blocks * 8)
 }
 
-/// The first slot that is not what it was, moved by `delta` where its mask has bits; how many there are, if all are. Masks are only
-/// looked at if something `MOVED`.
+/// The first slot that is not what it was, moved by `delta` where its mask has bits; how many there are, if all are. Masks
+/// are only looked at if something `MOVED`.
 ///
 /// # Safety
 /// AVX-512 F, VL.
@@ -104,9 +104,9 @@ const AHEAD: usize = 1024;
 /// Fields of a row at most.
 const FIELDS: usize = 32;
 
-/// Goes over values in step: see [`Kernel::list_changed`](super::super::Kernel::list_changed). Where a value begins does not wait for what the one
-/// before it is, and no branch hangs on which differ. At first all are taken to be as long as they were; from the first that is not,
-/// where each `<` stands is noted before anything is compared:
+/// Goes over values in step: see [`Kernel::list_changed`](super::super::Kernel::list_changed). Where a value begins does not
+/// wait for what the one before it is, and no branch hangs on which differ. At first all are taken to be as long as they
+/// were; from the first that is not, where each `<` stands is noted before anything is compared:
 ///
 /// ```text
 /// old   <a>1.5</a><a>2.5</a><a>3.5</a>      two behind each value
@@ -139,7 +139,8 @@ pub(super) unsafe fn step(steps: Steps<'_>, stepped: Stepped, list: &mut Listed<
     it.stepped
 }
 
-/// How many values can be compared with one load each: none is longer with its gap, and there is as much old text from each on.
+/// How many values can be compared with one load each: none is longer with its gap, and there is as much old text from each
+/// on.
 #[target_feature(
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
@@ -214,7 +215,8 @@ impl Stepping<'_> {
         if at > new.len() || at + (last - first) + WIDE > new.len() {
             return false;
         }
-        // SAFETY: from each value on, 64 bytes of either text can be read. No more are listed than seen, and there is room for all.
+        // SAFETY: from each value on, 64 bytes of either text can be read. No more are listed than seen, and there is room
+        // for all.
         unsafe {
             let (numbers, base) = (list.numbers.as_mut_ptr(), new.as_ptr().wrapping_add(shift));
             for value in seen..until {
@@ -237,8 +239,8 @@ impl Stepping<'_> {
         self.stepped.seen == until
     }
 
-    /// Goes on to `until`, where values end with a `<` of the new text that has as many before it as in the old text. `ONE`: all are of one
-    /// field.
+    /// Goes on to `until`, where values end with a `<` of the new text that has as many before it as in the old text. `ONE`:
+    /// all are of one field.
     ///
     /// # Safety
     /// As above.
@@ -272,8 +274,8 @@ impl Stepping<'_> {
             return;
         };
         let (mut value, mut mark, mut field) = (seen, 0, self.steps.gap_of(seen));
-        // SAFETY: the old text can be read 64 bytes from each value on, the new one up to `last` and as many on. No more are listed
-        // than seen, and there is room for all; there are as many fields as gaps.
+        // SAFETY: the old text can be read 64 bytes from each value on, the new one up to `last` and as many on. No more are
+        // listed than seen, and there is room for all; there are as many fields as gaps.
         unsafe {
             let (numbers, places) = (list.numbers.as_mut_ptr(), list.places.as_mut_ptr());
             while value < until && mark < noted && place as usize <= last {
@@ -298,7 +300,8 @@ impl Stepping<'_> {
         }
     }
 
-    /// So many are listed and so many seen, the next of which begins at `behind`: up to the first that does not end where the next begins.
+    /// So many are listed and so many seen, the next of which begins at `behind`: up to the first that does not end where
+    /// the next begins.
     ///
     /// # Safety
     /// As above; from each place seen on, 64 bytes of the new text can be read.
@@ -337,8 +340,8 @@ impl Stepping<'_> {
         };
     }
 
-    /// How many `<` are in each gap, by the old text of the values that come next, and the most of them. Nothing if there are too many
-    /// fields, or too few values to tell.
+    /// How many `<` are in each gap, by the old text of the values that come next, and the most of them. Nothing if there
+    /// are too many fields, or too few values to tell.
     #[target_feature(
         enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
     )]

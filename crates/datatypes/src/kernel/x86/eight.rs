@@ -180,8 +180,8 @@ impl Sheet {
         }
     }
 
-    /// Which bytes of eight values are the digits that count, and which power of ten they are multiplied by. Returns a bit for each
-    /// value that may be no number.
+    /// Which bytes of eight values are the digits that count, and which power of ten they are multiplied by. Returns a bit
+    /// for each value that may be no number.
     ///
     /// # Safety
     /// As above.

@@ -5,8 +5,8 @@
 //!  └ piece, 32 bytes at a time ┘└ value, 64 bytes from its start on
 //! ```
 //!
-//! Nothing that is read decides where to go on, and hardly anything what to do: so the processor runs ahead. (A loop for each kind of
-//! value, after one over all pieces, was a fifth slower where a message has a few of each.)
+//! Nothing that is read decides where to go on, and hardly anything what to do: so the processor runs ahead. (A loop for
+//! each kind of value, after one over all pieces, was a fifth slower where a message has a few of each.)
 
 use std::arch::x86_64::{
     __m256i, _bzhi_u32, _bzhi_u64, _mm_cvtsi128_si32, _mm_loadu_si128, _mm_maddubs_epi16,
@@ -136,8 +136,8 @@ pub(super) unsafe fn fill<I: Fill>(
 /// The slot of the value at a place, if it is beyond doubt.
 ///
 /// # Safety
-/// As above; 32 bytes before `begin` can be read, and 64 from there on, whatever the length that was told; so many can be written to the
-/// room of a string.
+/// As above; 32 bytes before `begin` can be read, and 64 from there on, whatever the length that was told; so many can be
+/// written to the room of a string.
 #[inline(always)]
 unsafe fn value<I: Fill>(
     form: &Form,
@@ -230,7 +230,8 @@ unsafe fn is_end(form: &Form, text: &[u8], at: usize) -> bool {
     }
 }
 
-/// Copies a string to its room, and says whether all of it stands for itself: of one that is empty, or longer than [`WIDEST`], it does not.
+/// Copies a string to its room, and says whether all of it stands for itself: of one that is empty, or longer than
+/// [`WIDEST`], it does not.
 ///
 /// # Safety
 /// What `I` needs; 64 bytes can be read and written.

@@ -121,7 +121,8 @@ pub(super) fn wide_sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64;
     unsafe { carryless::four(text, secret) }
 }
 
-/// [`super::Kernel::read_array_while`], until there are `limit` slots, all but the last values. `is_wide` is whether AVX-512 is there; AVX2 is.
+/// [`super::Kernel::read_array_while`], until there are `limit` slots, all but the last values. `is_wide` is whether AVX-512
+/// is there; AVX2 is.
 #[inline]
 pub(super) fn read_array(
     is_wide: bool,
@@ -253,7 +254,8 @@ pub(super) fn write_rooms(
 pub(super) fn overwrite(number: Number, over: Over<'_>, text: &mut [u8]) -> usize {
     debug_assert!(has_avx512());
     let text = text.as_mut_ptr();
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there; `Kernel::overwrite` has looked at the places.
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there; `Kernel::overwrite` has looked at the
+    // places.
     unsafe {
         match number {
             Number::Double => overwrite::numbers::<Doubles>(over, text),
@@ -351,8 +353,8 @@ pub(super) fn fill(
     sheet: Sheet<'_>,
 ) -> Option<Filled> {
     debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there; who calls has seen how many blanks there
-    // are, how many lengths, and how large the sheet is.
+    // SAFETY: a `Kernel` of this level is only made where the instructions are there; who calls has seen how many blanks
+    // there are, how many lengths, and how large the sheet is.
     unsafe {
         match is_wide {
             true => avx512::fill(form, text, told, sheet),

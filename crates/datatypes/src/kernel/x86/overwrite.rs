@@ -1,5 +1,5 @@
-//! Numbers over others in a text, where they are as long: a number is made in a register and leaves it under a mask of its length, so
-//! nothing is written beside it, and it is in no other memory before.
+//! Numbers over others in a text, where they are as long: a number is made in a register and leaves it under a mask of its
+//! length, so nothing is written beside it, and it is in no other memory before.
 
 use std::arch::x86_64::*;
 

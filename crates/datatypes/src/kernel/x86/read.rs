@@ -224,9 +224,9 @@ impl Array<'_> {
         unsafe {
             let separator = Pattern::new(self.separator);
             'all: while at <= last && count < self.limit {
-                // A loop without a call in it, so that what it needs stays in registers. With each value, the digits of the next are
-                // taken and the end of the one behind that is sought: what waits for what then stands far apart, and the processor
-                // is not full of instructions that wait.
+                // A loop without a call in it, so that what it needs stays in registers. With each value, the digits of the
+                // next are taken and the end of the one behind that is sought: what waits for what then stands far apart,
+                // and the processor is not full of instructions that wait.
                 let (mut held, mut length) = (None::<Parts>, 0);
                 let mut next = at;
                 let mut next_length = match at >= BEFORE {

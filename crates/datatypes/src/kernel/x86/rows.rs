@@ -18,8 +18,8 @@ pub(super) trait Several {
     /// Whether anybody does.
     const IS_THERE: bool;
 
-    /// Reads rows as long as there are several that are like one another, up to `most`. Appends their slots, and tells of their values, up to a
-    /// row behind which it does not go on.
+    /// Reads rows as long as there are several that are like one another, up to `most`. Appends their slots, and tells of
+    /// their values, up to a row behind which it does not go on.
     ///
     /// # Safety
     /// The instructions are there.
@@ -195,8 +195,8 @@ impl Rows<'_> {
             if length > 31 {
                 return self.general(column, at);
             }
-            // The end of the next value is sought before this one is read, so that nothing of this one stands between: among the ends
-            // that are known, if there is one more.
+            // The end of the next value is sought before this one is read, so that nothing of this one stands between: among
+            // the ends that are known, if there is one more.
             let next = length as usize + column.separator.bytes.len();
             let left = ends.checked_shr(next as u32).unwrap_or(0);
             if left != 0 {

@@ -42,9 +42,9 @@ fn separated(separator: &Separator) -> impl FnMut(*mut u8, usize) -> usize {
     }
 }
 
-/// Where the numbers of a block stand. To tell of each by itself takes as long as to write a short one. Those of a block are told when the
-/// next is ready to be written: they are read in larger pieces than they were stored in, which waits for all stores before, and those
-/// wait for the memory of the text.
+/// Where the numbers of a block stand. To tell of each by itself takes as long as to write a short one. Those of a block are
+/// told when the next is ready to be written: they are read in larger pieces than they were stored in, which waits for all
+/// stores before, and those wait for the memory of the text.
 struct Placed {
     starts: [usize; BLOCK],
     lengths: [u8; BLOCK],
@@ -352,9 +352,9 @@ unsafe fn narrow_rooms(
 /// How far ahead of what is read and written memory is asked for.
 const AHEAD: usize = 2048;
 
-/// Asks for the line of memory that is written soon. Stores wait for their lines one after the other, and there is room for some ten rows
-/// of them; so rows that are not in the cache took a quarter longer. If there is no such memory, nothing happens. (Numbers of one column
-/// have fewer stores for as much text: it is won only where they are far.)
+/// Asks for the line of memory that is written soon. Stores wait for their lines one after the other, and there is room for
+/// some ten rows of them; so rows that are not in the cache took a quarter longer. If there is no such memory, nothing
+/// happens. (Numbers of one column have fewer stores for as much text: it is won only where they are far.)
 #[inline(always)]
 fn ask_ahead(place: *const u8) {
     // SAFETY: nothing is read or written; whoever has AVX-512 has this instruction.
@@ -381,8 +381,8 @@ fn ask_for_values(block: &[u64]) {
 /// and tells how far the next is.
 ///
 /// # Safety
-/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; at most [`COLUMNS`] columns, none of floats. What is written behind a number
-/// and what else belongs to it has less than [`ROOM`] bytes.
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; at most [`COLUMNS`] columns, none of floats. What is written behind a
+/// number and what else belongs to it has less than [`ROOM`] bytes.
 #[inline(always)]
 unsafe fn write_rows(
     slots: &[u64],
