@@ -346,22 +346,24 @@ fn write_integers(shape: Shape, rounds: usize) {
 
 const MESH: [&str; 3] = ["</x><y>", "</y><value>", "</value></item><item><x>"];
 
-fn read_rows(rounds: usize) {
+/// Rows of two integers and a double; the first integer may be a time in nanoseconds.
+fn read_rows(name: &str, first: u64, rounds: usize) {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let items: String = (0..COUNT + 40)
         .map(|_| {
-            let (x, y) = (random.below(1_000_000), random.below(1_000_000));
+            let x = first + random.below(1_000_000) as u64;
+            let y = random.below(1_000_000);
             let value = shortest(random.hard());
             format!("<item><x>{x}</x><y>{y}</y><value>{value}</value></item>")
         })
         .collect();
     let text = &format!("<values>{items}</values>").into_bytes();
     let at = "<values><item><x>".len();
-    let int = Number::Signed {
-        min: i32::MIN.into(),
-        max: i32::MAX.into(),
+    let long = Number::Signed {
+        min: i64::MIN,
+        max: i64::MAX,
     };
-    let columns: Vec<Column> = [int, int, Number::Double]
+    let columns: Vec<Column> = [long, long, Number::Double]
         .into_iter()
         .zip(MESH)
         .map(|(number, between)| Column {
@@ -407,7 +409,7 @@ fn read_rows(rounds: usize) {
     for (name, kernel) in kernels() {
         let mut slots = Vec::with_capacity(3 * COUNT + 8);
         kernel.read_rows(text, at, columns, COUNT, &mut slots, |_, _, _| {});
-        assert!(slots[..3 * COUNT] == expected, "{name} mio");
+        assert!(slots[..3 * COUNT] == expected, "{name} rows");
         race.add(name, move || {
             slots.clear();
             kernel
@@ -415,7 +417,7 @@ fn read_rows(rounds: usize) {
                 .at
         });
     }
-    race.run("mio (a row)", rounds);
+    race.run(name, rounds);
 }
 
 fn main() {
@@ -438,7 +440,8 @@ fn main() {
             .into_iter()
             .filter(wanted)
             .for_each(|shape| read_integers(shape, rounds));
-        read_rows(rounds);
+        read_rows("mio (a row)", 0, rounds);
+        read_rows("mio, nanoseconds", 1_795_362_000_000_000_000, rounds);
     }
     if what != "read" {
         println!("double to text, {COUNT} values with tags");
