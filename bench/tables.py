@@ -1,7 +1,7 @@
 """Renews the tables of BENCHMARKS.md from what `bsoap bench --json` wrote.
 
 python3 bench/tables.py RESULTS.jsonl… fills in the tables whose rows are cases, the figures of the paper on
-serialization and table 1 of the paper on checkpoints. Rows for which there are no lines stay as they are; of two lines
+serialization and table 1 of the paper on checkpoints. What there are no lines for stays as it is; of two lines
 for the same case and engine the last counts. `BSOAP_KERNEL=portable` leaves no mark in a line, so that a file of what
 was measured with it is named as `crates=RESULTS.jsonl`.
 """
@@ -132,16 +132,17 @@ def column(results, bench, case, head, was):
     """The cell under a heading in the row of a case."""
     row = results.of(bench, case)
     if head in RATIOS:
-        return plain(ratio(row, *RATIOS[head]))
+        by_other = ratio(row, *RATIOS[head])
+        return was if by_other is None else plain(by_other)
     if head in GAINS:
         by_other = ratio(row, *GAINS[head])
-        return times(by_other and 1 / by_other)
+        return was if by_other is None else times(1 / by_other)
     if head == "SendTime / `bsoap:off`":
         sent = results.of("send", case)
         return plain(ratio(sent, "bsoap", "bsoap:off")) if sent else was
     engine = next((it for it in re.findall("`([^`]+)`", head) if it in row), None)
     if engine is None:
-        return "–"
+        return was
     return f"{row[engine]['ns_per_value']:.1f}" if bench == "numbers" else duration(row[engine]["ns"])
 
 
@@ -155,8 +156,8 @@ def resident(results, case, cells):
     return [cells[0], cells[1], duration(row[engine]["ns"]), by_full, f"+{kib} KiB"]
 
 
-def figure(results, number, values):
-    """The row of a figure of the paper on serialization, or nothing."""
+def figure(results, number, values, was):
+    """The row of a figure of the paper on serialization. What was not measured is as it was."""
     cells = []
     for shape, columns in FIGURES[number]:
 
@@ -171,7 +172,7 @@ def figure(results, number, values):
             above, below = time(*one), time(*other)
             by = None if above is None or below is None else above / below
             cells.append(times(by) if number <= 3 else plain(by))
-    return None if all(cell == "–" for cell in cells) else [str(values), *cells]
+    return [str(values), *(old if cell == "–" else cell for cell, old in zip(cells, was, strict=True))]
 
 
 def table1(full, compared, share, array, cells):
@@ -180,7 +181,7 @@ def table1(full, compared, share, array, cells):
     for partitions, cell in zip((1, 100, 200, 500), cells, strict=True):
         case = f"dhard/{array}000/P{share}/T{partitions}"
         base, row = full.of("dds-table1", case), compared.of("dds-table1", case)
-        if "bsoap:off" not in base or not row:
+        if "bsoap:off" not in base or not all(engine in row for engine in CHECKPOINTERS):
             return None
         paper = int(cell.split(":")[0])
         gains = [gain(base, row, engine, is_one_run=full is compared) for engine in CHECKPOINTERS]
@@ -222,7 +223,7 @@ class Renewed:
 
     def renewed(self, cells):
         if self.figure and cells[0].isdigit():
-            return figure(self.results, self.figure, int(cells[0]))
+            return figure(self.results, self.figure, int(cells[0]), cells[1:])
         if self.heads[:1] == ["P"] and cells[0].endswith(" %"):
             return self.share(cells)
         case = cells[0].strip("`")

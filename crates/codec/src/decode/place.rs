@@ -70,6 +70,10 @@ struct Open {
 /// So many shapes are looked at, the last ones, before there is another.
 const SHAPES: usize = 64;
 
+/// So many groups may be open, one in another: those around a place are found again one by one when reading is taken up there.
+/// What is deeper has no places of its own.
+const NESTED: usize = 64;
+
 /// What of the innermost level is the number of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Varies {
@@ -250,6 +254,9 @@ impl Places {
         // One that is open, or a loop's, may come by in time.
         let may_wait = !self.open.is_empty() || varies == Varies::Child;
         if may_wait && here.offset < self.due.saturating_add(self.every) {
+            return None;
+        }
+        if self.open.len() >= NESTED {
             return None;
         }
         let mut checkpoint = Checkpoint::new(reader, machine, written);
@@ -603,6 +610,8 @@ impl Checkpoint {
             && a.frames
                 .iter()
                 .zip(b.frames.iter())
+                // What differs is most often the innermost.
+                .rev()
                 .all(|(a, b)| same_frame(a, b, plan))
             && a.seen == b.seen
             && a.agrees_but_for_frames(b)

@@ -18,6 +18,7 @@ impl Pass {
         decoder: &Decoder,
         text: Text,
     ) -> Result<(History, Changes, Text), Text> {
+        self.lost = 0;
         if !self.begun {
             // Nothing differs: either text will do.
             let history = std::mem::take(&mut self.history);

@@ -36,6 +36,7 @@ impl Checkpointer for Differential {
     }
 
     fn clear(&mut self) {
+        self.interrupts.restart();
         self.tracked.clear();
         self.carried.clear();
     }
@@ -58,6 +59,7 @@ impl Checkpointer for Differential {
     }
 
     fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool {
+        self.interrupts.restart();
         let is_known = saved.resume(decoder, &mut self.tracked);
         decoder.move_to(u64::from(mark.offset));
         is_known

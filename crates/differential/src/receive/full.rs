@@ -26,7 +26,9 @@ impl Checkpointer for Full {
         }
     }
 
-    fn clear(&mut self) {}
+    fn clear(&mut self) {
+        self.interrupts.restart();
+    }
 
     fn save(&mut self, decoder: &mut Decoder, record: &Record) -> Self::Saved {
         Box::new(decoder.checkpoint(record))
@@ -47,6 +49,7 @@ impl Checkpointer for Full {
     }
 
     fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool {
+        self.interrupts.restart();
         let is_known = decoder.resume(saved);
         decoder.move_to(u64::from(mark.offset));
         is_known

@@ -28,6 +28,11 @@ impl Interrupts {
         }
     }
 
+    /// Reading begins, or is taken up elsewhere.
+    pub(super) fn restart(&mut self) {
+        self.gap = 0;
+    }
+
     /// Reads on to the next interrupt. `false` if the text, or what was to be read of it, came to its end before.
     pub(super) fn next(&mut self, reading: &mut Reading<'_>) -> Result<bool, Fail> {
         let begun = reading.decoder.offset() as usize;

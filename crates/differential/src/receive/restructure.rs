@@ -83,6 +83,7 @@ impl Pass {
                 .map_or(0, |last| self.history.checkpoints[last].offset() as usize),
         };
         if !self.joins.is_empty() || held > little || self.policy.spacing.is_some() {
+            self.lost = 0;
             return false;
         }
         let is_wary = !self.lost.is_multiple_of(WARY);

@@ -1,7 +1,7 @@
 //! Strings that stand in a text as they are, or with references: copied, or what they stand for, many one after the other.
 //!
-//! A string that is not longer than the one before takes its place in the heap, so that the heap does not grow with each
-//! message.
+//! A string for which there is room where the one before stands, or a longer one before that, takes its place in the heap,
+//! so that the heap does not grow with each message.
 
 use std::ops::Range;
 
@@ -150,8 +150,7 @@ impl Pass {
         block
     }
 
-    /// Puts a string, for which there is room, into a slot that has one: in its place, if it is not longer. Whether it is
-    /// another.
+    /// Puts a string, for which there is room, into a slot that has one: in its place, if it fits. Whether it is another.
     #[inline]
     fn put(&mut self, slot: usize, text: &[u8]) -> bool {
         let (heap, rooms) = (self.fresh.parts_mut().1, &mut self.history.rooms);

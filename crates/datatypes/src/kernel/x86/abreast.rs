@@ -256,7 +256,8 @@ impl Abreast {
     /// Reads the values of some rows. Returns how many rows are of numbers only.
     ///
     /// # Safety
-    /// What the columns need; the separators are there, and room for so many rows from `out` on.
+    /// What the columns need; the separators are there; the count is a multiple of `SIDE`, and there is room for so many rows
+    /// from `out` on.
     #[inline(always)]
     unsafe fn values(
         &mut self,
@@ -283,7 +284,8 @@ impl Abreast {
                         slots.from(row).first.sub(1).write(marker);
                     }
                 }
-                count = self.column(rows.text, column.number, spans, slots, count);
+                let own = (&mut self.sheet, &mut self.found);
+                count = Self::column(own, rows.text, column.number, spans, slots, count);
             }
         }
         count
@@ -295,7 +297,7 @@ impl Abreast {
     /// As above.
     #[inline(always)]
     unsafe fn column(
-        &mut self,
+        (sheet, found): (&mut Sheet, &mut [u64; MOST]),
         text: &[u8],
         number: Number,
         spans: Spans,
@@ -308,8 +310,8 @@ impl Abreast {
             unsafe {
                 let (spans, slots) = (spans.from(first), slots.from(first));
                 let doubtful = match number {
-                    Number::Double => self.reals::<nearest::Double>(spans, slots, many),
-                    Number::Float => self.reals::<nearest::Float>(spans, slots, many),
+                    Number::Double => reals::<nearest::Double>(sheet, found, spans, slots, many),
+                    Number::Float => reals::<nearest::Float>(sheet, found, spans, slots, many),
                     Number::Signed { .. } | Number::Unsigned { .. } => {
                         integers(spans, super::bounds(number), slots, many)
                     }
@@ -322,22 +324,6 @@ impl Abreast {
             }
         }
         count
-    }
-
-    /// Reads up to [`MOST`] doubles or floats. Returns a bit for each that is in doubt.
-    ///
-    /// # Safety
-    /// As above.
-    #[inline(always)]
-    unsafe fn reals<N: Format>(&mut self, spans: Spans, slots: Slots, count: usize) -> u32 {
-        // SAFETY: as above.
-        unsafe {
-            let doubtful = self.sheet.read::<N>(spans, count, &mut self.found);
-            for (row, &slot) in self.found.iter().take(count).enumerate() {
-                slots.write(row, slot);
-            }
-            doubtful
-        }
     }
 
     /// Tells of the values of rows, up to a row behind which it does not go on.
@@ -417,10 +403,32 @@ unsafe fn general(
     None
 }
 
-/// Reads up to [`MOST`] integers, a multiple of four. Returns a bit for each that is in doubt.
+/// Reads up to [`MOST`] doubles or floats. Returns a bit for each that is in doubt.
 ///
 /// # Safety
-/// As [`four_integers`].
+/// As above.
+#[inline(always)]
+unsafe fn reals<N: Format>(
+    sheet: &mut Sheet,
+    found: &mut [u64; MOST],
+    spans: Spans,
+    slots: Slots,
+    count: usize,
+) -> u32 {
+    // SAFETY: as above.
+    unsafe {
+        let doubtful = sheet.read::<N>(spans, count, found);
+        for (row, &slot) in found.iter().take(count).enumerate() {
+            slots.write(row, slot);
+        }
+        doubtful
+    }
+}
+
+/// Reads up to [`MOST`] integers. Returns a bit for each that is in doubt.
+///
+/// # Safety
+/// As [`four_integers`], up to the next multiple of four: that many ends and slots are there, though fewer may count.
 #[inline(always)]
 unsafe fn integers(spans: Spans, bounds: (i64, i64), slots: Slots, count: usize) -> u32 {
     let mut doubtful = 0;

@@ -42,7 +42,7 @@ pub(super) unsafe fn floats(
 }
 
 /// # Safety
-/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, VBMI2.
+/// AVX2, BMI1, BMI2, LZCNT, POPCNT, AVX-512 F, BW, VL, DQ, CD, VBMI, VBMI2, VPOPCNTDQ.
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
 pub(super) unsafe fn rows(
     rows: Rows<'_>,
