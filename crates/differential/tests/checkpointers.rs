@@ -69,6 +69,13 @@ fn the_groups_around_one_that_is_carried_over_are_carried_over() {
     messages(14345572114336224799, ways).expect("they agree");
 }
 
+/// The tag of the root was interrupted where less of it had been seen than before: the end of it was told in vain, and of two
+/// errors behind it the second.
+#[test]
+fn of_two_errors_the_first_is_told() {
+    messages(10073095953277410506, ways).expect("they agree");
+}
+
 #[test]
 fn strings_with_references_are_read_by_portions_as_afresh() {
     sums(100, |seed| strings(seed, ways));

@@ -67,6 +67,10 @@ impl Partial {
 
     #[cold]
     fn search(&mut self, bytes: &[u8]) -> bool {
+        if bytes.len() < self.seen {
+            // Less of it than the last time: a quote that was open at the end of that need not be open here.
+            self.begin(bytes);
+        }
         let ends = match self.what {
             What::Nothing => true,
             What::Tag => self.search_tag(bytes),
@@ -200,6 +204,19 @@ mod tests {
         (begun..=bytes.len())
             .find(|&length| partial.may_end(&bytes[..length]))
             .unwrap_or(usize::MAX)
+    }
+
+    #[test]
+    fn less_of_the_markup_than_before_is_searched_anew() {
+        let markup = b"<a b='>' c=\"'>\" d='>'>";
+        for seen in 3..markup.len() {
+            for now in 3..markup.len() {
+                let mut partial = Partial::default();
+                partial.begin(&markup[..3]);
+                assert!(!partial.may_end(&markup[..seen]) && !partial.may_end(&markup[..now]));
+                assert!(partial.may_end(markup), "{seen}, then {now}");
+            }
+        }
     }
 
     #[test]
