@@ -117,8 +117,7 @@ pub(crate) fn patch(
             }
         }
     }
-    patcher.finish_rewrite();
-    tools.spare = patcher.rewrite.out;
+    patcher.end(tools);
     leaves.clear();
     tools.dirty.leaves = leaves;
     let cramped = Cramped {
@@ -172,8 +171,7 @@ pub(crate) fn patch_listed(
             }
         }
     }
-    patcher.finish_rewrite();
-    tools.spare = patcher.rewrite.out;
+    patcher.end(tools);
     let cramped = Cramped {
         text,
         segments,
@@ -242,6 +240,12 @@ impl<'t> Patcher<'t> {
             rewrite: Rewrite::into(std::mem::take(&mut tools.spare)),
             moved: 0,
         }
+    }
+
+    /// At the end of a chunk: what has been written anew is its text, and the memory it was written in is kept.
+    fn end(mut self, tools: &mut Tools) {
+        self.finish_rewrite();
+        tools.spare = self.rewrite.out;
     }
 
     /// Where the text that stood at a place before anything was patched stands now, ...

@@ -66,11 +66,7 @@ impl Several for Abreast {
         slots: &mut Vec<u64>,
         found: &mut impl FoundInRow,
     ) -> Read {
-        let mut all = Read {
-            rows: 0,
-            at,
-            goes_on: true,
-        };
+        let mut all = Read::nothing(at);
         let Some(mut abreast) = Self::new(rows) else {
             return all;
         };
@@ -127,11 +123,7 @@ impl Abreast {
         found: &mut impl FoundInRow,
     ) -> Read {
         let blocks = rows.text.len().saturating_sub(at + BEHIND) / 64;
-        let mut read = Read {
-            rows: 0,
-            at,
-            goes_on: true,
-        };
+        let mut read = Read::nothing(at);
         if at < BEFORE || blocks == 0 {
             return read;
         }

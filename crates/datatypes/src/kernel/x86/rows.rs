@@ -41,6 +41,18 @@ pub(super) struct Read {
     pub(super) goes_on: bool,
 }
 
+impl Read {
+    /// No rows, as far as from there on.
+    #[inline(always)]
+    pub(super) fn nothing(at: usize) -> Self {
+        Self {
+            rows: 0,
+            at,
+            goes_on: true,
+        }
+    }
+}
+
 /// Nobody does.
 pub(super) struct Nobody;
 
@@ -55,11 +67,7 @@ impl Several for Nobody {
         _: &mut Vec<u64>,
         _: &mut impl FoundInRow,
     ) -> Read {
-        Read {
-            rows: 0,
-            at,
-            goes_on: true,
-        }
+        Read::nothing(at)
     }
 }
 
