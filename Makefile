@@ -23,7 +23,7 @@ lint: python-lint ## rustfmt and clippy, warnings denied; ruff where there is Py
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 
 bench: ## The benchmarks, all or ARGS='decode --case "int/*"'
-	$(CARGO) run --release --package bsoap-cli --bin bsoap -- bench $(ARGS)
+	$(CARGO) run --release --package bsoap-bench -- $(ARGS)
 
 rust-tests: ## Unit, integration, documentation and conformance tests
 	$(CARGO) test --workspace
@@ -31,9 +31,9 @@ rust-tests: ## Unit, integration, documentation and conformance tests
 docs: ## rustdoc, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet
 
-# The command that the tests have just built: no further profile to compile.
+# The program that the tests have just built: no further profile to compile.
 bench-smoke: rust-tests ## Every benchmark once, small, answers checked
-	$(TARGET_DIR)/debug/bsoap bench --quick
+	$(TARGET_DIR)/debug/bsoap-bench --quick
 
 python-lint: ## ruff, where there are Python files
 	@if [ -n "$$(git ls-files '*.py')" ]; then \

@@ -1,13 +1,14 @@
-"""Draws the pictures of docs/guide/speed.md from what `bsoap bench --json` wrote.
+"""Draws the pictures of docs/guide/speed.md from what `bsoap-bench --json` wrote.
 
 python3 bench/plot.py RESULTS.jsonl… writes docs/guide/pictures/*.svg. Needs lines of encode, decode, numbers, send,
 ready, receive and hints; a picture whose lines are missing is left as it is, and named.
 """
 
-import json
 import sys
 from pathlib import Path
 from xml.sax.saxutils import escape
+
+import records
 
 PICTURES = Path(__file__).parent.parent / "docs" / "guide" / "pictures"
 WIDTH, LABEL, ROW, TOP = 860, 270, 26, 64
@@ -20,11 +21,8 @@ class Results:
 
     def __init__(self, files):
         self.times = {}
-        for file in files:
-            for line in Path(file).read_text().splitlines():
-                if line.startswith("{"):
-                    it = json.loads(line)
-                    self.times[it["bench"], it["case"], it["engine"]] = it["ns"]
+        for it in records.lines(files):
+            self.times[it["bench"], it["case"], it["engine"]] = it["ns"]
 
     def __call__(self, bench, case, engine="bsoap"):
         return self.times[bench, case, engine]

@@ -1,4 +1,4 @@
-"""Renews the tables of BENCHMARKS.md from what `bsoap bench --json` wrote.
+"""Renews the tables of BENCHMARKS.md from what `bsoap-bench --json` wrote.
 
 python3 bench/tables.py RESULTS.jsonl… fills in the tables whose rows are cases, the figures of the paper on
 serialization and table 1 of the paper on checkpoints. What there are no lines for stays as it is; of two lines
@@ -6,10 +6,11 @@ for the same case and engine the last counts. `BSOAP_KERNEL=portable` leaves no 
 was measured with it is named as `crates=RESULTS.jsonl`.
 """
 
-import json
 import re
 import sys
 from pathlib import Path
+
+import records
 
 BENCHMARKS = Path(__file__).parent.parent / "BENCHMARKS.md"
 
@@ -28,8 +29,8 @@ SECTIONS = {
 
 # What stands under a heading that is not an engine's name: a ratio of times.
 RATIOS = {
-    "bsoap / floor": ("bsoap", "floor"),
-    "/ `floor`": ("bsoap", "floor"),
+    "bsoap / baseline": ("bsoap", "baseline"),
+    "/ `baseline`": ("bsoap", "baseline"),
     "/ `bsoap:off`": ("bsoap", "bsoap:off"),
     "/ `writev`": ("bsoap", "writev"),
     "bsoap / off": ("bsoap", "bsoap:off"),
@@ -91,11 +92,8 @@ class Results:
 
     def __init__(self, files):
         self.cases = {}
-        for file in files:
-            for line in Path(file).read_text().splitlines():
-                if line.startswith("{"):
-                    it = json.loads(line)
-                    self.cases.setdefault((it["bench"], it["case"]), {})[it["engine"]] = it
+        for it in records.lines(files):
+            self.cases.setdefault((it["bench"], it["case"]), {})[it["engine"]] = it
 
     def of(self, bench, case):
         return self.cases.get((bench, case)) or self.cases.get((bench, f"{case}/content"), {})

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-mod bench;
 mod commands;
 mod error;
 mod hints;
@@ -46,7 +45,6 @@ enum Command {
     Validate(validate::Arguments),
     Replay(replay::Arguments),
     Generate(generate::Arguments),
-    Bench(bench::Arguments),
     Demo(demo::Arguments),
     Completions(completions::Arguments),
 }
@@ -75,7 +73,6 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Validate(arguments) => validate::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
         Command::Generate(arguments) => generate::run(arguments),
-        Command::Bench(arguments) => bench::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Completions(arguments) => completions::run(arguments),
     }

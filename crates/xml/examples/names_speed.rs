@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout)] // its output is what it is for
 
-#[path = "../../cli/src/bench/names.rs"]
+#[path = "../../../bench/src/names.rs"]
 mod names;
 
 use std::collections::{BTreeMap, HashMap};

@@ -7,12 +7,12 @@ use bsoap_protocol::{Fault, Reply};
 use serde_json::json;
 
 use super::encode::{Version, values};
-use crate::bench::quantile;
 use crate::error::Failure;
 use crate::input::WsdlArguments;
 use crate::output::Output;
 use crate::progress;
 use crate::style::{BAD, DIM, STRONG, paint};
+use crate::tally::quantile;
 use crate::{hints, receiving, sending};
 
 /// Call an operation and print its answer

@@ -2,7 +2,6 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::bench::matches;
 use crate::error::Failure;
 
 /// The files, in order.
@@ -87,6 +86,29 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         .collect()
 }
 
+/// Whether a name matches a glob, in which `*` stands for anything and `?` for one character.
+fn matches(glob: &str, name: &str) -> bool {
+    let (glob, name): (Vec<char>, Vec<char>) = (glob.chars().collect(), name.chars().collect());
+    let (mut g, mut n) = (0, 0);
+    // Where to go on after the last star, should what follows it not match here.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match (glob.get(g), star) {
+            (Some('*'), _) => {
+                star = Some((g, n));
+                g += 1;
+            }
+            (Some(&c), _) if c == '?' || c == name[n] => (g, n) = (g + 1, n + 1),
+            (_, Some((at, from))) => {
+                star = Some((at, from + 1));
+                (g, n) = (at + 1, from + 1);
+            }
+            _ => return false,
+        }
+    }
+    glob[g..].iter().all(|&c| c == '*')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,5 +141,22 @@ mod tests {
         // Whether it is there, who reads it will see.
         assert_eq!(found("/none.xml").unwrap(), ["none.xml"]);
         assert!(found("/*.json").is_err());
+    }
+
+    #[test]
+    fn globs_match_as_in_a_shell() {
+        for (glob, name) in [
+            ("*", "dhard/1"),
+            ("a-*", "a-100"),
+            ("*-1", "a-1"),
+            ("*-1*0", "a-1000"),
+            ("?-1", "a-1"),
+            ("a**b", "ab"),
+        ] {
+            assert!(matches(glob, name), "{glob} {name}");
+        }
+        for (glob, name) in [("a", "a-1"), ("*-1", "a-100"), ("?a", "a"), ("", "x")] {
+            assert!(!matches(glob, name), "{glob} {name}");
+        }
     }
 }

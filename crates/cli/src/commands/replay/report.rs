@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::Invalid;
-use crate::bench::quantile;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::style::{BAD, DIM, STRONG, paint};
+use crate::tally::quantile;
 
 /// So many tags ahead the end of a difference is sought.
 const AHEAD: usize = 32;

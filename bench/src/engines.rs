@@ -1,0 +1,119 @@
+//! The engines that benchmarks compare: ours, bare loops over the best crates, and peers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use bsoap_codec::decode::Validation;
+use bsoap_differential::send::{Chunks, Layout, Pad, Policy};
+
+use crate::definition::Task;
+use crate::job::{Engine, Job};
+use crate::workload::Workload;
+
+mod bare;
+mod bsoap;
+mod dispatch;
+mod external;
+mod hints;
+mod kernels;
+mod libc;
+mod memory;
+mod numbers;
+mod octets;
+mod quick_xml;
+mod receive;
+mod send;
+mod served;
+mod typed;
+
+pub(crate) use bsoap::plan;
+
+fn by_template(policy: Policy) -> Box<dyn Engine> {
+    Box::new(send::Sending::Template(policy))
+}
+
+fn chunks(size: usize) -> Policy {
+    Policy::default().with_chunks(Chunks::of(size))
+}
+
+/// An engine by name.
+///
+/// # Errors
+/// Why it cannot take part here, as a sentence.
+pub(crate) fn engine(name: &str) -> Result<Box<dyn Engine>, String> {
+    let receives = receive::Receiving::named(name);
+    match (receives, other_engine(name)) {
+        (Some(receives), Ok(other)) => Ok(Box::new(Both { receives, other })),
+        (Some(receives), Err(_)) => Ok(Box::new(receives)),
+        (None, other) => other,
+    }
+}
+
+/// What is done under one name where messages are received, and otherwise.
+struct Both {
+    receives: receive::Receiving,
+    other: Box<dyn Engine>,
+}
+
+impl Engine for Both {
+    fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
+        match work.task {
+            Task::Receive => self.receives.job(work),
+            _ => self.other.job(work),
+        }
+    }
+}
+
+fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
+    Ok(match name {
+        "bsoap" => Box::new(bsoap::Bsoap::new()?),
+        "bsoap:general" => Box::new(bsoap::Bsoap::general()?),
+        "bsoap:lexical" => Box::new(bsoap::Bsoap::with_facets(Validation::Lexical)?),
+        "bsoap:validate" => Box::new(bsoap::Bsoap::with_facets(Validation::Full)?),
+        "baseline" => Box::new(bare::Bare::<bare::Baseline>::default()),
+        "typed" => Box::new(typed::Typed),
+        "bsoap:avx2" => Box::new(kernels::Kernels::avx2()?),
+        "bsoap:portable" => Box::new(kernels::Kernels::portable()),
+        "bsoap:single" => Box::new(bare::Bare::<bsoap::Single>::default()),
+        "fast-float2" => Box::new(bare::Bare::<numbers::FastFloat>::default()),
+        "zmij" => Box::new(bare::Bare::<numbers::Zmij>::default()),
+        "itoa" => Box::new(bare::Bare::<numbers::Itoa>::default()),
+        "ryu" => Box::new(bare::Bare::<numbers::Ryu>::default()),
+        "lexical" => Box::new(bare::Bare::<numbers::Lexical>::default()),
+        "std" => Box::new(bare::Bare::<numbers::Std>::default()),
+        "libc" => Box::new(bare::Bare::<libc::Libc>::default()),
+        "base64-simd/hex-simd" => Box::new(octets::Octets::Crates),
+        "trie" => Box::new(dispatch::Dispatch::<bsoap_xml::Trie>::default()),
+        "hash-map" => Box::new(dispatch::Dispatch::<dispatch::Mapped<HashMap<_, _>>>::default()),
+        "btree-map" => Box::new(dispatch::Dispatch::<dispatch::Mapped<BTreeMap<_, _>>>::default()),
+        "perfect-hash" => Box::new(dispatch::Dispatch::<dispatch::Perfect>::default()),
+        "quick-xml" => Box::new(quick_xml::QuickXml),
+        "bsoap:hints" => Box::new(hints::Hints::Lengths),
+        "bsoap:keys" => Box::new(hints::Hints::Keys),
+        "copy" => Box::new(hints::Hints::Copy),
+        "served:discarded" => Box::new(served::Served::Discarded),
+        "served:hints" => Box::new(served::Served::Hints),
+        "served:decoded" => Box::new(served::Served::Decoded),
+        "roxmltree" => Box::new(hints::Hints::Roxmltree),
+        "bsoap:explicit" => Box::new(send::Sending::Explicit),
+        "bsoap:stuff-max" => by_template(Policy::MAXIMUM),
+        "bsoap:stuff-tag" => by_template(Policy::MAXIMUM.with_pad(Pad::AfterTag)),
+        "bsoap:stuff-mid" => by_template(Policy::INTERMEDIATE),
+        "bsoap:chunk8k" => by_template(chunks(8 << 10)),
+        "bsoap:chunk32k" => by_template(chunks(32 << 10)),
+        "bsoap:no-shift" => Box::new(send::Sending::NoShift),
+        "bsoap:store" => Box::new(send::Sending::Store),
+        "bsoap:stream" => Box::new(send::Sending::Stream),
+        "bsoap:off" => Box::new(send::Sending::Off),
+        "bsoap:overlay" => Box::new(send::Sending::Overlay(Layout::Plain)),
+        "bsoap:overlay-max" => Box::new(send::Sending::Overlay(Layout::Stuffed)),
+        "baseline:in-place" => Box::new(send::Sending::InPlace),
+        "read+writev" => Box::new(send::Sending::Seen),
+        "writev" => Box::new(send::Sending::Writev),
+        "memcmp" => Box::new(memory::Memcmp),
+        "memcpy" => Box::new(memory::Memcpy),
+        "gsoap" | "gsoap:best" | "libxml2" | "libxml2:dom" | "libxml2:reader" | "expat"
+        | "woodstox" | "aalto" => Box::new(external::External::build(name)?),
+        other => return Err(format!("there is no engine of the name {other}")),
+    })
+}

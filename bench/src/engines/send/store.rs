@@ -1,0 +1,73 @@
+//! Differential serialization as clients and services have it: templates are kept in a store, which stands aside where
+//! messages have nothing in common.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bsoap_codec::Record;
+use bsoap_differential::send::{Outgoing, Store, StorePolicy, Stream};
+
+use super::Sender;
+use crate::wire::Wire;
+
+/// Sends by a store.
+pub(crate) struct Stored {
+    store: Store,
+    messages: Arc<Vec<Record>>,
+    /// The messages to be sent next, as a program would have made them.
+    given: VecDeque<Record>,
+    /// What it got in exchange: buffers for those that follow. (With differential serialization off it keeps its own.)
+    spent: Vec<Record>,
+    outgoing: Outgoing,
+}
+
+impl Stored {
+    /// Of the messages of a stream.
+    pub(crate) fn new(messages: Arc<Vec<Record>>) -> Self {
+        Self {
+            store: Store::new(StorePolicy::default()),
+            messages,
+            given: VecDeque::new(),
+            spent: Vec::new(),
+            outgoing: Outgoing::default(),
+        }
+    }
+}
+
+impl Sender for Stored {
+    const IS_FILLED: bool = true;
+
+    fn fill(&mut self, message: usize) {
+        let values = &self.messages[message];
+        let record = match self.spent.pop() {
+            Some(mut record) => {
+                record.copy_from(values);
+                record
+            }
+            None => values.clone(),
+        };
+        self.given.push_back(record);
+    }
+
+    fn prepare(&mut self, message: usize) -> Result<(), String> {
+        // What was sent has left: its chunks may be changed where they lie.
+        self.outgoing = Outgoing::default();
+        let record = self.given.pop_front();
+        let mut record = record.unwrap_or_else(|| self.messages[message].clone());
+        let stream = Stream {
+            endpoint: 0,
+            root: record.root(),
+            operation: 0,
+        };
+        let mut lease = self.store.lend(stream, &record);
+        let sent = lease.send(&mut record);
+        self.store.settle(lease);
+        self.spent.push(record);
+        self.outgoing = sent.map_err(|error| error.to_string())?.outgoing;
+        Ok(())
+    }
+
+    fn write(&mut self, wire: &mut Wire) -> Result<(), String> {
+        wire.send(self.outgoing.chunks.iter().map(AsRef::as_ref))
+    }
+}

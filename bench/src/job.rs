@@ -1,0 +1,100 @@
+//! A job: one engine, ready to do one workload. It answers once, to be checked, and then runs, to be timed.
+
+use std::any::Any;
+use std::hint::black_box;
+use std::sync::Arc;
+
+use crate::clock::{Taken, Watch};
+use crate::workload::{Answer, Workload};
+
+/// One engine, ready to do one workload.
+pub(crate) trait Job {
+    /// Does the workload once and hands over the result.
+    fn answer(&mut self) -> Result<Answer, String>;
+
+    /// Does the workload that many times and tells how long that took.
+    fn run(&mut self, times: u64) -> Result<Taken, String>;
+
+    /// Does the workload once with nothing prepared and hands over all that it keeps, so that its
+    /// memory can be measured. `None` where memory cannot be seen from here or is not of interest.
+    fn fresh(&mut self) -> Option<Result<Box<dyn Any>, String>> {
+        None
+    }
+
+    /// Does the workload once and tells by how many bytes the process's resident memory grew at most. `None` where that
+    /// is not of interest.
+    fn resident(&mut self) -> Option<Result<u64, String>> {
+        None
+    }
+}
+
+/// An engine: makes jobs of workloads.
+pub(crate) trait Engine {
+    /// A job for this workload; `None` if the engine does not do such work.
+    fn job(&mut self, work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String>;
+}
+
+/// A job inside this process: what is prepared, a step that does the workload, and how the state
+/// after a step is read as an answer.
+pub(crate) struct Local<S, R, A> {
+    state: S,
+    step: R,
+    answer: A,
+    fresh: Option<Fresh>,
+}
+
+/// Does a workload from nothing and hands over what is kept.
+pub(crate) type Fresh = Box<dyn FnMut() -> Result<Box<dyn Any>, String>>;
+
+impl<S, R, A> Local<S, R, A>
+where
+    S: 'static,
+    R: FnMut(&mut S) -> Result<(), String> + 'static,
+    A: FnMut(&mut S) -> Result<Answer, String> + 'static,
+{
+    /// A job of a state, a step and an answer.
+    pub(crate) fn new(state: S, step: R, answer: A) -> Self {
+        Self {
+            state,
+            step,
+            answer,
+            fresh: None,
+        }
+    }
+
+    /// The same, and how to do it from nothing.
+    pub(crate) fn with_fresh(self, fresh: Fresh) -> Self {
+        Self {
+            fresh: Some(fresh),
+            ..self
+        }
+    }
+
+    /// As engines hand it out.
+    pub(crate) fn boxed(self) -> Option<Box<dyn Job>> {
+        Some(Box::new(self))
+    }
+}
+
+impl<S, R, A> Job for Local<S, R, A>
+where
+    R: FnMut(&mut S) -> Result<(), String>,
+    A: FnMut(&mut S) -> Result<Answer, String>,
+{
+    fn answer(&mut self) -> Result<Answer, String> {
+        (self.step)(&mut self.state)?;
+        (self.answer)(&mut self.state)
+    }
+
+    fn run(&mut self, times: u64) -> Result<Taken, String> {
+        let watch = Watch::start();
+        for _ in 0..times {
+            (self.step)(black_box(&mut self.state))?;
+        }
+        Ok(watch.taken())
+    }
+
+    fn fresh(&mut self) -> Option<Result<Box<dyn Any>, String>> {
+        self.fresh.as_mut().map(|fresh| fresh())
+    }
+}

@@ -1,0 +1,37 @@
+//! `bsoap-bench`: what bsoap costs, beside what the machine can do and what peers do, in one run.
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+mod allocator;
+mod arguments;
+mod clock;
+mod definition;
+mod engines;
+mod job;
+mod leaves;
+mod machine;
+mod measure;
+mod names;
+mod order;
+mod random;
+mod recorded;
+mod report;
+mod run;
+mod scenario;
+mod shape;
+mod sink;
+mod stream;
+mod wire;
+mod workload;
+
+fn main() -> ExitCode {
+    match run::run(&arguments::Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            report::note(&failure.to_string());
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
