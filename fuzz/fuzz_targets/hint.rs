@@ -14,10 +14,10 @@ mod streams;
 
 use std::sync::Arc;
 
-use bsoap_codec::decode::Decoder;
+use bsoap_codec::decode::{Decoder, Piece, Trace};
 use bsoap_codec::encode::{EncodeOptions, Encoder};
 use bsoap_codec::plan::ElementId;
-use bsoap_codec::{Index, Plan, Record};
+use bsoap_codec::{Plan, Record};
 use bsoap_differential::hint::{Hint, NAMESPACE, Reader, StorePolicy, Writer};
 use common::message::{Style, message};
 use common::random::{self, Random};
@@ -31,10 +31,11 @@ const LIES: [&[u8]; 16] = [
 
 /// The true hint of a message, as far as it can be read.
 fn hint(decoder: &mut Decoder, root: ElementId, text: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let (mut record, mut index) = (Record::new(decoder.plan().clone(), root), Index::new());
+    let (mut record, mut trace) = (Record::new(decoder.plan().clone(), root), Trace::default());
     let text = std::str::from_utf8(text).ok()?;
-    decoder.decode_into(root, text.as_bytes(), &mut record, Some(&mut index)).ok()?;
-    let hint = Hint::of(text.as_bytes(), &index)?;
+    decoder.start(root);
+    decoder.read(Piece { text, base: 0, last: true, beyond: 0 }, &mut record, Some(&mut trace)).ok()?;
+    let hint = Hint::of(text.as_bytes(), &trace)?;
     Some((hint.text.into_owned(), hint.at))
 }
 

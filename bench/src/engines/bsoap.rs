@@ -113,7 +113,7 @@ impl Bsoap {
         let step = move |(decoder, record): &mut (Decoder, Record)| {
             for message in &timed.messages {
                 decoder
-                    .decode_into(root, message, record, None)
+                    .decode_into(root, message, record)
                     .map_err(|error| error.to_string())?;
             }
             Ok(())

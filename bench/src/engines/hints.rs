@@ -3,8 +3,9 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use bsoap_codec::decode::{Piece, Trace};
 use bsoap_codec::encode::EncodeOptions;
-use bsoap_codec::{Decoder, Encoder, Index, Record};
+use bsoap_codec::{Decoder, Encoder, Record};
 use bsoap_differential::hint::{Hint, Reader, StorePolicy, Writer};
 use roxmltree::{Document, Node};
 
@@ -39,27 +40,34 @@ impl Engine for Hints {
 }
 
 /// All messages, with the places of their values.
-fn indexed(work: &Workload) -> Result<(Vec<Record>, Vec<Index>), String> {
+fn traced(work: &Workload) -> Result<(Vec<Record>, Vec<Trace>), String> {
     let mut decoder = Decoder::new(work.terms.plan.clone(), work.terms.options);
-    let (mut records, mut indexes) = (Vec::new(), Vec::new());
+    let (mut records, mut traces) = (Vec::new(), Vec::new());
     for message in &work.messages {
         let mut record = Record::new(work.terms.plan.clone(), work.terms.root);
-        let mut index = Index::new();
+        let mut trace = Trace::default();
+        let piece = Piece {
+            text: std::str::from_utf8(message).map_err(|error| error.to_string())?,
+            base: 0,
+            last: true,
+            beyond: 0,
+        };
+        decoder.start(work.terms.root);
         decoder
-            .decode_into(work.terms.root, message, &mut record, Some(&mut index))
+            .read(piece, &mut record, Some(&mut trace))
             .map_err(|error| error.to_string())?;
         records.push(record);
-        indexes.push(index);
+        traces.push(trace);
     }
-    Ok((records, indexes))
+    Ok((records, traces))
 }
 
 /// All messages, with a hint in each.
 pub(super) fn hinted(work: &Workload) -> Result<Vec<Vec<u8>>, String> {
-    let (_, indexes) = indexed(work)?;
-    let messages = work.messages.iter().zip(&indexes);
-    let hinted = messages.map(|(message, index)| {
-        let hint = Hint::of(message, index).ok_or("a message without a place for a hint")?;
+    let (_, traces) = traced(work)?;
+    let messages = work.messages.iter().zip(&traces);
+    let hinted = messages.map(|(message, trace)| {
+        let hint = Hint::of(message, trace).ok_or("a message without a place for a hint")?;
         Ok(hint.within(message).to_vec())
     });
     hinted.collect()
@@ -113,11 +121,11 @@ fn take_lengths(text: &mut Vec<u8>) {
 
 /// The values, copied from where they are known to stand.
 fn copied(work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
-    let (_, indexes) = indexed(work)?;
+    let (_, traces) = traced(work)?;
     let mut places = Vec::new();
     let mut ends = Vec::new();
-    for index in &indexes {
-        places.extend(index.iter().map(|(_, place)| (place.offset, place.length)));
+    for (message, trace) in work.messages.iter().zip(&traces) {
+        places.extend(trace.values(message).map(|(_, place)| place));
         ends.push(places.len());
     }
     let timed = Arc::clone(work);
@@ -125,9 +133,8 @@ fn copied(work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
         let mut from = 0;
         for (message, &end) in timed.messages.iter().zip(&ends) {
             out.clear();
-            for &(offset, length) in &places[from..end] {
-                let (offset, length) = (offset as usize, length as usize);
-                out.extend_from_slice(&message[offset..offset + length]);
+            for place in &places[from..end] {
+                out.extend_from_slice(&message[place.clone()]);
             }
             black_box(&mut *out);
             from = end;
@@ -193,7 +200,7 @@ fn collect(node: Node<'_, '_>, found: &mut Vec<Leaf>) {
 
 /// Messages written, with a hint in each: beside the text, where it is to be sent.
 fn given(work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
-    let (records, _) = indexed(work)?;
+    let (records, _) = traced(work)?;
     let options = EncodeOptions::default();
     let state = (Writer::new(), records, Vec::new());
     let step = move |(writer, records, text): &mut (Writer, Vec<Record>, Vec<u8>)| {

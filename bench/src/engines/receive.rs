@@ -285,7 +285,7 @@ impl Receiver for Decoding {
     fn receive(&mut self, message: usize) -> Result<(), String> {
         let text = &self.messages[message];
         self.decoder
-            .decode_into(self.terms.root, text, &mut self.record, None)
+            .decode_into(self.terms.root, text, &mut self.record)
             .map_err(|error| error.to_string())
     }
 

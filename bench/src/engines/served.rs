@@ -73,7 +73,7 @@ impl Desk {
             Served::Hints => self.reader.read(root, document).ok(),
             Served::Decoded => self
                 .decoder
-                .decode_into(root, document, &mut self.record, None)
+                .decode_into(root, document, &mut self.record)
                 .ok()
                 .map(|()| &self.record),
         };

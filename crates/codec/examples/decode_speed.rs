@@ -15,7 +15,7 @@ use bsoap_codec::plan::{
     AttributeDef, Content, ElementDef, ElementId, LeafId, ParticleDef, ParticleId, PlanBuilder,
     Role, TermDef, TypeDef, TypeId, UNBOUNDED,
 };
-use bsoap_codec::{DecodeOptions, Decoder, Index, Plan, Record};
+use bsoap_codec::{DecodeOptions, Decoder, Plan, Record};
 use bsoap_datatypes::{Datatype, SimpleType};
 use random::Random;
 
@@ -373,7 +373,6 @@ fn measure(case: &Case, rounds: usize) {
     let mut decoder = Decoder::new(case.plan.clone(), DecodeOptions::default());
     let mut again = Decoder::new(case.plan.clone(), DecodeOptions::default());
     let mut record = Record::new(case.plan.clone(), case.root);
-    let mut index = Index::new();
     let small = case.text.len() < 100_000;
     let repeat = if small { 200 } else { 1 };
     let time = |work: &mut dyn FnMut()| {
@@ -383,7 +382,7 @@ fn measure(case: &Case, rounds: usize) {
         }
         start.elapsed().as_nanos() as f64 / repeat as f64
     };
-    let mut times = [const { Vec::new() }; 4];
+    let mut times = [const { Vec::new() }; 3];
     let mut memory = 0;
     for _ in 0..rounds {
         times[0].push(time(&mut || {
@@ -398,24 +397,14 @@ fn measure(case: &Case, rounds: usize) {
         }));
         times[2].push(time(&mut || {
             again
-                .decode_into(case.root, case.text.as_bytes(), &mut record, None)
-                .expect("decodes");
-        }));
-        times[3].push(time(&mut || {
-            again
-                .decode_into(
-                    case.root,
-                    case.text.as_bytes(),
-                    &mut record,
-                    Some(&mut index),
-                )
+                .decode_into(case.root, case.text.as_bytes(), &mut record)
                 .expect("decodes");
         }));
     }
-    let [floor, decode, into, indexed] = times.map(|mut times| median(&mut times));
+    let [floor, decode, into] = times.map(|mut times| median(&mut times));
     let per = |time: f64| time / case.values as f64;
     println!(
-        "{:12} {:8} bytes  floor {:6.1}  decode {:6.1} ({:.2}x)  into {:6.1} ({:.2}x)  with index {:6.1} ({:.2}x) ns/value   {:.2} bytes/value",
+        "{:12} {:8} bytes  floor {:6.1}  decode {:6.1} ({:.2}x)  into {:6.1} ({:.2}x) ns/value   {:.2} bytes/value",
         case.name,
         case.text.len(),
         per(floor),
@@ -423,8 +412,6 @@ fn measure(case: &Case, rounds: usize) {
         decode / floor,
         per(into),
         into / floor,
-        per(indexed),
-        indexed / floor,
         memory as f64 / case.values as f64,
     );
 }

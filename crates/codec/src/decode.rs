@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!             ┌─ fast road: tags known by their bytes, values read in place ─┐
-//! text ──────►┤                     ▲ same state │                           ├──► Record, Index
+//! text ──────►┤                     ▲ same state │                           ├──► Record
 //!             └─ general road: events of the reader, content models ─────────┘
 //! ```
 //!
@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use bsoap_xml::{Input, Options, Scopes, State};
 
-use crate::index::{Index, Sink};
 use crate::plan::{ElementId, Plan};
 use crate::record::Record;
 
@@ -37,6 +36,7 @@ mod place;
 mod rows;
 mod run;
 mod shortened;
+mod sink;
 mod spelling;
 mod strings;
 mod trace;
@@ -54,6 +54,7 @@ use frame::Machine;
 use learned::Learned;
 use opening::Openings;
 use run::Run;
+use sink::Sink;
 
 /// The namespace of `xsi:type` and `xsi:nil`.
 const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
@@ -166,22 +167,19 @@ impl Decoder {
     /// If it is not well-formed, or not what the Plan says.
     pub fn decode(&mut self, root: ElementId, message: &[u8]) -> Result<Record, Error> {
         let mut record = Record::new(self.plan.clone(), root);
-        self.decode_into(root, message, &mut record, None)?;
+        self.decode_into(root, message, &mut record)?;
         Ok(record)
     }
 
-    /// Reads a whole message into a Record of the same Plan, whose memory is used again, and notes in an Index where its
-    /// values stand in the text.
+    /// Reads a whole message into a Record of the same Plan, whose memory is used again.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode); and [`ErrorKind::Limit`] if an Index is asked for of a message of 4 GiB or more. The
-    /// Record and the Index are then of no use.
+    /// As [`decode`](Self::decode). The Record is then of no use.
     pub fn decode_into(
         &mut self,
         root: ElementId,
         message: &[u8],
         record: &mut Record,
-        index: Option<&mut Index>,
     ) -> Result<(), Error> {
         self.restart(root);
         record.clear(root);
@@ -191,31 +189,17 @@ impl Decoder {
             .slots
             .reserve_exact(self.last.0.min(message.len() / 4 + 16));
         record.heap.reserve_exact(self.last.1.min(message.len()));
-        let read = match index {
-            None => self.run_whole(message, record, (), None),
-            Some(index) => {
-                index.clear();
-                if message.len() >= u32::MAX as usize {
-                    let kind = ErrorKind::Limit {
-                        name: "index",
-                        limit: u64::from(u32::MAX),
-                    };
-                    return Err(Error::new(kind, String::new(), 0));
-                }
-                self.run_whole(message, record, index, None)
-            }
-        };
+        let read = self.run_whole(message, record, None);
         self.give_back();
         read?;
         self.finished(record);
         Ok(())
     }
 
-    fn run_whole<S: Sink>(
+    fn run_whole(
         &mut self,
         message: &[u8],
         record: &mut Record,
-        sink: S,
         violations: Option<&mut Vec<Violation>>,
     ) -> Result<(), Error> {
         match bsoap_xml::decode_str(message) {
@@ -227,7 +211,7 @@ impl Decoder {
                     beyond: 0,
                 },
                 record,
-                sink,
+                (),
                 violations,
             ),
             Err(error) => {
@@ -242,7 +226,7 @@ impl Decoder {
                         beyond: 0,
                     },
                     record,
-                    sink,
+                    (),
                     violations,
                 )?;
                 Err(error.into())
@@ -320,7 +304,7 @@ impl Decoder {
         self.restart(root);
         let mut record = Record::new(self.plan.clone(), root);
         let mut violations = Vec::new();
-        let result = self.run_whole(message, &mut record, (), Some(&mut violations));
+        let result = self.run_whole(message, &mut record, Some(&mut violations));
         violations.extend(result.err());
         violations
     }

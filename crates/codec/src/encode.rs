@@ -7,7 +7,6 @@
 //! carry (header blocks, bodies, details) declares its own namespaces, so that a message does not
 //! name those of all other operations of its service.
 
-mod bound;
 mod error;
 pub(crate) mod escape;
 mod leaf;
@@ -30,10 +29,8 @@ pub use piece::{PieceEncoder, Stop};
 pub use places::{CellPlace, PadPlace, Places, Rows, Stuffing};
 pub use state::{Loop, State};
 
-use crate::index::Index;
 use crate::record::Record;
 
-use bound::Bound;
 use machine::Machine;
 use outline::{Teller, Tracer};
 use watch::Watch;
@@ -94,14 +91,6 @@ pub fn encode(record: &Record, out: &mut Vec<u8>) -> Result<(), Error> {
     Encoder::default().encode(record, out)
 }
 
-/// A length that the text of a Record, with an XML declaration, does not pass; see [`Encoder::upper_bound`].
-///
-/// # Errors
-/// When the Record was not made by its Plan.
-pub fn upper_bound(record: &Record) -> Result<usize, Error> {
-    Encoder::default().upper_bound(record)
-}
-
 /// Writes Records as text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Encoder {
@@ -121,27 +110,6 @@ impl Encoder {
     /// then is taken back.
     pub fn encode(&self, record: &Record, out: &mut Vec<u8>) -> Result<(), Error> {
         self.run(record, out, ())
-    }
-
-    /// Appends the text of a Record and notes where each value stands, counted from the first byte appended.
-    ///
-    /// # Errors
-    /// As [`encode`](Self::encode), and if the text is longer than 4 GiB.
-    pub fn encode_indexed(
-        &self,
-        record: &Record,
-        out: &mut Vec<u8>,
-        index: &mut Index,
-    ) -> Result<(), Error> {
-        index.clear();
-        let start = out.len();
-        self.run(record, out, &mut *index)?;
-        if u32::try_from(out.len() - start).is_err() {
-            out.truncate(start);
-            index.clear();
-            return Err(Error::new(ErrorKind::TooLongForIndex, 0, String::new()));
-        }
-        Ok(())
     }
 
     /// Appends the text of a Record and outlines it: of the first values it is said how long they are, of the rest what they
@@ -173,25 +141,6 @@ impl Encoder {
         let teller = Teller::new(record, told);
         self.run(record, out, teller)
             .map(|teller| teller.told.is_full())
-    }
-
-    /// A length that the text of a Record does not pass, told without writing it: each number counts as the widest of its
-    /// type. So a length can be announced before the text is there; white space behind the root makes up for the rest.
-    ///
-    /// # Errors
-    /// When the Record was not made by its Plan, as far as that shows. Characters that XML cannot carry are not looked for.
-    pub fn upper_bound(&self, record: &Record) -> Result<usize, Error> {
-        let mut bound = Bound::new(record, self.options.depth);
-        let length = bound.element(record.root).map_err(|kind| {
-            let slot = bound.at.saturating_sub(1);
-            Error::new(kind, slot, crate::path::of_slot(record, slot))
-        })?;
-        Ok(length
-            + if self.options.declaration {
-                DECLARATION.len()
-            } else {
-                0
-            })
     }
 
     /// Returns who was told.

@@ -7,12 +7,13 @@
 //!
 //! With it an array can be written that never lies in a Record: larger than memory, or not known to its end.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 
 use bsoap_datatypes::{double, float};
 
-use crate::encode;
-use crate::index::Index;
+use crate::encode::{self, EncodeOptions, LeafRef, PieceEncoder, Places};
 use crate::plan::{ElementId, LeafKind, Plan};
 use crate::record::{Record, marker};
 use crate::walk::{Event, Walk};
@@ -101,6 +102,16 @@ impl std::error::Error for FrameError {
     }
 }
 
+/// Where the values of a message are, by slot.
+#[derive(Default)]
+struct Located(HashMap<usize, Range<usize>>);
+
+impl Places for Located {
+    fn value(&mut self, slot: usize, offset: usize, length: usize, _: usize, _: LeafRef) {
+        self.0.insert(slot, offset..offset + length);
+    }
+}
+
 /// An array in a Record.
 struct Found {
     element: ElementId,
@@ -136,8 +147,8 @@ impl Frame {
         let kinds = kinds(&two, array.at).filter(|kinds| kinds.len() == stride);
         let kinds = kinds.ok_or_else(not_numbers)?;
         let (without, _) = text(&with_rows(0))?;
-        let (with, index) = text(&two)?;
-        cut(&without, &with, &index, array.at, &kinds).ok_or_else(not_numbers)
+        let (with, located) = text(&two)?;
+        cut(&without, &with, &located, array.at, &kinds).ok_or_else(not_numbers)
     }
 
     /// The text before the array.
@@ -263,23 +274,26 @@ fn kinds(record: &Record, at: usize) -> Option<Vec<LeafKind>> {
     kinds.iter().all(is_number).then_some(kinds)
 }
 
-fn text(record: &Record) -> Result<(Vec<u8>, Index), FrameError> {
-    let (mut text, mut index) = (Vec::new(), Index::new());
-    encode::Encoder::default()
-        .encode_indexed(record, &mut text, &mut index)
+fn text(record: &Record) -> Result<(Vec<u8>, Located), FrameError> {
+    let (mut text, mut located) = (Vec::new(), Located::default());
+    PieceEncoder::new(record, EncodeOptions::default())
+        .run(&mut text, usize::MAX, None, &(), &mut located)
         .map_err(FrameError::Unwritable)?;
-    Ok((text, index))
+    Ok((text, located))
 }
 
 /// Cuts the text of a message with two rows at their numbers. Where one row ends and the next begins is told by the text
 /// of the message without rows: it goes on there with what stands behind the last.
-fn cut(without: &[u8], with: &[u8], index: &Index, at: usize, kinds: &[LeafKind]) -> Option<Frame> {
+fn cut(
+    without: &[u8],
+    with: &[u8],
+    located: &Located,
+    at: usize,
+    kinds: &[LeafKind],
+) -> Option<Frame> {
     let stride = kinds.len();
-    let begin = |cell: usize| Some(index.place(at + cell)?.offset as usize);
-    let end = |cell: usize| {
-        let place = index.place(at + cell)?;
-        Some(place.offset as usize + place.length as usize)
-    };
+    let begin = |cell: usize| Some(located.0.get(&(at + cell))?.start);
+    let end = |cell: usize| Some(located.0.get(&(at + cell))?.end);
     let stretch = |from: usize, to: usize| with.get(from..to);
     let between = stretch(end(stride - 1)?, begin(stride)?)?;
     let (first_number, behind) = (begin(0)?, end(2 * stride - 1)?);

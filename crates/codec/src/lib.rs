@@ -1,7 +1,7 @@
 //! The waist of bsoap: a [`Plan`] says how messages are read and written, a [`Record`] holds the values of one.
 //!
 //! ```text
-//! schema ──compiles──► Plan        text ──decode──► Record + Index ──encode──► text
+//! schema ──compiles──► Plan        text ──decode──► Record ──encode──► text
 //! ```
 //!
 //! A Plan is built with [`plan::PlanBuilder`] and shared by `Arc`. How a message lies in a Record is told in
@@ -15,7 +15,6 @@ pub mod encode;
 mod expanded;
 mod fingerprint;
 pub mod frame;
-mod index;
 mod json;
 mod kept;
 mod nearest;
@@ -34,7 +33,6 @@ mod walk;
 pub use build::{BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with};
 pub use decode::{DecodeOptions, Decoder};
 pub use encode::{EncodeOptions, Encoder, encode};
-pub use index::{Index, Place};
 pub use nearest::nearest;
 pub use pack::{Octets, Pack, PackError, Packer, pack, pack_with};
 pub use plan::Plan;

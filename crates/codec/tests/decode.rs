@@ -4,11 +4,13 @@ mod common;
 
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Decoder, Empty, Error, ErrorKind, Unknown, Validation};
+use bsoap_codec::decode::{
+    DecodeOptions, Decoder, Empty, Error, ErrorKind, Piece, Trace, Unknown, Validation,
+};
 use bsoap_codec::plan::{
     AttributeDef, Content, ElementId, NamespaceConstraint, ProcessContents, UNBOUNDED, Wildcard,
 };
-use bsoap_codec::{Index, Plan, Record, marker};
+use bsoap_codec::{Plan, Record, marker};
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
 use common::schema::Schema;
@@ -24,6 +26,20 @@ fn decode_with((plan, root): &Root, options: DecodeOptions, text: &str) -> Resul
 fn decode(root: &Root, text: &str) -> Record {
     decode_with(root, DecodeOptions::default(), text)
         .unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn traced(decoder: &mut Decoder, (plan, root): &Root, text: &str) -> Trace {
+    let (mut record, mut trace) = (Record::new(plan.clone(), *root), Trace::default());
+    decoder.start(*root);
+    let piece = Piece {
+        text,
+        base: 0,
+        last: true,
+        beyond: 0,
+    };
+    let read = decoder.read(piece, &mut record, Some(&mut trace));
+    read.unwrap_or_else(|error| panic!("{text}: {error}"));
+    trace
 }
 
 fn slots(root: &Root, text: &str) -> Vec<u64> {
@@ -445,12 +461,9 @@ fn an_empty_value_is_absent_or_nil_where_that_is_asked_for_and_may_be() {
     );
     assert!(error(&root, text).contains("\"\" is not an xs:int at /r/a"));
     // What is absent stands nowhere, though something was looked at there.
-    let (mut record, mut index) = (Record::new(root.0.clone(), root.1), Index::new());
-    Decoder::new(root.0.clone(), options)
-        .decode_into(root.1, text.as_bytes(), &mut record, Some(&mut index))
-        .expect("valid");
-    let places: Vec<_> = index.iter().map(|(slot, _)| slot).collect();
-    assert_eq!(places, [14]);
+    let trace = traced(&mut Decoder::new(root.0.clone(), options), &root, text);
+    let places: Vec<_> = trace.values(text.as_bytes()).collect();
+    assert_eq!(places, [(14, text.find('1').map_or(0..0, |at| at..at + 1))]);
     let wrong = lenient(&root, "<r><c/><n>1</n><n/></r>").unwrap_err();
     assert!(wrong.contains("/r/n[2]"), "{wrong}");
 
@@ -679,24 +692,14 @@ fn what_xml_refuses_is_refused_in_the_middle_of_an_array() {
 }
 
 #[test]
-fn the_index_tells_where_each_value_stands() {
+fn the_trace_tells_where_each_value_is() {
     let root = order();
     let text = "<order><id>a&amp;1</id><item><quantity> 1 </quantity></item><item><quantity>2</quantity><note/></item></order>";
     let mut decoder = Decoder::new(root.0.clone(), DecodeOptions::default());
     for _ in 0..3 {
-        let (mut record, mut index) = (Record::new(root.0.clone(), root.1), Index::new());
-        decoder
-            .decode_into(root.1, text.as_bytes(), &mut record, Some(&mut index))
-            .unwrap();
-        let places: Vec<(usize, &str)> = index
-            .iter()
-            .map(|(slot, place)| {
-                (
-                    slot,
-                    &text[place.offset as usize..][..place.length as usize],
-                )
-            })
-            .collect();
+        let trace = traced(&mut decoder, &root, text);
+        let values = trace.values(text.as_bytes());
+        let places: Vec<_> = values.map(|(slot, at)| (slot, &text[at])).collect();
         assert_eq!(places, [(0, "a&amp;1"), (2, " 1 "), (5, "2")]);
     }
 }

@@ -4,14 +4,16 @@
 mod by_hand;
 mod common;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use bsoap_codec::encode::{LeafForm, PieceEncoder, Stuffing};
+use bsoap_codec::decode::{Piece, Trace};
+use bsoap_codec::encode::{Error, LeafForm, LeafRef, PieceEncoder, Places, Stuffing};
 use bsoap_codec::plan::{
     Content, ElementDef, ElementId, NamespaceConstraint, ProcessContents, Role, TermDef, Wildcard,
 };
 use bsoap_codec::{
-    DecodeOptions, Decoder, EncodeOptions, Encoder, Index, Plan, Record, Value, View, build, encode,
+    DecodeOptions, Decoder, EncodeOptions, Encoder, Plan, Record, Value, View, build, encode,
 };
 use bsoap_datatypes::Datatype;
 
@@ -33,6 +35,24 @@ fn text(plan: &Arc<Plan>, root: ElementId, value: &Value) -> String {
         .unwrap_or_else(|error| panic!("{error}\n{text}"));
     assert!(back == record, "{text}");
     text
+}
+
+/// Where values were told to be: offset and length by slot.
+#[derive(Default)]
+struct Located(HashMap<usize, (usize, usize)>);
+
+impl Places for Located {
+    fn value(&mut self, slot: usize, offset: usize, length: usize, _: usize, _: LeafRef) {
+        self.0.insert(slot, (offset, length));
+    }
+}
+
+/// The text of a Record, and where its values are.
+fn located(record: &Record) -> Result<(Vec<u8>, Located), Error> {
+    let (mut text, mut located) = (Vec::new(), Located::default());
+    let mut encoder = PieceEncoder::new(record, EncodeOptions::default());
+    encoder.run(&mut text, usize::MAX, None, &(), &mut located)?;
+    Ok((text, located))
 }
 
 /// Where two Records differ, for whoever has to find out why.
@@ -181,10 +201,8 @@ fn what_is_encoded_decodes_to_the_same_record() {
                 continue;
             };
             valid += 1;
-            let (mut out, mut index) = (Vec::new(), Index::new());
-            if let Err(error) = Encoder::default().encode_indexed(&record, &mut out, &mut index) {
-                panic!("seed {seed}: {error}\n{given}");
-            }
+            let (mut out, mut places) =
+                located(&record).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{given}"));
             // An empty value of an element that has a default cannot be written: it would read as the default, which may be
             // none of its values.
             let defaults = (0..plan.element_count() as u32)
@@ -201,10 +219,7 @@ fn what_is_encoded_decodes_to_the_same_record() {
             });
             if defaults && again != record {
                 record = again;
-                out.clear();
-                Encoder::default()
-                    .encode_indexed(&record, &mut out, &mut index)
-                    .unwrap();
+                (out, places) = located(&record).unwrap();
                 again = decoder.decode(root, &out).unwrap();
             }
             assert!(
@@ -212,18 +227,23 @@ fn what_is_encoded_decodes_to_the_same_record() {
                 "seed {seed}: {}",
                 difference(&record, &again)
             );
-            // The places that reading the text finds are those told. (Those of references in lists it does not find.)
-            let mut read = Index::new();
-            let mut same = record.clone();
-            decoder
-                .decode_into(root, &out, &mut same, Some(&mut read))
-                .unwrap();
-            for (slot, place) in read.iter() {
+            // The places that reading the text finds are those told.
+            let (mut trace, mut same) = (Trace::default(), Record::new(plan.clone(), root));
+            let text = std::str::from_utf8(&out).unwrap();
+            decoder.start(root);
+            let piece = Piece {
+                text,
+                base: 0,
+                last: true,
+                beyond: 0,
+            };
+            decoder.read(piece, &mut same, Some(&mut trace)).unwrap();
+            for (slot, at) in trace.values(&out) {
+                let told = places.0.get(&slot);
                 assert_eq!(
-                    index.place(slot),
-                    Some(place),
-                    "seed {seed} slot {slot}\n{}",
-                    String::from_utf8_lossy(&out)
+                    told,
+                    Some(&(at.start, at.len())),
+                    "seed {seed} slot {slot}\n{text}"
                 );
             }
             // The text without places is the same.

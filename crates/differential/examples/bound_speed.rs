@@ -286,13 +286,13 @@ fn run(
     for to in [0, 1, 0, 1] {
         let received = exact.receive(*root, theirs[to].clone()).expect("valid");
         decoder
-            .decode_into(*root, &own[to], &mut record, None)
+            .decode_into(*root, &own[to], &mut record)
             .expect("valid");
         assert!(*received.record == record);
     }
     let mut engines: [Box<dyn FnMut(usize)>; 4] = [
         Box::new(|round| {
-            let read = decoder.decode_into(*root, &own[round % 2], &mut record, None);
+            let read = decoder.decode_into(*root, &own[round % 2], &mut record);
             read.expect("valid");
         }),
         Box::new(|_| {
@@ -363,15 +363,13 @@ fn small() {
     let mut exact = Exact::new(plan.clone(), DecodeOptions::default());
     let mut engines: [Box<dyn FnMut(usize)>; 3] = [
         Box::new(|round| {
-            let read = decoder.decode_into(root, &texts[round % 8], &mut record, None);
+            let read = decoder.decode_into(root, &texts[round % 8], &mut record);
             read.expect("valid");
         }),
         Box::new(|round| {
             let text = texts[round % 8].clone();
             let record = Arc::get_mut(&mut shared).expect("nobody else has it");
-            sharing
-                .decode_into(root, &text, record, None)
-                .expect("valid");
+            sharing.decode_into(root, &text, record).expect("valid");
             black_box(shared.clone());
         }),
         Box::new(|round| {

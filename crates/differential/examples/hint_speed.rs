@@ -16,12 +16,11 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bsoap_codec::encode::{LeafRef, PieceEncoder, Places};
 use bsoap_codec::plan::{
     ElementId, NamespaceConstraint, ProcessContents, Role, TermDef, TypeId, Wildcard,
 };
-use bsoap_codec::{
-    DecodeOptions, Decoder, EncodeOptions, Encoder, Index, Plan, Record, Value, build,
-};
+use bsoap_codec::{DecodeOptions, Decoder, EncodeOptions, Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::hint::{Reader, StorePolicy, Writer};
 use bsoap_differential::receive::{Exact, Policy};
@@ -144,6 +143,16 @@ fn reading(random: &mut Random) -> Value {
     ])
 }
 
+/// Where the values of a message are.
+#[derive(Default)]
+struct Located(Vec<(u32, u32)>);
+
+impl Places for Located {
+    fn value(&mut self, _: usize, offset: usize, length: usize, _: usize, _: LeafRef) {
+        self.0.push((offset as u32, length as u32));
+    }
+}
+
 struct Document {
     record: Record,
     plain: Bytes,
@@ -169,19 +178,16 @@ fn documents(count: usize) -> (Arc<Plan>, ElementId, Vec<Document>) {
             let value =
                 Value::object([("Body", Value::object([("reading", reading(&mut random))]))]);
             let record = build(&plan, root, &value).expect("it fits");
-            let (mut plain, mut index, mut text) = (Vec::new(), Index::new(), Vec::new());
-            Encoder::default()
-                .encode_indexed(&record, &mut plain, &mut index)
+            let (mut plain, mut located, mut text) = (Vec::new(), Located::default(), Vec::new());
+            PieceEncoder::new(&record, EncodeOptions::default())
+                .run(&mut plain, usize::MAX, None, &(), &mut located)
                 .expect("it is written");
             let hint = writer.write(&record, EncodeOptions::default(), &mut text);
             assert_eq!(plain, text);
             let hint = hint.expect("it is written").expect("it is worth it");
             let hinted = hint.within(&text);
             Document {
-                places: index
-                    .iter()
-                    .map(|(_, place)| (place.offset, place.length))
-                    .collect(),
+                places: located.0,
                 keyed: without_lengths(&hinted),
                 plain: plain.into(),
                 hinted,
@@ -330,9 +336,7 @@ impl Engines {
             black_box(self.keys.receive(root, &it.keyed).expect("a message"));
         });
         timings.run("decoder", &mut |it| {
-            let read = self
-                .decoder
-                .decode_into(root, &it.plain, &mut self.record, None);
+            let read = self.decoder.decode_into(root, &it.plain, &mut self.record);
             read.expect("a message");
             black_box(&self.record);
         });

@@ -123,7 +123,7 @@ fn times(ways: &[Portioning], messages: &[Bytes; 2], rounds: usize) -> (f64, Vec
         let message = &messages[round % 2];
         let start = Instant::now();
         decoder
-            .decode_into(root, message, &mut record, None)
+            .decode_into(root, message, &mut record)
             .expect("valid");
         let time = start.elapsed().as_secs_f64();
         if round >= 4 {

@@ -7,10 +7,10 @@ mod streams;
 
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Decoder};
+use bsoap_codec::decode::{DecodeOptions, Decoder, Piece, Trace};
 use bsoap_codec::encode::{EncodeOptions, Encoder};
 use bsoap_codec::plan::{ElementId, NamespaceConstraint, ProcessContents, Wildcard};
-use bsoap_codec::{Index, Plan, Record};
+use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::hint::{HintCounts, NAMESPACE, Reader, StorePolicy, Writer};
 use common::message::message;
@@ -21,13 +21,20 @@ use streams::{next, options, shown_record, style};
 
 /// A block that tells the truth, half of it, or none of it.
 fn block(plan: &Arc<Plan>, root: ElementId, text: &str, random: &mut Random) -> String {
-    let (mut record, mut index) = (Record::new(plan.clone(), root), Index::new());
+    let (mut record, mut trace) = (Record::new(plan.clone(), root), Trace::default());
     let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
-    let is_read = decoder.decode_into(root, text.as_bytes(), &mut record, Some(&mut index));
+    decoder.start(root);
+    let piece = Piece {
+        text,
+        base: 0,
+        last: true,
+        beyond: 0,
+    };
+    let is_read = decoder.read(piece, &mut record, Some(&mut trace));
     let (mut at, mut key, mut end) = (String::new(), 7_u64, 0);
     if is_read.is_ok() {
-        for (_, place) in index.iter() {
-            let (from, length) = (place.offset as usize, place.length as usize);
+        for (_, place) in trace.values(text.as_bytes()) {
+            let (from, length) = (place.start, place.len());
             if let Some(piece) = text.get(end..from) {
                 let bytes = piece.bytes();
                 key = bytes.fold(key, |key, byte| {

@@ -4,7 +4,7 @@ use bsoap_datatypes::kernel::{Kernel, Number, Separator};
 use bsoap_datatypes::{NamespaceContext, double, float, integer};
 use bsoap_xml::State;
 
-use crate::index::{MARKER, Sink};
+use super::sink::{MARKER, Sink};
 use crate::plan::{Bounds, Element, Leaf, LeafId, LeafKind, Plan, RealRange};
 
 use super::builder::Builder;

@@ -3,7 +3,7 @@
 use bsoap_datatypes::{Datatype, Variety, boolean, qname, trim};
 use bsoap_xml::{Attribute as Found, NameId, Tag};
 
-use crate::index::Sink;
+use super::sink::Sink;
 use crate::plan::{Attribute, Content, Element, LeafKind, Plan, Type, TypeId};
 use crate::record::marker;
 

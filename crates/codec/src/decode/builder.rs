@@ -4,7 +4,7 @@ use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{NamespaceContext, is_white_space};
 use bsoap_xml::{EndTag, Tag, Text};
 
-use crate::index::Sink;
+use super::sink::Sink;
 use crate::plan::{
     Content, Element, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, Type, TypeId,
 };

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use bsoap_xml::NameId;
 
-use crate::index::Sink;
+use super::sink::Sink;
 use crate::plan::{ElementId, FirstSet, LeafId, Particle, ParticleId, Plan, Step, Term, UNBOUNDED};
 use crate::record::marker;
 

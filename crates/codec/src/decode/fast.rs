@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bsoap_datatypes::NamespaceContext;
 use bsoap_xml::{NameId, ScopeId, Scopes, scan};
 
-use crate::index::Sink;
+use super::sink::Sink;
 use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Term, Type, TypeId};
 use crate::record::{heap_slot, marker};
 

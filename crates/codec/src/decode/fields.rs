@@ -12,7 +12,7 @@
 
 use bsoap_xml::{ScopeId, State};
 
-use crate::index::Sink;
+use super::sink::Sink;
 use crate::plan::{ParticleId, Plan, Term};
 
 use super::builder::Builder;

@@ -5,7 +5,7 @@ use bsoap_datatypes::{
     integer, qname, trim,
 };
 
-use crate::index::Sink;
+use super::sink::Sink;
 use crate::plan::{Bounds, Leaf, LeafId, LeafKind};
 
 use super::arrays::number;

@@ -18,7 +18,7 @@
 
 use bsoap_xml::State;
 
-use crate::index::Sink;
+use super::sink::Sink;
 use crate::plan::{Plan, Term, UNBOUNDED};
 use crate::record::Record;
 

@@ -2,7 +2,7 @@
 
 use bsoap_xml::{EndTag, Event, ScopeId, Scopes, State, Tag};
 
-use crate::index::Sink;
+use super::sink::Sink;
 use crate::plan::{Content, ElementId, TypeId};
 
 use super::builder::Builder;

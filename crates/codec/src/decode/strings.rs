@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use bsoap_xml::scan;
 
-use crate::index::Sink;
+use super::sink::Sink;
 use crate::plan::Leaf;
 use crate::record::heap_slot;
 

@@ -26,8 +26,6 @@ pub enum ErrorKind {
     Fragment,
     /// More elements in one another than [`EncodeOptions::depth`](super::EncodeOptions::depth).
     Depth(usize),
-    /// The text is longer than 4 GiB, which is all that an Index can count.
-    TooLongForIndex,
 }
 
 impl Error {
@@ -62,9 +60,6 @@ impl fmt::Display for Error {
                 f,
                 "more than {limit} elements in one another (limit `depth`)"
             )?,
-            ErrorKind::TooLongForIndex => {
-                f.write_str("the message is longer than the 4 GiB an index can count")?;
-            }
         }
         match self.path.as_str() {
             "" => write!(f, " (slot {})", self.slot),

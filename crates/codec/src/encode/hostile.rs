@@ -175,12 +175,8 @@ fn slots_of_any_kind_give_the_same_text_or_error_on_every_road() {
         let whole = encode(&record, &mut text).map(|()| text);
         let pieces = in_pieces(&record, EncodeOptions::default());
         assert_eq!(pieces, whole);
-        let bound = super::upper_bound(&record);
         match whole {
-            Ok(text) => {
-                fine += 1;
-                assert!(bound.is_ok_and(|bound| bound + 100 >= text.len()));
-            }
+            Ok(_) => fine += 1,
             Err(_) => wrong += 1,
         }
     }
@@ -205,7 +201,6 @@ fn depth_has_a_limit_on_every_road() {
         let whole = encoder.encode(&record, &mut text).map(|()| text);
         assert_eq!(whole.is_ok(), fits, "{depth}");
         assert_eq!(in_pieces(&record, options), whole);
-        assert_eq!(encoder.upper_bound(&record).is_ok(), fits);
     }
 }
 

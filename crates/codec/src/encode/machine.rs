@@ -513,8 +513,6 @@ impl<'r, P: Watch> Machine<'r, '_, P> {
 
     fn list(&mut self, item: LeafId, in_attribute: bool) -> Result<()> {
         let form = Form::of(self.plan.leaf(item).kind);
-        let count_slot = self.at;
-        let begin = self.out.len();
         let count = self.next()?;
         for index in 0..count {
             if index > 0 {
@@ -522,14 +520,6 @@ impl<'r, P: Watch> Machine<'r, '_, P> {
             }
             let slot = self.next()?;
             self.value(form, slot, in_attribute)?;
-        }
-        if P::LISTENS {
-            // The list as a whole.
-            self.places.list(
-                count_slot,
-                (begin - self.start) as u64,
-                self.out.len() - begin,
-            );
         }
         Ok(())
     }

@@ -10,7 +10,6 @@
 //! are noted: whether the next message decides the same is then seen before it is written, and only lengths remain to be
 //! told: straight to where they are sent from.
 
-use crate::index::Sink;
 use crate::record::{Record, heap_range};
 
 use super::program::{Program, Table};
@@ -161,8 +160,8 @@ impl<'r> Tracer<'r> {
     }
 }
 
-impl Sink for Tracer<'_> {
-    const LISTENS: bool = true;
+impl Watch for Tracer<'_> {
+    const FOLLOWS: bool = false;
 
     #[inline(always)]
     fn place(&mut self, slot: usize, _: u64, length: usize) {
@@ -171,13 +170,6 @@ impl Sink for Tracer<'_> {
         }
         self.plain(slot, 0, length);
     }
-}
-
-impl Watch for Tracer<'_> {
-    const FOLLOWS: bool = false;
-
-    #[inline(always)]
-    fn list(&mut self, _: usize, _: u64, _: usize) {}
 
     /// Its text is part of the structure; where in the heap that lies is not.
     #[cold]
@@ -321,8 +313,8 @@ impl<'r, 't> Teller<'r, 't> {
     }
 }
 
-impl Sink for Teller<'_, '_> {
-    const LISTENS: bool = true;
+impl Watch for Teller<'_, '_> {
+    const FOLLOWS: bool = false;
 
     #[inline(always)]
     fn place(&mut self, _: usize, _: u64, length: usize) {
@@ -330,13 +322,6 @@ impl Sink for Teller<'_, '_> {
             self.told.tell(length);
         }
     }
-}
-
-impl Watch for Teller<'_, '_> {
-    const FOLLOWS: bool = false;
-
-    #[inline(always)]
-    fn list(&mut self, _: usize, _: u64, _: usize) {}
 
     #[inline(always)]
     fn instruction(&mut self, pc: u32) {

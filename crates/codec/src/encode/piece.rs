@@ -1,6 +1,5 @@
 //! Record → text, piece by piece: the machine, stopped and resumed.
 
-use crate::index::Sink;
 use crate::record::Record;
 
 use super::error::{Error, ErrorKind};
@@ -367,8 +366,9 @@ impl<'a, S: Stuffing, P: Places> PieceWatch<'a, S, P> {
     }
 }
 
-impl<S: Stuffing, P: Places> Sink for PieceWatch<'_, S, P> {
-    const LISTENS: bool = true;
+impl<S: Stuffing, P: Places> Watch for PieceWatch<'_, S, P> {
+    const STOPS: bool = true;
+    const STUFFS: bool = S::STUFFS;
 
     #[inline(always)]
     fn place(&mut self, slot: usize, offset: u64, length: usize) {
@@ -395,14 +395,6 @@ impl<S: Stuffing, P: Places> Sink for PieceWatch<'_, S, P> {
                 .value(slot, offset as usize, length, width, leaf);
         }
     }
-}
-
-impl<S: Stuffing, P: Places> Watch for PieceWatch<'_, S, P> {
-    const STOPS: bool = true;
-    const STUFFS: bool = S::STUFFS;
-
-    #[inline(always)]
-    fn list(&mut self, _: usize, _: u64, _: usize) {}
 
     #[inline(always)]
     fn hidden(&mut self, slot: usize) {

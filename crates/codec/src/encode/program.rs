@@ -29,8 +29,6 @@ use reach::Reach;
 /// `xsi:nil` and `xsi:type` are in it.
 pub(crate) const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 
-/// No number is longer.
-pub(super) const MAX_NUMBER: usize = 24;
 const NO_FORM: u32 = u32::MAX;
 /// Literals of up to this length are copied as so many bytes, whatever their length.
 pub(crate) const PAD: usize = 32;
@@ -290,15 +288,6 @@ impl Program {
         let at = span.length.min(at as u32);
         let (start, length) = (span.start + at, span.length - at);
         (Span { length: at, ..span }, Span { start, length })
-    }
-
-    /// Bytes that a row takes at most, with what stands between rows.
-    pub(super) fn bytes_of_row(&self, table: &Table) -> usize {
-        let cells = table.cells.iter().enumerate().map(|(index, (before, _))| {
-            let form = self.form(LeafRef(table.leaf.0 + index as u32));
-            before.len() + form.and_then(LeafForm::widest).unwrap_or(MAX_NUMBER)
-        });
-        table.between.len() + cells.sum::<usize>()
     }
 
     /// The bytes of a literal.

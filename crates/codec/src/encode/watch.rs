@@ -1,7 +1,5 @@
 //! What the machine asks and tells whoever has it run. It costs nothing where no one listens.
 
-use crate::index::{Index, Sink};
-
 use super::leaf::LeafRef;
 use super::machine::Frame;
 use super::places::CellPlace;
@@ -9,7 +7,9 @@ use super::program::Table;
 use super::scope::Declared;
 
 /// Who is told where the lexical forms stand, and may stop the machine. `()` is told nothing and never does.
-pub(crate) trait Watch: Sink {
+pub(crate) trait Watch {
+    /// Whether anyone listens.
+    const LISTENS: bool = true;
     /// Whether the machine may be stopped between two instructions.
     const STOPS: bool = false;
     /// Whether values may get more room than they take.
@@ -17,11 +17,8 @@ pub(crate) trait Watch: Sink {
     /// Whether it is to be told of instructions also where values are plain, and where in the text these stand.
     const FOLLOWS: bool = true;
 
-    /// The items of a list, whose count `slot` is, stand at `offset`.
-    #[inline(always)]
-    fn list(&mut self, slot: usize, offset: u64, length: usize) {
-        self.place(slot, offset, length);
-    }
+    /// The lexical form of `slot` stands at `offset`.
+    fn place(&mut self, slot: usize, offset: u64, length: usize);
 
     /// The lexical form of `slot`, which is no QName, stands at `offset`.
     #[inline(always)]
@@ -112,6 +109,9 @@ pub(crate) struct Standing<'m> {
     pub(crate) declared: &'m Declared,
 }
 
-impl Watch for () {}
+impl Watch for () {
+    const LISTENS: bool = false;
 
-impl Watch for &mut Index {}
+    #[inline(always)]
+    fn place(&mut self, _: usize, _: u64, _: usize) {}
+}

@@ -2,18 +2,30 @@
 
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Decoder, Error, ErrorKind, Fast};
+use bsoap_codec::decode::{DecodeOptions, Decoder, Error, ErrorKind, Fast, Piece, Trace};
 use bsoap_codec::plan::ElementId;
-use bsoap_codec::{Index, Plan, Record};
+use bsoap_codec::{Plan, Record};
 
 use super::random::Random;
 
-type Outcome = Result<(Record, Index), Error>;
+type Outcome = Result<(Record, Trace), Error>;
 
 fn decode(decoder: &mut Decoder, plan: &Arc<Plan>, root: ElementId, text: &[u8]) -> Outcome {
-    let (mut record, mut index) = (Record::new(plan.clone(), root), Index::new());
-    decoder.decode_into(root, text, &mut record, Some(&mut index))?;
-    Ok((record, index))
+    let (mut record, mut trace) = (Record::new(plan.clone(), root), Trace::default());
+    let Ok(piece) = std::str::from_utf8(text) else {
+        decoder.decode_into(root, text, &mut record)?;
+        return Ok((record, trace));
+    };
+    decoder.start(root);
+    let piece = Piece {
+        text: piece,
+        base: 0,
+        last: true,
+        beyond: 0,
+    };
+    decoder.read(piece, &mut record, Some(&mut trace))?;
+    trace.fit(record.slots().len(), text.len() as u32);
+    Ok((record, trace))
 }
 
 /// The same message fed in random pieces.
@@ -77,7 +89,7 @@ impl Roads {
         let plain = self.fast.decode(self.root, message);
         if plain != expected {
             return Err(format!(
-                "without index {plain:?}\nwith {expected:?}\n{shown}"
+                "without trace {plain:?}\nwith {expected:?}\n{shown}"
             ));
         }
         let fed = feed(&mut self.chunked, self.root, message, random);

@@ -13,11 +13,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bsoap_codec::decode::Trace;
 use bsoap_codec::encode::{
     EncodeOptions, Encoder, Error, LeafRef, Outline, PieceEncoder, Places, Told,
 };
 use bsoap_codec::plan::ElementId;
-use bsoap_codec::{Index, Plan, Record};
+use bsoap_codec::{Plan, Record};
 use bytes::{Bytes, BytesMut};
 
 use super::block::{Block, CLOSE, Key, LengthWriter, SHORT, ZERO};
@@ -298,13 +299,13 @@ impl Known {
 }
 
 impl Hint<'_> {
-    /// That of a message whose text is there already, with the places of its values. Nothing, if it has no place.
-    pub fn of(text: &[u8], index: &Index) -> Option<Hint<'static>> {
+    /// That of a message whose text is there already, with its trace. Nothing, if it has no place.
+    pub fn of(text: &[u8], trace: &Trace) -> Option<Hint<'static>> {
         let place = place(text)?;
         let (mut end, mut lengths) = (0, LengthWriter::default());
         let values = || {
-            let places = index.iter().map(|(_, found)| found);
-            places.map(|found| (found.offset as usize, found.length as usize))
+            let found = trace.values(text);
+            found.map(|(_, found)| (found.start, found.len()))
         };
         let mut count = 0;
         for (offset, length) in values() {

@@ -412,7 +412,7 @@ impl Exact {
         let since = self.pace.start(message.len());
         // (If somebody keeps a weak one, he loses it.)
         let record = Arc::make_mut(&mut shared);
-        self.decoder.decode_into(root, message, record, None)?;
+        self.decoder.decode_into(root, message, record)?;
         self.pace.learn(message.len(), since, false);
         self.handed = Some(shared.clone());
         Ok(Received {

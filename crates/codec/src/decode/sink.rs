@@ -1,0 +1,49 @@
+//! What the decoder reports of each value it reads: where its lexical form is in the text.
+
+use super::place::Places;
+use super::trace::Site;
+
+/// In place of a length: a slot that is a marker has no text of its own.
+pub(crate) const MARKER: u32 = u32::MAX;
+
+/// Receives the location of each lexical form. `()` receives nothing, at no cost.
+pub(crate) trait Sink {
+    /// Whether locations are reported at all.
+    const LISTENS: bool;
+    /// Whether [places](Self::places) are noted.
+    const NOTES: bool = false;
+
+    /// The lexical form of `slot` begins at `offset`.
+    fn place(&mut self, slot: usize, offset: u64, length: usize);
+
+    /// The same, with how the value can be read again alone.
+    #[inline(always)]
+    fn found(&mut self, slot: usize, offset: u64, length: usize, _: Site) {
+        self.place(slot, offset, length);
+    }
+
+    /// The same of consecutive slots: offset and length of each, [`MARKER`] if it is a marker of the next. The
+    /// sites repeat, beginning with the one numbered `first`.
+    #[inline(always)]
+    fn found_all(&mut self, slot: usize, found: &[(u32, u32)], sites: &[Site], first: usize) {
+        let sites = sites.iter().cycle().skip(first);
+        for ((slot, &(offset, length)), &site) in (slot..).zip(found).zip(sites) {
+            if length != MARKER {
+                self.found(slot, offset.into(), length as usize, site);
+            }
+        }
+    }
+
+    /// Where places are noted at which reading could be taken up again, if they are.
+    #[inline(always)]
+    fn places(&mut self) -> Option<&mut Places> {
+        None
+    }
+}
+
+impl Sink for () {
+    const LISTENS: bool = false;
+
+    #[inline(always)]
+    fn place(&mut self, _: usize, _: u64, _: usize) {}
+}
