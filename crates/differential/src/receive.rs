@@ -9,46 +9,25 @@
 //! A [`Stream`] does it in one of several [ways](Way); [`Exact`] is the default. See `docs/design/receiving.md`;
 //! [`Portioned`] is how the papers do it, see `docs/design/checkpointing.md`.
 
-mod apply;
 mod arriving;
 mod aside;
 mod change;
-mod checkpointer;
-mod differential;
-mod digest;
+mod checkpointing;
 mod exact;
-mod follow;
-mod full;
-mod history;
-mod in_step;
-mod interrupt;
 mod kind;
-mod lightweight;
-mod locate;
-mod matching;
-mod modes;
-mod numbers;
 mod pace;
-mod pass;
 mod policy;
-mod portion;
-mod portioned;
-mod portioning;
-mod restructure;
-mod rooms;
-mod scattered;
+mod received;
 mod store;
 mod stream;
-mod stretch;
-mod strings;
-mod texts;
+mod text;
 
 pub use change::{Changes, Span};
-pub use digest::{Crc32ForReproduction, Digest, Keyed};
-pub use exact::{Exact, Mode, Received, Totals};
+pub use checkpointing::{
+    Checkpoints, Crc32ForReproduction, Digest, Keyed, Portioned, Portioning, Sameness,
+};
+pub use exact::Exact;
 pub use policy::Policy;
-pub use portion::Sameness;
-pub use portioned::Portioned;
-pub use portioning::{Checkpoints, Portioning};
+pub use received::{Mode, Received, Totals};
 pub use store::{Arrived, Lease, Reading, ReceiveCounts, Settled, Stamp, Store, StorePolicy};
 pub use stream::{Stream, Way};

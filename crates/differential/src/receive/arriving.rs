@@ -7,7 +7,7 @@ use bsoap_codec::plan::ElementId;
 use bsoap_xml::Input;
 
 use super::change::Changes;
-use super::exact::{Mode, Received};
+use super::received::{Mode, Received};
 
 /// A message on its way in.
 #[derive(Debug)]

@@ -1,5 +1,19 @@
 //! `exact`: the text of the message before is kept, and compared byte by byte.
 
+mod apply;
+mod follow;
+mod history;
+mod in_step;
+mod locate;
+mod numbers;
+mod pass;
+mod restructure;
+mod rooms;
+mod scattered;
+mod stretch;
+mod strings;
+mod texts;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,11 +27,13 @@ use bytes::Bytes;
 use super::arriving::{Arriving, Receiver};
 use super::aside::{Aside, Turn, look_alike};
 use super::change::Changes;
-use super::history::{History, Root, Text, cut, opening};
 use super::pace::Pace;
-use super::pass::Pass;
 use super::policy::Policy;
-use super::rooms::Rooms;
+use super::received::{Fail, Mode, Received, Totals};
+use super::text::{Text, cut, opening};
+use history::{History, Root};
+use pass::Pass;
+use rooms::Rooms;
 
 /// Reads the messages of a stream, each as what differs from the one before.
 ///
@@ -63,48 +79,6 @@ impl Unused {
     fn memory(&self) -> usize {
         self.trace.memory() + self.checkpoints.capacity() * size_of::<Checkpoint>()
     }
-}
-
-/// A message that was read.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Received {
-    /// Its values. They may be kept: they are never changed.
-    pub record: Arc<Record>,
-    /// What changed since the message before.
-    pub changes: Changes,
-    /// How it was read.
-    pub mode: Mode,
-}
-
-/// How a message was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Mode {
-    /// All of it was read, and kept for the next.
-    Regular,
-    /// It was compared with the one before, to the end.
-    Fast,
-    /// All of it was read, and nothing kept: the stream does not repeat.
-    Aside,
-}
-
-/// What has been done since the beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Totals {
-    /// Messages, those with errors among them.
-    pub messages: u64,
-    /// Those that were compared to the end.
-    pub fast: u64,
-    /// Those that were read without looking at the one before, since the stream did not repeat.
-    pub aside: u64,
-    /// Those that were begun to be compared, and then read as a whole.
-    pub failed: u64,
-    /// Values read again alone.
-    pub touched: u64,
-    /// How often the decoder read on, where markup differed.
-    pub restructured: u64,
 }
 
 /// What is done with a message on its way in.
@@ -559,7 +533,7 @@ impl Receiver for Exact {
             length > self.decoder.options().limits.total_size || length >= u64::from(u32::MAX);
         if let Reading::Compare(pass) = &mut arriving.reading {
             let flow = match is_long || stepped.is_err() {
-                true => Err(super::pass::Fail),
+                true => Err(Fail),
                 false => pass.advance(&mut self.decoder, text.as_bytes(), is_all),
             };
             if flow.is_ok() {

@@ -7,10 +7,10 @@ use bsoap_codec::plan::{ElementId, Plan};
 use bytes::Bytes;
 
 use super::change::Changes;
-use super::exact::{Exact, Mode, Received, Totals};
+use super::checkpointing::{Portioned, Portioning};
+use super::exact::Exact;
 use super::policy::Policy;
-use super::portioned::Portioned;
-use super::portioning::Portioning;
+use super::received::{Mode, Received, Totals};
 
 /// How a stream of messages is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use bytes::Bytes;
 
 use super::{Entry, ReceiveCounts, Stamp};
 use crate::receive::change::Changes;
-use crate::receive::exact::{Mode, Received, Totals};
 use crate::receive::kind::Sample;
+use crate::receive::received::{Mode, Received, Totals};
 use crate::receive::stream::{Stream, Way};
 
 /// Shorter messages are copied to be kept: what they came in may be much larger.

@@ -10,10 +10,10 @@ use bsoap_codec::decode::{Decoder, Loop, Place, Places};
 use bsoap_codec::{Plan, Record};
 
 use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
-use super::history::cut;
-use super::pass::Fail;
 use super::portion::{Entry, Mark, Sameness};
 use super::portioning::Portioning;
+use crate::receive::received::Fail;
+use crate::receive::text::cut;
 
 /// Keeps where in its group a place is.
 #[derive(Debug)]

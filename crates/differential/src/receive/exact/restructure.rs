@@ -15,8 +15,9 @@ use bsoap_codec::Plan;
 use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Piece};
 use memchr::memmem;
 
-use super::history::cut;
-use super::pass::{Fail, Held, Join, Pass, Splice};
+use super::pass::{Held, Join, Pass, Splice};
+use crate::receive::received::Fail;
+use crate::receive::text::cut;
 
 /// So much text must be the same for a place to be taken for another.
 const ANCHOR: usize = 48;

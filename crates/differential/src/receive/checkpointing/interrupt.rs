@@ -7,8 +7,8 @@
 use bsoap_codec::Decoder;
 
 use super::checkpointer::Reading;
-use super::history::cut;
-use super::pass::Fail;
+use crate::receive::received::Fail;
+use crate::receive::text::cut;
 
 /// When the decoder is to be stopped.
 #[derive(Clone, Copy, Debug)]

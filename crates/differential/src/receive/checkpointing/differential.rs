@@ -11,9 +11,9 @@ use bsoap_codec::{Plan, Record};
 
 use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
 use super::interrupt::Interrupts;
-use super::pass::Fail;
 use super::portion::{Entry, Mark};
 use super::portioning::Portioning;
+use crate::receive::received::Fail;
 
 /// Keeps partial copies.
 #[derive(Debug)]

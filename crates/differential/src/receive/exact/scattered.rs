@@ -13,12 +13,12 @@
 use bsoap_codec::decode::Decoder;
 use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
 
-use super::change::note_each;
 use super::follow::Until;
 use super::in_step::Before;
 use super::pass::{LONG, Pass};
 use super::stretch::{BLOCK, Stretch};
 use super::texts::Read;
+use crate::receive::change::note_each;
 
 /// So many eighths of a block differ, and it is better read as a whole.
 const DENSE: usize = 5;

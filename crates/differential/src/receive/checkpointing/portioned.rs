@@ -12,20 +12,20 @@ use bsoap_codec::{Plan, Record};
 use bsoap_xml::Input;
 use bytes::Bytes;
 
-use super::arriving::{self, Arriving, Receiver as _};
-use super::aside::{Aside, Turn};
-use super::change::Changes;
 use super::checkpointer::{Checkpointer, Reading};
 use super::differential::Differential;
 use super::digest::Digest;
-use super::exact::{Mode, Received, Totals};
 use super::full::Full;
-use super::history::{Text, cut, opening};
 use super::lightweight::Lightweight;
 use super::modes::{Modes, Saved};
-use super::pass::{Fail, Flow};
 use super::portion::{Entry, Mark, Portions};
 use super::portioning::{Checkpoints, Portioning};
+use crate::receive::arriving::{self, Arriving, Receiver as _};
+use crate::receive::aside::{Aside, Turn};
+use crate::receive::change::Changes;
+use crate::receive::received::{Fail, Flow};
+use crate::receive::received::{Mode, Received, Totals};
+use crate::receive::text::{Text, cut, opening};
 
 /// Reads the messages of a stream by portions: those that are the same as in the message before are not read again.
 ///

@@ -136,7 +136,7 @@ const FAR: usize = 64;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::receive::portion::Mark;
+    use crate::receive::checkpointing::portion::Mark;
 
     #[test]
     fn the_first_portion_that_is_there_again_is_found() {

@@ -5,9 +5,9 @@ use std::fmt::Debug;
 use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Piece, Places, Until};
 use bsoap_codec::{Plan, Record};
 
-use super::pass::Fail;
 use super::portion::{Entry, Mark};
 use super::portioning::Portioning;
+use crate::receive::received::Fail;
 
 /// Saves states of a decoder, sets it back to them, and says whether it has come to one of them again.
 pub(super) trait Checkpointer: Debug {

@@ -1,13 +1,6 @@
-//! What is kept of a message for the next one to be compared with.
+//! The text of a message that is kept, and where it may be divided.
 
-use std::sync::Arc;
-
-use bsoap_codec::Record;
-use bsoap_codec::decode::{Checkpoint, Trace};
-use bsoap_codec::plan::ElementId;
 use bytes::Bytes;
-
-use super::rooms::Rooms;
 
 /// The text of a message.
 #[derive(Debug)]
@@ -46,51 +39,6 @@ impl Text {
             Self::Came(_, mark) => Some(*mark),
             Self::Made(_) => None,
         }
-    }
-}
-
-/// A message that was read, with all that is needed to read another like it.
-#[derive(Debug, Default)]
-pub(super) struct History {
-    pub(super) root: Root,
-    pub(super) text: Text,
-    /// Where the values stand in the text.
-    pub(super) trace: Trace,
-    /// The values. Never absent between messages.
-    pub(super) record: Option<Arc<Record>>,
-    /// How much longer than they are strings of it may become where they are.
-    pub(super) rooms: Rooms,
-    /// States of the decoder, by their place in the text. The first is that before the first byte.
-    pub(super) checkpoints: Vec<Checkpoint>,
-    /// Up to here the text tells its encoding.
-    pub(super) opened: usize,
-    /// Strings of the Record when all of it was read.
-    pub(super) heap: usize,
-}
-
-/// The root element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Root(pub(super) ElementId);
-
-impl Default for Root {
-    fn default() -> Self {
-        Self(ElementId(0))
-    }
-}
-
-impl History {
-    /// Bytes held, the Record's among them.
-    pub(super) fn memory(&self) -> usize {
-        size_of::<Self>()
-            + self.text.bytes().len()
-            + self.trace.memory()
-            + self.record.as_ref().map_or(0, |record| record.memory())
-            + self.rooms.memory()
-            + self.checkpoint_memory()
-    }
-
-    pub(super) fn checkpoint_memory(&self) -> usize {
-        self.checkpoints.iter().map(Checkpoint::memory).sum()
     }
 }
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use bsoap_codec::decode::{Checkpoint, DecodeOptions, Decoder};
 use bsoap_codec::{Plan, Record};
 
-use super::change::{Changes, Span};
-use super::history::{History, Text};
+use super::history::History;
 use super::pass::{Pass, Splice};
+use crate::receive::change::{Changes, Span};
+use crate::receive::text::Text;
 
 impl Pass {
     /// The history that the message has become, what changed, and the text that is not needed any more. If it is too much

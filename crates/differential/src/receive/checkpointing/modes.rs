@@ -16,13 +16,13 @@ use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, Until};
 use bsoap_codec::plan::ElementId;
 
-use super::change::{Changes, Span};
 use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
 use super::digest::Digest;
-use super::history::{Text, cut};
 use super::matching::Candidates;
-use super::pass::{Fail, Flow};
 use super::portion::{Entry, Mark, Portions};
+use crate::receive::change::{Changes, Span};
+use crate::receive::received::{Fail, Flow};
+use crate::receive::text::{Text, cut};
 
 /// A message that was read, with all that is needed to read another like it.
 #[derive(Debug)]

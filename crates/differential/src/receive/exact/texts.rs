@@ -9,12 +9,12 @@ use bsoap_codec::decode::{Decoder, parse_number};
 use bsoap_codec::plan::LeafKind;
 use bsoap_xml::{Limits, decode_text_before, scan};
 
-use super::change::note;
 use super::follow::{Block, Until, differs};
 use super::in_step::Before;
 use super::pass::{LONG, Pass, word};
 use super::stretch::Field;
 use super::strings::{octets, slot_of};
+use crate::receive::change::note;
 
 /// A value that was read.
 #[derive(Clone, Copy, Debug)]

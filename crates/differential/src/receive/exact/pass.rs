@@ -22,22 +22,10 @@ use memchr::{memchr, memmem};
 
 use super::history::History;
 use super::locate::locate;
-use super::policy::Policy;
 use super::stretch::{self, Stretch};
 use super::strings::{Reread, octets, slot_of};
-
-/// The message cannot be read this way: all of it has to be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fail;
-
-/// How far it came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
-    /// More of the text is needed.
-    More,
-    /// To the end.
-    Done,
-}
+use crate::receive::policy::Policy;
+use crate::receive::received::{Fail, Flow};
 
 /// Slots of the old Record that were read again by the decoder, and what they became.
 #[derive(Clone, Debug)]

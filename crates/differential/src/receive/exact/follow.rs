@@ -9,10 +9,10 @@ use bsoap_codec::decode::Decoder;
 use bsoap_datatypes::kernel::Kernel;
 use bsoap_xml::scan;
 
-use super::change::note;
 use super::in_step::Before;
 use super::pass::{ALIKE, LONG, Pass, Step, word};
 use super::stretch::{Field, Pattern};
+use crate::receive::change::note;
 
 /// What has been read of a block of values.
 pub(super) struct Block {

@@ -6,11 +6,11 @@ use std::slice::{Iter, IterMut};
 
 use bsoap_datatypes::kernel::{Found, FoundInRow, Kernel};
 
-use super::change::note;
 use super::follow::{Block, Until, differs};
 use super::in_step::Before;
 use super::pass::Pass;
 use super::stretch::{Field, Stretch};
+use crate::receive::change::note;
 
 /// Numbers in a block: no more than a word has bits, and as many as kernels read by threes.
 const MOST: usize = 63;
