@@ -27,7 +27,7 @@ use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
 use bsoap_datatypes::kernel::{Kernel, Number, Separator};
-use bsoap_differential::receive::Exact;
+use bsoap_differential::receive::{Stream, Way};
 use bytes::Bytes;
 
 use by_hand::{MANY, ONCE, Schema};
@@ -282,7 +282,7 @@ fn run(
     let copies = [own[0].to_vec(), own[0].to_vec()];
     let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
     let mut record = Record::new(plan.clone(), *root);
-    let mut exact = Exact::new(plan.clone(), DecodeOptions::default());
+    let mut exact = Stream::new(Way::default(), plan.clone(), DecodeOptions::default());
     for to in [0, 1, 0, 1] {
         let received = exact.receive(*root, theirs[to].clone()).expect("valid");
         decoder
@@ -360,7 +360,7 @@ fn small() {
     let (mut decoder, mut sharing) = (new(), new());
     let mut record = Record::new(plan.clone(), root);
     let mut shared = Arc::new(record.clone());
-    let mut exact = Exact::new(plan.clone(), DecodeOptions::default());
+    let mut exact = Stream::new(Way::default(), plan.clone(), DecodeOptions::default());
     let mut engines: [Box<dyn FnMut(usize)>; 3] = [
         Box::new(|round| {
             let read = decoder.decode_into(root, &texts[round % 8], &mut record);

@@ -23,7 +23,7 @@ use bsoap_codec::plan::{
 use bsoap_codec::{DecodeOptions, Decoder, EncodeOptions, Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::hint::{Reader, StorePolicy, Writer};
-use bsoap_differential::receive::{Exact, Policy};
+use bsoap_differential::receive::{Policy, Stream, Way};
 use bytes::Bytes;
 
 use by_hand::{MANY, ONCE, OPTIONAL, Schema};
@@ -276,7 +276,7 @@ struct Engines {
     hints: Reader,
     keys: Reader,
     decoder: Decoder,
-    exact: Exact,
+    exact: Stream,
     record: Record,
     writer: Writer,
     text: Vec<u8>,
@@ -301,7 +301,7 @@ impl Engines {
             hints,
             keys,
             decoder: Decoder::new(plan.clone(), options),
-            exact: Exact::with_policy(plan.clone(), options, Policy::default()),
+            exact: Stream::new(Way::Exact(Policy::default()), plan.clone(), options),
             record: Record::new(plan.clone(), root),
             writer: Writer::new(),
             text: Vec::new(),

@@ -16,7 +16,7 @@ use bsoap_codec::plan::{
     UNBOUNDED,
 };
 use bsoap_datatypes::{Datatype, SimpleType};
-use bsoap_differential::receive::{Portioned, Portioning, Sameness};
+use bsoap_differential::receive::{Portioning, Sameness, Stream, Way};
 use bytes::Bytes;
 
 fn ty(builder: &mut PlanBuilder, content: Content) -> TypeId {
@@ -113,9 +113,9 @@ fn times(ways: &[Portioning], messages: &[Bytes; 2], rounds: usize) -> (f64, Vec
     let options = DecodeOptions::default();
     let mut decoder = Decoder::new(plan.clone(), options);
     let mut record = decoder.decode(root, &messages[0]).expect("valid");
-    let mut receivers: Vec<Portioned> = ways
+    let mut receivers: Vec<Stream> = ways
         .iter()
-        .map(|&way| Portioned::new(plan.clone(), options, way))
+        .map(|&way| Stream::new(Way::Portions(way), plan.clone(), options))
         .collect();
     let mut full = Vec::new();
     let mut all = vec![Vec::new(); ways.len()];
@@ -207,7 +207,8 @@ fn memory(ways: &[Portioning; 3]) {
     let [text, _] = messages(100_000, 25, 1);
     for interrupt in [32, 128, 512, 1024] {
         let of = |it: Portioning| {
-            let mut receiver = Portioned::new(plan.clone(), DecodeOptions::default(), it);
+            let mut receiver =
+                Stream::new(Way::Portions(it), plan.clone(), DecodeOptions::default());
             receiver.receive(root, text.clone()).expect("valid");
             let (count, bytes) = receiver.checkpoints();
             (bytes as f64 / count as f64, receiver.history_memory())

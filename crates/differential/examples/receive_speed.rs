@@ -21,7 +21,7 @@ use bsoap_codec::plan::{
     TermDef, TypeDef, TypeId, UNBOUNDED,
 };
 use bsoap_datatypes::{Datatype, SimpleType};
-use bsoap_differential::receive::{Exact, Policy};
+use bsoap_differential::receive::{Policy, Stream, Way};
 use bytes::Bytes;
 use random::Random;
 
@@ -372,7 +372,11 @@ fn run(
     rounds: usize,
 ) {
     let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
-    let mut exact = Exact::with_policy(plan.clone(), DecodeOptions::default(), case.policy);
+    let mut exact = Stream::new(
+        Way::Exact(case.policy),
+        plan.clone(),
+        DecodeOptions::default(),
+    );
     let copies = [texts[0].to_vec(), texts[0].to_vec()];
     let longest = texts.iter().map(Bytes::len).max().unwrap_or(0);
     let count = texts.len();

@@ -15,7 +15,7 @@ use std::time::Instant;
 use bsoap_codec::decode::{DecodeOptions, Decoder, Empty, Unknown};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
-use bsoap_differential::receive::{Exact, Store, StorePolicy};
+use bsoap_differential::receive::{Store, StorePolicy, Stream, Way};
 use bsoap_schema::{Chain, FileLoader, LoadOptions, WellKnown, load};
 use bytes::Bytes;
 
@@ -44,9 +44,9 @@ fn time(
     options: DecodeOptions,
     texts: &[Bytes],
     rounds: usize,
-) -> (Vec<Times>, Exact) {
+) -> (Vec<Times>, Stream) {
     let mut decoder = Decoder::new(plan.clone(), options);
-    let mut exact = Exact::new(plan.clone(), options);
+    let mut exact = Stream::new(Way::default(), plan.clone(), options);
     let mut record = Record::new(plan.clone(), root);
     let mut store = Store::new(StorePolicy::default());
     let mut spare = None;

@@ -6,10 +6,9 @@
 //!                              ─ same ── read  ──── same ──────        compared; only what differs is read again
 //! ```
 //!
-//! A [`Stream`] does it in one of several [ways](Way); [`Exact`] is the default. See `docs/design/receiving.md`;
-//! [`Portioned`] is how the papers do it, see `docs/design/checkpointing.md`.
+//! A [`Stream`] does it in one of several [ways](Way). The default is described in `docs/design/receiving.md`, that of the
+//! papers (portions and checkpoints) in `docs/design/checkpointing.md`.
 
-mod arriving;
 mod aside;
 mod change;
 mod checkpointing;
@@ -23,10 +22,7 @@ mod stream;
 mod text;
 
 pub use change::{Changes, Span};
-pub use checkpointing::{
-    Checkpoints, Crc32ForReproduction, Digest, Keyed, Portioned, Portioning, Sameness,
-};
-pub use exact::Exact;
+pub use checkpointing::{Checkpoints, Crc32ForReproduction, Digest, Keyed, Portioning, Sameness};
 pub use policy::Policy;
 pub use received::{Mode, Received, Totals};
 pub use store::{Arrived, Lease, Reading, ReceiveCounts, Settled, Stamp, Store, StorePolicy};

@@ -11,7 +11,7 @@ use bsoap_codec::Plan;
 use bsoap_codec::decode::DecodeOptions;
 use bsoap_codec::plan::{Content, ElementId, TermDef, UNBOUNDED};
 use bsoap_datatypes::Datatype;
-use bsoap_differential::receive::{Portioned, Portioning};
+use bsoap_differential::receive::{Portioning, Stream, Way};
 use bytes::Bytes;
 use common::schema::Schema;
 
@@ -36,7 +36,7 @@ fn taken((plan, root): &(Arc<Plan>, ElementId), text: &Bytes, interrupt: usize) 
     ];
     ways.map(|mut way| {
         way.interrupt = interrupt;
-        let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
+        let mut portioned = Stream::new(Way::Portions(way), plan.clone(), DecodeOptions::default());
         portioned.receive(*root, text.clone()).expect("valid");
         let (count, bytes) = portioned.checkpoints();
         let history = portioned.history_memory();

@@ -10,7 +10,7 @@ use bsoap_codec::decode::{DecodeOptions, Decoder};
 use bsoap_codec::plan::UNBOUNDED;
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{
-    Checkpoints, Crc32ForReproduction, Digest, Mode, Portioned, Portioning, Sameness, Way,
+    Checkpoints, Crc32ForReproduction, Digest, Mode, Portioning, Sameness, Stream, Way,
 };
 use bytes::Bytes;
 use common::random::Random;
@@ -126,7 +126,7 @@ fn an_invalid_message_after_a_valid_one_is_told_as_by_a_fresh_decoder_and_the_ne
     let mut fresh = Decoder::new(plan.clone(), DecodeOptions::default());
     let expected = fresh.decode(root, valid.as_bytes()).expect("valid");
     for way in all(128) {
-        let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
+        let mut portioned = Stream::new(Way::Portions(way), plan.clone(), DecodeOptions::default());
         for wrong in [&invalid, &late] {
             for _ in 0..2 {
                 let found = portioned
@@ -146,7 +146,7 @@ fn a_message_that_comes_again_is_the_same_record_in_fast_mode() {
     let (plan, root) = order_plan();
     let text: Bytes = values(2000, |_| false).into();
     for way in all(128) {
-        let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
+        let mut portioned = Stream::new(Way::Portions(way), plan.clone(), DecodeOptions::default());
         let one = portioned.receive(root, text.clone()).expect("valid");
         let two = portioned.receive(root, text.clone()).expect("valid");
         assert!(Arc::ptr_eq(&one.record, &two.record) && two.changes.is_none());
@@ -168,7 +168,7 @@ fn what_is_between_changes_is_read_in_fast_mode() {
     let before: Bytes = values(10_000, |_| false).into();
     let after: Bytes = values(10_000, |index| index % 1000 < 50).into();
     for way in all(128) {
-        let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
+        let mut portioned = Stream::new(Way::Portions(way), plan.clone(), DecodeOptions::default());
         portioned.receive(root, before.clone()).expect("valid");
         let found = portioned.receive(root, after.clone()).expect("valid");
         assert_eq!(found.mode, Mode::Fast);
@@ -191,7 +191,7 @@ fn two_interrupts_in_a_row_are_never_passed_over() {
     let expected = fresh.decode(root, &after).expect("valid");
     for mut way in all(128) {
         way.buffer = 1000;
-        let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
+        let mut portioned = Stream::new(Way::Portions(way), plan.clone(), DecodeOptions::default());
         portioned.receive(root, before.clone()).expect("valid");
         let (count, bytes) = portioned.checkpoints();
         let found = portioned.receive(root, after.clone()).expect("valid");
@@ -233,7 +233,7 @@ fn fast_mode_resumes_where_the_same_prefixes_are_declared_otherwise() {
     let is_bound_alike = [false, true, false, false, true];
     let mut fresh = Decoder::new(plan.clone(), DecodeOptions::default());
     for way in all(128) {
-        let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
+        let mut portioned = Stream::new(Way::Portions(way), plan.clone(), DecodeOptions::default());
         for (round, declared) in declared.iter().enumerate() {
             let text = text(declared, round * 100);
             let expected = fresh.decode(root, &text).expect("valid");
@@ -312,7 +312,8 @@ fn a_forged_pair_fools_the_crc_of_the_papers_and_nothing_else() {
         ] {
             let mut way = Portioning::hashed();
             (way.checkpoints, way.sameness) = (checkpoints, sameness);
-            let mut portioned = Portioned::new(plan.clone(), DecodeOptions::default(), way);
+            let mut portioned =
+                Stream::new(Way::Portions(way), plan.clone(), DecodeOptions::default());
             portioned.receive(root, one.clone().into()).expect("valid");
             let found = portioned
                 .receive(root, other.clone().into())

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use bsoap_codec::plan::{ElementId, UNBOUNDED};
 use bsoap_codec::{DecodeOptions, EncodeOptions, Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
-use bsoap_differential::receive::Exact;
+use bsoap_differential::receive::{self, Way};
 use bsoap_differential::send::{Chunks, Folds, Outgoing, Pad, Policy, Template};
 use bytes::Bytes;
 use common::random::Random;
@@ -215,7 +215,11 @@ fn what_is_told_to_be_as_it_was_is_not_looked_at() {
 fn a_relay_writes_what_it_received_as_changed() {
     for (seed, policy) in (200..).zip(policies()) {
         let mut stream = Stream::new(seed);
-        let mut receiver = Exact::new(Arc::clone(&stream.plan), DecodeOptions::default());
+        let mut receiver = receive::Stream::new(
+            Way::default(),
+            Arc::clone(&stream.plan),
+            DecodeOptions::default(),
+        );
         let mut template = Template::new(policy, EncodeOptions::default());
         let mut by_changes = 0;
         for round in 0..30 {

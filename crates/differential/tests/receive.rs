@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bsoap_codec::decode::{DecodeOptions, Decoder};
 use bsoap_codec::plan::UNBOUNDED;
 use bsoap_datatypes::Datatype;
-use bsoap_differential::receive::{Exact, Mode, Policy, Way};
+use bsoap_differential::receive::{Mode, Policy, Stream, Way};
 use bytes::Bytes;
 use common::message::{Style, message};
 use common::random::{self, Random};
@@ -92,7 +92,7 @@ fn the_same_message_again_is_the_same_record() {
                 .is_ok()
         })
         .expect("one is valid");
-    let mut exact = Exact::new(plan, DecodeOptions::default());
+    let mut exact = Stream::new(Way::default(), plan, DecodeOptions::default());
     let message = Bytes::from(text);
     let one = exact.receive(root, message.clone()).expect("valid");
     let two = exact.receive(root, message).expect("valid");
@@ -122,7 +122,7 @@ fn a_value_where_others_have_a_marker_is_read_again() {
 #[test]
 fn white_space_behind_an_empty_string_is_none_of_it() {
     let (plan, root) = order_plan();
-    let mut exact = Exact::new(plan.clone(), DecodeOptions::default());
+    let mut exact = Stream::new(Way::default(), plan.clone(), DecodeOptions::default());
     for gap in ["", "\n", "\n ", "  \n", "<!-- -->"] {
         let text = format!(
             "<order><number>1</number><line sku='a' quantity='1'><tag></tag>{gap}</line><v>1</v></order>"
@@ -166,7 +166,7 @@ fn strings_that_are_now_longer_and_now_shorter_have_their_room() {
     for seed in 0..40 {
         let mut random = Random::new(seed);
         let mut words: Vec<String> = (0..300).map(|_| word(&mut random)).collect();
-        let mut exact = Exact::new(plan.clone(), DecodeOptions::default());
+        let mut exact = Stream::new(Way::default(), plan.clone(), DecodeOptions::default());
         let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
         let mut held = Vec::new();
         for round in 0..60 {
@@ -220,7 +220,7 @@ fn two_messages_by_turns_make_the_heap_grow_once() {
     let one = text(&words);
     words[300..600].fill_with(|| word(&mut random));
     let texts = [one, text(&words)];
-    let mut exact = Exact::new(plan, DecodeOptions::default());
+    let mut exact = Stream::new(Way::default(), plan, DecodeOptions::default());
     let heaps = (0..40).map(|round| {
         let found = exact.receive(root, texts[round % 2].clone());
         let record = found.expect("valid").record;

@@ -1,6 +1,6 @@
 //! Receiving by portions and checkpoints, as the papers describe it: selectable, and not used by default.
 //!
-//! The default way, [`Exact`](super::Exact), does not depend on this module. See `docs/design/checkpointing.md`.
+//! The default way, `receive/exact.rs`, does not depend on this module. See `docs/design/checkpointing.md`.
 
 mod checkpointer;
 mod differential;
@@ -16,5 +16,21 @@ mod portioning;
 
 pub use digest::{Crc32ForReproduction, Digest, Keyed};
 pub use portion::Sameness;
-pub use portioned::Portioned;
 pub use portioning::{Checkpoints, Portioning};
+
+use bsoap_codec::Decoder;
+
+use super::received::Receiver;
+use differential::Differential;
+use full::Full;
+use lightweight::Lightweight;
+use portioned::Portioned;
+
+/// A receiver with the checkpoints that were chosen.
+pub(super) fn receiver(decoder: Decoder, portioning: Portioning) -> Box<dyn Receiver> {
+    match portioning.checkpoints {
+        Checkpoints::Full => Box::new(Portioned::<Full>::new(decoder, portioning)),
+        Checkpoints::Differential => Box::new(Portioned::<Differential>::new(decoder, portioning)),
+        Checkpoints::Lightweight => Box::new(Portioned::<Lightweight>::new(decoder, portioning)),
+    }
+}

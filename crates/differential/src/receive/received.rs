@@ -1,8 +1,12 @@
-//! What a receiver gives back for each message, and what it has done in all.
+//! What all receivers have in common: what they can do, and what they return.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use bsoap_codec::Record;
+use bsoap_codec::decode::{Decoder, Error};
+use bsoap_codec::plan::ElementId;
+use bytes::Bytes;
 
 use super::change::Changes;
 
@@ -52,11 +56,55 @@ pub struct Totals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fail;
 
-/// How far it came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flow {
-    /// More of the text is needed.
-    More,
-    /// To the end.
-    Done,
+impl Received {
+    /// A message that was read without a previous one.
+    pub(super) fn alone(record: Record) -> Self {
+        Self {
+            record: Arc::new(record),
+            changes: Changes::all(),
+            mode: Mode::Aside,
+        }
+    }
+}
+
+/// One way to receive a stream of messages.
+pub(super) trait Receiver: Debug + Send + Sync {
+    fn decoder(&mut self) -> &mut Decoder;
+
+    /// See [`Stream::receive`](super::Stream::receive).
+    fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error>;
+
+    /// See [`Stream::again`](super::Stream::again).
+    fn again(&mut self, _root: ElementId, _message: &[u8]) -> Option<Received> {
+        None
+    }
+
+    /// See [`Stream::stands_aside`](super::Stream::stands_aside).
+    fn stands_aside(&self) -> bool;
+
+    /// See [`Stream::pass`](super::Stream::pass).
+    fn pass(&mut self) -> bool {
+        false
+    }
+
+    /// Forgets the messages read and everything learned from them.
+    fn forget(&mut self);
+
+    fn totals(&self) -> Totals;
+
+    /// Bytes held between messages.
+    fn memory(&self) -> usize;
+
+    /// Bytes held for the next message, besides the Record and the decoder.
+    fn history_memory(&self) -> usize;
+
+    /// How many checkpoints it holds, and how many bytes they take.
+    fn checkpoints(&self) -> (usize, usize);
+}
+
+/// Frees unused capacity, unless it is a twentieth or less, or too little to be worth a copy.
+pub(super) fn fit<T>(values: &mut Vec<T>, little: usize) {
+    if values.capacity() > values.len() + values.len() / 20 + little {
+        values.shrink_to_fit();
+    }
 }

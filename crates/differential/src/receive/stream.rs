@@ -6,21 +6,20 @@ use bsoap_codec::decode::{DecodeOptions, Decoder, Error};
 use bsoap_codec::plan::{ElementId, Plan};
 use bytes::Bytes;
 
-use super::change::Changes;
-use super::checkpointing::{Portioned, Portioning};
+use super::checkpointing::{self, Portioning};
 use super::exact::Exact;
 use super::policy::Policy;
-use super::received::{Mode, Received, Totals};
+use super::received::{Received, Receiver, Totals};
 
 /// How a stream of messages is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Way {
-    /// The text of the message before is kept and compared: see [`Exact`].
+    /// The text of the previous message is kept and compared, and only what differs is read.
     Exact(Policy),
-    /// Portions of the message before are compared, and the decoder goes back to checkpoints: see [`Portioned`].
+    /// Portions of the previous message are compared, and the decoder is set back to checkpoints, as in the papers.
     Portions(Portioning),
-    /// Each message is read as if it were the only one.
+    /// Each message is read on its own.
     Off,
 }
 
@@ -32,19 +31,36 @@ impl Default for Way {
 
 /// Reads the messages of a stream in one of several [ways](Way), which all give the same values and the same errors.
 ///
-/// Messages come [in one piece](Self::receive) or [as they arrive](Self::begin).
+/// A message comes [in one piece](Self::receive), or in [several](Self::begin) that are collected first.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use bsoap_codec::{DecodeOptions, Plan, decode::Error, plan::ElementId};
+/// use bsoap_differential::receive::{Mode, Stream, Way};
+/// use bytes::Bytes;
+///
+/// # fn read(plan: Arc<Plan>, root: ElementId) -> Result<(), Error> {
+/// let mut stream = Stream::new(Way::default(), plan, DecodeOptions::default());
+/// let message = Bytes::from_static(b"<values><v>1</v><v>2.5</v></values>");
+/// let first = stream.receive(root, message.clone())?;
+/// let second = stream.receive(root, message)?;
+/// assert!(first.changes.is_all() && second.changes.is_none());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Stream {
     way: Way,
-    receiver: Receiver,
+    receiver: Box<dyn Receiver>,
+    pieces: Option<Pieces>,
 }
 
-/// What does the work. Boxed, so that a stream is small to move.
+/// A message that comes in pieces.
 #[derive(Debug)]
-enum Receiver {
-    Exact(Box<Exact>),
-    Portions(Box<Portioned>),
-    Off(Box<Off>),
+struct Pieces {
+    root: ElementId,
+    message: Vec<u8>,
+    failed: Option<Error>,
 }
 
 /// Reads all of each message.
@@ -60,58 +76,20 @@ impl Stream {
         Self::with_decoder(way, Decoder::new(plan, options))
     }
 
-    /// The same with a decoder that may know the spelling of such messages already.
+    /// The same with a decoder that may have read such messages before.
     pub fn with_decoder(way: Way, decoder: Decoder) -> Self {
-        let receiver = match way {
-            Way::Exact(policy) => Receiver::Exact(Box::new(Exact::with_decoder(decoder, policy))),
-            Way::Portions(portioning) => {
-                Receiver::Portions(Box::new(Portioned::with_decoder(decoder, portioning)))
-            }
-            Way::Off => Receiver::Off(Box::new(Off {
+        let receiver: Box<dyn Receiver> = match way {
+            Way::Exact(policy) => Box::new(Exact::new(decoder, policy)),
+            Way::Portions(portioning) => checkpointing::receiver(decoder, portioning),
+            Way::Off => Box::new(Off {
                 decoder,
                 totals: Totals::default(),
-            })),
+            }),
         };
-        Self { way, receiver }
-    }
-
-    /// Its decoder, which knows the spelling of the messages read.
-    pub fn into_decoder(self) -> Decoder {
-        match self.receiver {
-            Receiver::Exact(exact) => exact.into_decoder(),
-            Receiver::Portions(portioned) => portioned.into_decoder(),
-            Receiver::Off(off) => off.decoder,
-        }
-    }
-
-    /// Whether the next message will be read without comparing, since the last ones were not alike.
-    pub fn stands_aside(&self) -> bool {
-        match &self.receiver {
-            Receiver::Exact(exact) => exact.stands_aside(),
-            Receiver::Portions(portioned) => portioned.stands_aside(),
-            Receiver::Off(_) => true,
-        }
-    }
-
-    /// Whether the next message will neither be compared nor kept.
-    pub fn passes(&self) -> bool {
-        match &self.receiver {
-            Receiver::Exact(exact) => exact.passes(),
-            Receiver::Portions(portioned) => portioned.passes(),
-            Receiver::Off(_) => true,
-        }
-    }
-
-    /// Leaves out a message that would [neither be compared nor kept](Self::passes), and is read elsewhere. Whether the next
-    /// one is such a message.
-    pub fn pass(&mut self) -> bool {
-        match &mut self.receiver {
-            Receiver::Exact(exact) => exact.pass(),
-            Receiver::Portions(_) => false,
-            Receiver::Off(off) => {
-                off.begin();
-                true
-            }
+        Self {
+            way,
+            receiver,
+            pieces: None,
         }
     }
 
@@ -120,117 +98,139 @@ impl Stream {
         self.way
     }
 
-    /// The Plan that messages are read by.
-    pub fn plan(&self) -> &Arc<Plan> {
-        match &self.receiver {
-            Receiver::Exact(exact) => exact.plan(),
-            Receiver::Portions(portioned) => portioned.plan(),
-            Receiver::Off(off) => off.decoder.plan(),
-        }
+    /// Whether the next message will be read without comparing, since the last ones were not similar.
+    pub fn stands_aside(&self) -> bool {
+        self.receiver.stands_aside()
+    }
+
+    /// Skips a message that would neither be compared nor kept, because it is read elsewhere. Whether the next one is such a
+    /// message.
+    pub fn pass(&mut self) -> bool {
+        self.receiver.pass()
     }
 
     /// Reads a whole message, whose root element must be `root`. It may be kept, as it is, for the next one.
     ///
     /// # Errors
-    /// As [`Decoder::decode`], whatever the way.
+    /// As [`Decoder::decode`], whatever the way. The previous message is forgotten then, or kept.
     pub fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
-        match &mut self.receiver {
-            Receiver::Exact(exact) => exact.receive(root, message),
-            Receiver::Portions(portioned) => portioned.receive(root, message),
-            Receiver::Off(off) => {
-                off.begin();
-                off.decoder.decode(root, &message).map(alone)
-            }
-        }
+        self.pieces = None;
+        self.receiver.receive(root, message)
     }
 
-    /// Reads a whole message if it is, byte for byte, the one before, and that is known without more than a compare of them.
-    /// Then none of it is kept: what is there is as good.
+    /// Reads a whole message if it is, byte for byte, the previous one, and a compare is enough to know that. Then nothing of
+    /// it is kept: the text of the previous one is as good.
     pub fn again(&mut self, root: ElementId, message: &[u8]) -> Option<Received> {
-        match &mut self.receiver {
-            Receiver::Exact(exact) => exact.again(root, message),
-            Receiver::Portions(_) | Receiver::Off(_) => None,
-        }
+        self.receiver.again(root, message)
     }
 
-    /// Begins a message that arrives in pieces. One that was begun before and not finished is given up.
+    /// Begins a message that comes in pieces. One that was begun before and not finished is discarded.
     pub fn begin(&mut self, root: ElementId) {
-        match &mut self.receiver {
-            Receiver::Exact(exact) => exact.begin(root),
-            Receiver::Portions(portioned) => portioned.begin(root),
-            Receiver::Off(off) => {
-                off.begin();
-                off.decoder.begin(root);
-            }
-        }
+        self.pieces = Some(Pieces {
+            root,
+            message: Vec::new(),
+            failed: None,
+        });
     }
 
-    /// Goes on with more bytes of the message begun.
+    /// Adds bytes to the message begun. They are decoded when it is finished.
     ///
     /// # Errors
-    /// As [`Decoder::feed`], now or when the message is [finished](Self::finish); then every further call says the same.
+    /// The message is longer than [allowed](bsoap_xml::Limits::total_size), or none was begun.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        match &mut self.receiver {
-            Receiver::Exact(exact) => exact.feed(bytes),
-            Receiver::Portions(portioned) => portioned.feed(bytes),
-            Receiver::Off(off) => off.decoder.feed(bytes),
+        let Some(mut pieces) = self.pieces.take() else {
+            return self.receiver.decoder().feed(bytes);
+        };
+        pieces.message.extend_from_slice(bytes);
+        let limit = self.receiver.decoder().options().limits.total_size;
+        if pieces.failed.is_none() && pieces.message.len() as u64 > limit {
+            let message = std::mem::take(&mut pieces.message);
+            pieces.failed = self.receiver.receive(pieces.root, message.into()).err();
         }
+        let result = pieces.failed.clone().map_or(Ok(()), Err);
+        self.pieces = Some(pieces);
+        result
     }
 
-    /// The message begun has come to its end.
+    /// Reads the message begun.
     ///
     /// # Errors
-    /// As [`Decoder::finish`].
+    /// As [`receive`](Self::receive), or none was begun.
     pub fn finish(&mut self) -> Result<Received, Error> {
-        match &mut self.receiver {
-            Receiver::Exact(exact) => exact.finish(),
-            Receiver::Portions(portioned) => portioned.finish(),
-            Receiver::Off(off) => off.decoder.finish().map(alone),
+        match self.pieces.take() {
+            Some(pieces) => match pieces.failed {
+                Some(error) => Err(error),
+                None => self.receiver.receive(pieces.root, pieces.message.into()),
+            },
+            None => self.receiver.decoder().finish().map(Received::alone),
         }
     }
 
-    /// Forgets the messages read and all that was learned of them, so that another stream may be read.
+    /// Forgets the messages read and everything learned from them, so that another stream can be read.
     pub fn forget(&mut self) {
-        match &mut self.receiver {
-            Receiver::Exact(exact) => exact.forget(),
-            Receiver::Portions(portioned) => portioned.forget(),
-            Receiver::Off(off) => off.decoder.forget(),
-        }
+        self.pieces = None;
+        self.receiver.forget();
     }
 
     /// About how many bytes it holds between messages.
     pub fn memory(&self) -> usize {
-        match &self.receiver {
-            Receiver::Exact(exact) => exact.memory(),
-            Receiver::Portions(portioned) => portioned.memory(),
-            Receiver::Off(off) => off.decoder.memory(),
-        }
+        self.receiver.memory()
+    }
+
+    /// How many of them are held for the next message besides the Record and the decoder: checkpoints, digests, text.
+    pub fn history_memory(&self) -> usize {
+        self.receiver.history_memory()
+    }
+
+    /// How many checkpoints it holds, and how many bytes they take: locations and saved states, without digests and text.
+    pub fn checkpoints(&self) -> (usize, usize) {
+        self.receiver.checkpoints()
     }
 
     /// What has been done so far.
     pub fn totals(&self) -> Totals {
-        match &self.receiver {
-            Receiver::Exact(exact) => exact.totals(),
-            Receiver::Portions(portioned) => portioned.totals(),
-            Receiver::Off(off) => off.totals,
-        }
+        self.receiver.totals()
     }
 }
 
-impl Off {
-    /// A message comes.
-    fn begin(&mut self) {
+impl Receiver for Off {
+    fn decoder(&mut self) -> &mut Decoder {
+        &mut self.decoder
+    }
+
+    fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
+        self.pass();
+        self.decoder.decode(root, &message).map(Received::alone)
+    }
+
+    fn stands_aside(&self) -> bool {
+        true
+    }
+
+    fn pass(&mut self) -> bool {
         self.totals.messages += 1;
         self.totals.aside += 1;
+        true
     }
-}
 
-/// A message without one before.
-fn alone(record: bsoap_codec::Record) -> Received {
-    Received {
-        record: Arc::new(record),
-        changes: Changes::all(),
-        mode: Mode::Aside,
+    fn forget(&mut self) {
+        self.decoder.forget();
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn memory(&self) -> usize {
+        self.decoder.memory()
+    }
+
+    fn history_memory(&self) -> usize {
+        0
+    }
+
+    fn checkpoints(&self) -> (usize, usize) {
+        (0, 0)
     }
 }
 

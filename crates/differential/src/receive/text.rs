@@ -2,43 +2,40 @@
 
 use bytes::Bytes;
 
-/// The text of a message.
-#[derive(Debug)]
-pub(super) enum Text {
-    /// As it came, in UTF-8; so many bytes are a byte order mark.
-    Came(Bytes, usize),
-    /// Decoded or put together.
-    Made(String),
+/// The text of a message in UTF-8, as it was received.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Text {
+    message: Bytes,
+    /// The length of the byte order mark.
+    mark: usize,
 }
 
-impl Default for Text {
-    fn default() -> Self {
-        Self::Made(String::new())
-    }
-}
+const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 impl Text {
-    /// The text, without a byte order mark.
+    /// That of a message which is in UTF-8.
+    pub(super) fn new(message: Bytes) -> Self {
+        let mark = match message.starts_with(MARK) {
+            true => MARK.len(),
+            false => 0,
+        };
+        Self { message, mark }
+    }
+
+    /// The text, without the byte order mark.
     #[inline]
     pub(super) fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Came(bytes, mark) => bytes.get(*mark..).unwrap_or_default(),
-            Self::Made(text) => text.as_bytes(),
-        }
+        self.message.get(self.mark..).unwrap_or_default()
     }
 
-    /// Whether it came as these bytes.
+    /// Whether these bytes were received.
     #[inline]
-    pub(super) fn came_as(&self, message: &[u8]) -> bool {
-        matches!(self, Self::Came(bytes, _) if bytes == message)
+    pub(super) fn is_of(&self, message: &[u8]) -> bool {
+        self.message == message
     }
 
-    /// The byte order mark's length, if it is as it came.
-    pub(super) fn mark(&self) -> Option<usize> {
-        match self {
-            Self::Came(_, mark) => Some(*mark),
-            Self::Made(_) => None,
-        }
+    pub(super) fn mark(&self) -> usize {
+        self.mark
     }
 }
 

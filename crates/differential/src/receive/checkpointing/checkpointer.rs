@@ -10,9 +10,9 @@ use super::portioning::Portioning;
 use crate::receive::received::Fail;
 
 /// Saves states of a decoder, sets it back to them, and says whether it has come to one of them again.
-pub(super) trait Checkpointer: Debug {
+pub(super) trait Checkpointer: Debug + Send + Sync {
     /// What is kept of a place, beside where it is.
-    type Saved: Debug;
+    type Saved: Debug + Send + Sync;
 
     /// For messages received like this.
     fn new(way: &Portioning) -> Self;

@@ -22,10 +22,8 @@ pub(super) struct Candidates<'a, S> {
     pub(super) length: usize,
     pub(super) old: &'a [u8],
     pub(super) digest: Option<&'a dyn Digest>,
-    /// The new text, as much of it as there is.
+    /// The new text.
     pub(super) text: &'a [u8],
-    /// Whether that is all.
-    pub(super) all: bool,
 }
 
 impl<S> Candidates<'_, S> {
@@ -35,66 +33,55 @@ impl<S> Candidates<'_, S> {
             .map_or(self.length, |entry| entry.mark.offset as usize)
     }
 
-    /// Whether the portion behind an entry stands at a place of the new text; nothing if that is not there yet.
-    pub(super) fn is_same(&self, index: usize, at: usize) -> Option<bool> {
+    /// Whether the portion behind an entry is at a place of the new text.
+    pub(super) fn is_same(&self, index: usize, at: usize) -> bool {
         let (from, to) = (self.offset(index), self.offset(index + 1));
-        let end = at.checked_add(to.checked_sub(from)?)?;
-        if end > self.text.len() {
-            return self.all.then_some(false);
+        let end = to
+            .checked_sub(from)
+            .and_then(|length| at.checked_add(length));
+        let Some(portion) = end.and_then(|end| self.text.get(at..end)) else {
+            return false;
+        };
+        // The last one is followed by nothing.
+        if index + 1 >= self.entries.len() && at + portion.len() != self.text.len() {
+            return false;
         }
-        // The last one is the end.
-        if index + 1 >= self.entries.len() {
-            match self.all {
-                false => return None,
-                true if end != self.text.len() => return Some(false),
-                true => {}
-            }
-        }
-        let portion = &self.text[at..end];
-        Some(match self.digest {
+        match self.digest {
             Some(digest) => self.digests.get(index) == Some(&digest.digest(portion)),
             None => self.old.get(from..to) == Some(portion),
-        })
+        }
     }
 
-    /// How many portions are the same, one after the other; and whether the next one differs, as far as is known.
-    pub(super) fn same(&self, shift: usize) -> (usize, bool) {
+    /// How many portions are the same, one after the other.
+    pub(super) fn same(&self, shift: usize) -> usize {
         if self.digest.is_none() {
             return self.same_text(shift);
         }
-        let mut count = 0;
-        while count < self.entries.len() {
-            match self.is_same(count, self.offset(count).wrapping_add(shift)) {
-                Some(true) => count += 1,
-                Some(false) => return (count, true),
-                None => return (count, false),
-            }
-        }
-        (count, false)
+        let is_same = |&index: &usize| self.is_same(index, self.offset(index).wrapping_add(shift));
+        (0..self.entries.len()).take_while(is_same).count()
     }
 
     /// The same where the old text is there: one compare for all.
-    fn same_text(&self, shift: usize) -> (usize, bool) {
+    fn same_text(&self, shift: usize) -> usize {
         let from = self.offset(0);
         let at = from.wrapping_add(shift);
         let (Some(old), Some(new)) = (self.old.get(from..), self.text.get(at..)) else {
-            return (0, self.all);
+            return 0;
         };
         let same = bsoap_xml::scan::find_difference(old, new);
-        if same == old.len() && same == new.len() && self.all {
-            return (self.entries.len(), false);
+        if same == old.len() && same == new.len() {
+            return self.entries.len();
         }
         // The last portion is the same only if all is.
         let ends = self.entries.get(1..).unwrap_or_default();
-        let count = ends.partition_point(|entry| entry.mark.offset as usize <= from + same);
-        (count, self.all || same < old.len().min(new.len()))
+        ends.partition_point(|entry| entry.mark.offset as usize <= from + same)
     }
 
     /// The next entry whose portion stands in the new text from `begin` on, and where.
     pub(super) fn find(&self, begin: usize, shift: usize, chunk: usize) -> Option<(usize, usize)> {
         let here = self.gallop(begin, shift, chunk);
         let at_end = self.text.len().wrapping_sub(self.length);
-        if here.is_some() || !self.all || at_end == shift {
+        if here.is_some() || at_end == shift {
             return here;
         }
         self.gallop(begin, at_end, chunk)
@@ -113,11 +100,11 @@ impl<S> Candidates<'_, S> {
         let (mut from, mut step) = (first, 1);
         while from < most {
             let index = (first + step - 1).min(most - 1);
-            if self.is_same(index, at(index))? {
+            if self.is_same(index, at(index)) {
                 let (mut low, mut high) = (from, index);
                 while low < high {
                     let middle = low.midpoint(high);
-                    match self.is_same(middle, at(middle))? {
+                    match self.is_same(middle, at(middle)) {
                         true => high = middle,
                         false => low = middle + 1,
                     }
@@ -160,9 +147,8 @@ mod tests {
                 old: old.as_bytes(),
                 digest: None,
                 text: &text,
-                all: true,
             };
-            assert_eq!(candidates(&entries).same(0), (20, true));
+            assert_eq!(candidates(&entries).same(0), 20);
             let found = candidates(&entries[20..]).find(100, 0, 1);
             assert_eq!(found, Some((changed, 100 + 5 * changed)));
         }

@@ -21,7 +21,7 @@ use super::digest::Digest;
 use super::matching::Candidates;
 use super::portion::{Entry, Mark, Portions};
 use crate::receive::change::{Changes, Span};
-use crate::receive::received::{Fail, Flow};
+use crate::receive::received::Fail;
 use crate::receive::text::{Text, cut};
 
 /// A message that was read, with all that is needed to read another like it.
@@ -30,8 +30,8 @@ pub(super) struct Saved<S> {
     pub(super) root: ElementId,
     /// The first bytes of the text: what tells its encoding.
     pub(super) opening: Box<[u8]>,
-    /// The length of a byte order mark, if the message was in UTF-8.
-    pub(super) mark: Option<usize>,
+    /// The length of its byte order mark.
+    pub(super) mark: usize,
     /// The text, if it is kept.
     pub(super) text: Option<Text>,
     pub(super) portions: Portions<S>,
@@ -118,16 +118,11 @@ impl<S> Modes<S> {
         }
     }
 
-    pub(super) fn root(&self) -> ElementId {
-        self.old.root
-    }
-
     /// The old text and its portions that are not behind.
     fn candidates<'a>(
         &'a self,
         digest: Option<&'a dyn Digest>,
         text: &'a [u8],
-        all: bool,
     ) -> Candidates<'a, S> {
         Candidates {
             entries: self.rest.as_slice().get(self.passed..).unwrap_or_default(),
@@ -141,38 +136,29 @@ impl<S> Modes<S> {
             old: self.old.text.as_ref().map_or(&[], Text::bytes),
             digest,
             text,
-            all,
         }
     }
 
-    /// Goes as far as the text is there, which is there from its beginning. `all`: it ends where it ends.
+    /// Reads a text to its end.
     pub(super) fn advance<C: Checkpointer<Saved = S>>(
         &mut self,
         keeper: &mut C,
         decoder: &mut Decoder,
         digest: Option<&dyn Digest>,
         text: &[u8],
-        all: bool,
-    ) -> Result<Flow, Fail> {
+    ) -> Result<(), Fail> {
         loop {
             match self.mode {
-                Mode::Done => return Ok(Flow::Done),
+                Mode::Done => return Ok(()),
                 Mode::Fast => {
-                    let (portions, differs) = self.candidates(digest, text, all).same(self.shift);
-                    self.passed += portions;
+                    self.passed += self.candidates(digest, text).same(self.shift);
                     if self.passed == self.rest.as_slice().len() {
                         self.mode = Mode::Done;
-                    } else if differs {
-                        self.leave(keeper, decoder)?;
                     } else {
-                        return Ok(Flow::More);
+                        self.leave(keeper, decoder)?;
                     }
                 }
-                Mode::Regular(stretch) => {
-                    if !self.regular(keeper, decoder, digest, text, all, stretch)? {
-                        return Ok(Flow::More);
-                    }
-                }
+                Mode::Regular(stretch) => self.regular(keeper, decoder, digest, text, stretch)?,
             }
         }
     }
@@ -253,18 +239,17 @@ impl<S> Modes<S> {
         Ok(())
     }
 
-    /// Reads on. `false` if more text is needed.
+    /// Reads on.
     fn regular<C: Checkpointer<Saved = S>>(
         &mut self,
         keeper: &mut C,
         decoder: &mut Decoder,
         digest: Option<&dyn Digest>,
         text: &[u8],
-        all: bool,
         mut stretch: Stretch,
-    ) -> Result<bool, Fail> {
+    ) -> Result<(), Fail> {
         let begin = decoder.offset() as usize;
-        let candidates = self.candidates(digest, text, all);
+        let candidates = self.candidates(digest, text);
         if let Some((index, at)) = candidates.find(begin, self.shift, stretch.chunk) {
             self.read(keeper, decoder, digest, text, (at, false), Until::END)?;
             if decoder.offset() == at as u64
@@ -272,7 +257,7 @@ impl<S> Modes<S> {
             {
                 // The portion has been found to be the same.
                 self.passed = 1;
-                return Ok(true);
+                return Ok(());
             }
         }
         let rest = self.rest.as_slice();
@@ -297,13 +282,13 @@ impl<S> Modes<S> {
             }
             None => (text.len(), Until::END, None),
         };
-        let last = all && end == text.len();
+        let last = end == text.len();
         self.read(keeper, decoder, digest, text, (end, last), until)?;
         if decoder.is_finished() {
             self.end_stretch(stretch, self.old.record.slots().len());
             self.copied = self.old.record.slots().len();
             self.mode = Mode::Done;
-            return Ok(true);
+            return Ok(());
         }
         let here = decoder.offset() as usize;
         if let Some(index) = target
@@ -312,26 +297,22 @@ impl<S> Modes<S> {
         {
             let place = self.rest.as_slice()[index].mark.offset as usize;
             let shift = here.wrapping_sub(place);
-            let is_same = self.candidates(digest, text, all).is_same(index, here);
-            if is_same != Some(false) && self.join(keeper, decoder, digest, text, stretch, index)? {
-                self.passed = usize::from(is_same == Some(true));
-                return Ok(true);
+            let is_same = self.candidates(digest, text).is_same(index, here);
+            if is_same && self.join(keeper, decoder, digest, text, stretch, index)? {
+                self.passed = 1;
+                return Ok(());
             }
             self.shift = shift;
             self.skip(index);
         } else if here == begin {
-            return match all {
-                true => Err(Fail),
-                false => Ok(false),
-            };
+            return Err(Fail);
         }
         let most = self.rest.len().max(1);
         if (here - stretch.from) < FARTHEST {
             stretch.chunk = (stretch.chunk * 2).min(most);
         }
         self.mode = Mode::Regular(stretch);
-        let has_stopped = target.is_some() && self.record.slots().len() >= until.slots;
-        Ok(all || has_stopped || end < text.len())
+        Ok(())
     }
 
     /// Up to where to read, if a place is to be found on the way: not much beyond where it should be.
@@ -480,7 +461,7 @@ impl<S> Modes<S> {
         decoder: &Decoder,
         digest: Option<&dyn Digest>,
         text: Text,
-    ) -> Result<(Saved<S>, Changes, Option<Record>), Text> {
+    ) -> Result<(Saved<S>, Changes, Option<Record>), Fail> {
         if !self.begun {
             let mut old = self.old;
             old.portions.entries = self.rest.collect();
@@ -496,7 +477,7 @@ impl<S> Modes<S> {
         if self.record.slots().len() > options.record_slots
             || self.record.heap().len() > options.record_heap
         {
-            return Err(text);
+            return Err(Fail);
         }
         let length = text.bytes().len();
         self.new.digest(digest, text.bytes(), length);

@@ -9,21 +9,20 @@ use bsoap_codec::{Plan, Record};
 use super::history::History;
 use super::pass::{Pass, Splice};
 use crate::receive::change::{Changes, Span};
+use crate::receive::received::Fail;
 use crate::receive::text::Text;
 
 impl Pass {
-    /// The history that the message has become, what changed, and the text that is not needed any more. If it is too much
-    /// for a Record, its text is given back.
+    /// The history that the message has become, and what changed; fails if it is too much for a Record.
     pub(super) fn finish(
         &mut self,
         decoder: &Decoder,
         text: Text,
-    ) -> Result<(History, Changes, Text), Text> {
+    ) -> Result<(History, Changes), Fail> {
         self.lost = 0;
         if !self.begun {
             // Nothing differs: either text will do.
-            let history = std::mem::take(&mut self.history);
-            return Ok((history, Changes::default(), text));
+            return Ok((std::mem::take(&mut self.history), Changes::default()));
         }
         if !self.ended {
             self.hold(self.o);
@@ -33,7 +32,7 @@ impl Pass {
         let layout = Layout::new(&splices, self.slots.len());
         let options: &DecodeOptions = decoder.options();
         if layout.slots > options.record_slots || self.fresh.heap().len() > options.record_heap {
-            return Err(text);
+            return Err(Fail);
         }
         let changes = self.changes(&layout);
         self.move_checkpoints(decoder.plan(), &layout, text.bytes().len());
@@ -47,7 +46,7 @@ impl Pass {
         put(&mut self.slots, &layout, fresh);
         put(&mut trace.starts, &layout, &self.fresh_trace.starts);
         put(&mut trace.sites, &layout, &self.fresh_trace.sites);
-        let before = std::mem::replace(&mut self.history.text, text);
+        self.history.text = text;
         let mut record = self.history.record.take();
         let mut fill = |record: &mut Record| {
             let (slots, heap) = record.parts_mut();
@@ -64,7 +63,7 @@ impl Pass {
         }
         self.history.record = record;
         self.splices = splices;
-        Ok((std::mem::take(&mut self.history), changes, before))
+        Ok((std::mem::take(&mut self.history), changes))
     }
 
     fn changes(&mut self, layout: &Layout<'_>) -> Changes {

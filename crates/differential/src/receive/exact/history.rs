@@ -39,12 +39,11 @@ impl Default for Root {
 }
 
 impl History {
-    /// Bytes held, the Record's among them.
+    /// Bytes held, without the Record.
     pub(super) fn memory(&self) -> usize {
         size_of::<Self>()
             + self.text.bytes().len()
             + self.trace.memory()
-            + self.record.as_ref().map_or(0, |record| record.memory())
             + self.rooms.memory()
             + self.checkpoint_memory()
     }

@@ -18,14 +18,14 @@ use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Site, Trace};
 use bsoap_codec::plan::LeafKind;
 use bsoap_codec::{Plan, Record, plan::ElementId};
 use bsoap_xml::scan;
-use memchr::{memchr, memmem};
+use memchr::memchr;
 
 use super::history::History;
 use super::locate::locate;
 use super::stretch::{self, Stretch};
 use super::strings::{Reread, octets, slot_of};
 use crate::receive::policy::Policy;
-use crate::receive::received::{Fail, Flow};
+use crate::receive::received::Fail;
 
 /// Slots of the old Record that were read again by the decoder, and what they became.
 #[derive(Clone, Debug)]
@@ -104,16 +104,12 @@ pub(super) struct Pass {
     pub(super) lost: u32,
     /// The rest has been read by the decoder.
     pub(super) ended: bool,
-    /// So much text is worth another look.
-    pub(super) wanted: usize,
 }
 
 /// What became of a difference.
 pub(super) enum Step {
     /// The value it was in has been read again.
     Read,
-    /// More text is needed to tell.
-    More,
     /// Values have been inserted or left out.
     Shifted,
     /// So far hardly any value has been the same.
@@ -153,7 +149,6 @@ impl Pass {
             gave_up: false,
             lost: 0,
             ended: false,
-            wanted: 0,
         }
     }
 
@@ -162,7 +157,7 @@ impl Pass {
         self.fresh.clear(history.root.0);
         self.history = history;
         (self.o, self.n, self.cursor, self.next) = (0, 0, 0, 0);
-        (self.touched, self.runs, self.patience, self.wanted) = (0, 0, FEW, 0);
+        (self.touched, self.runs, self.patience) = (0, 0, FEW);
         (self.begun, self.gave_up, self.ended) = (false, false, false);
         (self.in_place, self.in_blocks) = (0, 0);
         self.slots.clear();
@@ -184,48 +179,29 @@ impl Pass {
         }
     }
 
-    /// Goes on as far as the new text is there. `last`: all of it is.
-    pub(super) fn advance(
-        &mut self,
-        decoder: &mut Decoder,
-        new: &[u8],
-        last: bool,
-    ) -> Result<Flow, Fail> {
-        if !last && new.len() < self.wanted {
-            return Ok(Flow::More);
-        }
+    /// Reads a new text, as what differs from the old one.
+    pub(super) fn advance(&mut self, decoder: &mut Decoder, new: &[u8]) -> Result<(), Fail> {
         let text = std::mem::take(&mut self.history.text);
-        let flow = self.compare(decoder, text.bytes(), new, last);
+        let result = self.compare(decoder, text.bytes(), new);
         self.history.text = text;
-        flow
+        result
     }
 
-    fn compare(
-        &mut self,
-        decoder: &mut Decoder,
-        old: &[u8],
-        new: &[u8],
-        last: bool,
-    ) -> Result<Flow, Fail> {
+    fn compare(&mut self, decoder: &mut Decoder, old: &[u8], new: &[u8]) -> Result<(), Fail> {
         loop {
             let same = match (old.get(self.o..), new.get(self.n..)) {
                 (Some(old), Some(new)) => scan::find_difference(old, new),
                 _ => return Err(Fail),
             };
             (self.o, self.n) = (self.o + same, self.n + same);
-            if self.n == new.len() {
-                if !last {
-                    return Ok(Flow::More);
-                }
-                if self.o == old.len() {
-                    return Ok(Flow::Done);
-                }
+            if self.n == new.len() && self.o == old.len() {
+                return Ok(());
             }
             if !self.begun {
                 self.begin()?;
             }
             self.hold(self.o);
-            match self.leaf(decoder, old, new, last) {
+            match self.leaf(decoder, old, new) {
                 Step::Read if self.is_worth_it() || self.will_be(old, new) => continue,
                 Step::Read | Step::Unlike => {
                     self.gave_up = true;
@@ -234,24 +210,15 @@ impl Pass {
                     }
                 }
                 Step::Shifted => self.hold(self.o),
-                Step::More => {
-                    // Twice as much text, so that it is not looked at again for every byte.
-                    self.wanted = new.len() + (new.len() - self.n).max(64);
-                    return Ok(Flow::More);
-                }
                 Step::Other => {}
                 Step::Lost => {
                     self.gave_up = true;
                     return Err(Fail);
                 }
             }
-            if !last {
-                self.wanted = usize::MAX;
-                return Ok(Flow::More);
-            }
             self.restructure(decoder, old, new)?;
             if self.ended {
-                return Ok(Flow::Done);
+                return Ok(());
             }
         }
     }
@@ -354,7 +321,7 @@ impl Pass {
     }
 
     /// The texts differ at `o` and `n`: if that is in a value, or where it ends, it is read again.
-    fn leaf(&mut self, decoder: &mut Decoder, old: &[u8], new: &[u8], last: bool) -> Step {
+    fn leaf(&mut self, decoder: &mut Decoder, old: &[u8], new: &[u8]) -> Step {
         let trace = &self.history.trace;
         let Some(slot) = locate(&trace.starts, self.cursor, self.o) else {
             return Step::Other;
@@ -369,12 +336,10 @@ impl Pass {
         let kind = decoder.plan().leaf(leaf).kind;
         let is_string = kind == LeafKind::Text && !site.is_attribute();
         if is_string && old.get(start) == Some(&b'<') {
-            let is_whole = last || memmem::find(&new[self.n..], b"]]></").is_some();
             return match self.string(decoder, site, slot, start, old, new) {
                 Some(reread) => self.reread(slot, reread),
                 None if self.gave_up => Step::Lost,
-                None if is_whole => Step::Other,
-                None => Step::More,
+                None => Step::Other,
             };
         }
         let end = if site.is_attribute() {
@@ -398,13 +363,7 @@ impl Pass {
         }
         let at = start.wrapping_add(self.shift());
         let Some((value, length)) = decoder.read_again(site, new, at, &mut self.fresh) else {
-            let is_whole =
-                memchr(end, &new[self.n..]).is_some_and(|at| self.n + at + 2 <= new.len());
-            return if is_whole || last {
-                Step::Other
-            } else {
-                Step::More
-            };
+            return Step::Other;
         };
         self.keep(slot, value, kind);
         self.move_starts(slot + 1);
