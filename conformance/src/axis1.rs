@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use bsoap_codec::Value;
-use bsoap_protocol::{Contents, Fault, Node, Received};
+use bsoap_protocol::{Contents, Fault, Node, ReceivedRequest};
 
 use crate::known::{Outcome, Score};
 use crate::soap12::{self, Meaning, Service, meaning};
@@ -96,7 +96,7 @@ pub fn run(folder: &Path) -> Score {
 }
 
 /// What the services of White Mesa do: they answer with what they were asked.
-fn serve(_: &Node, received: &Received) -> Result<Contents<'static>, Fault> {
+fn serve(_: &Node, received: &ReceivedRequest) -> Result<Contents<'static>, Fault> {
     match received.target().operation().name.as_str() {
         "echoReceiverFault" => Err(Fault::receiver("as asked for")),
         _ => {

@@ -4,8 +4,10 @@ use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-use bsoap_codec::{DecodeOptions, Decoder, Value, build};
-use bsoap_protocol::{Endpoint, IncomingReply, IncomingRequest, Node, Received, Reply, Target};
+use bsoap_codec::{DecodeOptions, Decoder, Value};
+use bsoap_protocol::{
+    Endpoint, IncomingReply, IncomingRequest, Node, ReceivedRequest, Reply, Target,
+};
 use bsoap_schema::{Chain, Definitions, FileLoader, LoadOptions, WellKnown, load};
 
 /// Loads a WSDL from a file, never from the network.
@@ -49,18 +51,11 @@ pub fn request(target: &Target, arguments: Value) -> Result<String, String> {
 /// If it is none.
 pub fn reply(target: &Target, text: &[u8], options: DecodeOptions) -> Result<Reply, String> {
     let failed = |error: &dyn Error| format!("decode: {}", report(error));
-    // What was asked does not matter to who reads the answer.
-    let nothing = Value::object([("Body", Value::object::<&str>([]))]);
-    let envelope =
-        build(target.plan(), target.binding().request, &nothing).map_err(|error| failed(&error))?;
-    let (_, awaiting) = target
-        .request_of(envelope)
-        .write()
-        .map_err(|error| failed(&error))?;
+    let (_, awaiting) = target.start();
     let incoming = IncomingReply {
         status: 200,
         content_type: None,
-        body: text,
+        body: text.to_vec().into(),
     };
     awaiting
         .read(&mut decoder(target, options), incoming)
@@ -71,13 +66,17 @@ pub fn reply(target: &Target, text: &[u8], options: DecodeOptions) -> Result<Rep
 ///
 /// # Errors
 /// If it is none, or not for the service.
-pub fn receive(target: &Target, text: &[u8], options: DecodeOptions) -> Result<Received, String> {
+pub fn receive(
+    target: &Target,
+    text: &[u8],
+    options: DecodeOptions,
+) -> Result<ReceivedRequest, String> {
     let bindings = vec![Arc::clone(target.binding())];
     let endpoint = Endpoint::new(target.plan(), bindings, Node::new());
     let incoming = IncomingRequest {
         content_type: None,
         soap_action: None,
-        body: text,
+        body: text.to_vec().into(),
     };
     match endpoint.receive(&mut decoder(target, options), incoming) {
         Ok((received, _)) => Ok(received),

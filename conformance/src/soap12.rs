@@ -9,7 +9,9 @@ use std::path::Path;
 
 use bsoap_codec::{DecodeOptions, Decoder, Object, Value};
 use bsoap_protocol::header::Node;
-use bsoap_protocol::{Contents, Endpoint, Fault, IncomingRequest, Name, Received, SoapVersion};
+use bsoap_protocol::{
+    Contents, Endpoint, Fault, IncomingRequest, Name, ReceivedRequest, SoapVersion,
+};
 use bsoap_schema::{Chain, Definitions, LoadOptions, MemoryLoader, WellKnown, load};
 use roxmltree::{Document, Node as Xml};
 
@@ -54,7 +56,7 @@ pub(crate) struct Service {
 }
 
 /// What a service does with what it received.
-type Serve = fn(&Node, &Received) -> Result<Contents<'static>, Fault>;
+type Serve = fn(&Node, &ReceivedRequest) -> Result<Contents<'static>, Fault>;
 
 /// The service that the collection asks for, by its WSDL.
 ///
@@ -111,7 +113,7 @@ impl Service {
         let incoming = IncomingRequest {
             content_type: Some("application/soap+xml"),
             soap_action: None,
-            body: request.trim_start().as_bytes(),
+            body: request.trim_start().as_bytes().to_vec().into(),
         };
         let reply = match self.endpoint.receive(&mut self.decoder, incoming) {
             Err(reply) => *reply,
@@ -136,7 +138,7 @@ impl Service {
 }
 
 /// What the services of the collection do.
-fn serve(node: &Node, received: &Received) -> Result<Contents<'static>, Fault> {
+fn serve(node: &Node, received: &ReceivedRequest) -> Result<Contents<'static>, Fault> {
     let arguments = received.value();
     let first = arguments
         .as_object()
@@ -167,7 +169,7 @@ fn items(array: &Value) -> usize {
 }
 
 /// The blocks that answer those of the request which are for us.
-fn reply_headers(node: &Node, received: &Received) -> Object {
+fn reply_headers(node: &Node, received: &ReceivedRequest) -> Object {
     let (given, mut blocks) = (received.headers(), Vec::<Value>::new());
     let any = given.get("#any").cloned().unwrap_or_default();
     let mut raw = any

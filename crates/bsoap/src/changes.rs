@@ -40,16 +40,6 @@ impl Changes {
         }
     }
 
-    /// Of a message of which nothing is known.
-    pub(crate) fn all(record: &Arc<Record>) -> Self {
-        Self {
-            record: Arc::clone(record),
-            changes: receive::Changes::all(),
-            stamp: None,
-            since: None,
-        }
-    }
-
     /// The message: it never changes.
     pub fn record(&self) -> &Arc<Record> {
         &self.record

@@ -8,19 +8,20 @@ use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{Pack, Record, Unpack, Value};
 use bsoap_differential::send::{Stream, Template};
-use bsoap_http::{Address, Body, HeaderMap, header};
+use bsoap_http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use bsoap_http::{Address, Body};
 use bsoap_protocol::{
-    AwaitingReply, Contents, IncomingReply, OutgoingRequest, Reply, Request, SoapVersion, Target,
+    AwaitingReply, Contents, IncomingReply, OpenedReply, Reply, Request, RequestHeaders,
+    SoapVersion, Target,
 };
 use bsoap_schema::{Definitions, Operation, Port};
 
 use crate::decoders::Decoders;
 use crate::offload::{convert, weight_of_record};
 use crate::scope::{Keeping, Scope};
-use crate::sending::{self, Written};
 use crate::{
     Budget, Changes, Error, HintCounts, Hints, Meter, ReceiveCounts, Receiving, SendCounts,
-    SendPolicy, Sending, Streamed, Wsdl, hints, receiving,
+    SendPolicy, Sending, Streamed, Wsdl, hints, receiving, sending,
 };
 
 mod builder;
@@ -219,21 +220,19 @@ impl Client {
         &self,
         request: Request,
     ) -> Result<(Reply, Option<Changes>), Error> {
-        let meter = self.inner.meter.clone();
-        let write = {
-            let meter = meter.clone();
-            let weight = weight_of_record(request.record());
-            let (client, stream) = (self.clone(), self.stream(&request));
-            convert(weight, move || {
-                let write = |record| {
-                    let (scope, has_hint) = (&client.inner.templates, client.gives_hints());
-                    sending::write(scope, stream, &meter, record, has_hint)
-                };
-                meter.converting(|| request.write_by(write))
-            })
+        let (weight, stream) = (weight_of_record(request.record()), self.stream(&request));
+        let (record, headers, awaiting) = request.start();
+        let client = self.clone();
+        let encode = move || {
+            let Inner {
+                templates, meter, ..
+            } = &*client.inner;
+            let has_hint = client.gives_hints();
+            meter.converting(|| sending::write(templates, stream, meter, record, has_hint))
         };
-        let (outgoing, awaiting) = write.await?;
-        self.deliver(outgoing, awaiting).await
+        let body = convert(weight, encode).await;
+        let body = body.map_err(|error| awaiting.target().unwritable(error))?;
+        self.deliver(headers, body, awaiting).await
     }
 
     /// Calls an operation with an array that is written while it is sent: however long it is, it takes little memory.
@@ -260,8 +259,8 @@ impl Client {
     ) -> Result<Value, Error> {
         let request = self.request(operation, arguments)?;
         let body = rows.body(request.record())?;
-        let (outgoing, awaiting) = request.write_by(|_| Ok(Written(body)))?;
-        let (reply, _) = self.deliver(outgoing, awaiting).await?;
+        let (_, headers, awaiting) = request.start();
+        let (reply, _) = self.deliver(headers, body, awaiting).await?;
         reply.into_value().map_err(Error::Fault)
     }
 
@@ -292,70 +291,45 @@ impl Client {
         let counts = meter.converting(|| draft.write())?;
         meter.writes(&counts);
         let body = Body::from_chunks(draft.template.outgoing().chunks);
-        let (plan, root) = (draft.target.plan(), draft.target.binding().request);
-        let empty = Record::new(Arc::clone(plan), root);
-        let request = draft.target.request_of(empty);
-        let (outgoing, awaiting) = request.write_by(|_| Ok(Written(body)))?;
-        let (reply, _) = self.deliver(outgoing, awaiting).await?;
+        let (headers, awaiting) = draft.target.start();
+        let (reply, _) = self.deliver(headers, body, awaiting).await?;
         reply.into_value().map_err(Error::Fault)
     }
 
-    /// Sends what was written and reads what comes back.
+    /// Sends an encoded request and decodes the reply.
     async fn deliver(
         &self,
-        outgoing: OutgoingRequest<Written>,
+        headers: RequestHeaders,
+        body: Body,
         awaiting: AwaitingReply,
     ) -> Result<(Reply, Option<Changes>), Error> {
-        let meter = self.inner.meter.clone();
-        let Written(body) = outgoing.body;
+        let Inner {
+            transport,
+            address,
+            hints,
+            follows_hints,
+            meter,
+            scope,
+            ..
+        } = &*self.inner;
         meter.sends(body.len());
-        let mut headers = HeaderMap::with_capacity(4);
-        let pairs = [(header::CONTENT_TYPE, Some(outgoing.content_type))];
-        let action = (
-            header::HeaderName::from_static("soapaction"),
-            outgoing.soap_action,
-        );
-        for (name, value) in pairs.into_iter().chain([action]) {
-            let Some(value) = value else { continue };
-            let value = header::HeaderValue::try_from(value).map_err(|_| {
-                Error::Setup("the operation's soapAction cannot be sent as a header".into())
-            })?;
-            headers.insert(name, value);
+        let mut headers = http_headers(headers)?;
+        hints.offer(&mut headers);
+        let fetched = transport.post(address, headers, body).await?;
+        if hints.is_on() {
+            follows_hints.store(hints::are_wanted(&fetched.headers), Ordering::Relaxed);
         }
-        self.inner.hints.offer(&mut headers);
-        let fetched = self
-            .inner
-            .transport
-            .post(&self.inner.address, headers, body)
-            .await?;
-        if self.inner.hints.is_on() {
-            let follows = hints::are_wanted(&fetched.headers);
-            self.inner.follows_hints.store(follows, Ordering::Relaxed);
-        }
-        let (length, scope) = (fetched.body.len(), self.inner.scope.clone());
-        meter.receives(length);
-        let read = move || {
+        meter.receives(fetched.body.len());
+        let (length, scope, meter) = (fetched.body.len(), scope.clone(), meter.clone());
+        let decode = move || {
             let incoming = IncomingReply {
                 status: fetched.status.as_u16(),
                 content_type: fetched.content_type(),
-                body: &fetched.body,
+                body: fetched.body.clone(),
             };
-            let mut changes = None;
-            let read = |root, text: &[u8]| {
-                let read = receiving::read(&scope, &meter, root, &fetched.body, text)?;
-                changes = Some(Changes::of(&read));
-                Ok(read.record)
-            };
-            let reply = meter.converting(|| awaiting.read_by(read, incoming))?;
-            let of_answer = match &reply {
-                Reply::Answer(answer) => {
-                    changes.or_else(|| Some(Changes::all(answer.shared_record())))
-                }
-                _ => None,
-            };
-            Ok((reply, of_answer))
+            meter.converting(|| read_reply(awaiting, incoming, &scope, &meter))
         };
-        convert(length, read).await
+        convert(length, decode).await
     }
 
     fn gives_hints(&self) -> bool {
@@ -456,5 +430,46 @@ impl Client {
     /// The address messages are sent to.
     pub fn endpoint(&self) -> &str {
         self.inner.address.as_str()
+    }
+}
+
+/// The HTTP headers of a request.
+fn http_headers(headers: RequestHeaders) -> Result<HeaderMap, Error> {
+    let pairs = [
+        (header::CONTENT_TYPE, Some(headers.content_type)),
+        (HeaderName::from_static("soapaction"), headers.soap_action),
+    ];
+    let mut headers = HeaderMap::with_capacity(4);
+    for (name, value) in pairs {
+        let Some(value) = value else { continue };
+        let value = HeaderValue::try_from(&value).map_err(|_| {
+            Error::Setup(format!(
+                "the operation's soapAction {value:?} cannot be sent: it has characters that HTTP headers do not allow"
+            ))
+        })?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+/// Decodes a reply with what the scope knows of earlier ones, and reports what changed in it.
+fn read_reply(
+    awaiting: AwaitingReply,
+    incoming: IncomingReply<'_>,
+    scope: &Scope,
+    meter: &Meter,
+) -> Result<(Reply, Option<Changes>), Error> {
+    let undecoded = match awaiting.open(incoming)? {
+        OpenedReply::Accepted => return Ok((Reply::Accepted, None)),
+        OpenedReply::Message(undecoded) => undecoded,
+    };
+    match receiving::read(scope, meter, undecoded.root(), undecoded.text()) {
+        Ok(read) => {
+            let changes = Changes::of(&read);
+            let reply = undecoded.decoded(read.record)?;
+            let is_answer = matches!(reply, Reply::Answer(_));
+            Ok((reply, is_answer.then_some(changes)))
+        }
+        Err(error) => Ok((undecoded.undecodable(error)?, None)),
     }
 }

@@ -94,43 +94,14 @@ impl Receiving {
     }
 }
 
-/// Reads a message with what the scope knows of those before it. `text` is `body`, or what it was recoded to.
+/// Reads a message with what the scope knows of the messages before it.
 pub(crate) fn read(
     scope: &Scope,
     meter: &Meter,
     root: ElementId,
-    body: &Bytes,
-    text: &[u8],
+    text: &Bytes,
 ) -> Result<Arrived, Error> {
-    let (result, counts) = scope.receiving(root, &part(body, text));
+    let (result, counts) = scope.receiving(root, text);
     meter.reads(&counts);
     result
-}
-
-/// Some of the bytes of a body, which are shared with it if they lie in it.
-fn part(body: &Bytes, text: &[u8]) -> Bytes {
-    let at = text.as_ptr().addr().checked_sub(body.as_ptr().addr());
-    match at.and_then(|at| Some(at..at.checked_add(text.len())?)) {
-        Some(place) if place.end <= body.len() => body.slice(place),
-        _ => Bytes::copy_from_slice(text),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_lies_in_a_body_is_not_copied() {
-        let body = Bytes::from(b"0123456789".to_vec());
-        for place in [0..10, 3..10, 3..5, 10..10] {
-            let shared = part(&body, &body[place.clone()]);
-            assert_eq!(shared, body[place.clone()]);
-            assert_eq!(shared.as_ptr().addr(), body.as_ptr().addr() + place.start);
-        }
-        let other = b"0123".to_vec();
-        let copied = part(&body, &other);
-        assert_eq!(copied, other);
-        assert_ne!(copied.as_ptr(), other.as_ptr());
-    }
 }

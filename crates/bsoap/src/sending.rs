@@ -1,5 +1,7 @@
 //! How messages are written: with what is kept of those before them, or each from first to last.
 
+use std::sync::PoisonError;
+
 use bsoap_codec::Record;
 use bsoap_codec::encode;
 use bsoap_codec::plan::ElementId;
@@ -95,15 +97,6 @@ impl Sending {
     }
 }
 
-/// A message as text, or on its way to be that.
-pub(crate) struct Written(pub(crate) Body);
-
-impl From<Vec<u8>> for Written {
-    fn from(text: Vec<u8>) -> Self {
-        Self(text.into())
-    }
-}
-
 /// Which of the messages of a target are expected to be alike.
 pub(crate) fn stream(endpoint: u32, root: ElementId, target: &Target) -> Stream {
     Stream {
@@ -129,7 +122,7 @@ pub(crate) fn write(
     meter: &Meter,
     record: Record,
     has_hint: bool,
-) -> Result<Written, encode::Error> {
+) -> Result<Body, encode::Error> {
     let mut given = HintCounts::default();
     let hints = match has_hint {
         true => Hinting::Yes(&mut given),
@@ -146,8 +139,11 @@ pub(crate) fn write(
         meter.hints_at(&given);
     }
     let body = Body::from_chunks(outgoing.chunks);
-    Ok(Written(match folds {
-        Some(folds) => body.with_folds(folds),
+    Ok(match folds {
+        Some(folds) => body.with_gzip(move |chunks| {
+            let mut folds = folds.lock().unwrap_or_else(PoisonError::into_inner);
+            folds.fold(chunks).chunks
+        }),
         None => body,
-    }))
+    })
 }

@@ -12,7 +12,9 @@ use tokio::task::{JoinError, JoinSet};
 use crate::{Error, Meter, Wsdl};
 
 mod builder;
+mod documents;
 mod handler;
+mod page;
 mod path;
 mod site;
 

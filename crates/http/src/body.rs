@@ -1,4 +1,4 @@
-//! The body of a message to send: chunks that lie where the encoder left them, or a source that makes them as they go.
+//! The body of a message to send: chunks that are sent without copying them, or a source that produces them on the way.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use bsoap_differential::send::Folds;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
@@ -23,16 +22,17 @@ pub struct Body {
     chunks: VecDeque<Bytes>,
     length: u64,
     announced: Announced,
-    /// What the chunks were compressed to, if that is kept.
-    folds: Option<Arc<Mutex<Folds>>>,
-    /// Where more comes from.
-    source: Option<Shared>,
+    /// Compresses the chunks, instead of the general code.
+    #[cfg(feature = "gzip")]
+    compress: Option<Compress>,
+    /// What the rest comes from.
+    source: Option<SharedSource>,
 }
 
-/// Makes a body while it is sent. It is asked for more when the connection has taken most of what it gave.
+/// Produces a body while it is sent. It is polled when the connection has sent most of what it produced before.
 pub trait Source: Send {
-    /// The next bytes; `None` at the end. After an error the connection is closed: the peer must not take what it
-    /// has for the whole.
+    /// The next bytes; `None` at the end. After an error the connection is closed, so that the peer does not take the
+    /// part it has for the whole.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, AnyError>>>;
 }
 
@@ -42,20 +42,32 @@ impl<S: Source + ?Sized> Source for Box<S> {
     }
 }
 
-/// Why a source cannot go on.
+/// Why a source cannot continue.
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A source that clones of a body share: it gives its bytes once.
+/// A source that clones of a body share: it yields its bytes once.
 #[derive(Clone)]
-struct Shared(Arc<Mutex<dyn Source>>);
+struct SharedSource(Arc<Mutex<dyn Source>>);
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for SharedSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Source")
     }
 }
 
-/// Whether the peer is told the length before it sees the body.
+/// Compresses chunks to the chunks of one gzip stream.
+#[cfg(feature = "gzip")]
+#[derive(Clone)]
+struct Compress(Arc<dyn Fn(&[Bytes]) -> Vec<Bytes> + Send + Sync>);
+
+#[cfg(feature = "gzip")]
+impl fmt::Debug for Compress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Compress")
+    }
+}
+
+/// How the length of the body is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Announced {
     /// `Content-Length`.
@@ -80,8 +92,8 @@ impl Body {
         }
     }
 
-    /// A body that a source makes while it is sent. Its length is told beforehand if it is known; then the source has to
-    /// keep to it. It cannot be sent twice, so redirects are not followed, and it is not sent as gzip.
+    /// A body that a source produces while it is sent. A `length` is sent beforehand, and the source must yield exactly
+    /// that many bytes. The body cannot be sent twice, so redirects are not followed, and it is not sent as gzip.
     pub fn from_source(source: impl Source + 'static, length: Option<u64>) -> Self {
         Self {
             length: length.unwrap_or(0),
@@ -89,24 +101,29 @@ impl Body {
                 Some(_) => Announced::Length,
                 None => Announced::Nothing,
             },
-            source: Some(Shared(Arc::new(Mutex::new(source)))),
+            source: Some(SharedSource(Arc::new(Mutex::new(source)))),
             ..Self::default()
         }
     }
 
-    /// The same; if it is sent as gzip, only chunks are compressed that were not in the body before with these folds.
+    /// The same body with its own gzip compression: from its chunks to the chunks of one gzip stream. Templates reuse
+    /// what they compressed for the message before.
+    #[cfg(feature = "gzip")]
     #[must_use]
-    pub fn with_folds(mut self, folds: Arc<Mutex<Folds>>) -> Self {
-        self.folds = Some(folds);
+    pub fn with_gzip(
+        mut self,
+        compress: impl Fn(&[Bytes]) -> Vec<Bytes> + Send + Sync + 'static,
+    ) -> Self {
+        self.compress = Some(Compress(Arc::new(compress)));
         self
     }
 
-    /// Whether all of it is there, to be sent as often as is needed.
+    /// Whether all of it is in memory, so that it can be sent again.
     pub fn is_whole(&self) -> bool {
         self.source.is_none()
     }
 
-    /// How many bytes are left to send; of a body that comes from a source, as far as it is known.
+    /// How many bytes are left to send; for a body from a source, as far as that is known.
     pub fn len(&self) -> u64 {
         self.length
     }
@@ -116,7 +133,7 @@ impl Body {
         self.length == 0 && self.is_whole()
     }
 
-    /// The bytes in one piece, without what is still to come from a source; copies only if there are several chunks.
+    /// The bytes in one piece, without those of a source; copies only if there are several chunks.
     pub fn into_bytes(mut self) -> Bytes {
         match self.chunks.len() {
             0 => Bytes::new(),
@@ -133,21 +150,24 @@ impl Body {
     }
 
     /// The same bytes, to be sent with `Transfer-Encoding: chunked`.
+    #[cfg(feature = "client")]
     pub(crate) fn chunked(mut self) -> Self {
         self.announced = Announced::Nothing;
         self
     }
 
     /// The chunks still to send.
+    #[cfg(any(feature = "gzip", test))]
     pub(crate) fn chunks(&self) -> impl Iterator<Item = &Bytes> {
         self.chunks.iter()
     }
 
-    /// The body as one gzip stream, if what it was compressed to before is kept.
-    pub(crate) fn folded(&self) -> Option<Self> {
-        let mut folds = lock(self.folds.as_deref()?);
+    /// The body as one gzip stream, if it has a compression of its own.
+    #[cfg(feature = "gzip")]
+    pub(crate) fn compressed(&self) -> Option<Self> {
+        let Compress(compress) = self.compress.as_ref()?;
         let chunks: Vec<Bytes> = self.chunks.iter().cloned().collect();
-        Some(Self::from_chunks(folds.fold(&chunks).chunks))
+        Some(Self::from_chunks(compress(&chunks)))
     }
 }
 
@@ -207,7 +227,7 @@ impl hyper::body::Body for Body {
     }
 }
 
-/// What holds the lock does not panic.
+/// Locks; a panic of a source does not poison the lock.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -217,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn several_chunks_join_in_order_and_empty_ones_vanish() {
+    fn chunks_are_joined_in_order_and_empty_ones_are_dropped() {
         let body = Body::from_chunks(["ab".into(), Bytes::new(), "c".into()]);
         assert_eq!((body.chunks().count(), body.len()), (2, 3));
         assert_eq!(&body.into_bytes()[..], b"abc");

@@ -1,54 +1,61 @@
-//! The client: posts a message, fetches a document; keeps connections alive between them.
+//! The client: posts messages, fetches documents, and keeps connections alive between requests.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
-use http_body_util::BodyExt;
+use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, StatusCode};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use crate::gzip::{self, Refusal};
-use crate::{Body, Error, ErrorKind};
+use crate::address::{Address, Credentials, without_credentials};
+use crate::body::Body;
+use crate::collect::{CollectError, collect};
+use crate::encoding::{ContentEncoding, content_encoding};
+#[cfg(feature = "gzip")]
+use crate::gzip::{self, GzipError};
+use crate::{Error, ErrorKind};
 
-pub(crate) mod address;
 mod connector;
+#[cfg(feature = "tls")]
 mod tls;
 
-pub use address::{Address, Credentials};
+#[cfg(feature = "tls")]
 pub use tls::Roots;
 
 use connector::{Connector, TimedOut};
 
-/// How a [`Client`] behaves.
+/// The options of a [`Client`].
 #[derive(Clone, Debug)]
 pub struct ClientOptions {
-    /// How long a connection may take to come about, TLS included.
+    /// The time limit for establishing a connection, TLS included.
     pub connect_timeout: Duration,
-    /// How long a request may take, from its start to the answer's last byte.
+    /// The time limit for a request, from its start to the last byte of the answer.
     pub timeout: Duration,
     /// How long an unused connection is kept.
     pub idle_timeout: Duration,
     /// How many unused connections are kept for one origin.
     pub idle_connections: usize,
-    /// The longest answer taken, in bytes, after any gzip is undone.
+    /// The longest answer accepted, in bytes, after gzip is decompressed.
     pub max_response: u64,
-    /// Send bodies as gzip. Only for peers known to understand it: HTTP has no way to ask first.
+    /// Send bodies as gzip. Only for peers that are known to support it: HTTP has no way to ask first.
+    #[cfg(feature = "gzip")]
     pub gzip_requests: bool,
-    /// Say that answers may be gzip. Those that are, are understood in any case.
+    /// Ask for answers as gzip. Answers that are gzip are decompressed in any case.
+    #[cfg(feature = "gzip")]
     pub accept_gzip: bool,
-    /// How the length of a request's body is told.
+    /// How the length of a request's body is sent.
     pub transfer: Transfer,
-    /// How many redirects are followed. Credentials and the caller's headers stay with the first origin.
+    /// How many redirects are followed. Credentials and the caller's headers are only sent to the first origin.
     pub redirects: u32,
     /// `User-Agent`.
     pub user_agent: String,
-    /// Whom to trust over HTTPS.
+    /// The certificate authorities to trust over HTTPS.
+    #[cfg(feature = "tls")]
     pub roots: Roots,
-    /// Basic authentication, for addresses that carry none.
+    /// Basic authentication, for addresses without credentials.
     pub credentials: Option<Credentials>,
     /// Headers sent with every request.
     pub headers: HeaderMap,
@@ -59,15 +66,19 @@ impl Default for ClientOptions {
         Self {
             connect_timeout: Duration::from_secs(10),
             timeout: Duration::from_secs(300),
-            // Below what servers commonly keep (Apache 5 s excepted): a connection closed under a request is an error.
+            // Shorter than the usual limits of servers (except Apache's 5 s): a connection that the server closes during a
+            // request is an error.
             idle_timeout: Duration::from_secs(20),
             idle_connections: 32,
             max_response: 256 << 20,
+            #[cfg(feature = "gzip")]
             gzip_requests: false,
+            #[cfg(feature = "gzip")]
             accept_gzip: false,
             transfer: Transfer::Length,
             redirects: 0,
             user_agent: concat!("bsoap/", env!("CARGO_PKG_VERSION")).into(),
+            #[cfg(feature = "tls")]
             roots: Roots::System,
             credentials: None,
             headers: HeaderMap::new(),
@@ -75,13 +86,13 @@ impl Default for ClientOptions {
     }
 }
 
-/// How the length of a body is told.
+/// How the length of a body is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transfer {
-    /// Beforehand, by `Content-Length`.
+    /// In advance, as `Content-Length`.
     #[default]
     Length,
-    /// As it goes, by `Transfer-Encoding: chunked`.
+    /// Chunk by chunk, with `Transfer-Encoding: chunked`.
     Chunked,
 }
 
@@ -95,14 +106,14 @@ pub struct Client {
 struct Inner {
     pool: legacy::Client<Connector, Body>,
     options: ClientOptions,
-    /// What every request carries.
+    /// The headers of every request.
     headers: HeaderMap,
 }
 
-/// An answer, complete and with any gzip undone.
+/// An answer: complete, and with gzip decompressed.
 #[derive(Clone, Debug)]
 pub struct Fetched {
-    /// Who gave it: the address asked, or where redirects led.
+    /// The address it came from: the one requested, or where redirects led.
     pub address: Address,
     /// Its status.
     pub status: StatusCode,
@@ -123,9 +134,9 @@ impl Client {
     /// A client. Connections are made when needed.
     ///
     /// # Errors
-    /// [`ErrorKind::Certificate`] if `roots` cannot be used, [`ErrorKind::Header`] if `user_agent` is no header value.
+    /// [`ErrorKind::Certificate`] if `roots` cannot be used, [`ErrorKind::Header`] if `user_agent` is not a valid header value.
     pub fn new(options: ClientOptions) -> Result<Self, Error> {
-        let connector = Connector::new(tls::Trust::new(&options.roots)?, options.connect_timeout);
+        let connector = Connector::new(&options)?;
         let pool = legacy::Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
@@ -136,6 +147,7 @@ impl Client {
         let user_agent = HeaderValue::try_from(&options.user_agent)
             .map_err(|source| Error::new(ErrorKind::Header, "User-Agent").because(source))?;
         headers.insert(header::USER_AGENT, user_agent);
+        #[cfg(feature = "gzip")]
         if options.accept_gzip {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         }
@@ -148,10 +160,10 @@ impl Client {
         })
     }
 
-    /// Posts a body. `headers` go to this origin only, `Content-Type` and `SOAPAction` excepted.
+    /// Posts a body. `headers` are not sent to other origins, except for `Content-Type` and `SOAPAction`.
     ///
     /// # Errors
-    /// What keeps the answer from arriving in full. A status such as 500 is an answer, not an error.
+    /// If the answer does not arrive completely. A status such as 500 is an answer, not an error.
     pub async fn post(
         &self,
         address: &Address,
@@ -190,17 +202,18 @@ impl Client {
         &self,
         method: Method,
         address: &Address,
-        mut headers: HeaderMap,
-        mut body: Body,
+        headers: HeaderMap,
+        body: Body,
     ) -> Result<Fetched, Error> {
         let options = &self.inner.options;
-        if options.gzip_requests && body.is_whole() && !body.is_empty() {
-            body = gzip::compress(body).await;
-            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-        }
-        if options.transfer == Transfer::Chunked && method == Method::POST && body.is_whole() {
-            body = body.chunked();
-        }
+        #[cfg(feature = "gzip")]
+        let (headers, body) = self.compressed(headers, body).await;
+        let body =
+            if options.transfer == Transfer::Chunked && method == Method::POST && body.is_whole() {
+                body.chunked()
+            } else {
+                body
+            };
         let mut target = address.clone();
         for redirects_left in (0..=options.redirects).rev() {
             let is_home = target.is_same_origin(address);
@@ -210,11 +223,21 @@ impl Client {
             let Some(location) = redirection(&response, &method) else {
                 return self.collect(&target, response).await;
             };
-            // What a source gave is gone.
+            // The bytes that a source has yielded cannot be sent again.
             let redirects_left = if body.is_whole() { redirects_left } else { 0 };
             target = self.follow(&target, location, redirects_left)?;
         }
         unreachable!("the last round does not follow a redirect")
+    }
+
+    /// The request with its body as gzip, if that is wanted.
+    #[cfg(feature = "gzip")]
+    async fn compressed(&self, mut headers: HeaderMap, body: Body) -> (HeaderMap, Body) {
+        if !self.inner.options.gzip_requests || !body.is_whole() || body.is_empty() {
+            return (headers, body);
+        }
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        (headers, gzip::compress(body).await)
     }
 
     async fn send_once(
@@ -236,7 +259,7 @@ impl Client {
             .map_err(|error| request_error(target, &self.inner.options, error))
     }
 
-    /// What a request carries: our own headers, and at home also the caller's and the credentials.
+    /// The headers of a request: the client's own, and for the first origin also the caller's and the credentials.
     fn headers_for(&self, target: &Address, is_home: bool, given: &HeaderMap) -> HeaderMap {
         let mut headers = self.inner.headers.clone();
         if is_home {
@@ -274,7 +297,7 @@ impl Client {
         let refused = |location: &str| {
             Error::new(
                 ErrorKind::Redirect {
-                    location: address::without_credentials(location),
+                    location: without_credentials(location),
                 },
                 from.as_str(),
             )
@@ -290,7 +313,7 @@ impl Client {
         }
     }
 
-    /// The whole answer, within the limits.
+    /// The complete answer, within the limits.
     async fn collect(
         &self,
         target: &Address,
@@ -301,35 +324,27 @@ impl Client {
         let (head, mut incoming) = response.into_parts();
         let body = match collect(&mut incoming, limit).await {
             Ok(body) => body,
-            Err(Collect::TooLarge) => return Err(too_large()),
-            Err(Collect::Broken(source)) => {
+            Err(CollectError::TooLarge) => return Err(too_large()),
+            Err(CollectError::Broken(source)) => {
                 return Err(Error::new(ErrorKind::Broken, target.as_str()).because(source));
             }
         };
-        let encoding = head
-            .headers
-            .get(header::CONTENT_ENCODING)
-            .map(HeaderValue::as_bytes)
-            .unwrap_or_default();
-        let body = match encoding {
+        let error = |kind| Error::new(kind, target.as_str());
+        let body = match content_encoding(&head.headers) {
             _ if body.is_empty() => body,
-            b"" => body,
-            name if name.eq_ignore_ascii_case(b"identity") => body,
-            name if name.eq_ignore_ascii_case(b"gzip") || name.eq_ignore_ascii_case(b"x-gzip") => {
-                match gzip::decompress(body, limit, None).await {
-                    Ok(body) => body,
-                    Err(Refusal::TooLarge) => return Err(too_large()),
-                    Err(Refusal::Malformed | Refusal::Crowded) => {
-                        return Err(Error::new(ErrorKind::Compression, target.as_str()));
+            ContentEncoding::Identity => body,
+            #[cfg(feature = "gzip")]
+            ContentEncoding::Gzip => {
+                let decompressed = gzip::decompress(body, limit, None).await;
+                decompressed.map_err(|reason| match reason {
+                    GzipError::TooLarge => too_large(),
+                    GzipError::Malformed | GzipError::QuotaExceeded => {
+                        error(ErrorKind::Compression)
                     }
-                }
+                })?
             }
-            other => {
-                let found = String::from_utf8_lossy(other).into_owned();
-                return Err(Error::new(
-                    ErrorKind::ContentEncoding(found),
-                    target.as_str(),
-                ));
+            ContentEncoding::Other(found) => {
+                return Err(error(ErrorKind::ContentEncoding(found.into_owned())));
             }
         };
         Ok(Fetched {
@@ -350,16 +365,16 @@ fn set_all(headers: &mut HeaderMap, more: &HeaderMap) {
     }
 }
 
-/// What a status of 3xx asks for.
+/// What a redirect asks for.
 enum Redirection {
-    /// The same request, there.
+    /// The same request at this address.
     To(String),
-    /// A GET there, which is no way to send a message.
+    /// A GET at this address, which cannot carry a message.
     ByGet(String),
 }
 
-/// The redirect a response asks for, if it does. SOAP has no use for the old habit of turning a POST
-/// into a GET on 301 and 302, so those repeat the request as 307 and 308 do. (SOAP 1.2 Part 2 §7.5.1.2)
+/// The redirect in a response, if there is one. 301 and 302 repeat the request as 307 and 308 do: a message cannot be sent
+/// with the GET that browsers make of it. (SOAP 1.2 Part 2 §7.5.1.2)
 fn redirection(response: &hyper::Response<Incoming>, method: &Method) -> Option<Redirection> {
     let location = response
         .headers()
@@ -388,45 +403,4 @@ fn request_error(target: &Address, options: &ClientOptions, error: legacy::Error
 
 fn is_caused_by<E: std::error::Error + 'static>(error: &(dyn std::error::Error + 'static)) -> bool {
     std::iter::successors(Some(error), |error| error.source()).any(<dyn std::error::Error>::is::<E>)
-}
-
-/// Why a body was not collected.
-pub(crate) enum Collect {
-    /// It is longer than allowed.
-    TooLarge,
-    /// The connection broke.
-    Broken(hyper::Error),
-}
-
-/// A body in one piece, if it is at most `limit` bytes. A body that came as one piece is not copied.
-pub(crate) async fn collect(incoming: &mut Incoming, limit: u64) -> Result<Bytes, Collect> {
-    use hyper::body::Body as _;
-
-    /// The announced length is believed up to here; beyond, the buffer grows with what arrives.
-    const BELIEVED: u64 = 8 << 20;
-
-    let announced = incoming.size_hint().lower();
-    if announced > limit {
-        return Err(Collect::TooLarge);
-    }
-    let mut first = Bytes::new();
-    let mut all = BytesMut::new();
-    while let Some(frame) = incoming.frame().await {
-        let Ok(data) = frame.map_err(Collect::Broken)?.into_data() else {
-            continue;
-        };
-        if (first.len() + all.len() + data.len()) as u64 > limit {
-            return Err(Collect::TooLarge);
-        }
-        if first.is_empty() && all.is_empty() {
-            first = data;
-            continue;
-        }
-        if all.is_empty() {
-            all.reserve(announced.min(BELIEVED) as usize);
-            all.extend_from_slice(&std::mem::take(&mut first));
-        }
-        all.extend_from_slice(&data);
-    }
-    Ok(if all.is_empty() { first } else { all.freeze() })
 }

@@ -1,17 +1,23 @@
-//! What can go wrong between two peers, and whose doing it is.
+//! The errors of the transport.
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-/// An error of the transport. What the message said is not this crate's business.
+/// The supported values of `Content-Encoding`, as messages list them.
+pub(crate) const SUPPORTED_ENCODINGS: &str = match cfg!(feature = "gzip") {
+    true => "gzip or identity",
+    false => "identity (gzip is not built in)",
+};
+
+/// An error of the transport: what failed, at which address, and whose fault it is.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     kind: ErrorKind,
-    /// The address asked, or the address served.
+    /// The address requested, or the address served.
     place: String,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
@@ -20,46 +26,46 @@ struct Inner {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The address is no `http` or `https` URL.
+    /// The address is not an `http` or `https` URL.
     Address,
     /// A header given by the caller cannot be sent.
     Header,
     /// Certificates or keys given by the caller cannot be used.
     Certificate,
-    /// The address to listen on is not to be had.
+    /// The server cannot listen at the address.
     Listen,
-    /// No connection came about.
+    /// No connection could be established.
     Connect,
-    /// No connection came about in time.
+    /// No connection could be established in time.
     ConnectTimeout(Duration),
     /// The answer did not come, or not in full, in time.
     Timeout(Duration),
     /// The connection broke before the answer was complete.
     Broken,
-    /// The body is longer than allowed.
+    /// The body is longer than the limit.
     TooLarge {
         /// The most bytes allowed.
         limit: u64,
     },
-    /// The body's `Content-Encoding` is none that is understood here.
+    /// The body's `Content-Encoding` is not supported.
     ContentEncoding(String),
-    /// The body is not what its `Content-Encoding` says.
+    /// The body is not a gzip stream although its `Content-Encoding` says so.
     Compression,
-    /// The peer redirected, and that is not allowed, or not to there, or not so often.
+    /// The peer redirected, and the redirect may not be followed.
     Redirect {
-        /// Where to.
+        /// The address it leads to.
         location: String,
     },
 }
 
-/// Whose doing an error is.
+/// Whose fault an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// Who called this crate.
+    /// The program that called this crate.
     Caller,
-    /// Who is at the other end.
+    /// The peer.
     Peer,
-    /// What lies between.
+    /// The network.
     Transport,
 }
 
@@ -82,12 +88,12 @@ impl Error {
         &self.0.kind
     }
 
-    /// The address asked or served.
+    /// The address requested or served.
     pub fn place(&self) -> &str {
         &self.0.place
     }
 
-    /// Whose doing it is.
+    /// Whose fault it is.
     pub fn blame(&self) -> Blame {
         match self.0.kind {
             ErrorKind::Address | ErrorKind::Header | ErrorKind::Certificate | ErrorKind::Listen => {
@@ -109,36 +115,48 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = &self.0.place;
         match &self.0.kind {
-            ErrorKind::Address => write!(f, "{place:?} is not an http or https address"),
-            ErrorKind::Header => write!(f, "a header for {place} cannot be sent"),
+            ErrorKind::Address => write!(f, "{place:?} is not an http or https URL with a host"),
+            ErrorKind::Header => write!(f, "{place} is not a valid HTTP header value"),
             ErrorKind::Certificate => write!(f, "{place} cannot be used"),
-            ErrorKind::Listen => write!(f, "cannot listen on {place}"),
+            ErrorKind::Listen => write!(f, "cannot listen at {place}"),
             ErrorKind::Connect => write!(f, "cannot connect to {place}"),
             ErrorKind::ConnectTimeout(time) => {
-                write!(f, "no connection to {place} within {time:?}")
+                write!(
+                    f,
+                    "cannot connect to {place} within {time:?} (connect timeout)"
+                )
             }
             ErrorKind::Timeout(time) => {
-                write!(f, "no complete answer from {place} within {time:?}")
+                write!(
+                    f,
+                    "no complete answer from {place} within {time:?} (timeout)"
+                )
             }
             ErrorKind::Broken => write!(
                 f,
                 "the connection to {place} broke before the answer was complete"
             ),
             ErrorKind::TooLarge { limit } => {
-                write!(f, "the body from {place} is longer than {limit} bytes")
+                write!(
+                    f,
+                    "the body from {place} is longer than the limit of {limit} bytes"
+                )
             }
             ErrorKind::ContentEncoding(found) => {
                 write!(
                     f,
-                    "the body from {place} has content encoding {found:?}, expected gzip or identity"
+                    "the body from {place} has Content-Encoding {found:?}, expected {SUPPORTED_ENCODINGS}"
                 )
             }
             ErrorKind::Compression => write!(
                 f,
-                "the body from {place} is not the gzip stream it claims to be"
+                "the body from {place} is not a gzip stream although its Content-Encoding says so"
             ),
             ErrorKind::Redirect { location } => {
-                write!(f, "{place} redirects to {location}, which is not followed")
+                write!(
+                    f,
+                    "{place} redirects to {location}, which is not followed: redirects are off or used up, or this one leads from https to http"
+                )
             }
         }
     }

@@ -1,4 +1,4 @@
-//! gzip both ways. Reading stops at a given number of bytes: a small body may unfold to any size.
+//! Compresses and decompresses gzip. Decompressing stops at a limit: a small body may decompress to any size.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -10,33 +10,34 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-use crate::Body;
+use crate::body::Body;
 
-/// Bodies longer than this are (un)folded on a thread where blocking does no harm.
-const LONG: usize = 256 * 1024;
+/// Longer bodies are compressed and decompressed on a blocking thread, in bytes.
+const MAX_INLINE: usize = 256 * 1024;
 
-/// Room for what unfolds is taken in steps of so many bytes.
+/// The quota is charged in steps of this many bytes.
 const STEP: u64 = 64 << 10;
 
-/// Why a body did not unfold.
+/// Why a body could not be decompressed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// It is longer than allowed.
+pub(crate) enum GzipError {
+    /// It is longer than the limit.
     TooLarge,
-    /// It is no gzip stream.
+    /// It is not a gzip stream.
     Malformed,
-    /// Too much is unfolded already.
-    Crowded,
+    /// The bodies of all requests exceed the quota.
+    QuotaExceeded,
 }
 
-/// How many unfolded bytes there may be at a time, of all requests together: each may be small, and unfold to much.
+/// Bounds the decompressed bytes of all requests together: each may be small, and decompress to many bytes.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct Quota {
     limit: u64,
     used: AtomicU64,
 }
 
-impl Room {
+impl Quota {
+    #[cfg(any(feature = "server", test))]
     pub(crate) fn new(limit: u64) -> Arc<Self> {
         Arc::new(Self {
             limit,
@@ -45,32 +46,33 @@ impl Room {
     }
 }
 
-/// The part of a [`Room`] that one body takes, until it is dropped.
+/// What one body takes of a [`Quota`], until it is dropped.
 #[derive(Debug)]
 struct Share {
-    room: Option<Arc<Room>>,
+    quota: Option<Arc<Quota>>,
     bytes: u64,
 }
 
 impl Share {
-    fn of(room: Option<&Arc<Room>>) -> Self {
+    fn of(quota: Option<&Arc<Quota>>) -> Self {
         Self {
-            room: room.cloned(),
+            quota: quota.cloned(),
             bytes: 0,
         }
     }
 
-    /// Takes what is missing to so many bytes, or gives back what is more.
-    fn resize(&mut self, bytes: u64) -> Result<(), Refusal> {
-        if let Some(room) = &self.room {
+    /// Changes the share to this many bytes.
+    fn resize(&mut self, bytes: u64) -> Result<(), GzipError> {
+        if let Some(quota) = &self.quota {
             let others = |used: u64| used - self.bytes;
             let resized = |used: u64| {
                 let sum = others(used).checked_add(bytes)?;
-                (sum <= room.limit || bytes < self.bytes).then_some(sum)
+                (sum <= quota.limit || bytes < self.bytes).then_some(sum)
             };
-            room.used
+            quota
+                .used
                 .fetch_update(Ordering::Relaxed, Ordering::Relaxed, resized)
-                .map_err(|_| Refusal::Crowded)?;
+                .map_err(|_| GzipError::QuotaExceeded)?;
         }
         self.bytes = bytes;
         Ok(())
@@ -79,38 +81,38 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        if let Some(room) = &self.room {
-            room.used.fetch_sub(self.bytes, Ordering::Relaxed);
+        if let Some(quota) = &self.quota {
+            quota.used.fetch_sub(self.bytes, Ordering::Relaxed);
         }
     }
 }
 
-/// An unfolded body with its share of the room.
-struct Unfolded {
+/// A decompressed body with its share of the quota.
+struct Decompressed {
     bytes: Vec<u8>,
     _share: Share,
 }
 
-impl AsRef<[u8]> for Unfolded {
+impl AsRef<[u8]> for Decompressed {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// The body as a gzip stream. Level 1: SOAP bodies are repetitive, and time is what is short.
+/// The body as a gzip stream. Level 1: SOAP bodies are repetitive, and higher levels cost more time than they save.
 pub(crate) async fn compress(body: Body) -> Body {
-    if body.len() <= LONG as u64 {
-        return fold(&body);
+    if body.len() <= MAX_INLINE as u64 {
+        return compress_now(&body);
     }
     let shared = body.clone();
-    tokio::task::spawn_blocking(move || fold(&shared))
+    tokio::task::spawn_blocking(move || compress_now(&shared))
         .await
         .unwrap_or(body)
 }
 
-fn fold(body: &Body) -> Body {
-    if let Some(folded) = body.folded() {
-        return folded;
+fn compress_now(body: &Body) -> Body {
+    if let Some(compressed) = body.compressed() {
+        return compressed;
     }
     let mut encoder = GzEncoder::new(
         Vec::with_capacity(body.len() as usize / 4 + 64),
@@ -127,58 +129,58 @@ fn fold(body: &Body) -> Body {
         .into()
 }
 
-/// What a gzip stream unfolds to, if that is at most `limit` bytes and there is room for it, which is taken until it is
-/// dropped.
+/// The text of a gzip stream, if that is at most `limit` bytes and the quota allows it. It is charged to the quota until
+/// it is dropped.
 pub(crate) async fn decompress(
     bytes: Bytes,
     limit: u64,
-    room: Option<&Arc<Room>>,
-) -> Result<Bytes, Refusal> {
-    let is_short = bytes.len() <= LONG;
-    let mut unfolding = Unfolding::new(bytes, limit, Share::of(room));
-    // How long it takes is known when it is done: what is long is gone on with where blocking does no harm. (Input may be
-    // long and unfold to nothing: millions of empty members.)
-    if is_short && unfolding.go_on(LONG)? {
-        return unfolding.finish();
+    quota: Option<&Arc<Quota>>,
+) -> Result<Bytes, GzipError> {
+    let is_short = bytes.len() <= MAX_INLINE;
+    let mut decompression = Decompression::new(bytes, limit, Share::of(quota));
+    // The length is only known at the end: after a short part, the rest is moved to a blocking thread. (A long input may
+    // decompress to nothing: millions of empty members.)
+    if is_short && decompression.advance(MAX_INLINE)? {
+        return decompression.finish();
     }
     let rest = tokio::task::spawn_blocking(move || {
-        unfolding.go_on(usize::MAX)?;
-        unfolding.finish()
+        decompression.advance(usize::MAX)?;
+        decompression.finish()
     });
-    rest.await.unwrap_or(Err(Refusal::Malformed))
+    rest.await.unwrap_or(Err(GzipError::Malformed))
 }
 
-/// A body that is being unfolded.
-struct Unfolding {
+/// A body that is being decompressed.
+struct Decompression {
     decoder: MultiGzDecoder<Reader<Bytes>>,
-    unfolded: Vec<u8>,
+    decompressed: Vec<u8>,
     limit: u64,
     share: Share,
 }
 
-impl Unfolding {
+impl Decompression {
     fn new(bytes: Bytes, limit: u64, share: Share) -> Self {
         Self {
             decoder: MultiGzDecoder::new(bytes.reader()),
-            unfolded: Vec::new(),
+            decompressed: Vec::new(),
             limit,
             share,
         }
     }
 
-    /// Unfolds until all is done, which it tells, or there are so many bytes.
-    fn go_on(&mut self, until: usize) -> Result<bool, Refusal> {
-        while self.unfolded.len() < until {
-            let length = self.unfolded.len() as u64;
+    /// Decompresses up to `until` bytes. Returns whether the stream has ended.
+    fn advance(&mut self, until: usize) -> Result<bool, GzipError> {
+        while self.decompressed.len() < until {
+            let length = self.decompressed.len() as u64;
             // One byte more than allowed tells "exactly the limit" from "longer".
             let step = STEP.min(self.limit.saturating_add(1) - length);
             self.reserve(length + step)?;
             let mut some = self.decoder.by_ref().take(step);
             let read = some
-                .read_to_end(&mut self.unfolded)
-                .map_err(|_| Refusal::Malformed)?;
-            if self.unfolded.len() as u64 > self.limit {
-                return Err(Refusal::TooLarge);
+                .read_to_end(&mut self.decompressed)
+                .map_err(|_| GzipError::Malformed)?;
+            if self.decompressed.len() as u64 > self.limit {
+                return Err(GzipError::TooLarge);
             }
             if (read as u64) < step {
                 return Ok(true);
@@ -187,35 +189,36 @@ impl Unfolding {
         Ok(false)
     }
 
-    /// Sees to it that there is memory for so many bytes, which is taken of the room before it is asked for.
-    fn reserve(&mut self, bytes: u64) -> Result<(), Refusal> {
-        let before = self.unfolded.capacity() as u64;
+    /// Makes the buffer large enough for this many bytes, and charges the quota before it allocates.
+    fn reserve(&mut self, bytes: u64) -> Result<(), GzipError> {
+        let before = self.decompressed.capacity() as u64;
         if before >= bytes {
             return Ok(());
         }
-        // Twice as much each time, as long as there is room for that: what is there already may be moved.
+        // Doubles as long as the quota allows it: growing may copy the buffer.
         let most = self.limit.saturating_add(1);
         let mut wanted = before.saturating_mul(2).clamp(bytes, most.max(bytes));
         if self.share.resize(wanted.min(self.limit)).is_err() {
             wanted = bytes;
             self.share.resize(wanted.min(self.limit))?;
         }
-        let more = wanted as usize - self.unfolded.len();
-        self.unfolded.reserve_exact(more);
+        let more = wanted as usize - self.decompressed.len();
+        self.decompressed.reserve_exact(more);
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Bytes, Refusal> {
-        self.unfolded.shrink_to_fit();
-        self.share.resize(self.unfolded.capacity() as u64)?;
-        Ok(Bytes::from_owner(Unfolded {
-            bytes: self.unfolded,
+    fn finish(mut self) -> Result<Bytes, GzipError> {
+        self.decompressed.shrink_to_fit();
+        self.share.resize(self.decompressed.capacity() as u64)?;
+        Ok(Bytes::from_owner(Decompressed {
+            bytes: self.decompressed,
             _share: self.share,
         }))
     }
 }
 
-/// Whether an `Accept-Encoding` admits gzip. (RFC 9110 §12.5.3)
+/// Whether an `Accept-Encoding` allows gzip. (RFC 9110 §12.5.3)
+#[cfg(any(feature = "server", test))]
 pub(crate) fn is_accepted(accept_encoding: &str) -> bool {
     let mut wildcard = false;
     for coding in accept_encoding.split(',') {
@@ -240,99 +243,117 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_folded_unfolds_to_itself_up_to_the_limit() {
+    fn compressing_and_decompressing_gives_the_text_up_to_the_limit() {
         let text = "<d>1.5</d>".repeat(1000);
-        let folded = fold(&Body::from(text.clone())).into_bytes();
-        assert!(folded.len() < 200);
-        assert_eq!(all(&folded, 10_000), Ok(Bytes::from(text)));
-        assert_eq!(all(&folded, 9_999), Err(Refusal::TooLarge));
+        let compressed = compress_now(&Body::from(text.clone())).into_bytes();
+        assert!(compressed.len() < 200);
+        assert_eq!(all(&compressed, 10_000), Ok(Bytes::from(text)));
+        assert_eq!(all(&compressed, 9_999), Err(GzipError::TooLarge));
         let long = vec![b' '; 3 << 20];
-        let folded = fold(&Body::from(long.clone())).into_bytes();
-        assert_eq!(all(&folded, 3 << 20), Ok(Bytes::from(long)));
-        assert_eq!(all(&folded, (3 << 20) - 1), Err(Refusal::TooLarge));
-        assert_eq!(all(&folded, 0), Err(Refusal::TooLarge));
+        let compressed = compress_now(&Body::from(long.clone())).into_bytes();
+        assert_eq!(all(&compressed, 3 << 20), Ok(Bytes::from(long)));
+        assert_eq!(all(&compressed, (3 << 20) - 1), Err(GzipError::TooLarge));
+        assert_eq!(all(&compressed, 0), Err(GzipError::TooLarge));
     }
 
-    fn unfold(bytes: &[u8], limit: u64, room: Option<&Arc<Room>>) -> Result<Bytes, Refusal> {
+    fn decompress_in_steps(
+        bytes: &[u8],
+        limit: u64,
+        quota: Option<&Arc<Quota>>,
+    ) -> Result<Bytes, GzipError> {
         let bytes = Bytes::copy_from_slice(bytes);
-        let mut unfolding = Unfolding::new(bytes, limit, Share::of(room));
-        // In several goes it is the same.
-        while !unfolding.go_on(unfolding.unfolded.len() + 100_000)? {}
-        unfolding.finish()
+        let mut decompression = Decompression::new(bytes, limit, Share::of(quota));
+        // The result does not depend on the steps.
+        while !decompression.advance(decompression.decompressed.len() + 100_000)? {}
+        decompression.finish()
     }
 
-    fn all(bytes: &[u8], limit: u64) -> Result<Bytes, Refusal> {
-        unfold(bytes, limit, None)
+    fn all(bytes: &[u8], limit: u64) -> Result<Bytes, GzipError> {
+        decompress_in_steps(bytes, limit, None)
     }
 
     #[tokio::test]
-    async fn what_unfolds_to_much_is_gone_on_with_elsewhere() {
-        for length in [0, 1, LONG - 1, LONG, LONG + 1, 5 * LONG] {
+    async fn long_bodies_are_decompressed_on_another_thread() {
+        for length in [
+            0,
+            1,
+            MAX_INLINE - 1,
+            MAX_INLINE,
+            MAX_INLINE + 1,
+            5 * MAX_INLINE,
+        ] {
             let text = vec![b' '; length];
-            let folded = fold(&Body::from(text.clone())).into_bytes();
-            let unfolded = decompress(folded.clone(), 5 * LONG as u64, None).await;
-            assert!(unfolded == Ok(text.into()), "{length}");
+            let compressed = compress_now(&Body::from(text.clone())).into_bytes();
+            let decompressed = decompress(compressed.clone(), 5 * MAX_INLINE as u64, None).await;
+            assert!(decompressed == Ok(text.into()), "{length}");
             if let Some(limit) = (length as u64).checked_sub(1) {
-                let refused = decompress(folded, limit, None).await;
-                assert_eq!(refused, Err(Refusal::TooLarge));
+                let refused = decompress(compressed, limit, None).await;
+                assert_eq!(refused, Err(GzipError::TooLarge));
             }
         }
     }
 
     #[test]
-    fn all_bodies_share_a_room_until_they_are_dropped() {
-        let folded = fold(&Body::from(vec![b' '; 300_000])).into_bytes();
-        let room = Room::new(700_000);
-        let unfold = || unfold(&folded, 1 << 20, Some(&room));
-        let first = unfold().expect("room for one");
-        let second = unfold().expect("room for two");
-        assert_eq!(room.used.load(Ordering::Relaxed), 600_000);
-        assert_eq!(unfold(), Err(Refusal::Crowded));
+    fn all_bodies_share_a_quota_until_they_are_dropped() {
+        let compressed = compress_now(&Body::from(vec![b' '; 300_000])).into_bytes();
+        let quota = Quota::new(700_000);
+        let decompress_one = || decompress_in_steps(&compressed, 1 << 20, Some(&quota));
+        let first = decompress_one().expect("quota for one");
+        let second = decompress_one().expect("quota for two");
+        assert_eq!(quota.used.load(Ordering::Relaxed), 600_000);
+        assert_eq!(decompress_one(), Err(GzipError::QuotaExceeded));
         let part = first.slice(..10);
         drop(first);
-        assert_eq!(unfold(), Err(Refusal::Crowded));
+        assert_eq!(decompress_one(), Err(GzipError::QuotaExceeded));
         drop(part);
-        assert!(unfold().is_ok());
+        assert!(decompress_one().is_ok());
         drop(second);
         assert_eq!(
-            self::unfold(b"<a/>", 100, Some(&room)),
-            Err(Refusal::Malformed)
+            decompress_in_steps(b"<a/>", 100, Some(&quota)),
+            Err(GzipError::Malformed)
         );
-        assert_eq!(room.used.load(Ordering::Relaxed), 0);
+        assert_eq!(quota.used.load(Ordering::Relaxed), 0);
     }
 
     #[test]
-    fn memory_is_taken_of_the_room_before_it_is_asked_for() {
-        let folded = fold(&Body::from(vec![b' '; 3_000_000])).into_bytes();
-        let room = Room::new(4_000_000);
-        let mut unfolding = Unfolding::new(folded, 1 << 30, Share::of(Some(&room)));
-        while !unfolding.go_on(unfolding.unfolded.len() + 1).expect("room") {
-            let held = unfolding.unfolded.capacity() as u64;
-            assert_eq!(room.used.load(Ordering::Relaxed), held);
+    fn the_quota_is_charged_before_memory_is_allocated() {
+        let compressed = compress_now(&Body::from(vec![b' '; 3_000_000])).into_bytes();
+        let quota = Quota::new(4_000_000);
+        let mut decompression = Decompression::new(compressed, 1 << 30, Share::of(Some(&quota)));
+        while !decompression
+            .advance(decompression.decompressed.len() + 1)
+            .expect("enough")
+        {
+            let held = decompression.decompressed.capacity() as u64;
+            assert_eq!(quota.used.load(Ordering::Relaxed), held);
         }
-        let unfolded = unfolding.finish().expect("room");
-        assert_eq!(room.used.load(Ordering::Relaxed), unfolded.len() as u64);
+        let decompressed = decompression.finish().expect("enough");
+        assert_eq!(
+            quota.used.load(Ordering::Relaxed),
+            decompressed.len() as u64
+        );
     }
 
     #[test]
-    fn a_room_no_larger_than_the_limit_is_used_to_its_last_byte() {
-        for room in [10, 100_000, STEP, STEP + 1] {
-            for (length, expected) in [(room, None), (room + 1, Some(Refusal::TooLarge))] {
-                let folded = fold(&Body::from(vec![b' '; length as usize])).into_bytes();
-                let found = unfold(&folded, room, Some(&Room::new(room)));
-                assert_eq!(found.err(), expected, "{length} in {room}");
+    fn a_quota_no_larger_than_the_limit_is_used_to_its_last_byte() {
+        for quota in [10, 100_000, STEP, STEP + 1] {
+            for (length, expected) in [(quota, None), (quota + 1, Some(GzipError::TooLarge))] {
+                let compressed =
+                    compress_now(&Body::from(vec![b' '; length as usize])).into_bytes();
+                let found = decompress_in_steps(&compressed, quota, Some(&Quota::new(quota)));
+                assert_eq!(found.err(), expected, "{length} in {quota}");
             }
         }
     }
 
     #[test]
     fn a_truncated_or_foreign_stream_is_malformed() {
-        let folded = fold(&Body::from("<a/>")).into_bytes();
+        let compressed = compress_now(&Body::from("<a/>")).into_bytes();
         assert_eq!(
-            all(&folded[..folded.len() - 3], 100),
-            Err(Refusal::Malformed)
+            all(&compressed[..compressed.len() - 3], 100),
+            Err(GzipError::Malformed)
         );
-        assert_eq!(all(b"<a/>", 100), Err(Refusal::Malformed));
+        assert_eq!(all(b"<a/>", 100), Err(GzipError::Malformed));
     }
 
     #[test]

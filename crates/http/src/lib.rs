@@ -1,5 +1,7 @@
-//! SOAP over HTTP with tokio, hyper and rustls. This crate moves bytes and decides nothing: what a
-//! request means, and which status its answer has, is the handler's business.
+//! An HTTP client and server with tokio, hyper and rustls. This crate transports bytes and knows nothing of SOAP: what a
+//! request means, and which status its answer has, is decided by the handler.
+//!
+//! Features, all on by default: `client`, `server`, `tls` (HTTPS), `gzip`.
 //!
 //! ```
 //! use bsoap_http::{Body, Client, ClientOptions, HeaderMap, Request, Response, Routes, Server, ServerOptions};
@@ -23,20 +25,34 @@
 
 #![forbid(unsafe_code)]
 
+mod address;
 mod body;
+#[cfg(feature = "client")]
 mod client;
+#[cfg(any(feature = "client", feature = "server"))]
+mod collect;
+#[cfg(any(feature = "client", feature = "server"))]
+mod encoding;
 mod error;
+#[cfg(feature = "gzip")]
 mod gzip;
+#[cfg(feature = "server")]
 mod server;
 
 pub use bytes::Bytes;
 pub use hyper::header;
 pub use hyper::{HeaderMap, Method, StatusCode};
 
+pub use address::{Address, Credentials};
 pub use body::{AnyError, Body, Source};
-pub use client::{Address, Client, ClientOptions, Credentials, Fetched, Roots, Transfer};
+#[cfg(all(feature = "client", feature = "tls"))]
+pub use client::Roots;
+#[cfg(feature = "client")]
+pub use client::{Client, ClientOptions, Fetched, Transfer};
 pub use error::{Blame, Error, ErrorKind};
+#[cfg(all(feature = "server", feature = "tls"))]
+pub use server::Identity;
+#[cfg(feature = "server")]
 pub use server::{
-    BoxedAnswer, Connection, Document, Handler, Identity, PortInfo, Request, Response, Routes,
-    Server, ServerOptions, ServiceInfo, Site,
+    BoxedAnswer, Connection, Handler, PageRequest, Request, Response, Routes, Server, ServerOptions,
 };

@@ -1,28 +1,31 @@
-//! Header blocks: which are for us, which must be understood, and whether they are.
+//! Header blocks: which are addressed to this node, which must be understood, and whether they are.
 //!
-//! A block is understood if the operation declares it or the service registered its name. One that says
-//! `mustUnderstand`, is meant for a role this node plays, and is not understood, stops all processing.
+//! A block is understood if the operation declares it or the service registered its name. A block with
+//! `mustUnderstand` that is addressed to this node and is not understood stops all processing.
 //! (SOAP 1.1 §4.2; SOAP 1.2 Part 1 §2.4, §2.6)
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use bsoap_schema::SoapVersion;
+use bsoap_codec::plan::Plan;
+use bsoap_codec::{Item, Record, View};
+use bsoap_schema::{HeaderPart, Message, SoapVersion};
 use bsoap_xml::{Event, Options, Reader, Tag, Vocabulary};
 
-use crate::{Fault, Name};
+use crate::fault::{Code, Fault};
+use crate::name::{Name, element_name};
 
-/// `actor` of SOAP 1.1 for whoever comes next on the message's path.
+/// `actor` of SOAP 1.1: the next node on the message's path.
 pub const NEXT_ACTOR: &str = "http://schemas.xmlsoap.org/soap/actor/next";
-/// `role` of SOAP 1.2 for whoever comes next.
+/// `role` of SOAP 1.2: the next node on the message's path.
 pub const NEXT_ROLE: &str = "http://www.w3.org/2003/05/soap-envelope/role/next";
-/// `role` of SOAP 1.2 that nobody plays.
+/// `role` of SOAP 1.2 that no node plays.
 pub const NO_ROLE: &str = "http://www.w3.org/2003/05/soap-envelope/role/none";
-/// `role` of SOAP 1.2 for whom the message is meant in the end; as if there were no `role`.
+/// `role` of SOAP 1.2: the ultimate receiver, which is also the default.
 pub const ULTIMATE_ROLE: &str = "http://www.w3.org/2003/05/soap-envelope/role/ultimateReceiver";
 
-/// What a node is on the path of messages: the ultimate receiver, the roles it plays besides, and the header blocks
-/// it understands besides those its operations declare.
+/// A SOAP node that is the ultimate receiver: the further roles it plays, and the header blocks that it understands in
+/// addition to those its operations declare.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     roles: HashSet<String>,
@@ -30,26 +33,26 @@ pub struct Node {
 }
 
 impl Node {
-    /// The ultimate receiver, with nothing besides.
+    /// A node without further roles and header blocks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// It also plays this role (`actor` in SOAP 1.1).
+    /// The node also plays this role (`actor` in SOAP 1.1).
     #[must_use]
     pub fn playing(mut self, role: impl Into<String>) -> Self {
         self.roles.insert(role.into());
         self
     }
 
-    /// It also understands header blocks of this name, in any operation.
+    /// The node also understands header blocks of this name, in any operation.
     #[must_use]
     pub fn understanding(mut self, name: Name) -> Self {
         self.understood.insert(name);
         self
     }
 
-    /// Whether a block with this `actor` or `role` is for this node.
+    /// Whether a block with this `actor` or `role` is addressed to this node.
     pub fn plays(&self, version: SoapVersion, role: Option<&str>) -> bool {
         match (version, role) {
             (_, None | Some("")) => true,
@@ -60,7 +63,7 @@ impl Node {
         }
     }
 
-    /// The blocks that should have been understood and are not.
+    /// The blocks that must be understood by this node and are not.
     pub fn not_understood(&self, version: SoapVersion, blocks: &[Block]) -> Vec<Name> {
         let demanded = blocks
             .iter()
@@ -71,7 +74,7 @@ impl Node {
     }
 }
 
-/// What a header block says about itself.
+/// The name of a header block and its attributes of the SOAP namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
@@ -79,16 +82,16 @@ pub struct Block {
     pub name: Name,
     /// Whether the operation declares it.
     pub is_declared: bool,
-    /// Whether who does not understand it must not go on.
+    /// Whether a node that does not understand it must refuse the message.
     pub must_understand: bool,
-    /// For whom it is: `role`, in SOAP 1.1 `actor`.
+    /// The node it is addressed to: `role`, in SOAP 1.1 `actor`.
     pub role: Option<String>,
-    /// Whether an intermediary that ignored it passes it on. (SOAP 1.2)
+    /// Whether an intermediary forwards it if it did not process it. (SOAP 1.2)
     pub relay: bool,
 }
 
 impl Block {
-    /// What the start tag of an undeclared block says.
+    /// The name and the attributes in the start tag of an undeclared block.
     ///
     /// # Errors
     /// A fault if an attribute that should be a boolean is not.
@@ -129,25 +132,86 @@ impl Block {
     }
 }
 
-/// Whether an element kept as XML has an attribute of SOAP's own.
-pub(crate) fn has_attribute(xml: &str, version: SoapVersion, local: &str) -> bool {
+/// The header blocks of a message.
+///
+/// # Errors
+/// A fault if an attribute that must be a boolean is not.
+pub(crate) fn blocks(
+    plan: &Plan,
+    version: SoapVersion,
+    input: Option<&Message>,
+    record: &Record,
+) -> Result<Vec<Block>, Fault> {
+    let Some(header) = View::of(record).child("Header") else {
+        return Ok(Vec::new());
+    };
+    let mut blocks = Vec::new();
+    for item in header.items() {
+        match item {
+            Item::Element(view) => {
+                let is_part = |part: &HeaderPart| part.element == view.element_id();
+                let is_declared = input.is_some_and(|input| input.headers.iter().any(is_part));
+                blocks.push(known_block(plan, version, &view, is_declared)?);
+            }
+            Item::Xml(xml) => blocks.push(Block::of_xml(version, xml)?),
+            Item::Text(_) => {}
+        }
+    }
+    Ok(blocks)
+}
+
+/// A block that the Plan knows, of this operation or of another.
+fn known_block(
+    plan: &Plan,
+    version: SoapVersion,
+    view: &View<'_>,
+    is_declared: bool,
+) -> Result<Block, Fault> {
+    let name = element_name(plan, view.element_id());
+    let attribute = |local: &str| {
+        let attribute = view.attribute(&format!("{{{}}}{local}", version.envelope_namespace()))?;
+        Some(attribute.text().into_owned())
+    };
+    let flag =
+        |local: &str| attribute(local).map_or(Ok(false), |value| boolean(&name, local, &value));
+    let (must_understand, relay) = (flag("mustUnderstand")?, flag("relay")?);
+    let role = attribute(match version {
+        SoapVersion::Soap11 => "actor",
+        SoapVersion::Soap12 => "role",
+    });
+    Ok(Block {
+        name,
+        is_declared,
+        must_understand,
+        role,
+        relay,
+    })
+}
+
+/// Whether the Envelope of a SOAP 1.2 message has an `encodingStyle`. (SOAP 1.2 Part 1 §5.1.1)
+pub(crate) fn envelope_has_encoding_style(record: &Record) -> bool {
+    // An Envelope has no declared attributes; the others are kept as XML in its first slot.
+    let xml = record.slots().first().map_or("", |&slot| record.text(slot));
+    if xml.is_empty() {
+        return false;
+    }
     let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
     let fed = reader.feed(xml.as_bytes()).and_then(|()| reader.finish());
     let Ok(Some(Event::Start(tag))) = fed.and_then(|()| reader.next()) else {
         return false;
     };
-    tag.attributes().any(|attribute| {
-        attribute.local == local && attribute.namespace() == version.envelope_namespace()
-    })
+    let namespace = SoapVersion::Soap12.envelope_namespace();
+    tag.attributes()
+        .any(|attribute| attribute.local == "encodingStyle" && attribute.namespace() == namespace)
 }
 
-/// An attribute that says yes or no. SOAP 1.1 writes only `1` and `0`; the words do no harm there.
-pub(crate) fn boolean(block: &Name, attribute: &str, value: &str) -> Result<bool, Fault> {
+/// A boolean attribute. SOAP 1.1 allows only `1` and `0`; the words are accepted there, too.
+fn boolean(block: &Name, attribute: &str, value: &str) -> Result<bool, Fault> {
     match value.trim() {
         "1" | "true" => Ok(true),
         "0" | "false" => Ok(false),
         other => Err(Fault::sender(format!(
-            "{attribute}={other:?} of header block {block} is not a boolean"
+            "{attribute}={other:?} of header block {block} is not a boolean (0, 1, false or true)"
         ))),
     }
 }
@@ -156,7 +220,7 @@ pub(crate) fn boolean(block: &Name, attribute: &str, value: &str) -> Result<bool
 pub(crate) fn must_understand(version: SoapVersion, names: &[Name]) -> (Fault, Vec<String>) {
     let listed: Vec<String> = names.iter().map(|name| format!("<{name}>")).collect();
     let fault = Fault::new(
-        crate::Code::MustUnderstand,
+        Code::MustUnderstand,
         format!("header blocks not understood: {}", listed.join(", ")),
     );
     let named = match version {
@@ -178,7 +242,7 @@ fn not_understood_block(name: &Name) -> String {
     )
 }
 
-/// The header block that tells which Envelopes are understood here. (SOAP 1.2 Part 1 §5.4.7)
+/// The header block that lists the supported Envelopes. (SOAP 1.2 Part 1 §5.4.7)
 pub(crate) fn upgrade_block(versions: &[SoapVersion]) -> String {
     let namespace = SoapVersion::Soap12.envelope_namespace();
     let supported = versions.iter().map(|version| {
@@ -193,7 +257,7 @@ pub(crate) fn upgrade_block(versions: &[SoapVersion]) -> String {
 
 fn escaped(text: &str) -> String {
     let mut out = Vec::new();
-    // A namespace name came out of XML, so it can go back into it.
+    // A namespace name that was read from XML can be written to XML.
     let _ = bsoap_xml::escape_attribute(text, &mut out);
     String::from_utf8(out).unwrap_or_default()
 }
@@ -205,7 +269,7 @@ mod tests {
     const BOTH: [SoapVersion; 2] = [SoapVersion::Soap11, SoapVersion::Soap12];
 
     #[test]
-    fn a_block_is_for_us_by_default_by_next_and_by_the_roles_we_play() {
+    fn a_block_is_addressed_to_a_node_by_default_by_next_and_by_its_roles() {
         let node = Node::new().playing("urn:mine");
         for version in BOTH {
             for ours in [None, Some(""), Some("urn:mine")] {
@@ -225,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocks_own_words_are_read_in_its_versions_namespace_only() {
+    fn soap_attributes_of_a_block_are_read_in_the_namespace_of_its_version_only() {
         for version in BOTH {
             let role = if version == SoapVersion::Soap11 {
                 "actor"
@@ -254,13 +318,13 @@ mod tests {
                 Block::of_xml(version, &xml)
                     .expect_err("not a boolean")
                     .code,
-                crate::Code::Sender
+                Code::Sender
             );
         }
     }
 
     #[test]
-    fn only_what_is_demanded_of_us_and_unknown_is_not_understood() {
+    fn only_unknown_blocks_that_must_be_understood_by_this_node_are_listed() {
         let node = Node::new().understanding(Name::new("urn:a", "known"));
         let block = |local: &str| Block {
             name: Name::new("urn:a", local),

@@ -1,15 +1,14 @@
-//! The media types of SOAP over HTTP, and the action beside the message.
+//! The HTTP headers of SOAP: media types and actions.
 //!
 //! | | SOAP 1.1 | SOAP 1.2 |
 //! |---|---|---|
 //! | `Content-Type` | `text/xml; charset=utf-8` | `application/soap+xml; charset=utf-8; action="…"` |
 //! | `SOAPAction` | `"…"`, always there | – |
 
-use std::borrow::Cow;
-
 use bsoap_schema::SoapVersion;
+use bytes::Bytes;
 
-/// A `Content-Type`, taken apart.
+/// A parsed `Content-Type`.
 ///
 /// ```
 /// use bsoap_protocol::MediaType;
@@ -30,7 +29,7 @@ pub struct MediaType {
 }
 
 impl MediaType {
-    /// Takes a `Content-Type` apart; `None` if it has no type and subtype. (RFC 9110 §8.3.1)
+    /// Parses a `Content-Type`; `None` if it has no type and subtype. (RFC 9110 §8.3.1)
     pub fn parse(text: &str) -> Option<Self> {
         let (essence, mut parameters) = text.split_once(';').unwrap_or((text, ""));
         let essence = essence.trim().to_ascii_lowercase();
@@ -54,7 +53,7 @@ impl MediaType {
         Some(media)
     }
 
-    /// The version whose media type this is.
+    /// The SOAP version that has this media type.
     pub fn version(&self) -> Option<SoapVersion> {
         match self.essence.as_str() {
             "text/xml" => Some(SoapVersion::Soap11),
@@ -63,14 +62,14 @@ impl MediaType {
         }
     }
 
-    /// Whether a message may come as this: the two types of SOAP, and whatever else says that it is XML.
+    /// Whether this is a media type of XML.
     pub fn is_xml(&self) -> bool {
         matches!(self.essence.as_str(), "text/xml" | "application/xml")
             || self.essence.ends_with("+xml")
     }
 }
 
-/// The next `name=value` of the parameters, and what follows it. A name may stand alone, without a value.
+/// The next `name=value` of the parameters, and the text after it. The value may be missing.
 fn parameter(text: &str) -> (&str, Option<String>, &str) {
     let end = text.find(['=', ';']).unwrap_or(text.len());
     let name = text[..end].trim();
@@ -84,10 +83,10 @@ fn parameter(text: &str) -> (&str, Option<String>, &str) {
     };
     let mut value = String::new();
     let mut characters = quoted.char_indices();
-    while let Some((place, c)) = characters.next() {
+    while let Some((offset, c)) = characters.next() {
         match c {
             '"' => {
-                let rest = quoted[place + 1..].trim_start();
+                let rest = quoted[offset + 1..].trim_start();
                 let rest = rest.strip_prefix(';').unwrap_or(rest);
                 return (name, Some(value), rest);
             }
@@ -117,7 +116,7 @@ pub fn soap_action(version: SoapVersion, action: Option<&str>) -> Option<String>
     (version == SoapVersion::Soap11).then(|| quoted(action.unwrap_or_default()))
 }
 
-/// What a `SOAPAction` says, without its quotes.
+/// The value of a `SOAPAction` header without its quotes.
 pub fn unquoted(soap_action: &str) -> &str {
     let text = soap_action.trim();
     text.strip_prefix('"')
@@ -125,50 +124,54 @@ pub fn unquoted(soap_action: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// The message as the decoder reads it. A `charset` outranks what the message says of itself (RFC 7303 §3.2), so a
-/// message in anything but UTF-8 or UTF-16 (which cannot be mistaken) is recoded, and its own declaration dropped.
-pub(crate) fn recoded<'a>(media: Option<&MediaType>, body: &'a [u8]) -> Cow<'a, [u8]> {
+/// The message as the decoder reads it. A `charset` outranks the encoding in the XML declaration (RFC 7303 §3.2), so a
+/// message in anything but UTF-8 or UTF-16 (which cannot be mistaken) is converted, and its declaration dropped.
+pub(crate) fn recoded(media: Option<&MediaType>, body: Bytes) -> Bytes {
     let charset = media.and_then(|media| media.charset.as_deref());
     let Some(charset) = charset.map(str::to_ascii_lowercase) else {
-        return Cow::Borrowed(body);
+        return body;
     };
     if charset.starts_with("utf-16") {
-        return Cow::Borrowed(body);
+        return body;
     }
     if matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii") {
-        return utf8(body);
+        return without_false_declaration(body);
     }
-    // A charset nobody knows is no reason to give up: the message may tell.
-    match bsoap_xml::decode_str_as(body, Some(&charset)) {
-        Ok(text) => Cow::Owned(text[declaration(text.as_bytes())..].as_bytes().to_vec()),
-        Err(_) => Cow::Borrowed(body),
+    // If the charset is unknown, the XML declaration may still name one that is known.
+    match bsoap_xml::decode_str_as(&body, Some(&charset)) {
+        Ok(text) => Bytes::copy_from_slice(&text.as_bytes()[declaration(text.as_bytes())..]),
+        Err(_) => body,
     }
 }
 
-/// A message that is said to be UTF-8, and believed to be if it is: many a declaration says otherwise and is wrong.
-fn utf8(body: &[u8]) -> Cow<'_, [u8]> {
-    let declared = &body[..declaration(body)];
-    let names_another = declared
-        .windows(8)
-        .position(|word| word == b"encoding")
-        .is_some_and(|at| {
-            let value = declared[at + 8..]
-                .trim_ascii_start()
-                .strip_prefix(b"=")
-                .unwrap_or_default()
-                .trim_ascii_start();
-            !value
-                .get(1..6)
-                .is_some_and(|name| name.eq_ignore_ascii_case(b"utf-8"))
-        });
-    if names_another && std::str::from_utf8(body).is_ok() {
-        Cow::Borrowed(&body[declared.len()..])
+/// A message whose media type says UTF-8. If it is UTF-8 and its declaration names another encoding, the declaration is
+/// dropped: many are wrong.
+fn without_false_declaration(body: Bytes) -> Bytes {
+    let declared = declaration(&body);
+    if names_another_encoding(&body[..declared]) && std::str::from_utf8(&body).is_ok() {
+        body.slice(declared..)
     } else {
-        Cow::Borrowed(body)
+        body
     }
 }
 
-/// How many bytes of a text its XML declaration takes.
+/// Whether an XML declaration names an encoding other than UTF-8.
+fn names_another_encoding(declaration: &[u8]) -> bool {
+    let key = b"encoding";
+    let at = declaration.windows(key.len()).position(|word| word == key);
+    at.is_some_and(|at| {
+        let value = declaration[at + key.len()..]
+            .trim_ascii_start()
+            .strip_prefix(b"=")
+            .unwrap_or_default()
+            .trim_ascii_start();
+        !value
+            .get(1..6)
+            .is_some_and(|name| name.eq_ignore_ascii_case(b"utf-8"))
+    })
+}
+
+/// The length of the XML declaration of a text in bytes.
 fn declaration(text: &[u8]) -> usize {
     match text.strip_prefix(b"<?xml") {
         Some(rest @ [b' ' | b'\t' | b'\r' | b'\n', ..]) => rest
@@ -213,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_content_types_are_no_trouble() {
+    fn malformed_content_types_are_tolerated() {
         for text in ["", ";", "text", "/", "text/", "=", ";=;=\""] {
             assert_eq!(MediaType::parse(text), None, "{text:?}");
         }
@@ -236,7 +239,8 @@ mod tests {
     fn a_charset_outranks_the_declaration() {
         let latin = MediaType::parse("text/xml; charset=ISO-8859-1");
         let read = |media: Option<&MediaType>, body| {
-            String::from_utf8_lossy(&recoded(media, body)).into_owned()
+            let recoded = recoded(media, Bytes::from_static(body));
+            String::from_utf8_lossy(&recoded).into_owned()
         };
         assert_eq!(
             read(
@@ -254,7 +258,8 @@ mod tests {
         assert_eq!(read(None, mistaken.as_bytes()), mistaken);
         let right = "<?xml version='1.0' encoding='UTF-8'?><a/>";
         assert_eq!(read(utf8.as_ref(), right.as_bytes()), right);
-        assert!(matches!(recoded(None, b"<a/>"), Cow::Borrowed(_)));
+        let body = Bytes::from_static(b"<a/>");
+        assert_eq!(recoded(None, body.clone()).as_ptr(), body.as_ptr());
         let odd = MediaType::parse("text/xml; charset=klingon");
         assert_eq!(read(odd.as_ref(), b"<a/>"), "<a/>");
     }

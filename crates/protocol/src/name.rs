@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use bsoap_codec::plan::{ElementId, Plan};
+
 /// A name in a namespace. Prints, and parses, as `{namespace}local`.
 ///
 /// ```
@@ -21,7 +23,7 @@ pub struct Name {
 }
 
 impl Name {
-    /// A name of these parts.
+    /// The name with this namespace and local name.
     pub fn new(namespace: impl Into<String>, local: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -55,13 +57,24 @@ impl FromStr for Name {
     }
 }
 
-/// A text is not `{namespace}local` or `local`.
+/// The name of an element of a Plan.
+pub(crate) fn element_name(plan: &Plan, element: ElementId) -> Name {
+    let name = plan.element(element).name;
+    Name::new(
+        plan.vocabulary().namespace(name),
+        plan.vocabulary().local(name),
+    )
+}
+
+/// The text is not `{namespace}local` or `local`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAName;
 
 impl fmt::Display for NotAName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("not an expanded name: expected {namespace}local")
+        f.write_str(
+            "not an expanded name: expected {namespace}local, or local alone for no namespace",
+        )
     }
 }
 

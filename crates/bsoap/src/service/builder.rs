@@ -8,11 +8,12 @@ use std::time::Duration;
 use bsoap_codec::{DecodeOptions, Pack, Unpack};
 use bsoap_http::{ClientOptions, HeaderMap, Identity, Routes, ServerOptions};
 use bsoap_protocol::{Endpoint, Fault, Name, Node};
-use bsoap_schema::{Binding, Port, Service as Description};
+use bsoap_schema::{Binding, Service as Description};
 
 use super::handler::{IntoReply, Message, Operation, Typed};
 use super::path::{Path, PathHandler};
-use super::{Background, Service, site};
+use super::site::{PlacedPort, Site};
+use super::{Background, Service};
 use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
 use crate::offload::{convert, weight_of_record};
@@ -235,7 +236,7 @@ impl ServiceBuilder {
         }
         check_operations(&self.operations, &ports)?;
         let mut paths: Vec<String> = Vec::new();
-        for (path, ..) in &ports {
+        for PlacedPort { path, .. } in &ports {
             if !paths.contains(path) {
                 paths.push(path.clone());
             }
@@ -270,7 +271,8 @@ impl ServiceBuilder {
                 })),
             );
         }
-        let routes = routes.with_site(&site::describe(&definitions, &ports));
+        let site = Site::new(&definitions, &ports);
+        let routes = routes.pages(move |request| site.answer(request));
         Ok(Service {
             definitions: Arc::clone(&definitions),
             routes,
@@ -282,11 +284,8 @@ impl ServiceBuilder {
     }
 }
 
-/// A port with its service and the path it is served at.
-pub(super) type Placed<'d> = (String, &'d Description, &'d Port);
-
 /// Where each port is served: at the path of its address, otherwise at its name.
-fn placed<'d>(services: &[&'d Description]) -> Vec<Placed<'d>> {
+fn placed<'d>(services: &[&'d Description]) -> Vec<PlacedPort<'d>> {
     let ports = services
         .iter()
         .flat_map(|service| service.ports.iter().map(move |port| (*service, port)));
@@ -299,7 +298,11 @@ fn placed<'d>(services: &[&'d Description]) -> Vec<Placed<'d>> {
             let path = address
                 .map(|address| address.path().to_owned())
                 .filter(|path| path != "/");
-            (path.unwrap_or_else(|| path_of(&port.name)), service, port)
+            PlacedPort {
+                path: path.unwrap_or_else(|| path_of(&port.name)),
+                service,
+                port,
+            }
         })
         .collect()
 }
@@ -311,9 +314,9 @@ fn path_of(port: &str) -> String {
 }
 
 /// The bindings of the ports at a path, each once.
-fn bindings_at(path: &str, ports: &[Placed<'_>]) -> Vec<Arc<Binding>> {
+fn bindings_at(path: &str, ports: &[PlacedPort<'_>]) -> Vec<Arc<Binding>> {
     let mut bindings: Vec<Arc<Binding>> = Vec::new();
-    for (_, _, port) in ports.iter().filter(|(place, ..)| place == path) {
+    for PlacedPort { port, .. } in ports.iter().filter(|placed| placed.path == path) {
         if !bindings
             .iter()
             .any(|known| Arc::ptr_eq(known, &port.binding))
@@ -327,12 +330,12 @@ fn bindings_at(path: &str, ports: &[Placed<'_>]) -> Vec<Arc<Binding>> {
 /// Every handler has its operation.
 fn check_operations(
     operations: &HashMap<String, Operation>,
-    ports: &[Placed<'_>],
+    ports: &[PlacedPort<'_>],
 ) -> Result<(), Error> {
     let exists = |name: &str| {
         ports
             .iter()
-            .any(|(_, _, port)| port.binding.operation(name).is_some())
+            .any(|placed| placed.port.binding.operation(name).is_some())
     };
     let mut unknown: Vec<&str> = operations
         .keys()

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bsoap_codec::{Object, Pack, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
-use bsoap_protocol::{Block, Fault, Received, Target};
+use bsoap_protocol::{Block, Fault, ReceivedRequest, Target};
 
 use crate::error::report;
 use crate::{Changes, Streamed};
@@ -16,7 +16,7 @@ use crate::{Changes, Streamed};
 /// A request, read and meant for us.
 #[derive(Clone)]
 pub struct Message {
-    received: Received,
+    received: ReceivedRequest,
     changes: Changes,
     headers: HeaderMap,
     peer: SocketAddr,
@@ -24,7 +24,7 @@ pub struct Message {
 
 impl Message {
     pub(super) fn new(
-        received: Received,
+        received: ReceivedRequest,
         changes: Changes,
         headers: HeaderMap,
         peer: SocketAddr,

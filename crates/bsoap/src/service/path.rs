@@ -1,14 +1,15 @@
-//! What answers at one path: reads a request, runs its handler as a task, writes the answer.
+//! Serves one path: decodes a request, runs its handler as a task, encodes the answer.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use bsoap_codec::Value;
-use bsoap_http::{BoxedAnswer, Handler, Request, Response};
+use bsoap_codec::Record;
+use bsoap_http::{Body, BoxedAnswer, Handler, Request, Response};
 use bsoap_protocol::{
-    AwaitingAnswer, Contents, Endpoint, Fault, IncomingRequest, OutgoingReply, Received, Target,
+    AwaitingAnswer, Contents, Endpoint, Fault, IncomingRequest, OutgoingReply, ReceivedRequest,
+    Target,
 };
 use tokio_util::task::AbortOnDropHandle;
 
@@ -19,10 +20,9 @@ use crate::error::report;
 use crate::offload::{convert, weight_of_record, weight_of_value};
 use crate::principal::Principals;
 use crate::scope::{Keeping, Scope};
-use crate::sending::{self, Written};
-use crate::{Budget, Changes, Error, Meter, Streamed, hints, receiving};
+use crate::{Budget, Changes, Error, Meter, hints, receiving, sending};
 
-/// What answers at one path.
+/// What is served at one path.
 pub(super) struct Path {
     pub(super) endpoint: Endpoint,
     pub(super) decoders: Arc<Decoders>,
@@ -31,34 +31,33 @@ pub(super) struct Path {
     pub(super) principals: Option<Principals>,
     pub(super) operations: Arc<HashMap<String, Operation>>,
     pub(super) fallback: Option<Operation>,
-    /// How long a handler may take.
+    /// The time limit of a handler.
     pub(super) handler_timeout: Option<Duration>,
     pub(super) background: Background,
     pub(super) meter: Meter,
 }
 
-/// A [`Path`] as the server takes it.
+/// A [`Path`] as the server calls it.
 pub(super) struct PathHandler(pub(super) Arc<Path>);
 
-/// What is read of a request, or why it is not processed.
-type Reading = Result<(Received, Changes, AwaitingAnswer), Box<OutgoingReply>>;
+/// A decoded request with its changes and next step, or the reply that refuses it.
+type Decoded = Result<(ReceivedRequest, Changes, AwaitingAnswer), Box<OutgoingReply>>;
 
-/// To whom an answer goes.
+/// The client that an answer goes to.
 struct Receiver {
     scope: Scope,
-    /// Whether it makes use of hints.
+    /// Whether it uses hints.
     has_hint: bool,
 }
 
-/// What is sent back.
-type Reply = OutgoingReply<Written>;
+type Reply = OutgoingReply<Body>;
 
 impl Handler for PathHandler {
     fn handle(&self, request: Request) -> BoxedAnswer<'_> {
         Box::pin(async move {
             self.0.meter.receives(request.body.len());
             let reply = self.0.reply(request).await;
-            self.0.meter.sends(reply.body.0.len());
+            self.0.meter.sends(reply.body.len());
             let mut response = response(reply);
             self.0.keeping.hints.offer(&mut response.headers);
             response
@@ -70,15 +69,15 @@ impl Path {
     async fn reply(self: &Arc<Self>, request: Request) -> Reply {
         let scope = self.scope(&request);
         let is_wanted = hints::are_wanted(&request.headers);
-        let (reading, request) = self.read(request, &scope).await;
-        let (received, changes, awaiting) = match reading {
-            Ok(read) => read,
-            Err(reply) => return reply.map(Written::from),
+        let (decoded, request) = self.decode(request, &scope).await;
+        let (received, changes, awaiting) = match decoded {
+            Ok(decoded) => decoded,
+            Err(reply) => return reply.map(Body::from),
         };
         let name = &received.target().operation().name;
         let Some(operation) = self.operations.get(name).or(self.fallback.as_ref()) else {
             let fault = Fault::receiver(format!("operation {name} is not implemented here"));
-            return awaiting.fault(&fault).map(Written::from);
+            return awaiting.fault(&fault).map(Body::from);
         };
         let message = Message::new(received, changes, request.headers, request.peer);
         let running = run(
@@ -95,7 +94,7 @@ impl Path {
                 }
             };
             self.background.spawn(task).await;
-            return awaiting.accept().map(Written::from);
+            return awaiting.accept();
         }
         let answer = running.await;
         let last_length = operation.last_length();
@@ -103,12 +102,12 @@ impl Path {
             scope,
             has_hint: self.keeping.hints.gives(is_wanted),
         };
-        let reply = self.write(awaiting, answer, last_length, to).await;
-        operation.answered(usize::try_from(reply.body.0.len()).unwrap_or(usize::MAX));
+        let reply = self.encode(awaiting, answer, last_length, to).await;
+        operation.answered(usize::try_from(reply.body.len()).unwrap_or(usize::MAX));
         reply
     }
 
-    /// What is remembered of whoever sent a request: of a principal, or of its connection.
+    /// What is saved of earlier messages: those of the same principal, or of the same connection.
     fn scope(&self, request: &Request) -> Scope {
         let new = || Scope::new(&self.decoders, &self.budget, self.keeping);
         let known = self.principals.as_ref();
@@ -119,36 +118,38 @@ impl Path {
         Scope::clone(&request.connection.keep(new))
     }
 
-    async fn read(self: &Arc<Self>, mut request: Request, scope: &Scope) -> (Reading, Request) {
+    async fn decode(self: &Arc<Self>, mut request: Request, scope: &Scope) -> (Decoded, Request) {
         let (path, scope, length) = (Arc::clone(self), scope.clone(), request.body.len());
-        let read = move || {
+        // The body is freed once it is decoded: the handler works with the Record.
+        let body = std::mem::take(&mut request.body);
+        let decode = move || {
             let incoming = IncomingRequest {
                 content_type: request.header("content-type"),
                 soap_action: request.header("soapaction"),
-                body: &request.body,
+                body,
             };
-            let mut changes = None;
-            let read = |root, text: &[u8]| {
-                let read = receiving::read(&scope, &path.meter, root, &request.body, text)?;
-                changes = Some(Changes::of(&read));
-                Ok(read.record)
-            };
-            let receive = || path.endpoint.receive_by(read, incoming);
-            let reading = path.meter.converting(receive);
-            let reading = reading.map(|(received, awaiting)| {
-                let all = || Changes::all(received.shared_record());
-                let changes = changes.unwrap_or_else(all);
-                (received, changes, awaiting)
-            });
-            // The handler has the values; nobody needs the text any more.
-            request.body = bsoap_http::Bytes::new();
-            (reading, request)
+            let decoded = path.meter.converting(|| path.receive(incoming, &scope));
+            (decoded, request)
         };
-        convert(length, read).await
+        convert(length, decode).await
     }
 
-    /// The reply that a handler's answer makes. Packing runs code of the service, which may panic.
-    async fn write(
+    fn receive(&self, incoming: IncomingRequest<'_>, scope: &Scope) -> Decoded {
+        let mut undecoded = self.endpoint.open(incoming)?;
+        loop {
+            match receiving::read(scope, &self.meter, undecoded.root(), undecoded.text()) {
+                Ok(read) => {
+                    let changes = Changes::of(&read);
+                    let (received, awaiting) = undecoded.decoded(read.record)?;
+                    return Ok((received, changes, awaiting));
+                }
+                Err(error) => undecoded = undecoded.undecodable(&error)?,
+            }
+        }
+    }
+
+    /// The reply with a handler's answer. Packing runs code of the service, which may panic.
+    async fn encode(
         self: &Arc<Self>,
         awaiting: AwaitingAnswer,
         answer: Result<Payload, Fault>,
@@ -156,22 +157,21 @@ impl Path {
         to: Receiver,
     ) -> Reply {
         let weight = match &answer {
-            Ok(Payload::Value(value)) => weight_of_value(value),
-            Ok(Payload::Streamed(value, _)) => weight_of_value(value),
+            Ok(Payload::Value(value) | Payload::Streamed(value, _)) => weight_of_value(value),
             Ok(Payload::Record(record)) => weight_of_record(record),
-            // It does not tell; most likely it is about as long as the one before.
+            // Unknown before it is packed; the last answer is the best estimate.
             Ok(Payload::Packed(_)) => last_length,
             Err(_) => 0,
         };
         let (target, meter) = (awaiting.target().clone(), self.meter.clone());
-        let write = move || {
-            let settle = AssertUnwindSafe(|| settle(awaiting, answer, &to, &meter));
-            meter.converting(|| catch_unwind(settle))
+        let encode = move || {
+            let encode = AssertUnwindSafe(|| encode_answer(awaiting, answer, &to, &meter));
+            meter.converting(|| catch_unwind(encode))
         };
-        convert(weight, write).await.unwrap_or_else(|_| {
+        convert(weight, encode).await.unwrap_or_else(|_| {
             let operation = &target.operation().name;
             tracing::error!(operation, "packing an answer panicked");
-            target.fault(&failed()).map(Written::from)
+            target.fault(&failed()).map(Body::from)
         })
     }
 }
@@ -211,57 +211,57 @@ fn failed() -> Fault {
     Fault::receiver("the service failed")
 }
 
-/// The reply that a handler's answer makes.
-fn settle(
+/// The reply with a handler's answer or fault.
+fn encode_answer(
     awaiting: AwaitingAnswer,
     answer: Result<Payload, Fault>,
     to: &Receiver,
     meter: &Meter,
 ) -> Reply {
-    let scope = &to.scope;
-    let root = awaiting.target().binding().response;
-    let stream = sending::stream(0, root, awaiting.target());
-    let write = |record| sending::write(scope, stream, meter, record, to.has_hint);
-    let reply = match answer {
-        Ok(Payload::Value(value)) => awaiting.answer_by(value, write),
-        Ok(Payload::Streamed(value, rows)) => return streamed(awaiting, value, rows),
-        Ok(Payload::Record(record)) => awaiting.answer_with_by(record, write),
-        Ok(Payload::Packed(pack)) => awaiting.answer_by(Contents::packed(&*pack), write),
-        Err(fault) => {
-            let write = |record| sending::write(scope, sending::faults(root), meter, record, false);
-            return awaiting.fault_by(&fault, write);
-        }
-    };
-    reply.unwrap_or_else(|unanswered| {
-        // The peer has no use for what is wrong with our own answer; whoever runs the service has.
-        let report = report(&unanswered.error);
-        tracing::error!(
-            operation = unanswered.awaiting.target().operation().name,
-            "{report}"
-        );
-        unanswered.apologise().map(Written::from)
-    })
-}
-
-/// The reply with an array that is written while it is sent.
-fn streamed(awaiting: AwaitingAnswer, value: Value, rows: Streamed) -> Reply {
-    let target = awaiting.target().clone();
-    let record = target.response(value).map_err(Error::Exchange);
-    match record.and_then(|record| Ok((rows.body(&record)?, record))) {
-        Ok((body, record)) => awaiting
-            .answer_with_by(record, |_| Ok(Written(body)))
-            .unwrap_or_else(|unanswered| unanswered.apologise().map(Written::from)),
-        Err(error) => {
-            let operation = &target.operation().name;
+    match answer.map(|payload| encode_payload(awaiting.target(), payload, to, meter)) {
+        Ok(Ok(body)) => awaiting.answered(body),
+        Ok(Err(error)) => {
+            // The client can do nothing about a wrong answer; the operator of the service can.
+            let operation = &awaiting.target().operation().name;
             tracing::error!(operation, "{}", report(&error));
-            awaiting.fault(&failed()).map(Written::from)
+            let fault =
+                Fault::receiver("the service returned an answer that its WSDL does not allow");
+            awaiting.fault(&fault).map(Body::from)
+        }
+        Err(fault) => {
+            let root = awaiting.target().binding().response;
+            let encode = |record: Record| {
+                sending::write(&to.scope, sending::faults(root), meter, record, false).ok()
+            };
+            match awaiting.target().fault_record(&fault).and_then(encode) {
+                Some(body) => awaiting.faulted(&fault, body),
+                None => awaiting.fault(&fault).map(Body::from),
+            }
         }
     }
 }
 
+/// The body of the response Envelope with a handler's answer.
+fn encode_payload(
+    target: &Target,
+    payload: Payload,
+    to: &Receiver,
+    meter: &Meter,
+) -> Result<Body, Error> {
+    let record = match payload {
+        Payload::Value(value) => target.response(value)?,
+        Payload::Record(record) => record,
+        Payload::Packed(pack) => target.response(Contents::packed(&*pack))?,
+        Payload::Streamed(value, rows) => return rows.body(&target.response(value)?),
+    };
+    let stream = sending::stream(0, target.binding().response, target);
+    let body = sending::write(&to.scope, stream, meter, record, to.has_hint);
+    Ok(body.map_err(|error| target.unwritable(error))?)
+}
+
 fn response(reply: Reply) -> Response {
     match reply.content_type {
-        Some(content_type) => Response::new(reply.status, &content_type, reply.body.0),
+        Some(content_type) => Response::new(reply.status, &content_type, reply.body),
         None => Response::empty(reply.status),
     }
 }

@@ -1,31 +1,81 @@
-//! What a service tells about itself to those who only look.
+//! What a service shows in a browser: a page about its ports, and its WSDL with `?wsdl`.
 
-use bsoap_http::{Document, PortInfo, ServiceInfo, Site};
-use bsoap_schema::{Definitions, resolve_location};
+use bsoap_http::{PageRequest, Response, StatusCode};
+use bsoap_schema::{Definitions, Port, Service};
 
-use super::builder::Placed;
+use super::documents::Documents;
+use super::page::{self, PortInfo, ServiceInfo};
 
-/// The documents to publish, and the page for people.
-pub(super) fn describe(definitions: &Definitions, ports: &[Placed<'_>]) -> Site {
-    let documents = definitions.documents().iter().map(|document| Document {
-        location: document.location().to_owned(),
-        text: document.text().to_owned(),
-    });
+/// A port with its service and the path it is served at.
+pub(super) struct PlacedPort<'d> {
+    pub(super) path: String,
+    pub(super) service: &'d Service,
+    pub(super) port: &'d Port,
+}
+
+/// The pages of a service.
+#[derive(Debug)]
+pub(super) struct Site {
+    documents: Documents,
+    services: Vec<ServiceInfo>,
+}
+
+impl Site {
+    pub(super) fn new(definitions: &Definitions, ports: &[PlacedPort<'_>]) -> Self {
+        let path_of = |service: &str, port: &str| {
+            let is_it = |placed: &&PlacedPort<'_>| {
+                placed.service.name == service && placed.port.name == port
+            };
+            Some(ports.iter().find(is_it)?.path.clone())
+        };
+        Self {
+            documents: Documents::new(definitions.documents(), path_of),
+            services: services(definitions, ports),
+        }
+    }
+
+    /// Answers a GET request.
+    pub(super) fn answer(&self, request: &PageRequest<'_>) -> Response {
+        let (key, name) = request
+            .query
+            .map(|query| query.split_once('=').unwrap_or((query, "")))
+            .unwrap_or_default();
+        if key.is_empty() {
+            let html = page::html(&self.services, request.base);
+            return Response::new(200, "text/html; charset=utf-8", html);
+        }
+        let is_document = key.eq_ignore_ascii_case("wsdl") || key.eq_ignore_ascii_case("xsd");
+        let text = is_document
+            .then(|| self.documents.text(name, request.base, request.path))
+            .flatten();
+        match text {
+            Some(text) => Response::new(200, "text/xml; charset=utf-8", text),
+            None => Response::plain(
+                StatusCode::NOT_FOUND,
+                "there is no such document; ?wsdl returns the WSDL",
+            ),
+        }
+    }
+}
+
+/// The services with their ports, as the page shows them.
+fn services(definitions: &Definitions, ports: &[PlacedPort<'_>]) -> Vec<ServiceInfo> {
     let mut services: Vec<ServiceInfo> = Vec::new();
-    for (path, service, port) in ports {
-        let operations = port.binding.operations.iter();
+    for PlacedPort {
+        path,
+        service,
+        port,
+    } in ports
+    {
+        let operations = port.binding.operations.iter().map(|operation| {
+            let signature = definitions.signature(operation);
+            (signature, operation.documentation.clone())
+        });
         let port = PortInfo {
             name: port.name.clone(),
             path: path.clone(),
             protocol: port.binding.version.to_string(),
-            operations: operations
-                .map(|operation| {
-                    (
-                        definitions.signature(operation),
-                        operation.documentation.clone(),
-                    )
-                })
-                .collect(),
+            operations: operations.collect(),
         };
         match services.iter_mut().find(|known| known.name == service.name) {
             Some(known) => known.ports.push(port),
@@ -36,9 +86,5 @@ pub(super) fn describe(definitions: &Definitions, ports: &[Placed<'_>]) -> Site 
             }),
         }
     }
-    Site {
-        documents: documents.collect(),
-        services,
-        resolve: resolve_location,
-    }
+    services
 }

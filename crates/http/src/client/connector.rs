@@ -1,39 +1,65 @@
-//! Makes connections: TCP without Nagle's delay, TLS where the address says so, all within a time.
+//! Opens connections: TCP without Nagle's delay, TLS if the address is `https`, all within a time limit.
 
 use std::fmt;
 use std::pin::Pin;
+#[cfg(feature = "tls")]
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::Uri;
-use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
+use super::ClientOptions;
+#[cfg(feature = "tls")]
 use super::tls::Trust;
+use crate::Error;
+use crate::body::AnyError;
 
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
+#[cfg(feature = "tls")]
+pub(crate) type Stream = hyper_rustls::MaybeHttpsStream<TokioIo<TcpStream>>;
+#[cfg(not(feature = "tls"))]
+pub(crate) type Stream = TokioIo<TcpStream>;
 
 #[derive(Clone)]
 pub(crate) struct Connector {
     http: HttpConnector,
+    #[cfg(feature = "tls")]
     trust: Arc<Trust>,
     timeout: Duration,
 }
 
 impl Connector {
-    pub(crate) fn new(trust: Trust, timeout: Duration) -> Self {
+    pub(crate) fn new(options: &ClientOptions) -> Result<Self, Error> {
         let mut http = HttpConnector::new();
         http.set_nodelay(true);
         http.enforce_http(false);
-        Self {
+        Ok(Self {
             http,
-            trust: Arc::new(trust),
-            timeout,
+            #[cfg(feature = "tls")]
+            trust: Arc::new(Trust::new(&options.roots)?),
+            timeout: options.connect_timeout,
+        })
+    }
+
+    #[cfg(feature = "tls")]
+    async fn connect(mut self, target: Uri) -> Result<Stream, AnyError> {
+        if target.scheme_str() != Some("https") {
+            return Ok(Stream::Http(self.http.call(target).await?));
         }
+        let mut https = hyper_rustls::HttpsConnector::from((self.http, self.trust.config()?));
+        https.call(target).await
+    }
+
+    #[cfg(not(feature = "tls"))]
+    async fn connect(mut self, target: Uri) -> Result<Stream, AnyError> {
+        if target.scheme_str() == Some("https") {
+            return Err("https needs the feature `tls`, which this build leaves out".into());
+        }
+        Ok(self.http.call(target).await?)
     }
 }
 
@@ -46,34 +72,25 @@ impl fmt::Debug for Connector {
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Response = Stream;
     type Error = AnyError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, AnyError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Stream, AnyError>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AnyError>> {
         self.http.poll_ready(context).map_err(Into::into)
     }
 
     fn call(&mut self, target: Uri) -> Self::Future {
-        let (mut http, trust, timeout) = (self.http.clone(), Arc::clone(&self.trust), self.timeout);
+        let (connector, timeout) = (self.clone(), self.timeout);
         Box::pin(async move {
-            let connecting = async {
-                if target.scheme_str() == Some("https") {
-                    HttpsConnector::from((http, trust.config()?))
-                        .call(target)
-                        .await
-                } else {
-                    Ok(MaybeHttpsStream::Http(http.call(target).await?))
-                }
-            };
-            tokio::time::timeout(timeout, connecting)
+            tokio::time::timeout(timeout, connector.connect(target))
                 .await
                 .unwrap_or_else(|_| Err(TimedOut.into()))
         })
     }
 }
 
-/// The connection did not come about in time.
+/// The connection was not established in time.
 #[derive(Debug)]
 pub(crate) struct TimedOut;
 

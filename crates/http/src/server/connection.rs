@@ -1,64 +1,107 @@
-//! One connection, from its handshake to its last answer.
+//! A connection as handlers see it: its addresses, and the values that they attach to it.
 
-use std::convert::Infallible;
+use std::any::Any;
+use std::fmt;
 use std::net::SocketAddr;
-use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+/// A connection that requests arrive on, one after the other. Cloning gives the same connection.
+///
+/// A handler can attach values to it, one of each type, that live until the connection has ended and no handle to it is
+/// left.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// use bsoap_http::{Request, Response, Routes};
+///
+/// let routes = Routes::new().at("/count", async |request: Request| {
+///     let count = request.connection.keep(AtomicU32::default);
+///     Response::new(200, "text/plain", format!("request {}", count.fetch_add(1, Ordering::Relaxed) + 1))
+/// });
+/// ```
+#[derive(Clone)]
+pub struct Connection {
+    inner: Arc<Inner>,
+}
 
-use super::stall::StallGuard;
-use super::{Connection, Shared, request};
+struct Inner {
+    peer: SocketAddr,
+    local: Option<SocketAddr>,
+    kept: Slot,
+}
 
-pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream, peer: SocketAddr) {
-    let connection = Connection::new(peer, stream.local_addr().ok());
-    let stream = StallGuard::new(stream, shared.options.write_timeout);
-    let Some(tls) = &shared.tls else {
-        return exchange(&shared, stream, &connection).await;
-    };
-    let handshake = tokio::time::timeout(shared.options.head_timeout, tls.accept(stream));
-    tokio::select! {
-        () = shared.closing.cancelled() => {}
-        handshake = handshake => match handshake {
-            Ok(Ok(stream)) => exchange(&shared, stream, &connection).await,
-            Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
-            Err(_) => tracing::debug!(%peer, "TLS handshake took too long"),
-        },
+/// A list without a lock: a value is added once and never replaced. It rarely has more than one.
+type Slot = OnceLock<Box<Kept>>;
+
+struct Kept {
+    value: Arc<dyn Any + Send + Sync>,
+    next: Slot,
+}
+
+impl Connection {
+    pub(super) fn new(peer: SocketAddr, local: Option<SocketAddr>) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                peer,
+                local,
+                kept: OnceLock::new(),
+            }),
+        }
+    }
+
+    /// The address of the peer.
+    pub fn peer(&self) -> SocketAddr {
+        self.inner.peer
+    }
+
+    /// The address that the peer connected to, if the system reports it.
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.inner.local
+    }
+
+    /// The value of this type that the connection keeps; `make` creates it the first time.
+    pub fn keep<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        let mut make = Some(make);
+        let mut slot = &self.inner.kept;
+        loop {
+            let kept = slot.get_or_init(|| {
+                let make = make.take().expect("the search ends at the value it made");
+                Box::new(Kept {
+                    value: Arc::new(make()),
+                    next: OnceLock::new(),
+                })
+            });
+            match Arc::clone(&kept.value).downcast() {
+                Ok(value) => return value,
+                Err(_) => slot = &kept.next,
+            }
+        }
     }
 }
 
-/// Requests and answers, until the peer or the server has had enough.
-async fn exchange<S>(shared: &Arc<Shared>, stream: S, connection: &Connection)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let service = service_fn(|incoming| async move {
-        Ok::<_, Infallible>(request::answer(shared, incoming, connection).await)
-    });
-    let options = &shared.options;
-    let exchanges = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(options.head_timeout)
-        .max_headers(options.max_headers)
-        .max_header_size(options.max_head.max(8192))
-        .half_close(false)
-        .serve_connection(TokioIo::new(stream), service);
-    let mut exchanges = pin!(exchanges);
-    let ended = tokio::select! {
-        ended = exchanges.as_mut() => ended,
-        () = shared.closing.cancelled() => {
-            exchanges.as_mut().graceful_shutdown();
-            tokio::select! {
-                ended = exchanges => ended,
-                () = shared.killed.cancelled() => Ok(()),
-            }
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(peer = %connection.peer(), %error, "connection ended early");
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("peer", &self.inner.peer)
+            .field("local", &self.inner.local)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_value_of_each_type_is_kept_until_the_end() {
+        let address = SocketAddr::from(([127, 0, 0, 1], 80));
+        let connection = Connection::new(address, None);
+        let text = connection.keep(|| "first".to_owned());
+        assert_eq!(*connection.keep(|| 5_u8), 5);
+        assert_eq!(*connection.keep(|| 6_u8), 5);
+        assert!(Arc::ptr_eq(&text, &connection.clone().keep(String::new)));
+        let weak = Arc::downgrade(&text);
+        drop((text, connection));
+        assert!(weak.upgrade().is_none());
     }
 }

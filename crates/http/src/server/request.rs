@@ -1,4 +1,5 @@
-//! One request: its body is read within the limits, its path finds the handler, its answer is folded if that pays.
+//! One request: reads its body within the limits, calls the handler of its path, compresses the answer if that makes it
+//! shorter.
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::panic::AssertUnwindSafe;
@@ -9,19 +10,30 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderMap, HeaderValue};
+#[cfg(feature = "gzip")]
+use hyper::header::HeaderValue;
+use hyper::header::{self, HeaderMap};
 use hyper::{Method, StatusCode, Version};
 
-use super::{BoxedAnswer, Connection, Handler, Request, Response, ServerOptions, Shared};
-use crate::Body;
-use crate::client::{Collect, collect};
-use crate::gzip::{self, Refusal};
+use super::connection::Connection;
+use super::message::{PageRequest, Request, Response};
+#[cfg(feature = "gzip")]
+use super::options::ServerOptions;
+use super::routes::{BoxedAnswer, Handler};
+use super::shared::Shared;
+use crate::body::Body;
+use crate::collect::{CollectError, collect};
+use crate::encoding::{ContentEncoding, content_encoding};
+use crate::error::SUPPORTED_ENCODINGS;
+#[cfg(feature = "gzip")]
+use crate::gzip::{self, GzipError};
 
 pub(super) async fn answer(
     shared: &Arc<Shared>,
     incoming: hyper::Request<Incoming>,
     connection: &Connection,
 ) -> hyper::Response<Body> {
+    #[cfg(feature = "gzip")]
     let accepts_gzip = incoming
         .headers()
         .get(header::ACCEPT_ENCODING)
@@ -32,11 +44,12 @@ pub(super) async fn answer(
         Method::GET | Method::HEAD => get(shared, &incoming, connection),
         _ => Response::plain(
             StatusCode::METHOD_NOT_ALLOWED,
-            "only GET, HEAD and POST are understood here",
+            "method not allowed: expected GET, HEAD or POST",
         )
         .with(header::ALLOW, "GET, HEAD, POST"),
     };
-    let response = fold(response, accepts_gzip, &shared.options).await;
+    #[cfg(feature = "gzip")]
+    let response = compress(response, accepts_gzip, &shared.options).await;
     let mut answer = hyper::Response::new(response.body);
     *answer.status_mut() = response.status;
     *answer.headers_mut() = response.headers;
@@ -49,7 +62,7 @@ async fn post(
     connection: &Connection,
 ) -> Response {
     let Some(handler) = shared.routes.handlers.get(incoming.uri().path()) else {
-        return Response::plain(StatusCode::NOT_FOUND, "nothing is served at this path");
+        return not_found();
     };
     let (head, mut incoming) = incoming.into_parts();
     let body = match body(&head.headers, &mut incoming, shared).await {
@@ -70,7 +83,7 @@ async fn post(
     guarded(&**handler, request).await
 }
 
-/// The request's body within the limits, or the answer that says which one it passes.
+/// The request's body, or the answer that says which limit it exceeds.
 async fn body(
     headers: &HeaderMap,
     incoming: &mut Incoming,
@@ -78,57 +91,76 @@ async fn body(
 ) -> Result<Bytes, Response> {
     let options = &shared.options;
     let limit = options.max_body;
-    let too_large = |limit: u64| {
-        let text = format!("a body may be {limit} bytes at most");
-        Response::plain(StatusCode::PAYLOAD_TOO_LARGE, &text)
-    };
-    let folded = match encoding(headers) {
-        Encoding::Identity => false,
-        Encoding::Gzip => true,
-        Encoding::Other => {
-            let response = Response::plain(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "only gzip and identity are understood",
-            );
-            return Err(response.with(header::ACCEPT_ENCODING, "gzip"));
-        }
-    };
+    let encoding = content_encoding(headers);
+    if let ContentEncoding::Other(found) = encoding {
+        return Err(unsupported_encoding(&found));
+    }
     let collecting = tokio::time::timeout(options.body_timeout, collect(incoming, limit));
     let Ok(collected) = collecting.await else {
         let text = "the body took too long to arrive";
         return Err(Response::plain(StatusCode::REQUEST_TIMEOUT, text));
     };
     let bytes = collected.map_err(|reason| match reason {
-        Collect::TooLarge => too_large(limit),
-        Collect::Broken(_) => Response::plain(StatusCode::BAD_REQUEST, "the body is incomplete"),
+        CollectError::TooLarge => too_large(limit),
+        CollectError::Broken(error) => {
+            tracing::debug!(%error, "the body of a request is incomplete");
+            let text = "the body is incomplete: the connection ended before the announced length or the last chunk";
+            Response::plain(StatusCode::BAD_REQUEST, text)
+        }
     })?;
-    if !folded {
-        return Ok(bytes);
+    #[cfg(feature = "gzip")]
+    if let ContentEncoding::Gzip = encoding {
+        return decompress(bytes, shared).await;
     }
-    // What never fits is not asked to come again.
-    let limit = limit.min(options.max_unfolded);
-    gzip::decompress(bytes, limit, Some(&shared.room))
+    Ok(bytes)
+}
+
+/// The answer to a body whose `Content-Encoding` is not supported.
+fn unsupported_encoding(found: &str) -> Response {
+    let text =
+        format!("Content-Encoding {found:?} is not supported, expected {SUPPORTED_ENCODINGS}");
+    let accepted = match cfg!(feature = "gzip") {
+        true => "gzip",
+        false => "identity",
+    };
+    Response::plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, &text)
+        .with(header::ACCEPT_ENCODING, accepted)
+}
+
+fn too_large(limit: u64) -> Response {
+    let text = format!("the body is longer than the limit of {limit} bytes");
+    Response::plain(StatusCode::PAYLOAD_TOO_LARGE, &text)
+}
+
+/// A gzip body decompressed, or the answer that says which limit it exceeds.
+#[cfg(feature = "gzip")]
+async fn decompress(bytes: Bytes, shared: &Shared) -> Result<Bytes, Response> {
+    let quota = shared.options.max_decompressed;
+    // A body that exceeds the quota alone would not fit later either.
+    let limit = shared.options.max_body.min(quota);
+    gzip::decompress(bytes, limit, Some(&shared.quota))
         .await
-        .map_err(|refusal| match refusal {
-            Refusal::TooLarge => too_large(limit),
-            Refusal::Crowded => crowded(options.max_unfolded),
-            Refusal::Malformed => Response::plain(
+        .map_err(|error| match error {
+            GzipError::TooLarge => too_large(limit),
+            GzipError::QuotaExceeded => quota_exceeded(quota),
+            GzipError::Malformed => Response::plain(
                 StatusCode::BAD_REQUEST,
-                "the body is not the gzip stream it claims to be",
+                "the body is not a gzip stream although Content-Encoding says so",
             ),
         })
 }
 
-/// Asks to come again when others are done.
-fn crowded(limit: u64) -> Response {
+/// Asks to retry when other requests have been processed.
+#[cfg(feature = "gzip")]
+fn quota_exceeded(limit: u64) -> Response {
     let text = format!(
-        "the gzip bodies of all requests may unfold to {limit} bytes (max_unfolded) at a time, and others are at it"
+        "the decompressed gzip bodies of all requests exceed {limit} bytes (max_decompressed): try again later"
     );
     Response::plain(StatusCode::SERVICE_UNAVAILABLE, &text).with(header::RETRY_AFTER, "1")
 }
 
-/// Takes a little more of a body nobody wants. Closing at once would reset the connection, and the peer,
-/// still sending, might never see the answer. (RFC 9112 §9.6)
+/// Reads on for a while, without using the bytes. Closing at once would reset the connection, and the peer, still
+/// sending, might never see the answer. (RFC 9112 §9.6)
 fn linger(mut incoming: Incoming) {
     const TIME: Duration = Duration::from_secs(2);
     const FRAMES: usize = 256;
@@ -139,31 +171,6 @@ fn linger(mut incoming: Incoming) {
             }
         }
     }));
-}
-
-enum Encoding {
-    Identity,
-    Gzip,
-    Other,
-}
-
-fn encoding(headers: &HeaderMap) -> Encoding {
-    let mut values = headers
-        .get_all(header::CONTENT_ENCODING)
-        .iter()
-        .map(HeaderValue::as_bytes);
-    match (values.next(), values.next()) {
-        (None, _) => Encoding::Identity,
-        (Some(name), None) if name.is_empty() || name.eq_ignore_ascii_case(b"identity") => {
-            Encoding::Identity
-        }
-        (Some(name), None)
-            if name.eq_ignore_ascii_case(b"gzip") || name.eq_ignore_ascii_case(b"x-gzip") =>
-        {
-            Encoding::Gzip
-        }
-        _ => Encoding::Other,
-    }
 }
 
 /// The handler's answer; 500 if it panics. The panic ends neither the connection nor the server.
@@ -193,27 +200,34 @@ async fn guarded(handler: &dyn Handler, request: Request) -> Response {
 
 fn get(shared: &Shared, incoming: &hyper::Request<Incoming>, connection: &Connection) -> Response {
     let path = incoming.uri().path();
-    let Some(site) = &shared.routes.site else {
-        return if shared.routes.handlers.contains_key(path) {
-            Response::plain(StatusCode::METHOD_NOT_ALLOWED, "send a message by POST")
+    let is_served = shared.routes.handlers.contains_key(path);
+    match &shared.routes.pages {
+        None if is_served => {
+            Response::plain(StatusCode::METHOD_NOT_ALLOWED, "send messages by POST")
                 .with(header::ALLOW, "POST")
-        } else {
-            Response::plain(StatusCode::NOT_FOUND, "nothing is served at this path")
-        };
-    };
-    if path != "/" && !shared.routes.handlers.contains_key(path) {
-        return Response::plain(StatusCode::NOT_FOUND, "nothing is served at this path");
-    }
-    match base(shared, incoming, connection.local()) {
-        Some(base) => site.answer(&base, path, incoming.uri().query()),
-        None => Response::plain(
-            StatusCode::BAD_REQUEST,
-            "the Host header does not name a host",
-        ),
+        }
+        Some(pages) if is_served || path == "/" => {
+            match base(shared, incoming, connection.local()) {
+                Some(base) => pages(&PageRequest {
+                    base: &base,
+                    path,
+                    query: incoming.uri().query(),
+                }),
+                None => Response::plain(
+                    StatusCode::BAD_REQUEST,
+                    "the Host header is missing, repeated or not a host name",
+                ),
+            }
+        }
+        _ => not_found(),
     }
 }
 
-/// Where the request came in, as `http://host:port`.
+fn not_found() -> Response {
+    Response::plain(StatusCode::NOT_FOUND, "nothing is served at this path")
+}
+
+/// The address that the client used, as `http://host:port`.
 fn base(
     shared: &Shared,
     incoming: &hyper::Request<Incoming>,
@@ -222,15 +236,11 @@ fn base(
     if let Some(public) = &shared.options.public_address {
         return Some(public.trim_end_matches('/').to_owned());
     }
-    let scheme = if shared.tls.is_some() {
-        "https"
-    } else {
-        "http"
-    };
+    let scheme = shared.scheme();
     let mut hosts = incoming.headers().get_all(header::HOST).iter();
     let host = match (hosts.next(), local) {
         (Some(host), _) => host.to_str().ok()?,
-        // HTTP/1.0 knows no Host; then the address that was connected to is as good as any.
+        // HTTP/1.0 has no Host; use the address that the client connected to.
         (None, Some(local)) if incoming.version() < Version::HTTP_11 => {
             return Some(format!("{scheme}://{local}"));
         }
@@ -239,7 +249,7 @@ fn base(
     (hosts.next().is_none() && is_host(host)).then(|| format!("{scheme}://{host}"))
 }
 
-/// Whether this is a host name or address with at most a port: it ends up in documents others read.
+/// Whether this is a host name or address with an optional port: it is copied into published documents.
 fn is_host(text: &str) -> bool {
     let name_end = match text.strip_prefix('[') {
         Some(rest) => match rest.find(']') {
@@ -258,8 +268,9 @@ fn is_host(text: &str) -> bool {
     !name.is_empty() && named && ported
 }
 
-/// The answer as gzip, where the peer accepts that and it gets shorter by it.
-async fn fold(mut response: Response, accepted: bool, options: &ServerOptions) -> Response {
+/// The answer as gzip, if the peer accepts that and it is shorter.
+#[cfg(feature = "gzip")]
+async fn compress(mut response: Response, accepted: bool, options: &ServerOptions) -> Response {
     let Some(threshold) = options.gzip_from else {
         return response;
     };
@@ -273,12 +284,12 @@ async fn fold(mut response: Response, accepted: bool, options: &ServerOptions) -
         .headers
         .insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     if accepted {
-        let folded = gzip::compress(response.body.clone()).await;
-        if folded.len() < response.body.len() {
+        let compressed = gzip::compress(response.body.clone()).await;
+        if compressed.len() < response.body.len() {
             response
                 .headers
                 .insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            response.body = folded;
+            response.body = compressed;
         }
     }
     response

@@ -1,8 +1,26 @@
-//! The page for people who open a service's address in a browser.
+//! The HTML page about a service.
 
 use std::fmt::Write;
 
-use super::site::ServiceInfo;
+/// A service on the page.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ServiceInfo {
+    pub(super) name: String,
+    pub(super) documentation: Option<String>,
+    pub(super) ports: Vec<PortInfo>,
+}
+
+/// A port on the page.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PortInfo {
+    pub(super) name: String,
+    /// The path it is served at.
+    pub(super) path: String,
+    /// The protocol, as `SOAP 1.1`.
+    pub(super) protocol: String,
+    /// The operations: signature and documentation.
+    pub(super) operations: Vec<(String, Option<String>)>,
+}
 
 const HEAD: &str = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
 <meta name=\"viewport\" content=\"width=device-width\"><title>SOAP services</title>\n\
@@ -45,7 +63,7 @@ fn paragraph(page: &mut String, text: Option<&str>) {
     }
 }
 
-/// Text, safe in HTML and XML content and in attribute values of either quote.
+/// Text escaped for HTML and XML content and for attribute values in either kind of quotes.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -59,4 +77,23 @@ pub(super) fn escape(text: &str) -> String {
         }
     }
     escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_escapes_the_texts_of_the_wsdl() {
+        let service = ServiceInfo {
+            name: "S".into(),
+            documentation: Some("<b>&\"".into()),
+            ports: Vec::new(),
+        };
+        let text = html(&[service], "http://here:1");
+        assert!(
+            text.contains("&lt;b&gt;&amp;&quot;") && !text.contains("<b>&"),
+            "{text}"
+        );
+    }
 }

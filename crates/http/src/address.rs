@@ -1,16 +1,19 @@
-//! An address to ask: an `http` or `https` URL, taken apart once.
+//! An `http` or `https` address, parsed once.
 
 use std::fmt;
 use std::str::FromStr;
 
 use base64::Engine;
+#[cfg(feature = "client")]
 use hyper::Uri;
-use hyper::header::{self, HeaderMap, HeaderValue};
+#[cfg(feature = "client")]
+use hyper::header::HeaderValue;
+use hyper::header::{self, HeaderMap};
 use url::Url;
 
 use crate::{Error, ErrorKind};
 
-/// An `http` or `https` address. User and password in it are kept aside and sent as Basic authentication.
+/// An `http` or `https` address. User and password in it are stored separately and sent as Basic authentication.
 ///
 /// ```
 /// use bsoap_http::Address;
@@ -23,6 +26,7 @@ use crate::{Error, ErrorKind};
 #[derive(Clone, Debug)]
 pub struct Address {
     url: Url,
+    #[cfg(feature = "client")]
     uri: Uri,
     credentials: Option<Credentials>,
 }
@@ -43,11 +47,12 @@ impl Address {
         self.url.scheme() == "https"
     }
 
-    /// The credentials written in it.
+    /// The credentials that the URL contained.
     pub fn credentials(&self) -> Option<&Credentials> {
         self.credentials.as_ref()
     }
 
+    #[cfg(feature = "client")]
     pub(crate) fn uri(&self) -> &Uri {
         &self.uri
     }
@@ -57,7 +62,8 @@ impl Address {
         self.url.origin() == other.url.origin()
     }
 
-    /// What `reference` means from here; credentials stay behind where the origin changes.
+    /// The address that `reference` means relative to this one; credentials are dropped if the origin changes.
+    #[cfg(feature = "client")]
     pub(crate) fn join(&self, reference: &str) -> Option<Self> {
         let mut joined = Self::from_url(self.url.join(reference).ok()?)?;
         joined.credentials = self
@@ -79,9 +85,11 @@ impl Address {
         url.set_username("").ok()?;
         url.set_password(None).ok()?;
         url.set_fragment(None);
+        #[cfg(feature = "client")]
         let uri = url.as_str().parse().ok()?;
         Some(Self {
             url,
+            #[cfg(feature = "client")]
             uri,
             credentials,
         })
@@ -114,7 +122,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// Those that came with a request, if it has some; whether they are right is another question. (RFC 7617)
+    /// The credentials of a request, if it has any. They are not checked. (RFC 7617)
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
         let (scheme, encoded) = value.split_once(' ')?;
@@ -131,6 +139,7 @@ impl Credentials {
     }
 
     /// `Basic` and the pair in base64. (RFC 7617)
+    #[cfg(feature = "client")]
     pub(crate) fn header(&self) -> HeaderValue {
         let pair = format!("{}:{}", self.user, self.password);
         let encoded = format!(
@@ -151,7 +160,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// A text that may have been meant as an address, without what may have been meant as a password.
+/// A text that may be an invalid URL, without the part that may be a password.
 pub(crate) fn without_credentials(text: &str) -> String {
     let start = text.find("//").map_or(0, |slashes| slashes + 2);
     let end = text[start..]
@@ -206,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_in_what_is_no_address_is_not_told() {
+    fn a_password_in_an_invalid_address_is_not_shown() {
         for text in [
             "ftp://jo:secret@example.com/x",
             "http://jo:secret@exa mple.com",
@@ -214,14 +223,15 @@ mod tests {
             "http://jo:sec@ret@",
         ] {
             let error = text.parse::<Address>().expect_err("no address");
-            let told = format!("{error} {error:?}");
-            assert!(!told.contains("sec"), "{told}");
+            let shown = format!("{error} {error:?}");
+            assert!(!shown.contains("sec"), "{shown}");
         }
         let error = "ftp://example.com/a@b".parse::<Address>().expect_err("ftp");
         assert_eq!(error.place(), "ftp://example.com/a@b");
     }
 
     #[test]
+    #[cfg(feature = "client")]
     fn credentials_follow_only_within_the_origin() {
         let home = address("http://u:p@example.com/a/b");
         assert!(home.join("../c").expect("joined").credentials().is_some());
@@ -239,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_http_is_no_address() {
+    fn only_http_urls_with_a_host_are_addresses() {
         for text in ["", "mesh", "file:///x", "http://", "mailto:a@b"] {
             assert!(text.parse::<Address>().is_err(), "{text:?}");
         }

@@ -1,37 +1,13 @@
-//! One exchange, a type for each step, each taken by value: a wrong order does not compile.
-//!
-//! ```text
-//! client   Target ─request─► Request ─write─► AwaitingReply ─read─► Reply
-//! server   Endpoint ─receive─► Received, AwaitingAnswer ─answer | fault | accept─► OutgoingReply
-//! ```
-//!
-//! Nothing here does I/O: bytes of a message go in, bytes of a message come out.
+//! An operation of a binding and the [`Plan`] of its messages: between the values of a program and Records of Envelopes.
 
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, Plan};
-use bsoap_codec::{Decoder, Object, PackError, Record, Unpack, Value, View, decode, encode};
+use bsoap_codec::{Object, PackError, Record, Unpack, Value, View, encode};
 use bsoap_schema::{Binding, Message, Operation, SoapVersion};
 
 use crate::arguments::{Contents, Sections};
 use crate::{Error, ErrorKind};
-
-pub(crate) mod client;
-pub(crate) mod server;
-
-/// The text of a message, encoded from first to last.
-fn written(record: Record) -> Result<Vec<u8>, encode::Error> {
-    let mut text = Vec::new();
-    encode(&record, &mut text)?;
-    Ok(text)
-}
-
-/// Reads messages from first to last.
-fn read(
-    decoder: &mut Decoder,
-) -> impl FnMut(ElementId, &[u8]) -> Result<Arc<Record>, decode::Error> + '_ {
-    |root, text| decoder.decode(root, text).map(Arc::new)
-}
 
 /// An operation of a binding, with the Plan of its messages.
 #[derive(Clone, Debug)]
@@ -41,8 +17,15 @@ pub struct Target {
     pub(crate) index: usize,
 }
 
+/// Which of the two messages of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Request,
+    Response,
+}
+
 impl Target {
-    /// The operation of this name; of overloaded ones the first.
+    /// The operation of this name; if it is overloaded, the first one.
     ///
     /// # Errors
     /// [`ErrorKind::UnknownOperation`].
@@ -74,28 +57,28 @@ impl Target {
         &self.binding.operations[self.index]
     }
 
-    /// Its number among the operations of the binding.
+    /// The index of the operation in its binding.
     pub fn number(&self) -> usize {
         self.index
     }
 
-    /// Its binding.
+    /// The binding of the operation.
     pub fn binding(&self) -> &Arc<Binding> {
         &self.binding
     }
 
-    /// The version of SOAP it speaks.
+    /// The SOAP version of the binding.
     pub fn version(&self) -> SoapVersion {
         self.binding.version
     }
 
-    /// The Plan of its messages.
+    /// The Plan of the messages.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
 
     /// The arguments in a request: the children of a wrapper, otherwise the parts by name; header blocks under
-    /// `@headers`. They are nil if elements nest deeper than values do ([`bsoap_codec::MAX_DEPTH`]).
+    /// `@headers`. Nil if elements nest deeper than values can ([`bsoap_codec::MAX_DEPTH`]).
     pub fn request_value(&self, record: &Record) -> Value {
         self.sections(Direction::Request)
             .unwrap(&self.operation().input, value_of(&View::of(record)))
@@ -104,7 +87,7 @@ impl Target {
     /// The Record of a response Envelope with these contents.
     ///
     /// # Errors
-    /// [`ErrorKind::Arguments`] if they do not fit, [`ErrorKind::OneWay`] if there is no response.
+    /// [`ErrorKind::Arguments`] if they do not match the operation, [`ErrorKind::OneWay`] if it has no response.
     pub fn response<'c>(&self, contents: impl Into<Contents<'c>>) -> Result<Record, Error> {
         self.record(Direction::Response, contents.into())
     }
@@ -119,8 +102,14 @@ impl Target {
         }
     }
 
+    /// The error for a message of this operation that could not be encoded.
+    pub fn unwritable(&self, source: encode::Error) -> Error {
+        self.error(|operation| ErrorKind::Unwritable { operation })
+            .because(source)
+    }
+
     /// The header blocks of a message: declared ones by the name of their part, others as XML under `#any`.
-    fn headers(&self, direction: Direction, record: &Record) -> Object {
+    pub(crate) fn headers(&self, direction: Direction, record: &Record) -> Object {
         match (self.message(direction), View::of(record).child("Header")) {
             (Some(message), Some(header)) => self
                 .sections(direction)
@@ -130,7 +119,11 @@ impl Target {
     }
 
     /// The Record of a message with these contents.
-    fn record(&self, direction: Direction, contents: Contents<'_>) -> Result<Record, Error> {
+    pub(crate) fn record(
+        &self,
+        direction: Direction,
+        contents: Contents<'_>,
+    ) -> Result<Record, Error> {
         let message = self
             .message(direction)
             .ok_or_else(|| self.error(|operation| ErrorKind::OneWay { operation }))?;
@@ -143,9 +136,9 @@ impl Target {
             })
     }
 
-    /// The Rust value in a message: the wrapper's, or the only part's.
-    fn unpack<T: Unpack>(&self, record: &Record) -> Result<T, Error> {
-        let unpacked = match body_child(record) {
+    /// The Rust value in a message: that of the wrapper, or of the only part.
+    pub(crate) fn unpack<T: Unpack>(&self, record: &Record) -> Result<T, Error> {
+        let unpacked = match first_in_body(record) {
             Some(child) => child.unpack(),
             None => Err(PackError::Misfit),
         };
@@ -153,6 +146,10 @@ impl Target {
             self.error(|operation| ErrorKind::Type { operation })
                 .because(source)
         })
+    }
+
+    pub(crate) fn error(&self, kind: impl FnOnce(String) -> ErrorKind) -> Error {
+        Error::new(kind(self.operation().name.clone()))
     }
 
     fn message(&self, direction: Direction) -> Option<&Message> {
@@ -166,37 +163,21 @@ impl Target {
         Sections::of(&self.plan, self.root(direction))
     }
 
-    /// The Envelope of a direction.
+    /// The Envelope element of a direction.
     fn root(&self, direction: Direction) -> ElementId {
         match direction {
             Direction::Request => self.binding.request,
             Direction::Response => self.binding.response,
         }
     }
-
-    fn error(&self, kind: impl FnOnce(String) -> ErrorKind) -> Error {
-        Error::new(kind(self.operation().name.clone()))
-    }
-}
-
-/// Which way a message goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    Request,
-    Response,
-}
-
-/// What stands first in the Body of a message.
-fn body_element(record: &Record) -> Option<ElementId> {
-    body_child(record).map(|view| view.element_id())
 }
 
 /// The first element of the Body.
-fn body_child(record: &Record) -> Option<View<'_>> {
+pub(crate) fn first_in_body(record: &Record) -> Option<View<'_>> {
     View::of(record).child("Body")?.children().next()
 }
 
-/// The value of an element. What a decoder made fits its Plan and nests no deeper than messages do.
-fn value_of(view: &View<'_>) -> Value {
+/// The value of an element. Decoded Records match their Plan and nest no deeper than values can.
+pub(crate) fn value_of(view: &View<'_>) -> Value {
     view.to_value().unwrap_or_default()
 }

@@ -1,0 +1,45 @@
+//! Reads a body into memory, up to a limit.
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
+
+/// Why a body was not collected.
+pub(crate) enum CollectError {
+    /// It is longer than allowed.
+    TooLarge,
+    /// The connection broke.
+    Broken(hyper::Error),
+}
+
+/// A body in one piece, if it is at most `limit` bytes long. A body that arrived in one piece is not copied.
+pub(crate) async fn collect(incoming: &mut Incoming, limit: u64) -> Result<Bytes, CollectError> {
+    /// Buffer capacity that is allocated because `Content-Length` announces it; beyond, the buffer grows with the bytes
+    /// that arrive.
+    const TRUSTED: u64 = 8 << 20;
+
+    let announced = incoming.size_hint().lower();
+    if announced > limit {
+        return Err(CollectError::TooLarge);
+    }
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    while let Some(frame) = incoming.frame().await {
+        let Ok(data) = frame.map_err(CollectError::Broken)?.into_data() else {
+            continue;
+        };
+        if (first.len() + all.len() + data.len()) as u64 > limit {
+            return Err(CollectError::TooLarge);
+        }
+        if first.is_empty() && all.is_empty() {
+            first = data;
+            continue;
+        }
+        if all.is_empty() {
+            all.reserve(announced.min(TRUSTED) as usize);
+            all.extend_from_slice(&std::mem::take(&mut first));
+        }
+        all.extend_from_slice(&data);
+    }
+    Ok(if all.is_empty() { first } else { all.freeze() })
+}

@@ -1,0 +1,68 @@
+//! Which handler answers which path.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::message::{PageRequest, Request, Response};
+
+/// What [`Handler::handle`] returns.
+pub type BoxedAnswer<'a> = Pin<Box<dyn Future<Output = Response> + Send + 'a>>;
+
+/// Answers the requests to one path. Any `async fn(Request) -> Response` is a handler.
+pub trait Handler: Send + Sync + 'static {
+    /// Answers a request.
+    fn handle(&self, request: Request) -> BoxedAnswer<'_>;
+}
+
+impl<F, Answer> Handler for F
+where
+    F: Fn(Request) -> Answer + Send + Sync + 'static,
+    Answer: Future<Output = Response> + Send + 'static,
+{
+    fn handle(&self, request: Request) -> BoxedAnswer<'_> {
+        Box::pin(self(request))
+    }
+}
+
+/// The handlers by path, and what answers GET requests.
+#[derive(Clone, Default)]
+pub struct Routes {
+    pub(super) handlers: HashMap<String, Arc<dyn Handler>>,
+    pub(super) pages: Option<Arc<Pages>>,
+}
+
+type Pages = dyn Fn(&PageRequest<'_>) -> Response + Send + Sync;
+
+impl Routes {
+    /// No paths yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Requests to `path` go to `handler`.
+    #[must_use]
+    pub fn at(mut self, path: impl Into<String>, handler: impl Handler) -> Self {
+        self.handlers.insert(path.into(), Arc::new(handler));
+        self
+    }
+
+    /// GET requests for `/` and for the paths of handlers are answered by `pages`. Without it they are refused.
+    #[must_use]
+    pub fn pages(
+        mut self,
+        pages: impl Fn(&PageRequest<'_>) -> Response + Send + Sync + 'static,
+    ) -> Self {
+        self.pages = Some(Arc::new(pages));
+        self
+    }
+}
+
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Routes")
+            .field("paths", &self.handlers.keys())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,353 @@
+//! The client's side of an exchange: [`Request`] → [`AwaitingReply`] → [`UndecodedReply`] → [`Reply`].
+//!
+//! The caller encodes and decodes, fully or differentially:
+//!
+//! ```text
+//! Target::request ─► Request::start ─► Record ─ encode ─► body      RequestHeaders ─► Content-Type, SOAPAction
+//!                                  └─► AwaitingReply::open(status, Content-Type, body)
+//!                                        └─► UndecodedReply: root, text ─ decode ─► decoded(Record) | undecodable(error) ─► Reply
+//! ```
+//!
+//! [`Request::write`] and [`AwaitingReply::read`] do both steps with a full encoding and decoding.
+
+use std::sync::Arc;
+
+use bsoap_codec::plan::ElementId;
+use bsoap_codec::{Decoder, Object, Record, Unpack, Value, View, decode, encode};
+use bsoap_schema::SoapVersion;
+use bytes::Bytes;
+
+use crate::arguments::{self, Contents};
+use crate::fault::{self, Fault};
+use crate::media::{self, MediaType};
+use crate::peek::{Peek, peek};
+use crate::target::{Direction, Target, first_in_body, value_of};
+use crate::{Error, ErrorKind};
+
+/// A request that is not encoded yet.
+#[derive(Clone, Debug)]
+pub struct Request {
+    target: Target,
+    record: Record,
+}
+
+/// The HTTP headers that a request needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestHeaders {
+    /// The `Content-Type`.
+    pub content_type: String,
+    /// The `SOAPAction`; SOAP 1.2 has none.
+    pub soap_action: Option<String>,
+}
+
+/// A request to send.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutgoingRequest {
+    /// The HTTP headers.
+    pub headers: RequestHeaders,
+    /// The message.
+    pub body: Vec<u8>,
+}
+
+/// The request is sent; the reply has not arrived.
+#[derive(Clone, Debug)]
+pub struct AwaitingReply {
+    target: Target,
+}
+
+/// A reply as it came from the transport.
+#[derive(Clone, Debug, Default)]
+pub struct IncomingReply<'a> {
+    /// The HTTP status.
+    pub status: u16,
+    /// The `Content-Type`.
+    pub content_type: Option<&'a str>,
+    /// The message.
+    pub body: Bytes,
+}
+
+/// What [`AwaitingReply::open`] found.
+#[derive(Debug)]
+pub enum OpenedReply<'a> {
+    /// An empty reply that accepts a one-way message: there is nothing to decode.
+    Accepted,
+    /// A message to decode.
+    Message(UndecodedReply<'a>),
+}
+
+/// A reply whose message has not been decoded yet.
+#[derive(Debug)]
+pub struct UndecodedReply<'a> {
+    target: Target,
+    status: u16,
+    content_type: Option<&'a str>,
+    text: Bytes,
+}
+
+/// How an exchange ended.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// The operation returned.
+    Answer(Answer),
+    /// The peer accepted a one-way message.
+    Accepted,
+    /// The peer refused the request or failed.
+    Fault(Fault),
+}
+
+/// The response of an operation.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    target: Target,
+    record: Arc<Record>,
+}
+
+impl Target {
+    /// A request with these contents: arguments as a [`Value`], owned or borrowed, or a packed Rust value.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Arguments`] if they do not match the operation.
+    pub fn request<'c>(&self, contents: impl Into<Contents<'c>>) -> Result<Request, Error> {
+        Ok(self.request_of(self.record(Direction::Request, contents.into())?))
+    }
+
+    /// A request from the Record of its Envelope.
+    pub fn request_of(&self, record: Record) -> Request {
+        Request {
+            target: self.clone(),
+            record,
+        }
+    }
+
+    /// Starts an exchange whose message is encoded elsewhere, as a template for example.
+    pub fn start(&self) -> (RequestHeaders, AwaitingReply) {
+        let (version, action) = (self.version(), self.operation().soap_action.as_deref());
+        let headers = RequestHeaders {
+            content_type: media::content_type(version, action),
+            soap_action: media::soap_action(version, action),
+        };
+        let target = self.clone();
+        (headers, AwaitingReply { target })
+    }
+}
+
+impl Request {
+    /// The operation called.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The Record of the Envelope.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The Record of the Envelope.
+    pub fn into_record(self) -> Record {
+        self.record
+    }
+
+    /// Starts the exchange: the Record to encode, the headers to send with it, and the next step.
+    pub fn start(self) -> (Record, RequestHeaders, AwaitingReply) {
+        let (headers, awaiting) = self.target.start();
+        (self.record, headers, awaiting)
+    }
+
+    /// Starts the exchange with the message encoded from start to end.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unwritable`] if a value cannot be represented in XML.
+    pub fn write(self) -> Result<(OutgoingRequest, AwaitingReply), Error> {
+        let (record, headers, awaiting) = self.start();
+        let mut body = Vec::new();
+        encode(&record, &mut body).map_err(|error| awaiting.target.unwritable(error))?;
+        Ok((OutgoingRequest { headers, body }, awaiting))
+    }
+}
+
+impl AwaitingReply {
+    /// The operation called.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Finds what there is to decode in a reply.
+    ///
+    /// # Errors
+    /// [`ErrorKind::NoReply`] if it is empty although the operation has a response, [`ErrorKind::NotSoap`] if its media
+    /// type is not XML.
+    pub fn open(self, reply: IncomingReply<'_>) -> Result<OpenedReply<'_>, Error> {
+        let Self { target } = self;
+        let IncomingReply {
+            status,
+            content_type,
+            body,
+        } = reply;
+        if body.iter().all(u8::is_ascii_whitespace) {
+            let is_success = (200..300).contains(&status);
+            return match target.operation().output {
+                None if is_success => Ok(OpenedReply::Accepted),
+                _ => Err(target.error(|operation| ErrorKind::NoReply { operation, status })),
+            };
+        }
+        let media = content_type.and_then(MediaType::parse);
+        if media.as_ref().is_some_and(|media| !media.is_xml()) {
+            return Err(not_soap(status, content_type, &body));
+        }
+        Ok(OpenedReply::Message(UndecodedReply {
+            target,
+            status,
+            content_type,
+            text: media::recoded(media.as_ref(), body),
+        }))
+    }
+
+    /// Reads a reply and decodes its message from start to end.
+    ///
+    /// # Errors
+    /// If it is neither the response, nor a fault, nor the empty reply to a one-way message.
+    pub fn read(self, decoder: &mut Decoder, reply: IncomingReply<'_>) -> Result<Reply, Error> {
+        match self.open(reply)? {
+            OpenedReply::Accepted => Ok(Reply::Accepted),
+            OpenedReply::Message(message) => match decoder.decode(message.root(), message.text()) {
+                Ok(record) => message.decoded(Arc::new(record)),
+                Err(error) => message.undecodable(error),
+            },
+        }
+    }
+}
+
+impl UndecodedReply<'_> {
+    /// The element of the Plan that the text is decoded as: the response Envelope.
+    pub fn root(&self) -> ElementId {
+        self.target.binding.response
+    }
+
+    /// The text to decode: the body itself, unless its charset had to be converted.
+    pub fn text(&self) -> &Bytes {
+        &self.text
+    }
+
+    /// The reply in a decoded message.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OtherReply`] if the message belongs to another operation.
+    pub fn decoded(self, record: Arc<Record>) -> Result<Reply, Error> {
+        let Self { target, .. } = self;
+        let child = first_in_body(&record);
+        if let Some(child) = &child
+            && is_fault(child, target.version())
+        {
+            return Ok(Reply::Fault(fault::from_value(value_of(child))));
+        }
+        let element = child.map(|child| child.element_id());
+        match &target.operation().output {
+            Some(output) if output.body.first_element() == element => {
+                Ok(Reply::Answer(Answer { target, record }))
+            }
+            // Some SOAP stacks reply to one-way messages with an empty Envelope.
+            None if element.is_none() => Ok(Reply::Accepted),
+            _ => {
+                let found = element
+                    .map_or("nothing", |element| arguments::local(&target.plan, element))
+                    .to_owned();
+                Err(target.error(|operation| ErrorKind::OtherReply { operation, found }))
+            }
+        }
+    }
+
+    /// The reply in a message that could not be decoded: a fault that does not follow the schema exactly.
+    ///
+    /// # Errors
+    /// What is wrong with a message that is not such a fault.
+    pub fn undecodable(self, error: decode::Error) -> Result<Reply, Error> {
+        if let Some(fault) = fault::read_leniently(&self.text) {
+            return Ok(Reply::Fault(fault));
+        }
+        let expected = self.target.version();
+        let found = match peek(&self.text) {
+            Peek::Envelope(version) if version == expected => {
+                let error_of_reply = self
+                    .target
+                    .error(|operation| ErrorKind::Reply { operation });
+                return Err(error_of_reply.because(error));
+            }
+            Peek::Envelope(other) => other.envelope_namespace().to_owned(),
+            Peek::ForeignEnvelope(found) => found,
+            Peek::Other(_) | Peek::Nothing => {
+                let not_soap = not_soap(self.status, self.content_type, &self.text);
+                return Err(not_soap.because(error));
+            }
+        };
+        Err(Error::new(ErrorKind::Version { expected, found }))
+    }
+}
+
+fn is_fault(child: &View<'_>, version: SoapVersion) -> bool {
+    child.name() == "Fault" && child.namespace() == version.envelope_namespace()
+}
+
+fn not_soap(status: u16, content_type: Option<&str>, body: &[u8]) -> Error {
+    let beginning = &body[..body.len().min(200)];
+    Error::new(ErrorKind::NotSoap {
+        status,
+        content_type: content_type.map(str::to_owned),
+        beginning: String::from_utf8_lossy(beginning).into_owned(),
+    })
+}
+
+impl Answer {
+    /// The Record of the response Envelope.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The Record of the response Envelope; a copy if it is shared.
+    pub fn into_record(self) -> Record {
+        Arc::unwrap_or_clone(self.record)
+    }
+
+    /// The Record of the response Envelope, to be kept: it never changes.
+    pub fn shared_record(&self) -> &Arc<Record> {
+        &self.record
+    }
+
+    /// The result: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.
+    pub fn value(&self) -> Value {
+        self.target.response_value(&self.record)
+    }
+
+    /// The result as a Rust value: that of the wrapper, or of the only part.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Type`] if the type does not match the schema.
+    pub fn unpack<T: Unpack>(&self) -> Result<T, Error> {
+        self.target.unpack(&self.record)
+    }
+
+    /// The header blocks: declared ones by the name of their part, others as XML under `#any`.
+    pub fn headers(&self) -> Object {
+        self.target.headers(Direction::Response, &self.record)
+    }
+
+    /// The operation called.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+}
+
+impl Reply {
+    /// The result; nil for a one-way message.
+    ///
+    /// # Errors
+    /// The fault.
+    pub fn into_value(self) -> Result<Value, Fault> {
+        match self {
+            Self::Answer(answer) => Ok(answer.value()),
+            Self::Accepted => Ok(Value::Nil),
+            Self::Fault(fault) => Err(fault),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! The server's side of an exchange: [`Endpoint`] → [`UndecodedRequest`] → [`ReceivedRequest`] and [`AwaitingAnswer`] →
+//! [`OutgoingReply`].
+//!
+//! The caller decodes and encodes, fully or differentially:
+//!
+//! ```text
+//! Endpoint::open(Content-Type, SOAPAction, body)
+//!   └─► UndecodedRequest: root, text ─ decode ─┬─► decoded(Record) ─► ReceivedRequest, AwaitingAnswer
+//!                                              └─► undecodable(error) ─► another root to try | OutgoingReply with a fault
+//! Target::response(contents) ─► Record ─ encode ─► AwaitingAnswer::answered(body) ─► OutgoingReply
+//! ```
+//!
+//! [`Endpoint::receive`] and [`AwaitingAnswer::answer`] do both steps with a full decoding and encoding.
+
+use std::sync::Arc;
+
+use bsoap_codec::plan::{ElementId, Plan};
+use bsoap_codec::{Decoder, Record, decode};
+use bsoap_schema::{Binding, SoapVersion, Style};
+use bytes::Bytes;
+
+use crate::fault::{Code, Fault};
+use crate::header::{self, Node};
+use crate::media::{self, MediaType};
+use crate::name::{Name, element_name};
+use crate::peek::{Peek, peek, peek_body};
+use crate::target::{Target, first_in_body};
+
+mod answer;
+
+pub use answer::{AwaitingAnswer, OutgoingReply, ReceivedRequest, Unanswered};
+
+use answer::Faults;
+
+/// The namespace of the subcodes for remote procedure calls. (SOAP 1.2 Part 2 §4.4)
+const RPC: &str = "http://www.w3.org/2003/05/soap-rpc";
+
+/// The bindings that are served at one address. Several are distinguished by SOAP version and by the element in the Body.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    plan: Arc<Plan>,
+    bindings: Vec<Arc<Binding>>,
+    node: Node,
+}
+
+/// A request as it came from the transport.
+#[derive(Clone, Debug, Default)]
+pub struct IncomingRequest<'a> {
+    /// The `Content-Type`.
+    pub content_type: Option<&'a str>,
+    /// The `SOAPAction`.
+    pub soap_action: Option<&'a str>,
+    /// The message.
+    pub body: Bytes,
+}
+
+/// A request whose message has not been decoded yet.
+#[derive(Debug)]
+pub struct UndecodedRequest<'a> {
+    endpoint: &'a Endpoint,
+    binding: &'a Arc<Binding>,
+    media: Option<MediaType>,
+    soap_action: Option<&'a str>,
+    text: Bytes,
+}
+
+impl Endpoint {
+    /// An endpoint of these bindings, all of one Plan.
+    pub fn new(plan: &Arc<Plan>, bindings: Vec<Arc<Binding>>, node: Node) -> Self {
+        Self {
+            plan: Arc::clone(plan),
+            bindings,
+            node,
+        }
+    }
+
+    /// The bindings.
+    pub fn bindings(&self) -> &[Arc<Binding>] {
+        &self.bindings
+    }
+
+    /// Finds what there is to decode in a request.
+    ///
+    /// # Errors
+    /// The reply to a request whose media type is not XML.
+    pub fn open<'a>(
+        &'a self,
+        request: IncomingRequest<'a>,
+    ) -> Result<UndecodedRequest<'a>, Box<OutgoingReply>> {
+        let media = request.content_type.and_then(MediaType::parse);
+        if media.as_ref().is_some_and(|media| !media.is_xml()) {
+            return Err(Box::new(OutgoingReply::unsupported_media_type()));
+        }
+        let text = media::recoded(media.as_ref(), request.body);
+        let version = media.as_ref().and_then(MediaType::version);
+        let Some(binding) = self.binding_for(version, &text) else {
+            return Err(Box::new(OutgoingReply::unsupported_media_type()));
+        };
+        Ok(UndecodedRequest {
+            endpoint: self,
+            binding,
+            media,
+            soap_action: request.soap_action,
+            text,
+        })
+    }
+
+    /// Reads a request: decodes its message from start to end and finds its operation.
+    ///
+    /// # Errors
+    /// The reply that says why it is not processed.
+    pub fn receive(
+        &self,
+        decoder: &mut Decoder,
+        request: IncomingRequest<'_>,
+    ) -> Result<(ReceivedRequest, AwaitingAnswer), Box<OutgoingReply>> {
+        let mut undecoded = self.open(request)?;
+        loop {
+            match decoder.decode(undecoded.root(), undecoded.text()) {
+                Ok(record) => return undecoded.decoded(Arc::new(record)),
+                Err(error) => undecoded = undecoded.undecodable(&error)?,
+            }
+        }
+    }
+
+    /// The binding for a message of this version, the first one if none has it.
+    fn binding_for(&self, version: Option<SoapVersion>, text: &[u8]) -> Option<&Arc<Binding>> {
+        let mut with_version = self
+            .bindings
+            .iter()
+            .filter(|binding| version.is_none_or(|version| binding.version == version));
+        let (Some(first), second) = (with_version.next(), with_version.next()) else {
+            return self.bindings.first();
+        };
+        let Some(second) = second else {
+            return Some(first);
+        };
+        let body = peek_body(text);
+        [first, second]
+            .into_iter()
+            .chain(with_version)
+            .find(|binding| {
+                let takes = |name: &Name| self.takes(binding, name);
+                body.as_ref().is_some_and(takes)
+            })
+            .or(Some(first))
+    }
+
+    /// Whether an operation of this binding has such an element in its Body.
+    fn takes(&self, binding: &Binding, name: &Name) -> bool {
+        let mut elements = binding
+            .operations
+            .iter()
+            .filter_map(|operation| operation.input.body.first_element());
+        elements.any(|element| element_name(&self.plan, element) == *name)
+    }
+
+    /// The reply to an Envelope of another version. (SOAP 1.2 Part 1 §5.4.7, Appendix A)
+    fn version_mismatch(&self, version: SoapVersion, found: &str) -> OutgoingReply {
+        let mut versions: Vec<SoapVersion> = Vec::new();
+        for binding in &self.bindings {
+            if !versions.contains(&binding.version) {
+                versions.push(binding.version);
+            }
+        }
+        let speaks_12 = versions.contains(&SoapVersion::Soap12);
+        // A SOAP 1.1 client must be able to read the answer, and knows no other version.
+        let reply_in = if speaks_12 && version == SoapVersion::Soap12 {
+            SoapVersion::Soap12
+        } else {
+            SoapVersion::Soap11
+        };
+        let expected: Vec<String> = versions.iter().map(ToString::to_string).collect();
+        let reason = format!(
+            "found an Envelope of {found:?}, expected {}",
+            expected.join(" or ")
+        );
+        let header = if speaks_12 {
+            header::upgrade_block(&versions)
+        } else {
+            String::new()
+        };
+        let fault = Fault::new(Code::VersionMismatch, reason);
+        OutgoingReply::of_text(&fault, reply_in, &header)
+    }
+}
+
+impl UndecodedRequest<'_> {
+    /// The element of the Plan that the text is to be decoded as: the request Envelope of a binding.
+    pub fn root(&self) -> ElementId {
+        self.binding.request
+    }
+
+    /// The text to decode: the body itself, unless its charset had to be converted.
+    pub fn text(&self) -> &Bytes {
+        &self.text
+    }
+
+    /// Finds the operation of a decoded message and checks its header blocks.
+    ///
+    /// # Errors
+    /// The reply that says why it is not processed.
+    pub fn decoded(
+        self,
+        record: Arc<Record>,
+    ) -> Result<(ReceivedRequest, AwaitingAnswer), Box<OutgoingReply>> {
+        let (endpoint, binding) = (self.endpoint, self.binding);
+        let plan = &endpoint.plan;
+        let refuse = |fault: &Fault, header: &[String]| {
+            Err(Box::new(Faults { plan, binding }.encoded(fault, header)))
+        };
+        let operation = self.operation(&record);
+        let input = operation.map(|index| &binding.operations[index].input);
+        if binding.version == SoapVersion::Soap12 && header::envelope_has_encoding_style(&record) {
+            let fault = Fault::sender("the Envelope has an encodingStyle, which it must not have");
+            return refuse(&fault, &[]);
+        }
+        let blocks = match header::blocks(plan, binding.version, input, &record) {
+            Ok(blocks) => blocks,
+            Err(fault) => return refuse(&fault, &[]),
+        };
+        let unknown = endpoint.node.not_understood(binding.version, &blocks);
+        if !unknown.is_empty() {
+            let (fault, named) = header::must_understand(binding.version, &unknown);
+            return refuse(&fault, &named);
+        }
+        let Some(index) = operation else {
+            return refuse(&Fault::sender("no operation has an empty Body"), &[]);
+        };
+        let target = Target {
+            plan: Arc::clone(plan),
+            binding: Arc::clone(binding),
+            index,
+        };
+        let awaiting = AwaitingAnswer::new(target.clone());
+        Ok((ReceivedRequest::new(target, record, blocks), awaiting))
+    }
+
+    /// What to do about a message that could not be decoded: another root to decode it as, if its Envelope is of another
+    /// version than its media type.
+    ///
+    /// # Errors
+    /// The reply that says what is wrong with the message.
+    pub fn undecodable(mut self, error: &decode::Error) -> Result<Self, Box<OutgoingReply>> {
+        let (endpoint, assumed) = (self.endpoint, self.binding.version);
+        let reply = match peek(&self.text) {
+            Peek::Envelope(version) if version != assumed => {
+                match endpoint.binding_for(Some(version), &self.text) {
+                    Some(other) if other.version == version => {
+                        self.binding = other;
+                        return Ok(self);
+                    }
+                    _ => endpoint.version_mismatch(version, version.envelope_namespace()),
+                }
+            }
+            Peek::ForeignEnvelope(namespace) => endpoint.version_mismatch(assumed, &namespace),
+            Peek::Envelope(_) | Peek::Other(_) | Peek::Nothing => {
+                OutgoingReply::of_text(&decode_fault(self.binding, error), assumed, "")
+            }
+        };
+        Err(Box::new(reply))
+    }
+
+    /// The index of the operation that has this element in its Body; of several, the one with the action.
+    fn operation(&self, record: &Record) -> Option<usize> {
+        let element = first_in_body(record).map(|view| view.element_id());
+        let action = match self.binding.version {
+            SoapVersion::Soap11 => self.soap_action.map(media::unquoted),
+            SoapVersion::Soap12 => self
+                .media
+                .as_ref()
+                .and_then(|media| media.action.as_deref()),
+        };
+        let operations = &self.binding.operations;
+        let mut candidates = (0..operations.len())
+            .filter(|&index| operations[index].input.body.first_element() == element);
+        let first = candidates.next()?;
+        let has_action =
+            |index: &usize| action.is_some() && operations[*index].soap_action.as_deref() == action;
+        if has_action(&first) {
+            return Some(first);
+        }
+        candidates.find(has_action).or(Some(first))
+    }
+}
+
+/// The fault for a message that does not decode: what was found, where, at which byte.
+fn decode_fault(binding: &Binding, error: &decode::Error) -> Fault {
+    let fault = Fault::sender(error.to_string());
+    let is_rpc = binding
+        .operations
+        .iter()
+        .any(|operation| operation.style == Style::Rpc);
+    if !is_rpc || binding.version != SoapVersion::Soap12 {
+        return fault;
+    }
+    match error.path().strip_prefix("/Envelope/Body") {
+        Some("") if matches!(error.kind(), decode::ErrorKind::Unexpected { .. }) => {
+            fault.with_subcode(Name::new(RPC, "ProcedureNotPresent"))
+        }
+        Some(path) if path.starts_with('/') => fault.with_subcode(Name::new(RPC, "BadArguments")),
+        _ => fault,
+    }
+}
