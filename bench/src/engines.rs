@@ -13,6 +13,7 @@ use crate::workload::Workload;
 mod bare;
 mod bsoap;
 mod dispatch;
+mod events;
 mod external;
 mod hints;
 mod kernels;
@@ -20,13 +21,10 @@ mod libc;
 mod memory;
 mod numbers;
 mod octets;
-mod quick_xml;
 mod receive;
 mod send;
 mod served;
 mod typed;
-
-pub(crate) use bsoap::plan;
 
 fn by_template(policy: Policy) -> Box<dyn Engine> {
     Box::new(send::Sending::Template(policy))
@@ -87,7 +85,8 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "hash-map" => Box::new(dispatch::Dispatch::<dispatch::Mapped<HashMap<_, _>>>::default()),
         "btree-map" => Box::new(dispatch::Dispatch::<dispatch::Mapped<BTreeMap<_, _>>>::default()),
         "perfect-hash" => Box::new(dispatch::Dispatch::<dispatch::Perfect>::default()),
-        "quick-xml" => Box::new(quick_xml::QuickXml),
+        "quick-xml" => Box::new(events::Events::QuickXml),
+        "bsoap:events" => Box::new(events::Events::Bsoap),
         "bsoap:hints" => Box::new(hints::Hints::Lengths),
         "bsoap:keys" => Box::new(hints::Hints::Keys),
         "copy" => Box::new(hints::Hints::Copy),

@@ -13,7 +13,6 @@ mod job;
 mod leaves;
 mod machine;
 mod measure;
-mod names;
 mod order;
 mod random;
 mod recorded;
@@ -23,6 +22,7 @@ mod scenario;
 mod shape;
 mod sink;
 mod stream;
+mod terms;
 mod wire;
 mod workload;
 

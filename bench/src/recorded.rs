@@ -8,7 +8,7 @@ use bsoap_codec::decode::{Empty, Unknown};
 use bsoap_schema::{Chain, Definitions, FileLoader, LoadOptions, WellKnown, load};
 
 use crate::scenario::Recorded;
-use crate::workload::Terms;
+use crate::terms::Terms;
 
 /// In it a client polls for an answer nine times.
 const SESSION: &str = "6.2.314.3321/ask_manual_question_complex_query1";

@@ -54,6 +54,19 @@ impl Shape {
         }
     }
 
+    /// The local name of the element in the body of its messages.
+    pub(crate) fn body_element(self) -> &'static str {
+        match self {
+            Self::Dhard | Self::Dunit | Self::Dsmall => "doubles",
+            Self::Int => "ints",
+            Self::Mio => "mesh",
+            Self::String => "strings",
+            Self::Small => "reading",
+            Self::Order => "order",
+            Self::Polling | Self::Base64 | Self::Hex => "",
+        }
+    }
+
     /// Its first `count` values.
     pub(crate) fn generate(self, count: usize) -> Values {
         let mut random = Random::new(2005 + self as u64);

@@ -2,41 +2,19 @@
 
 use std::sync::Arc;
 
-use bsoap_codec::plan::ElementId;
-use bsoap_codec::{DecodeOptions, Decoder, Plan, Record};
+use bsoap_codec::{Decoder, Record};
 
 use crate::definition::{Case, Task};
-use crate::engines::plan;
 use crate::leaves::{self, Leaf};
 use crate::order::{HEAD, Peers, TAIL};
 use crate::recorded;
 use crate::scenario::Change;
 use crate::shape::{Mesh, Shape, Values, seventeen_digits};
 use crate::stream::{Step, Stream, text_of};
+use crate::terms::Terms;
 
 /// Messages below this many bytes are read by two readers when an answer is checked.
 const SHORT: usize = 100_000;
-
-/// By what messages are read.
-#[derive(Clone, Debug)]
-pub(crate) struct Terms {
-    pub(crate) plan: Arc<Plan>,
-    pub(crate) root: ElementId,
-    pub(crate) options: DecodeOptions,
-}
-
-impl Terms {
-    /// Those of the messages that this program makes.
-    fn own() -> Result<Self, String> {
-        let (plan, root) = plan()?;
-        let options = DecodeOptions::default();
-        Ok(Self {
-            plan,
-            root,
-            options,
-        })
-    }
-}
 
 /// What every engine is given.
 #[derive(Debug)]
@@ -172,7 +150,7 @@ impl Workload {
 
     /// The local name of the element in the body.
     pub(crate) fn body_element(&self) -> &'static str {
-        body_element(self.case.shape)
+        self.case.shape.body_element()
     }
 
     /// Whether an answer is right.
@@ -308,19 +286,6 @@ fn same<T: PartialEq + std::fmt::Debug>(
     }
 }
 
-/// The local name of the element in the body.
-pub(super) fn body_element(shape: Shape) -> &'static str {
-    match shape {
-        Shape::Dhard | Shape::Dunit | Shape::Dsmall => "doubles",
-        Shape::Int => "ints",
-        Shape::Mio => "mesh",
-        Shape::String => "strings",
-        Shape::Small => "reading",
-        Shape::Order => "order",
-        Shape::Polling | Shape::Base64 | Shape::Hex => "",
-    }
-}
-
 /// The messages, and where the first value of an array starts.
 fn messages(shape: Shape, values: &Values) -> (Vec<Vec<u8>>, usize) {
     let write = |one: &dyn Fn(&mut Vec<u8>)| {
@@ -342,7 +307,7 @@ fn messages(shape: Shape, values: &Values) -> (Vec<Vec<u8>>, usize) {
             0,
         ),
         _ => {
-            let name = body_element(shape);
+            let name = shape.body_element();
             let open = if shape == Shape::Mio {
                 "<item><x>"
             } else {

@@ -1,14 +1,12 @@
 //! bsoap itself, with its defaults: one decoder or encoder for a stream of messages, memory used again.
 
 use std::any::Any;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use bsoap_codec::decode::{Fast, Validation};
-use bsoap_codec::plan::ElementId;
-use bsoap_codec::{DecodeOptions, Decoder, Encoder, Plan, Record, View};
+use bsoap_codec::{Decoder, Encoder, Record, View};
 use bsoap_datatypes::{double, integer};
 use bsoap_differential::send::Policy;
-use bsoap_schema::{Definitions, MemoryLoader};
 use serde_json::Value;
 
 use super::kernels::Kernels;
@@ -19,76 +17,39 @@ use crate::definition::Task;
 use crate::job::{Engine, Job, Local};
 use crate::leaves::Leaf;
 use crate::shape::Values;
+use crate::terms::Terms;
 use crate::workload::{Answer, Workload};
-
-const WSDL: &str = include_str!("../../bench.wsdl");
-
-/// The same messages with facets on nearly every value.
-const FACETS: &str = include_str!("../../validate.wsdl");
 
 /// bsoap itself.
 pub(crate) struct Bsoap {
-    plan: Arc<Plan>,
-    root: ElementId,
-    options: DecodeOptions,
+    terms: Terms,
 }
 
 impl Bsoap {
-    /// Loads the WSDL of the benchmarks.
+    /// With the WSDL of the benchmarks.
     pub(crate) fn new() -> Result<Self, String> {
-        let (plan, root) = plan()?;
-        let options = DecodeOptions::default();
         Ok(Self {
-            plan,
-            root,
-            options,
+            terms: Terms::own()?,
         })
     }
 
-    /// Without the fast road: tags and values one after the other.
+    /// Without the fast path: tags and values one after the other.
     pub(crate) fn general() -> Result<Self, String> {
-        let mut general = Self::new()?;
-        general.options.fast = Fast::Off;
-        Ok(general)
+        let mut terms = Terms::own()?;
+        terms.options.fast = Fast::Off;
+        Ok(Self { terms })
     }
 
     /// With a schema that has facets, which are checked or not.
     pub(crate) fn with_facets(validation: Validation) -> Result<Self, String> {
-        let (plan, root) = load("validate.wsdl", FACETS)?;
-        let mut options = DecodeOptions::default();
-        options.validation = validation;
-        Ok(Self {
-            plan,
-            root,
-            options,
-        })
+        let mut terms = Terms::with_facets()?;
+        terms.options.validation = validation;
+        Ok(Self { terms })
     }
 
     fn decoder(&self) -> Decoder {
-        Decoder::new(Arc::clone(&self.plan), self.options)
+        Decoder::new(Arc::clone(&self.terms.plan), self.terms.options)
     }
-}
-
-/// The Plan of the benchmarks' messages, and the root of their requests.
-///
-/// # Errors
-/// The WSDL does not load.
-pub(crate) fn plan() -> Result<(Arc<Plan>, ElementId), String> {
-    static PLAN: OnceLock<Result<(Arc<Plan>, ElementId), String>> = OnceLock::new();
-    PLAN.get_or_init(|| load("bench.wsdl", WSDL)).clone()
-}
-
-fn load(name: &str, wsdl: &str) -> Result<(Arc<Plan>, ElementId), String> {
-    let mut loader = MemoryLoader::default();
-    loader.add(name, wsdl);
-    let definitions =
-        Definitions::load(name, &loader).map_err(|error| format!("bench/{name}: {error}"))?;
-    let root = definitions
-        .ports()
-        .next()
-        .map(|(_, port)| port.binding.request)
-        .ok_or_else(|| format!("bench/{name} has no port"))?;
-    Ok((Arc::clone(definitions.plan()), root))
 }
 
 impl Engine for Bsoap {
@@ -106,9 +67,9 @@ impl Engine for Bsoap {
 
 impl Bsoap {
     fn decode(&self, work: &Arc<Workload>) -> Option<Box<dyn Job>> {
-        let (root, options) = (self.root, self.options);
+        let (root, options) = (self.terms.root, self.terms.options);
         let (timed, answered, fresh) = (Arc::clone(work), Arc::clone(work), Arc::clone(work));
-        let plan = Arc::clone(&self.plan);
+        let plan = Arc::clone(&self.terms.plan);
         let state = (self.decoder(), Record::new(Arc::clone(&plan), root));
         let step = move |(decoder, record): &mut (Decoder, Record)| {
             for message in &timed.messages {
@@ -156,7 +117,7 @@ impl Bsoap {
         let mut decoder = self.decoder();
         let decode = |message: &Vec<u8>| {
             decoder
-                .decode(self.root, message)
+                .decode(self.terms.root, message)
                 .map_err(|error| error.to_string())
         };
         let records = work

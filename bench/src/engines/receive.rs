@@ -16,7 +16,8 @@ use crate::clock::{Taken, Watch};
 use crate::definition::Task;
 use crate::job::{Engine, Job, Local};
 use crate::stream::Step;
-use crate::workload::{Answer, Terms, Workload};
+use crate::terms::Terms;
+use crate::workload::{Answer, Workload};
 
 /// Messages between two looks at a stream that does not repeat, and one more: what standing aside costs shows in the mean of
 /// as many.

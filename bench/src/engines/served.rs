@@ -16,7 +16,8 @@ use tokio::sync::oneshot;
 use super::hints::hinted;
 use crate::definition::Task;
 use crate::job::{Engine, Job, Local};
-use crate::workload::{Answer, Terms, Workload};
+use crate::terms::Terms;
+use crate::workload::{Answer, Workload};
 
 /// What the server does with a document.
 #[derive(Clone, Copy)]

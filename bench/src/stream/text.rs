@@ -5,7 +5,6 @@ use std::io::Write as _;
 use crate::order::{HEAD, Order, Peers, Reading, TAIL};
 use crate::random::Random;
 use crate::shape::{Mesh, Shape, Values};
-use crate::workload::body_element;
 
 /// Elements of an order that are strings of any length.
 const STRINGS: [&str; 6] = ["note", "name", "street", "city", "sku", "description"];
@@ -14,7 +13,7 @@ const TAKE_TURNS: usize = 8;
 
 /// An array's message, numbers in their shortest form.
 pub(crate) fn array(shape: Shape, values: &Values) -> Vec<u8> {
-    let name = body_element(shape);
+    let name = shape.body_element();
     let mut out = Vec::with_capacity(64 * values.len() + 512);
     out.extend_from_slice(HEAD.as_bytes());
     let (mut doubles, mut ints) = (zmij::Buffer::new(), itoa::Buffer::new());

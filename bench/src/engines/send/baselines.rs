@@ -7,7 +7,7 @@ use bsoap_codec::{Record, encode};
 use bsoap_datatypes::kernel::fetch;
 use bsoap_datatypes::{double, integer};
 
-use super::Sender;
+use super::sender::Sender;
 use crate::job::{Job, Local};
 use crate::shape::Values;
 use crate::stream::Stream;

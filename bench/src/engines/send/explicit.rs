@@ -4,7 +4,7 @@ use bsoap_codec::Record;
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_differential::send::{Outgoing, Policy, SetError, Template};
 
-use super::Sender;
+use super::sender::Sender;
 use crate::shape::Values;
 use crate::wire::Wire;
 use crate::workload::Workload;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bsoap_codec::encode::{EncodeOptions, PieceEncoder, Stop};
 use bsoap_codec::{Encoder, Record};
 
-use super::Sender;
+use super::sender::Sender;
 use crate::wire::Wire;
 
 /// Formats every message in full, into one buffer that is used again.

@@ -6,7 +6,7 @@ use bsoap_codec::frame::Frame;
 use bsoap_codec::{Record, View};
 use bsoap_differential::send::{Layout, Overlay, Row};
 
-use super::Sender;
+use super::sender::Sender;
 use crate::shape::{Mesh, Values};
 use crate::wire::Wire;
 use crate::workload::Workload;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bsoap_codec::Record;
 use bsoap_differential::send::{Outgoing, Store, StorePolicy, Stream};
 
-use super::Sender;
+use super::sender::Sender;
 use crate::wire::Wire;
 
 /// Sends by a store.

@@ -6,7 +6,7 @@ use bsoap_codec::Record;
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_differential::send::{Outgoing, Policy, Template};
 
-use super::Sender;
+use super::sender::Sender;
 use crate::wire::Wire;
 
 /// Sends by a template.

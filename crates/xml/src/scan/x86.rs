@@ -1,5 +1,5 @@
 //! Sixteen bytes at a time with SSE2, which belongs to every x86-64; long texts with AVX2 where the machine has it. Earned
-//! by `examples/events.rs`.
+//! by the benchmark `decode`, engine `bsoap:events`.
 #![allow(unsafe_code)]
 
 use super::portable;

@@ -1,4 +1,4 @@
-//! Products of polynomials with PCLMULQDQ. Earned by `portion_speed` (crate `differential`).
+//! Products of polynomials with PCLMULQDQ. Earned by the benchmark `dds-table1`, engine `bsoap:lcp-keyed/512`.
 
 use std::arch::x86_64::{
     __m128i, __m512i, _MM_HINT_T0, _mm_clmulepi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128,

@@ -1,4 +1,4 @@
-//! Wide registers of x86-64. Earned by `examples/number_speed.rs` and `bench numbers`.
+//! Wide registers of x86-64. Earned by the benchmark `numbers`.
 //!
 //! How a double is read, in 32 bytes and without a branch that depends on its digits:
 //!

@@ -9,7 +9,7 @@
 //!                      or all their values written, where that costs less
 //! ```
 //!
-//! The parts are those of `dirty_speed` (100 000 values), rounded to the disadvantage of templates.
+//! The parts were measured by the benchmark `ready` (100 000 values), and are rounded to the disadvantage of templates.
 
 use super::lease::Use;
 use crate::send::leaves::{Kind, Leaves};
