@@ -22,7 +22,8 @@ class Results:
     def __init__(self, files):
         self.times = {}
         for it in records.lines(files):
-            self.times[it["bench"], it["case"], it["engine"]] = it["ns"]
+            if "ns" in it:
+                self.times[it["bench"], it["case"], it["engine"]] = it["ns"]
 
     def __call__(self, bench, case, engine="bsoap"):
         return self.times[bench, case, engine]
