@@ -18,8 +18,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::decode::Validation;
-use crate::encode::program::XSI;
-use crate::expanded;
+use crate::expanded::{self, XSI};
 use crate::kept;
 use crate::pack::Pack;
 use crate::plan::{

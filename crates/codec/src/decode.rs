@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use bsoap_xml::{Input, Options, Scopes, State};
 
+use crate::expanded::XSI;
 use crate::plan::{ElementId, Plan};
 use crate::record::Record;
 
@@ -56,8 +57,6 @@ use opening::Openings;
 use run::Run;
 use sink::Sink;
 
-/// The namespace of `xsi:type` and `xsi:nil`.
-const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 /// The namespace of the built-in datatypes.
 const XSD: &str = bsoap_datatypes::NAMESPACE;
 

@@ -1,39 +1,36 @@
 //! Record → text.
 //!
-//! The Plan is compiled once to a row of small instructions (`program`); a machine with a stack of
-//! its own runs them over the slots (`machine`). The start tag of the root declares the namespaces
+//! The Plan is compiled once to a list of small instructions (`plan::program`); an interpreter with a stack of its own runs
+//! them over the slots (`interpreter`). The start tag of the root declares the namespaces
 //! that its declaration can reach; what only a value brings along (a derived type, a QName, an
 //! attribute a wildcard admitted) is declared where it is first needed. What SOAP's own elements
 //! carry (header blocks, bodies, details) declares its own namespaces, so that a message does not
 //! name those of all other operations of its service.
 
+mod control;
 mod error;
-pub(crate) mod escape;
+mod interpreter;
 mod leaf;
-mod machine;
 mod outline;
 mod piece;
 mod places;
-pub(crate) mod program;
 mod rows;
 mod scope;
+mod slow;
 mod state;
-mod straight;
-mod tables;
-mod watch;
 
+pub use crate::plan::program::{Holder, LeafForm, LeafRef, PadPlace};
 pub use error::{Error, ErrorKind};
-pub use leaf::{Holder, LeafForm, LeafRef};
 pub use outline::{Outline, Told};
 pub use piece::{PieceEncoder, Stop};
-pub use places::{CellPlace, PadPlace, Places, Rows, Stuffing};
+pub use places::{CellPlace, Places, Rows, Stuffing};
 pub use state::{Loop, State};
 
+use crate::escape;
 use crate::record::Record;
 
-use machine::Machine;
+use interpreter::Interpreter;
 use outline::{Teller, Tracer};
-use watch::Watch;
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
@@ -138,31 +135,40 @@ impl Encoder {
         out: &mut Vec<u8>,
         told: Told<'_>,
     ) -> Result<bool, Error> {
-        let teller = Teller::new(record, told);
-        self.run(record, out, teller)
-            .map(|teller| teller.told.is_full())
+        self.run(record, out, Teller(told))
+            .map(|teller| teller.0.is_full())
     }
 
-    /// Returns who was told.
-    fn run<P: Watch>(&self, record: &Record, out: &mut Vec<u8>, places: P) -> Result<P, Error> {
-        let program = record.plan.program();
+    /// Returns what was recorded.
+    fn run<P: Places>(&self, record: &Record, out: &mut Vec<u8>, places: P) -> Result<P, Error> {
         let start = out.len();
         // A guess that is right for numbers saves the first few times the buffer would grow.
         out.reserve(256 + record.slots.len() * 16 + record.heap.len());
-        if self.options.declaration {
-            out.extend_from_slice(DECLARATION);
-        }
-        let mut machine = Machine::new(record, program, out, start, places, self.options.depth);
-        let result = machine.element(record.root);
-        let (slot, places) = (machine.at.saturating_sub(1), machine.places);
-        match result {
-            Ok(()) => Ok(places),
+        let mut interpreter = Interpreter::new(record, out, (), places, self.options.depth);
+        match whole(&mut interpreter, record, self.options) {
+            Ok(()) => Ok(interpreter.places),
             Err(kind) => {
+                let slot = interpreter.at.saturating_sub(1);
                 out.truncate(start);
                 Err(Error::new(kind, slot, crate::path::of_slot(record, slot)))
             }
         }
     }
+}
+
+/// Writes a whole message.
+fn whole<P: Places>(
+    interpreter: &mut Interpreter<'_, '_, (), P>,
+    record: &Record,
+    options: EncodeOptions,
+) -> Result<(), ErrorKind> {
+    if options.declaration {
+        interpreter.out.extend_from_slice(DECLARATION);
+    }
+    if let Some(pc) = interpreter.start(record.root)? {
+        interpreter.run(pc)?;
+    }
+    interpreter.end(record.root)
 }
 
 #[cfg(test)]

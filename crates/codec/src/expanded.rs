@@ -2,6 +2,9 @@
 
 use bsoap_xml::{NameId, Vocabulary};
 
+/// The namespace of `xsi:type` and `xsi:nil`.
+pub(crate) const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
+
 /// Namespace and local name of `{namespace}local`; `None` for a name without braces.
 ///
 /// A namespace name may hold a `}`, a local name never does: the last one ends the namespace.

@@ -7,8 +7,7 @@ use bsoap_datatypes::qname;
 use bsoap_datatypes::trim;
 use bsoap_xml::WriteError;
 
-use crate::encode::program::XSI;
-use crate::expanded;
+use crate::expanded::{self, XSI};
 
 /// An attribute no declaration took.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,6 +12,7 @@
 pub mod build;
 pub mod decode;
 pub mod encode;
+mod escape;
 mod expanded;
 mod fingerprint;
 pub mod frame;

@@ -20,16 +20,18 @@ use bsoap_datatypes::SimpleType;
 use bsoap_datatypes::kernel::Number;
 use bsoap_xml::{NameId, Vocabulary};
 
-use crate::encode::program::Program;
 use crate::shape::Shapes;
 
 mod bounds;
 mod build;
 mod first;
+pub(crate) mod program;
 
 pub(crate) use bounds::{Bounds, Range as RealRange};
 pub use build::{AttributeDef, ElementDef, ParticleDef, PlanBuilder, PlanError, TermDef, TypeDef};
 pub use first::{FirstSet, Step};
+
+use program::Program;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(

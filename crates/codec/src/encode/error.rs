@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::escape::BadCharacter;
+
 /// A Record that could not be written, and where in it.
 ///
 /// The text written so far stays where it was written; it is not a message.
@@ -26,6 +28,14 @@ pub enum ErrorKind {
     Fragment,
     /// More elements in one another than [`EncodeOptions::depth`](super::EncodeOptions::depth).
     Depth(usize),
+}
+
+pub(super) type Result<T> = std::result::Result<T, ErrorKind>;
+
+impl From<BadCharacter> for ErrorKind {
+    fn from(bad: BadCharacter) -> Self {
+        Self::Character(bad.0)
+    }
 }
 
 impl Error {

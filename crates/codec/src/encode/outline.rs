@@ -10,10 +10,10 @@
 //! are noted: whether the next message decides the same is then seen before it is written, and only lengths remain to be
 //! told: straight to where they are sent from.
 
+use crate::plan::program::LeafRef;
 use crate::record::{Record, heap_range};
 
-use super::program::{Program, Table};
-use super::watch::Watch;
+use super::places::{Places, Rows};
 
 /// What [`Encoder::encode_outlined`](super::Encoder::encode_outlined) tells of a message, besides writing it.
 #[derive(Clone, Debug)]
@@ -95,9 +95,6 @@ impl Outline {
 /// Makes an outline.
 pub(super) struct Tracer<'r> {
     record: &'r Record,
-    program: &'r Program,
-    /// The instruction that was begun last.
-    pc: u32,
     /// The slot behind the value told last.
     next: usize,
     outline: &'r mut Outline,
@@ -108,8 +105,6 @@ impl<'r> Tracer<'r> {
         outline.clear();
         Self {
             record,
-            program: record.plan.program(),
-            pc: u32::MAX,
             next: 0,
             outline,
         }
@@ -160,15 +155,11 @@ impl<'r> Tracer<'r> {
     }
 }
 
-impl Watch for Tracer<'_> {
-    const FOLLOWS: bool = false;
-
+impl Places for Tracer<'_> {
     #[inline(always)]
-    fn place(&mut self, slot: usize, _: u64, length: usize) {
-        if self.program.leaf_of(self.pc).is_none() {
-            return self.hidden(slot);
-        }
-        self.plain(slot, 0, length);
+    fn value(&mut self, slot: usize, _: usize, length: usize, _: usize, _: LeafRef) {
+        self.pass(slot);
+        self.tell(length);
     }
 
     /// Its text is part of the structure; where in the heap that lies is not.
@@ -189,28 +180,20 @@ impl Watch for Tracer<'_> {
         }
     }
 
-    #[inline(always)]
-    fn instruction(&mut self, pc: u32) {
-        self.pc = pc;
-    }
-
-    #[inline(always)]
-    fn plain(&mut self, slot: usize, _: u64, length: usize) {
-        self.pass(slot);
-        self.tell(length);
+    #[inline]
+    fn wanted_numbers(&self) -> usize {
+        Outline::TOLD - self.outline.told
     }
 
     #[inline]
-    fn told_of(&mut self, _: &Table, numbers: usize) -> usize {
-        numbers.min(Outline::TOLD - self.outline.told)
-    }
-
-    #[inline]
-    fn rows_end(&mut self, first: usize, end: usize) {
-        if self.next < first {
-            self.digest(first);
+    fn rows(&mut self, rows: Rows<'_>) {
+        if self.next < rows.slot {
+            self.digest(rows.slot);
         }
-        self.next = end;
+        self.next = rows.slot + rows.numbers;
+        for place in rows.places {
+            self.tell(place.length.into());
+        }
     }
 }
 
@@ -252,43 +235,6 @@ impl<'t> Told<'t> {
         self.longer.push(length);
     }
 
-    /// Tells of several.
-    #[inline]
-    fn tell_all(&mut self, lengths: &[u8]) {
-        let room = std::mem::take(&mut self.room).into_slice();
-        let (now, rest) = room.split_at_mut(lengths.len().min(room.len()));
-        self.room = rest.iter_mut();
-        let lengths = &lengths[..now.len()];
-        let longest = u8::try_from(self.longest).unwrap_or(u8::MAX);
-        let mut is_longer = false;
-        let mut tell = |told: &mut u8, length: u8| {
-            is_longer |= length > longest;
-            *told = self.zero.wrapping_add(length);
-        };
-        // They come eight by eight, most often.
-        let (eights, ones) = now.as_chunks_mut::<8>();
-        let (many, few) = lengths.as_chunks::<8>();
-        for (eight, lengths) in eights.iter_mut().zip(many) {
-            for (told, &length) in eight.iter_mut().zip(lengths) {
-                tell(told, length);
-            }
-        }
-        for (told, &length) in ones.iter_mut().zip(few) {
-            tell(told, length);
-        }
-        if is_longer {
-            self.tell_again(now, lengths);
-        }
-    }
-
-    /// The same, where some are longer than a byte tells.
-    #[cold]
-    fn tell_again(&mut self, room: &'t mut [u8], lengths: &[u8]) {
-        let rest = std::mem::replace(&mut self.room, room.iter_mut());
-        lengths.iter().for_each(|&length| self.tell(length.into()));
-        self.room = rest;
-    }
-
     /// Whether all were told that there was room for.
     pub(super) fn is_full(&self) -> bool {
         self.room.as_slice().is_empty()
@@ -296,50 +242,23 @@ impl<'t> Told<'t> {
 }
 
 /// Tells lengths, and nothing else.
-pub(super) struct Teller<'r, 't> {
-    program: &'r Program,
-    /// The instruction that was begun last.
-    pc: u32,
-    pub(super) told: Told<'t>,
-}
+pub(super) struct Teller<'t>(pub(super) Told<'t>);
 
-impl<'r, 't> Teller<'r, 't> {
-    pub(super) fn new(record: &'r Record, told: Told<'t>) -> Self {
-        Self {
-            program: record.plan.program(),
-            pc: u32::MAX,
-            told,
-        }
-    }
-}
-
-impl Watch for Teller<'_, '_> {
-    const FOLLOWS: bool = false;
-
+impl Places for Teller<'_> {
     #[inline(always)]
-    fn place(&mut self, _: usize, _: u64, length: usize) {
-        if self.program.leaf_of(self.pc).is_some() {
-            self.told.tell(length);
-        }
-    }
-
-    #[inline(always)]
-    fn instruction(&mut self, pc: u32) {
-        self.pc = pc;
-    }
-
-    #[inline(always)]
-    fn plain(&mut self, _: usize, _: u64, length: usize) {
-        self.told.tell(length);
+    fn value(&mut self, _: usize, _: usize, length: usize, _: usize, _: LeafRef) {
+        self.0.tell(length);
     }
 
     #[inline]
-    fn plains(&mut self, _: usize, lengths: &[u8]) {
-        self.told.tell_all(lengths);
+    fn wanted_numbers(&self) -> usize {
+        self.0.room.len()
     }
 
     #[inline]
-    fn told_of(&mut self, _: &Table, numbers: usize) -> usize {
-        numbers.min(self.told.room.len())
+    fn rows(&mut self, rows: Rows<'_>) {
+        for place in rows.places {
+            self.0.tell(place.length.into());
+        }
     }
 }

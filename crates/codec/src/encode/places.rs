@@ -1,6 +1,6 @@
 //! Who is told where values stand, and who says how much room they get.
 
-use super::leaf::{LeafForm, LeafRef};
+use crate::plan::program::{LeafForm, LeafRef, PadPlace};
 
 /// Who is told where the values of a piece stand, in the order of the text. `()` is told nothing, at no cost.
 ///
@@ -18,7 +18,13 @@ pub trait Places {
     #[inline]
     fn hidden(&mut self, _slot: usize) {}
 
-    /// The numbers of some rows of a table stand here.
+    /// Of how many of the numbers in the rows that come next the locations are wanted.
+    #[inline]
+    fn wanted_numbers(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Some rows of a table have been written.
     #[inline]
     fn rows(&mut self, rows: Rows<'_>) {
         let mut slot = rows.slot;
@@ -57,24 +63,31 @@ impl<P: Places> Places for &mut P {
     }
 
     #[inline]
+    fn wanted_numbers(&self) -> usize {
+        P::wanted_numbers(self)
+    }
+
+    #[inline]
     fn rows(&mut self, rows: Rows<'_>) {
         P::rows(self, rows);
     }
 }
 
-/// Some rows of a table: all their numbers, row by row. Rows that follow come in another call.
+/// Some rows of a table, number by number. Rows that follow come in another call.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Rows<'a> {
     /// The slot of the first number.
     pub slot: usize,
+    /// How many numbers they have.
+    pub numbers: usize,
     /// How the first number of a row is written; those after it have the numbers that follow.
     pub leaf: LeafRef,
     /// Numbers in a row.
     pub cells: usize,
     /// Where the first number stands in the piece.
     pub offset: usize,
-    /// Where each number stands, counted from the first.
+    /// Where each number stands, counted from the first; of the first few if no more are [wanted](Places::wanted_numbers).
     pub places: &'a [CellPlace],
 }
 
@@ -134,14 +147,4 @@ impl<S: Stuffing> Stuffing for &S {
     fn place(&self) -> PadPlace {
         S::place(self)
     }
-}
-
-/// Where the white space stands that fills the room of a value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PadPlace {
-    /// Behind the value, inside its element: `<x>1  </x>`. The type's white space is collapsed, so it means the same.
-    #[default]
-    Inside,
-    /// Behind the end tag: `<x>1</x>  `. What contains the element has elements only, so it means the same.
-    AfterTag,
 }

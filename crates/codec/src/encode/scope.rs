@@ -3,9 +3,10 @@
 use bsoap_xml::{NamespaceId, XML_NAMESPACE};
 use smallvec::SmallVec;
 
+use crate::expanded::XSI;
 use crate::plan::Plan;
 
-use super::program::{Program, XSI, declare};
+use crate::plan::program::{Program, declare};
 
 /// The declarations in scope, and the Plan they are made for.
 #[derive(Debug)]

@@ -9,11 +9,10 @@
 //! two instructions, each piece kept with the State at its start, and made again from there alone.
 
 use crate::plan::Plan;
+use crate::plan::program::{Action, Table};
 
-use super::machine;
-use super::program::{Op, Program, Table};
+use super::control::Standing;
 use super::scope::Declared;
-use super::watch::Standing;
 
 /// Where the encoder stands between two instructions: to be kept, compared and [resumed](super::PieceEncoder::resume).
 ///
@@ -43,7 +42,7 @@ pub(super) enum Phase {
 
 /// What is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Frame {
+pub(crate) enum Frame {
     /// A call, and the instruction behind it.
     Return(u32),
     /// A loop.
@@ -171,35 +170,30 @@ impl State {
         self.frames.capacity() * size_of::<Frame>() + self.declared.memory()
     }
 
-    /// The table that is written next or being written, if any.
-    pub(super) fn table_of<'p>(&self, plan: &'p Plan) -> Option<(&'p Program, &'p Table)> {
+    /// The table that is being written, if any.
+    pub(super) fn table_of<'p>(&self, plan: &'p Plan) -> Option<&'p Table> {
         let program = plan.program();
-        let (Phase::Before { pc } | Phase::Rows { pc, .. }) = self.phase else {
+        let Phase::Rows { pc, .. } = self.phase else {
             return None;
         };
-        match program.ops.get(pc as usize)? {
-            Op::Rows(table) => Some((program, program.tables.get(*table as usize)?)),
+        match program.ops.get(pc as usize)?.action {
+            Action::Rows(table) => program.tables.get(table as usize),
             _ => None,
         }
     }
 
-    /// Whether the machine stands here.
+    /// Whether the interpreter is here.
     pub(super) fn is_at(&self, standing: &Standing<'_>) -> bool {
         let is_at = match self.phase {
             Phase::Before { pc } => pc == standing.pc && !standing.in_rows,
             Phase::Rows { pc, .. } => pc == standing.pc && standing.in_rows,
             Phase::Start | Phase::End => false,
         };
-        let same = |(frame, open): (&Frame, &machine::Frame)| match (frame, open) {
-            (Frame::Return(to), machine::Frame::Return(back)) => to == back,
-            (Frame::Repeat(_), machine::Frame::Repeat(_)) => true,
-            _ => false,
-        };
         is_at
             && !self.is_blind
             && self.slot == standing.slot
             && self.frames.len() == standing.stack.len()
-            && self.frames.iter().zip(standing.stack).all(same)
+            && self.frames.iter().zip(standing.stack).all(Frame::agree)
             && self.declared == *standing.declared
     }
 }

@@ -1,4 +1,4 @@
-//! What the encoder runs: a Plan, compiled to a row of small instructions.
+//! What the encoder runs: a Plan, compiled to a list of small instructions.
 //!
 //! All markup between two values that never varies is one literal, so that a message is mostly
 //! "copy these bytes, write this number":
@@ -13,32 +13,33 @@
 //! their own ([`Table`]).
 
 mod compile;
+mod form;
 mod reach;
+
+pub use form::{Holder, LeafForm, LeafRef, PadPlace};
 
 use std::sync::OnceLock;
 
 use bsoap_xml::NamespaceId;
 
-use super::leaf::{LeafForm, LeafRef};
-use super::straight::Steps;
 use bsoap_datatypes::kernel::{Column, Number};
 
-use crate::plan::{ElementId, LeafId, LeafKind, Plan, TypeId};
+use crate::escape;
+
+use super::{ElementId, LeafId, LeafKind, Plan, TypeId};
 use reach::Reach;
 
-/// `xsi:nil` and `xsi:type` are in it.
-pub(crate) const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
-
-const NO_FORM: u32 = u32::MAX;
-/// Literals of up to this length are copied as so many bytes, whatever their length.
+/// Literals of up to this length are copied as this many bytes, whatever their length.
 pub(crate) const PAD: usize = 32;
+/// The fast path writes text up to this length.
+pub(crate) const SHORT_TEXT: usize = 128;
 
 /// A Plan as the encoder runs it.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) ops: Vec<Op>,
-    /// The same for the fast road.
-    pub(super) steps: Steps,
+    /// The elements that are scalars and may be absent or nil.
+    pub(crate) fields: Vec<Field>,
     /// Constant markup, and [`PAD`] bytes more, so that copies of fixed size stay inside.
     literals: Vec<u8>,
     /// Where choices jump to, by marker.
@@ -48,8 +49,6 @@ pub(crate) struct Program {
     pub(crate) types: Vec<u32>,
     /// How the values are written that instructions and tables refer to.
     forms: Vec<LeafForm>,
-    /// The form of the value that an instruction writes, by instruction; [`NO_FORM`] if it writes none.
-    form_of: Vec<u32>,
     /// ` xmlns:prefix="uri"` of each namespace of the vocabulary; the last one is that of [`XSI`].
     pub(crate) declarations: Vec<Box<[u8]>>,
     /// The types that elements of SOAP itself have.
@@ -72,19 +71,10 @@ pub(crate) struct Span {
 
 impl Span {
     #[inline]
-    pub(super) fn len(self) -> usize {
+    pub(crate) fn len(self) -> usize {
         self.length as usize
     }
 
-    pub(super) fn is_empty(self) -> bool {
-        self.length == 0
-    }
-
-    /// As if it were so much longer.
-    pub(super) fn longer(self, bytes: usize) -> Self {
-        let length = self.length + bytes as u32;
-        Self { length, ..self }
-    }
 }
 
 /// How a leaf is written.
@@ -105,7 +95,7 @@ pub(crate) enum Form {
 
 impl Form {
     /// What a kernel calls it.
-    pub(super) fn to_number(self) -> Option<Number> {
+    pub(crate) fn to_number(self) -> Option<Number> {
         Some(match self {
             Self::Double => Number::Double,
             Self::Float => Number::Float,
@@ -133,8 +123,13 @@ impl Form {
         }
     }
 
+    /// Whether values need nothing but their slot and the heap.
+    pub(crate) fn is_plain(self) -> bool {
+        self.is_number() || self == Self::Text
+    }
+
     /// Whether it is at most 24 bytes and needs nothing but its slot.
-    pub(super) fn is_number(self) -> bool {
+    pub(crate) fn is_number(self) -> bool {
         matches!(
             self,
             Self::Boolean | Self::Signed | Self::Unsigned | Self::Float | Self::Double
@@ -142,40 +137,56 @@ impl Form {
     }
 }
 
-/// One instruction. Those that read a slot say so first.
+/// One instruction: constant markup, then an action.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Op {
-    /// Writes constant markup.
-    Literal(Span),
-    /// Value: writes it as content, after constant markup.
-    Leaf {
-        before: Span,
-        form: Form,
-    },
+#[repr(align(64))]
+pub(crate) struct Op {
+    pub(crate) before: Markup,
+    pub(crate) action: Action,
+    /// Bytes that the fast path writes at most, copies of fixed size included.
+    pub(crate) space: u32,
+    /// The form of the value that is written, if one is.
+    pub(crate) leaf: LeafRef,
+}
+
+/// Markup, and its first bytes. They are padded, so that copying them has a fixed size.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Markup {
+    pub(crate) bytes: [u8; PAD],
+    pub(crate) span: Span,
+}
+
+impl Markup {
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.span.len()
+    }
+
+    fn new(span: Span) -> Self {
+        let bytes = [0; PAD];
+        Self { bytes, span }
+    }
+}
+
+/// What an instruction does behind its markup. Those that read a slot say so first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    /// Nothing more.
+    Literal,
+    /// Value: writes it as content.
+    Value(Form),
     /// The same of the commonest forms, each a jump of its own.
-    Text(Span),
-    Signed(Span),
-    Double(Span),
-    /// Presence, value: an optional element that is a scalar, tags included.
-    OptionalField(Field),
-    /// State, value: an element that is a scalar and can be nil, tags included.
-    NillableField {
-        field: Field,
-        element: ElementId,
-        optional: bool,
-    },
+    Text,
+    Signed,
+    Double,
+    /// Presence or state, value: an element that is a scalar and may be absent or nil. Its number in `Program::fields`.
+    Field(u32),
     /// Value: an XML fragment, written as it is.
     Fragment,
     /// Marker, value: an attribute that is written if the marker says so.
-    OptionalAttribute {
-        open: Span,
-        form: Form,
-    },
+    OptionalAttribute(Form),
     /// Value: a required attribute.
-    Attribute {
-        open: Span,
-        form: Form,
-    },
+    Attribute(Form),
     /// Value: the attributes of a wildcard.
     AnyAttribute,
     /// Value of QNames: declares the prefixes it needs, does not write it yet.
@@ -189,25 +200,19 @@ pub(crate) enum Op {
         absent: u32,
     },
     /// Presence and state of an element that has a state: writes its start and enters its type, or goes to `done`.
-    /// (`scoped`: what it declares is forgotten by a [`Op::Leave`].)
     State {
         element: ElementId,
         done: u32,
-        scoped: bool,
-    },
-    /// The same where the element may be missing.
-    OptionalState {
-        element: ElementId,
-        done: u32,
-        scoped: bool,
+        /// Whether what it declares is forgotten by an [`Action::Leave`].
+        is_scope: bool,
+        is_optional: bool,
     },
     /// Count: goes on that often, or to `done`.
     Repeat {
         done: u32,
     },
-    /// The end of an occurrence, after constant markup: back to `body`, or on.
+    /// The end of an occurrence: back to `body`, or on.
     Again {
-        before: Span,
         body: u32,
     },
     /// Branch: goes to the target of the marker.
@@ -218,7 +223,10 @@ pub(crate) enum Op {
     /// Count, rows: an array of numbers or flat structs of numbers.
     Rows(u32),
     Jump(u32),
-    Call(TypeId),
+    /// Runs the instructions of a type; until the program is complete, `entry` is the number of that type.
+    Call {
+        entry: u32,
+    },
     Return,
     /// Remembers which namespaces are declared ...
     Enter,
@@ -230,16 +238,31 @@ pub(crate) enum Op {
     Misfit,
 }
 
-/// An element that is a scalar: what stands before it, its tags, its form.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Field {
-    pub(crate) before: Span,
-    pub(crate) open: Span,
-    pub(crate) close: Span,
-    pub(crate) form: Form,
+impl Op {
+    fn new(before: Span, action: Action) -> Self {
+        Self {
+            before: Markup::new(before),
+            action,
+            space: 0,
+            leaf: LeafRef::NONE,
+        }
+    }
 }
 
-/// An array of flat rows: what stands before each number, and between and behind the rows.
+/// An element that is a scalar.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    /// Its start tag and end tag.
+    pub(crate) open: Markup,
+    pub(crate) close: Markup,
+    pub(crate) form: Form,
+    /// The marker that says that it is there.
+    pub(crate) present: u64,
+    pub(crate) element: ElementId,
+    pub(crate) is_optional: bool,
+}
+
+/// An array of flat rows: the markup before each number, and between and behind the rows.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) first: Span,
@@ -251,40 +274,37 @@ pub(crate) struct Table {
     /// The numbers as kernels write them; none if some value is no number.
     pub(crate) columns: Vec<Column>,
     /// The form of the first number of a row; those of the others follow.
-    pub(super) leaf: LeafRef,
+    pub(crate) leaf: LeafRef,
     /// Bytes a row can take, copies of fixed size included.
-    pub(crate) room: usize,
+    pub(crate) space: usize,
 }
 
 impl Program {
-    /// How the value of an instruction is written.
-    #[inline]
-    pub(super) fn leaf_of(&self, pc: u32) -> Option<LeafRef> {
-        let leaf = self.form_of.get(pc as usize).copied().unwrap_or(NO_FORM);
-        (leaf != NO_FORM).then_some(LeafRef(leaf))
-    }
-
     /// Whether what follows the instruction belongs to it: the end tag of a value, or the QName whose namespace it declared
     /// (the text of a piece depends on no value behind it).
-    pub(super) fn is_open_behind(&self, pc: u32) -> bool {
+    pub(crate) fn is_open_behind(&self, pc: u32) -> bool {
         let op = self.ops.get(pc as usize);
-        matches!(
-            op,
-            Some(
-                Op::Text(_) | Op::Signed(_) | Op::Double(_) | Op::Leaf { .. } | Op::DeclareNames(_)
+        op.is_some_and(|op| {
+            matches!(
+                op.action,
+                Action::Text
+                    | Action::Signed
+                    | Action::Double
+                    | Action::Value(_)
+                    | Action::DeclareNames(_)
             )
-        )
+        })
     }
 
     /// A leaf form by number.
     #[inline]
-    pub(super) fn form(&self, leaf: LeafRef) -> Option<&LeafForm> {
+    pub(crate) fn form(&self, leaf: LeafRef) -> Option<&LeafForm> {
         self.forms.get(leaf.0 as usize)
     }
 
     /// The two stretches of a literal before and behind `at`.
     #[inline]
-    pub(super) fn split(span: Span, at: usize) -> (Span, Span) {
+    pub(crate) fn split(span: Span, at: usize) -> (Span, Span) {
         let at = span.length.min(at as u32);
         let (start, length) = (span.start + at, span.length - at);
         (Span { length: at, ..span }, Span { start, length })
@@ -335,6 +355,6 @@ pub(crate) fn declare(prefix: &str, uri: &str, out: &mut Vec<u8>) {
         .chars()
         .filter(|&c| bsoap_xml::is_char(c.into()))
         .collect();
-    super::escape::value(allowed.as_bytes(), out).expect("only characters of XML are left");
+    escape::value(allowed.as_bytes(), out).expect("only characters of XML are left");
     out.push(b'"');
 }

@@ -4,14 +4,15 @@ use std::sync::OnceLock;
 
 use bsoap_xml::NamespaceId;
 
-use super::{Field, Form, NO_FORM, Op, PAD, Program, Span, Table, XSI, declare};
+use super::form::{Holder, LeafForm, LeafRef};
+use super::{Action, Field, Form, Markup, Op, PAD, Program, SHORT_TEXT, Span, Table, declare};
 use bsoap_datatypes::kernel::{Column, Separator};
 
-use crate::encode::leaf::{Holder, LeafForm, LeafRef};
-use crate::encode::straight::Steps;
+use crate::expanded::XSI;
 use crate::plan::{
     Content, Element, ElementId, LeafId, LeafKind, ParticleId, Plan, Role, Term, Type, TypeId,
 };
+use crate::record::marker;
 
 /// Elements of types that are copied rather than called have at most so many children ...
 const INLINE_CHILDREN: usize = 16;
@@ -28,6 +29,9 @@ const WIDE: usize = 32;
 const MAX_CELLS: usize = 64;
 /// ... and the most bytes of markup between two of them.
 const MAX_MARKUP: usize = 4096;
+/// What the fast path may write beyond markup longer than [`PAD`]: a value and its pad, markup on both sides of it, and what
+/// copies of fixed size write too much.
+const SPACE: usize = SHORT_TEXT + 5 * PAD;
 
 impl Program {
     pub(crate) fn compile(plan: &Plan) -> Self {
@@ -35,13 +39,12 @@ impl Program {
             plan,
             program: Self {
                 ops: Vec::new(),
-                steps: Steps::default(),
+                fields: Vec::new(),
                 literals: Vec::new(),
                 targets: Vec::new(),
                 tables: Vec::new(),
                 types: Vec::with_capacity(plan.type_count()),
                 forms: Vec::new(),
-                form_of: Vec::new(),
                 declarations: Vec::new(),
                 soap_types: soap_types(plan),
                 is_scope: vec![false; plan.element_count()],
@@ -61,12 +64,40 @@ impl Program {
             compiler.program.types.push(entry);
             compiler.close = 0;
             compiler.type_body(TypeId(index), 0);
-            compiler.op(Op::Return);
+            compiler.op(Action::Return);
         }
         let mut program = compiler.program;
-        program.literals.extend([0; PAD]);
-        program.steps = Steps::new(plan, &program);
+        program.finish();
         program
+    }
+
+    /// Copies short markup into the instructions, and lets calls lead to types.
+    fn finish(&mut self) {
+        self.literals.extend([0; PAD]);
+        let literals = &self.literals;
+        let copy = |markup: &mut Markup| {
+            let front = literals.get(markup.span.start as usize..);
+            if let Some(front) = front.and_then(<[u8]>::first_chunk) {
+                markup.bytes = *front;
+            }
+        };
+        for field in &mut self.fields {
+            copy(&mut field.open);
+            copy(&mut field.close);
+        }
+        for op in &mut self.ops {
+            copy(&mut op.before);
+            let mut space = SPACE + op.before.len();
+            match &mut op.action {
+                Action::Call { entry } => *entry = self.types[*entry as usize],
+                Action::Field(field) => {
+                    let field = &self.fields[*field as usize];
+                    space += field.open.len() + field.close.len();
+                }
+                _ => {}
+            }
+            op.space = space as u32;
+        }
     }
 }
 
@@ -161,80 +192,83 @@ impl Compiler<'_> {
     fn flush(&mut self) {
         if self.program.literals.len() > self.pending {
             let span = self.take();
-            self.program.ops.push(Op::Literal(span));
+            self.push(span, Action::Literal);
         }
     }
 
-    fn op(&mut self, op: Op) -> usize {
+    fn push(&mut self, before: Span, action: Action) {
+        self.program.ops.push(Op::new(before, action));
+    }
+
+    fn op(&mut self, action: Action) -> usize {
         self.flush();
-        self.program.ops.push(op);
+        self.push(Span::default(), action);
         self.program.ops.len() - 1
     }
 
     /// The instruction added last writes a value of this form. (QNames have no form: they take more than their slot to
     /// write.)
     fn writes(&mut self, form: LeafForm) {
-        if form.is_name() {
-            return;
+        if !form.is_name()
+            && let Some(op) = self.program.ops.last_mut()
+        {
+            op.leaf = LeafRef(self.program.forms.len() as u32);
+            self.program.forms.push(form);
         }
-        self.program
-            .form_of
-            .resize(self.program.ops.len() - 1, NO_FORM);
-        self.program.form_of.push(self.program.forms.len() as u32);
-        self.program.forms.push(form);
     }
 
     /// A value with the markup before it.
     fn leaf(&mut self, leaf: LeafId) {
         let form = Form::of(self.plan.leaf(leaf).kind);
         let before = self.take();
-        self.program.ops.push(match form {
-            Form::Text => Op::Text(before),
-            Form::Signed => Op::Signed(before),
-            Form::Double => Op::Double(before),
-            form => Op::Leaf { before, form },
-        });
+        let action = match form {
+            Form::Text => Action::Text,
+            Form::Signed => Action::Signed,
+            Form::Double => Action::Double,
+            form => Action::Value(form),
+        };
+        self.push(before, action);
         let holder = Holder::Element { close: self.close };
         self.writes(LeafForm::new(self.plan, leaf, holder, !self.is_in_mixed));
     }
 
     fn again(&mut self, body: u32) {
         let before = self.take();
-        self.program.ops.push(Op::Again { before, body });
+        self.push(before, Action::Again { body });
     }
 
-    /// The instruction added last is a field.
-    fn writes_field(&mut self, element: &Element) {
-        if let Content::Simple(leaf) = self.plan.ty(element.ty).content {
-            let holder = Holder::Element {
-                close: element.close_tag.len(),
-            };
-            self.writes(LeafForm::new(self.plan, leaf, holder, !self.is_in_mixed));
-        }
-    }
-
-    /// The form of an element that can be written by one instruction.
-    fn field(&self, element: &Element) -> Option<Form> {
+    /// An element that may be absent or nil, if one instruction can write it.
+    fn field(&mut self, id: ElementId, is_optional: bool) -> Option<()> {
+        let element = self.plan.element(id);
         let Content::Simple(leaf) = self.plan.ty(element.ty).content else {
             return None;
         };
         let form = Form::of(self.plan.leaf(leaf).kind);
-        (element.is_scalar && !self.has_names(form)).then_some(form)
-    }
-
-    /// The tags of an element that is a scalar, apart from what stands before it.
-    fn tags(&mut self, element: &Element, form: Form, start_end: &[u8]) -> Field {
+        if !element.is_scalar || self.has_names(form) {
+            return None;
+        }
         let before = self.take();
         self.text(&element.open_tag);
-        self.text(start_end);
-        let open = self.take();
+        self.text(b">");
+        let open = Markup::new(self.take());
         self.text(&element.close_tag);
-        Field {
-            before,
+        let close = Markup::new(self.take());
+        self.push(before, Action::Field(self.program.fields.len() as u32));
+        let holder = Holder::Element { close: close.len() };
+        self.writes(LeafForm::new(self.plan, leaf, holder, !self.is_in_mixed));
+        let present = match element.has_state {
+            true => marker::state(marker::PRESENT, element.ty),
+            false => marker::PRESENT,
+        };
+        self.program.fields.push(Field {
             open,
-            close: self.take(),
+            close,
             form,
-        }
+            present,
+            element: id,
+            is_optional,
+        });
+        Some(())
     }
 
     /// The place of the next instruction.
@@ -246,10 +280,10 @@ impl Compiler<'_> {
     /// Lets the instruction at `at` jump here.
     fn land(&mut self, at: usize) {
         let here = self.label();
-        match &mut self.program.ops[at] {
-            Op::Optional { absent: to } | Op::OptionalValue { absent: to } => *to = here,
-            Op::State { done: to, .. } | Op::OptionalState { done: to, .. } => *to = here,
-            Op::Repeat { done: to } | Op::Jump(to) => *to = here,
+        match &mut self.program.ops[at].action {
+            Action::Optional { absent: to } | Action::OptionalValue { absent: to } => *to = here,
+            Action::State { done: to, .. } => *to = here,
+            Action::Repeat { done: to } | Action::Jump(to) => *to = here,
             other => unreachable!("{other:?} does not jump"),
         }
     }
@@ -261,14 +295,16 @@ impl Compiler<'_> {
         for attribute in ty.attribute_ids() {
             let attribute = self.plan.attribute(attribute);
             let form = Form::of(self.plan.leaf(attribute.leaf).kind);
-            self.flush();
+            if !attribute.required || self.has_names(form) {
+                self.flush();
+            }
             self.text(&attribute.open);
             let open = self.take();
-            self.op(if attribute.required {
-                Op::Attribute { open, form }
-            } else {
-                Op::OptionalAttribute { open, form }
-            });
+            let action = match attribute.required {
+                true => Action::Attribute(form),
+                false => Action::OptionalAttribute(form),
+            };
+            self.push(open, action);
             self.writes(LeafForm::new(
                 self.plan,
                 attribute.leaf,
@@ -277,14 +313,14 @@ impl Compiler<'_> {
             ));
         }
         if ty.any_attribute.is_some() {
-            self.op(Op::AnyAttribute);
+            self.op(Action::AnyAttribute);
         }
         match &ty.content {
             Content::Empty => self.text(b">"),
             Content::Simple(leaf) => {
                 let form = Form::of(self.plan.leaf(*leaf).kind);
                 if self.has_names(form) {
-                    self.op(Op::DeclareNames(form));
+                    self.op(Action::DeclareNames(form));
                 }
                 self.text(b">");
                 self.close = close;
@@ -312,7 +348,7 @@ impl Compiler<'_> {
     }
 
     fn fragment(&mut self) {
-        self.op(Op::Fragment);
+        self.op(Action::Fragment);
         self.writes(LeafForm::xml());
     }
 
@@ -331,10 +367,10 @@ impl Compiler<'_> {
             if let Term::Element(element) = particle.term
                 && let Some(table) = self.table(element)
             {
-                self.op(Op::Rows(table));
+                self.op(Action::Rows(table));
                 return;
             }
-            let repeat = self.op(Op::Repeat { done: 0 });
+            let repeat = self.op(Action::Repeat { done: 0 });
             let body = self.label();
             self.occurrence(id, soap, depth);
             self.again(body);
@@ -356,10 +392,7 @@ impl Compiler<'_> {
                     return self.stateful(*element, true, soap);
                 }
                 let declares = soap && declared.role != Role::Soap;
-                if !declares && let Some(form) = self.field(declared) {
-                    let field = self.tags(declared, form, b">");
-                    self.program.ops.push(Op::OptionalField(field));
-                    self.writes_field(declared);
+                if !declares && self.field(*element, true).is_some() {
                     return;
                 }
                 declared.is_scalar
@@ -368,9 +401,9 @@ impl Compiler<'_> {
             Term::Sequence(_) | Term::All(_) => false,
         };
         let optional = self.op(if has_value {
-            Op::OptionalValue { absent: 0 }
+            Action::OptionalValue { absent: 0 }
         } else {
-            Op::Optional { absent: 0 }
+            Action::Optional { absent: 0 }
         });
         self.occurrence(id, soap, depth);
         self.land(optional);
@@ -397,9 +430,9 @@ impl Compiler<'_> {
             }
             Term::All(children) => {
                 let children = self.plan.group(children);
-                let repeat = self.op(Op::Repeat { done: 0 });
+                let repeat = self.op(Action::Repeat { done: 0 });
                 let body = self.label();
-                self.branches(children, Some(Op::Misfit), |compiler, child| {
+                self.branches(children, Some(Action::Misfit), |compiler, child| {
                     compiler.named(child, soap, depth);
                 });
                 self.again(body);
@@ -418,16 +451,12 @@ impl Compiler<'_> {
     }
 
     fn mixed(&mut self, elements: &[ParticleId], soap: bool, depth: usize) {
-        let repeat = self.op(Op::Repeat { done: 0 });
+        let repeat = self.op(Action::Repeat { done: 0 });
         let body = self.label();
         // Each item is one element, however often its particle repeats.
-        self.branches(
-            elements,
-            Some(Op::Text(Span::default())),
-            |compiler, child| {
-                compiler.occurrence(child, soap, depth);
-            },
-        );
+        self.branches(elements, Some(Action::Text), |compiler, child| {
+            compiler.occurrence(child, soap, depth);
+        });
         self.again(body);
         self.land(repeat);
     }
@@ -436,13 +465,13 @@ impl Compiler<'_> {
     fn branches(
         &mut self,
         children: &[ParticleId],
-        zero: Option<Op>,
+        zero: Option<Action>,
         branch: impl Fn(&mut Self, ParticleId),
     ) {
         // The targets of inner choices are added while this one is being compiled.
         let targets = self.program.targets.len();
         self.program.targets.resize(targets + 1 + children.len(), 0);
-        self.op(Op::Choice {
+        self.op(Action::Choice {
             targets: targets as u32,
             count: 1 + children.len() as u32,
         });
@@ -450,15 +479,15 @@ impl Compiler<'_> {
         if let Some(zero) = zero {
             self.program.targets[targets] = self.label();
             self.op(zero);
-            if let Op::Text(_) = zero {
+            if let Action::Text = zero {
                 self.writes(LeafForm::mixed_text());
             }
-            ends.push(self.op(Op::Jump(0)));
+            ends.push(self.op(Action::Jump(0)));
         }
         for (index, &child) in children.iter().enumerate() {
             self.program.targets[targets + 1 + index] = self.label();
             branch(self, child);
-            ends.push(self.op(Op::Jump(0)));
+            ends.push(self.op(Action::Jump(0)));
         }
         for end in ends {
             self.land(end);
@@ -478,17 +507,17 @@ impl Compiler<'_> {
         let declares = soap && element.role != Role::Soap;
         let scoped = declares || self.needs_scope(ty);
         if scoped {
-            self.op(Op::Enter);
+            self.op(Action::Enter);
         }
         self.text(&element.open_tag);
         if declares {
-            self.op(Op::Declare(id));
+            self.op(Action::Declare(id));
         }
         self.close = element.close_tag.len();
         self.value(element, depth);
         self.text(&element.close_tag);
         if scoped {
-            self.op(Op::Leave);
+            self.op(Action::Leave);
         }
     }
 
@@ -503,7 +532,9 @@ impl Compiler<'_> {
             self.type_body(element.ty, depth + 1);
         } else {
             self.close = 0;
-            self.op(Op::Call(element.ty));
+            self.op(Action::Call {
+                entry: element.ty.0,
+            });
         }
     }
 
@@ -535,41 +566,24 @@ impl Compiler<'_> {
 
     /// An element with a state marker: the instruction writes the start tag, for what is in it
     /// depends on the marker.
-    fn stateful(&mut self, id: ElementId, optional: bool, soap: bool) {
+    fn stateful(&mut self, id: ElementId, is_optional: bool, soap: bool) {
         let element = self.plan.element(id);
         let ty = self.plan.ty(element.ty);
         let declares = soap && element.role != Role::Soap;
         self.program.is_scope[id.index()] |= declares;
-        if !declares && let Some(form) = self.field(element) {
-            // The `>` of the start tag waits for `xsi:nil`.
-            let field = self.tags(element, form, b"");
-            self.program.ops.push(Op::NillableField {
-                field,
-                element: id,
-                optional,
-            });
-            self.writes_field(element);
+        if !declares && self.field(id, is_optional).is_some() {
             return;
         }
-        let scoped = declares || !ty.alternatives.is_empty() || self.needs_scope(ty);
-        let (element, done) = (id, 0);
-        let state = if optional {
-            Op::OptionalState {
-                element,
-                done,
-                scoped,
-            }
-        } else {
-            Op::State {
-                element,
-                done,
-                scoped,
-            }
-        };
-        let state = self.op(state);
+        let is_scope = declares || !ty.alternatives.is_empty() || self.needs_scope(ty);
+        let state = self.op(Action::State {
+            element: id,
+            done: 0,
+            is_scope,
+            is_optional,
+        });
         self.text(&self.plan.element(id).close_tag);
-        if scoped {
-            self.op(Op::Leave);
+        if is_scope {
+            self.op(Action::Leave);
         }
         self.land(state);
     }
@@ -608,13 +622,13 @@ impl Compiler<'_> {
                 )
             })
             .collect();
-        let room = |span: Span| PAD + (span.length as usize).max(PAD);
+        let space = |span: Span| PAD + (span.length as usize).max(PAD);
         // The first number is counted with what stands between rows, as is every other with what precedes it.
-        let room = room(between)
+        let space = space(between)
             + cells
                 .iter()
                 .skip(1)
-                .map(|(before, _)| room(*before))
+                .map(|(before, _)| space(*before))
                 .sum::<usize>();
         let columns = self.columns(&cells, between);
         self.program.tables.push(Table {
@@ -624,7 +638,7 @@ impl Compiler<'_> {
             cells,
             columns: columns.unwrap_or_default(),
             leaf: LeafRef(self.program.forms.len() as u32),
-            room,
+            space,
         });
         self.program.forms.extend(leaves);
         Some(self.program.tables.len() as u32 - 1)

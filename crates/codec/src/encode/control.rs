@@ -1,0 +1,56 @@
+//! Where the interpreter stops, and how wide it makes values.
+
+use crate::plan::program::LeafRef;
+
+use super::scope::Declared;
+use super::state::Frame;
+
+/// May stop the interpreter, and may give values more than they take. `()` never does, at no cost.
+pub(crate) trait Control {
+    /// Whether the interpreter may be stopped between two instructions.
+    const STOPS: bool;
+    /// Whether values may get more than they take.
+    const STUFFS: bool;
+
+    /// Length of the text, and slot, from which on the interpreter asks whether to stop.
+    fn limits(&self) -> (usize, usize);
+
+    /// Whether to stop here.
+    fn stops(&mut self, standing: &Standing<'_>) -> bool;
+
+    /// The width of a value, and, if its pad goes behind the end tag, the bytes of that.
+    fn width(&self, leaf: LeafRef, length: usize) -> (usize, Option<usize>);
+}
+
+/// Where the interpreter is.
+pub(crate) struct Standing<'m> {
+    /// The next instruction.
+    pub(crate) pc: u32,
+    /// Whether it is one for rows, some of which are done.
+    pub(crate) in_rows: bool,
+    /// The next slot.
+    pub(crate) slot: usize,
+    /// The length of the text.
+    pub(crate) length: usize,
+    pub(crate) stack: &'m [Frame],
+    pub(crate) declared: &'m Declared,
+}
+
+impl Control for () {
+    const STOPS: bool = false;
+    const STUFFS: bool = false;
+
+    #[inline(always)]
+    fn limits(&self) -> (usize, usize) {
+        (usize::MAX, usize::MAX)
+    }
+
+    fn stops(&mut self, _: &Standing<'_>) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn width(&self, _: LeafRef, length: usize) -> (usize, Option<usize>) {
+        (length, None)
+    }
+}

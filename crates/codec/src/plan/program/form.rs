@@ -1,0 +1,198 @@
+//! How the values at one place of a Plan are written: their form, and what is around them.
+
+use bsoap_datatypes::{Datatype, Variety};
+
+use crate::plan::{LeafId, LeafKind, Plan};
+
+use super::Form;
+
+/// A [`LeafForm`] of a Plan, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LeafRef(pub u32);
+
+impl LeafRef {
+    /// That of a value that has none: a QName, whose prefix depends on where it is.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+/// Where the white space stands that fills the room of a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PadPlace {
+    /// Behind the value, inside its element: `<x>1  </x>`. The type's white space is collapsed, so it means the same.
+    #[default]
+    Inside,
+    /// Behind the end tag: `<x>1</x>  `. What contains the element has elements only, so it means the same.
+    AfterTag,
+}
+
+/// What a value stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The content of an element.
+    Element {
+        /// Bytes of its end tag; 0 if it differs from element to element.
+        close: usize,
+    },
+    /// The quotes of an attribute.
+    Attribute,
+    /// A list, which stands in an element ...
+    List,
+    /// ... or in an attribute.
+    AttributeList,
+    /// Itself: XML kept as it is.
+    Xml,
+}
+
+/// How the values of one place in a Plan are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeafForm {
+    pub(crate) form: Form,
+    holder: Holder,
+    leaf: Option<LeafId>,
+    widest: Option<usize>,
+    collapses: bool,
+    /// Whether what contains the element has elements only.
+    element_only: bool,
+}
+
+impl LeafForm {
+    /// Of values of a leaf (or of the items of a list).
+    pub(super) fn new(plan: &Plan, leaf: LeafId, holder: Holder, element_only: bool) -> Self {
+        let kind = plan.leaf(leaf).kind;
+        if let LeafKind::List(item) = kind {
+            let holder = match holder {
+                Holder::Attribute => Holder::AttributeList,
+                _ => Holder::List,
+            };
+            return Self {
+                holder,
+                ..Self::of_atom(plan, item)
+            };
+        }
+        Self {
+            holder,
+            element_only,
+            ..Self::of_atom(plan, leaf)
+        }
+    }
+
+    fn of_atom(plan: &Plan, leaf: LeafId) -> Self {
+        let kind = plan.leaf(leaf).kind;
+        let simple = &plan.leaf(leaf).simple;
+        let datatype = match simple.variety() {
+            Variety::Union(_) => None,
+            _ => simple.datatype(),
+        };
+        let collapses = match kind {
+            LeafKind::Text => datatype.is_some_and(|datatype| {
+                // Of strings no reader is sure to drop any white space.
+                !datatype.is_derived_from(Datatype::String)
+                    && !matches!(datatype, Datatype::AnyUri | Datatype::AnySimpleType)
+            }),
+            LeafKind::Name | LeafKind::List(_) => false,
+            _ => true,
+        };
+        Self {
+            form: Form::of(kind),
+            holder: Holder::Xml,
+            leaf: Some(leaf),
+            widest: widest(kind, datatype),
+            collapses,
+            element_only: false,
+        }
+    }
+
+    /// Of text among the elements of mixed content.
+    pub(super) fn mixed_text() -> Self {
+        Self {
+            form: Form::Text,
+            holder: Holder::Element { close: 0 },
+            ..Self::xml()
+        }
+    }
+
+    /// Of XML kept as it is.
+    pub(super) fn xml() -> Self {
+        Self {
+            form: Form::Text,
+            holder: Holder::Xml,
+            leaf: None,
+            widest: None,
+            collapses: false,
+            element_only: false,
+        }
+    }
+
+    /// What the value stands in.
+    pub fn holder(&self) -> Holder {
+        self.holder
+    }
+
+    /// The leaf of the Plan whose values these are; none of text in mixed content and XML kept as it is.
+    pub fn leaf(&self) -> Option<LeafId> {
+        self.leaf
+    }
+
+    /// The longest lexical form, if there is one.
+    pub fn widest(&self) -> Option<usize> {
+        self.widest
+    }
+
+    /// Whether the value is a number or a boolean: in its slot, and at most 24 bytes as text.
+    pub fn is_number(&self) -> bool {
+        self.form.is_number()
+    }
+
+    /// Whether the value is a QName.
+    pub(super) fn is_name(&self) -> bool {
+        self.form == Form::Name
+    }
+
+    /// Whether the value is in the heap.
+    pub fn is_in_heap(&self) -> bool {
+        !self.is_number()
+    }
+
+    /// Whether white space may stand at this place without meaning anything.
+    #[inline]
+    pub fn may_pad(&self, place: PadPlace) -> bool {
+        match (place, self.holder) {
+            (PadPlace::Inside, Holder::Element { .. }) => self.collapses,
+            (PadPlace::AfterTag, Holder::Element { close }) => {
+                close > 0 && self.element_only && self.collapses
+            }
+            _ => false,
+        }
+    }
+
+    /// Bytes of the end tag, if the value stands in an element of its own and its end tag is always the same.
+    #[inline]
+    pub(crate) fn close(&self) -> usize {
+        match self.holder {
+            Holder::Element { close } => close,
+            _ => 0,
+        }
+    }
+}
+
+/// The longest lexical form of a value, if there is one.
+fn widest(kind: LeafKind, datatype: Option<Datatype>) -> Option<usize> {
+    let digits = |number: i128| number.to_string().len();
+    match kind {
+        LeafKind::Boolean => Some("false".len()),
+        LeafKind::Signed { min, max } => Some(digits(min.into()).max(digits(max.into()))),
+        LeafKind::Unsigned { max } => Some(digits(max.into())),
+        LeafKind::Double => Some(bsoap_datatypes::double::WIDTH),
+        LeafKind::Float => Some(bsoap_datatypes::float::WIDTH),
+        LeafKind::Text => datatype?.width().bytes(),
+        _ => None,
+    }
+}
+
+impl Plan {
+    /// How the values at a place that an encoder told are written.
+    #[inline]
+    pub fn leaf_form(&self, leaf: LeafRef) -> Option<&LeafForm> {
+        self.program().form(leaf)
+    }
+}
