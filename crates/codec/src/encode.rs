@@ -172,4 +172,4 @@ fn whole<P: Places>(
 }
 
 #[cfg(test)]
-mod hostile;
+mod tests;

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use bsoap_datatypes::binary;
 
@@ -88,7 +88,7 @@ impl Serialize for Object {
 }
 
 /// A number as JSON; what JSON does not have is a string, as XSD spells it.
-pub(crate) struct Double(pub(crate) f64);
+struct Double(f64);
 
 impl Serialize for Double {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -101,7 +101,7 @@ impl Serialize for Double {
 }
 
 /// The same of 32 bits.
-pub(crate) struct Float(pub(crate) f32);
+struct Float(f32);
 
 impl Serialize for Float {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -122,26 +122,13 @@ fn special(value: f64) -> &'static str {
 }
 
 /// Octets as base64.
-pub(crate) struct Octets<'o>(pub(crate) &'o [u8]);
+struct Octets<'o>(&'o [u8]);
 
 impl Serialize for Octets<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut text = Vec::new();
         binary::write_base64(self.0, &mut text);
         serializer.serialize_str(&String::from_utf8_lossy(&text))
-    }
-}
-
-/// Values as a JSON array.
-pub(crate) struct Sequence<F>(pub(crate) usize, pub(crate) F);
-
-impl<T: Serialize, F: Fn(usize) -> T> Serialize for Sequence<F> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut sequence = serializer.serialize_seq(Some(self.0))?;
-        for index in 0..self.0 {
-            sequence.serialize_element(&(self.1)(index))?;
-        }
-        sequence.end()
     }
 }
 

@@ -77,7 +77,7 @@ fn difference(a: &Record, b: &Record) -> String {
     )
 }
 
-/// Gives every value the room it takes: with this the machine goes the general road alone.
+/// Gives every value the width it takes.
 struct AsLongAsItIs;
 
 impl Stuffing for AsLongAsItIs {
@@ -87,7 +87,7 @@ impl Stuffing for AsLongAsItIs {
 }
 
 #[test]
-fn the_fast_road_and_the_general_one_write_the_same() {
+fn pads_of_no_width_change_nothing() {
     let mut valid = 0;
     for seed in 0..3000 {
         let random = &mut Random::new(seed);
@@ -103,22 +103,22 @@ fn the_fast_road_and_the_general_one_write_the_same() {
             continue;
         };
         valid += 1;
-        let (mut fast, mut general) = (Vec::new(), Vec::new());
-        let fast_end = encode(&record, &mut fast);
+        let (mut plain, mut stuffed) = (Vec::new(), Vec::new());
+        let plain_end = encode(&record, &mut plain);
         let options = EncodeOptions::default();
-        let general_end = PieceEncoder::new(&record, options).run(
-            &mut general,
+        let stuffed_end = PieceEncoder::new(&record, options).run(
+            &mut stuffed,
             usize::MAX,
             None,
             &AsLongAsItIs,
             &mut (),
         );
-        assert_eq!(fast_end.err(), general_end.err(), "seed {seed}");
+        assert_eq!(plain_end.err(), stuffed_end.err(), "seed {seed}");
         assert!(
-            fast == general,
+            plain == stuffed,
             "seed {seed}:\n{}\n{}",
-            String::from_utf8_lossy(&fast),
-            String::from_utf8_lossy(&general)
+            String::from_utf8_lossy(&plain),
+            String::from_utf8_lossy(&stuffed)
         );
     }
     assert!(valid > 1000, "{valid}");

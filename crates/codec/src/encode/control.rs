@@ -2,8 +2,7 @@
 
 use crate::plan::program::LeafRef;
 
-use super::scope::Declared;
-use super::state::Frame;
+use super::state::Standing;
 
 /// May stop the interpreter, and may give values more than they take. `()` never does, at no cost.
 pub(crate) trait Control {
@@ -20,20 +19,6 @@ pub(crate) trait Control {
 
     /// The width of a value, and, if its pad goes behind the end tag, the bytes of that.
     fn width(&self, leaf: LeafRef, length: usize) -> (usize, Option<usize>);
-}
-
-/// Where the interpreter is.
-pub(crate) struct Standing<'m> {
-    /// The next instruction.
-    pub(crate) pc: u32,
-    /// Whether it is one for rows, some of which are done.
-    pub(crate) in_rows: bool,
-    /// The next slot.
-    pub(crate) slot: usize,
-    /// The length of the text.
-    pub(crate) length: usize,
-    pub(crate) stack: &'m [Frame],
-    pub(crate) declared: &'m Declared,
 }
 
 impl Control for () {

@@ -27,12 +27,12 @@ use crate::plan::program::{Action, Field, Form, LeafRef, Markup, Op, PAD, Progra
 use crate::plan::{ElementId, Plan};
 use crate::record::{Record, heap_range, marker};
 
-use super::control::{Control, Standing};
+use super::control::Control;
 use super::error::{ErrorKind, Result};
 use super::leaf::number;
 use super::places::Places;
 use super::scope::Scope;
-use super::state::{Frame, Loop, Phase};
+use super::state::{Frame, Loop, Phase, Standing};
 
 /// Text up to this length is copied as this many bytes.
 const TINY_TEXT: usize = 32;

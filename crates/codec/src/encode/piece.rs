@@ -3,11 +3,11 @@
 use crate::plan::program::{LeafRef, PadPlace, Program};
 use crate::record::Record;
 
-use super::control::{Control, Standing};
+use super::control::Control;
 use super::error::{Error, ErrorKind, Result as Written};
 use super::interpreter::Interpreter;
 use super::places::{Places, Stuffing};
-use super::state::{self, Frame, Loop, Phase, State};
+use super::state::{self, Frame, Loop, Phase, Standing, State};
 use super::{DECLARATION, EncodeOptions};
 
 /// Writes a Record piece by piece. The pieces joined are what [`Encoder`](super::Encoder) writes at once.

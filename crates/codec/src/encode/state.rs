@@ -11,7 +11,6 @@
 use crate::plan::Plan;
 use crate::plan::program::{Action, Table};
 
-use super::control::Standing;
 use super::scope::Declared;
 
 /// Where the encoder stands between two instructions: to be kept, compared and [resumed](super::PieceEncoder::resume).
@@ -56,6 +55,20 @@ pub struct Loop {
     pub count: usize,
     /// The occurrences that are done. One more has begun, unless these are the rows of a table.
     pub done: u64,
+}
+
+/// Where the interpreter is.
+pub(crate) struct Standing<'m> {
+    /// The next instruction.
+    pub(crate) pc: u32,
+    /// Whether it is one for rows, some of which are done.
+    pub(crate) in_rows: bool,
+    /// The next slot.
+    pub(crate) slot: usize,
+    /// The length of the text.
+    pub(crate) length: usize,
+    pub(crate) stack: &'m [Frame],
+    pub(crate) declared: &'m Declared,
 }
 
 impl State {

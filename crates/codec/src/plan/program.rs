@@ -74,7 +74,6 @@ impl Span {
     pub(crate) fn len(self) -> usize {
         self.length as usize
     }
-
 }
 
 /// How a leaf is written.

@@ -6,7 +6,6 @@ use serde::ser::{Serialize, Serializer};
 
 use bsoap_datatypes::{binary, boolean, double, float, integer};
 
-use crate::json::{Double, Float, Octets, Sequence};
 use crate::plan::{LeafId, LeafKind};
 use crate::record::{Record, Scalar};
 use crate::value::Value;
@@ -188,27 +187,6 @@ pub(super) fn numbers(record: &Record, kind: LeafKind, at: usize, count: usize) 
 
 impl Serialize for LeafView<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.kind() {
-            LeafKind::Boolean => serializer.serialize_bool(self.bits() != 0),
-            LeafKind::Signed { .. } => serializer.serialize_i64(self.bits() as i64),
-            LeafKind::Unsigned { .. } => serializer.serialize_u64(self.bits()),
-            LeafKind::Float => Float(f32::from_slot(self.bits())).serialize(serializer),
-            LeafKind::Double => Double(f64::from_bits(self.bits())).serialize(serializer),
-            LeafKind::Text | LeafKind::Name => {
-                serializer.serialize_str(self.as_str().unwrap_or_default())
-            }
-            LeafKind::Base64 | LeafKind::Hex => {
-                Octets(self.octets().unwrap_or_default()).serialize(serializer)
-            }
-            LeafKind::List(item) => {
-                let (record, at) = (self.record, self.at);
-                Sequence(self.items().len(), |index| LeafView {
-                    record,
-                    leaf: item,
-                    at: at + 1 + index,
-                })
-                .serialize(serializer)
-            }
-        }
+        self.to_value().serialize(serializer)
     }
 }

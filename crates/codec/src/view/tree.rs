@@ -1,18 +1,11 @@
-//! A view as a tree: as a [`Value`], and as JSON without one.
-//!
-//! Where each key belongs to one particle, members are written as they come, arrays of numbers
-//! straight from the slots. Where children of one name may be scattered (repeated groups), the
-//! members of that one object are collected first.
+//! A view as a tree: as a [`Value`], and through that as JSON.
 
-use std::cell::RefCell;
-
-use serde::ser::{Error as _, Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde::ser::{Error as _, Serialize, Serializer};
 
 use crate::build::place::{Head, canonical};
-use crate::json::{Double, Float, Sequence};
 use crate::kept;
 use crate::plan::{Content, ElementId, LeafKind, Plan, TypeId};
-use crate::record::{Record, Scalar, marker};
+use crate::record::{Record, marker};
 use crate::shape::{Shape, type_name};
 use crate::value::{MAX_DEPTH, Object, Value};
 use crate::walk::{Event, Misfit, Start, Walk};
@@ -346,172 +339,7 @@ fn kept_attributes(xml: &str) -> Option<Value> {
 /// As JSON, by the convention of `docs/design/joints.md`.
 impl Serialize for View<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let tree = Tree {
-            record: self.record,
-            plan: &self.record.plan,
-            walk: self.walk(),
-            depth: 0,
-        };
-        let tree = RefCell::new(tree);
-        Node {
-            tree: &tree,
-            start: self.start,
-        }
-        .serialize(serializer)
-    }
-}
-
-/// An element that has begun; serializing it goes to its end.
-struct Node<'t, 'r> {
-    tree: &'t RefCell<Tree<'r>>,
-    start: Start,
-}
-
-fn failed<E: serde::ser::Error>(problem: impl Into<TreeError>) -> E {
-    E::custom(problem.into())
-}
-
-impl Serialize for Node<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { tree, start } = *self;
-        let plan = tree.borrow().plan;
-        let declared = plan.element(start.element).ty;
-        let shape = plan.shapes().of(start.ty);
-        let content = &plan.ty(start.ty).content;
-        let streams = shape.streams
-            && !start.nil
-            && matches!(
-                content,
-                Content::Particle(_) | Content::Simple(_) | Content::Empty
-            );
-        if !streams {
-            let value = tree.borrow_mut().element(start).map_err(failed)?;
-            return value.serialize(serializer);
-        }
-        if is_plain(plan, declared, start.ty) {
-            return self.plain(serializer);
-        }
-        let mut map = serializer.serialize_map(None)?;
-        if start.ty != declared
-            && let Some(name) = type_name(plan, declared, start.ty)
-        {
-            map.serialize_entry(shape.type_key(), &name)?;
-        }
-        if tree.borrow().depth >= MAX_DEPTH {
-            return Err(failed(TreeError::Depth));
-        }
-        tree.borrow_mut().depth += 1;
-        self.members(shape, &mut map)?;
-        tree.borrow_mut().depth -= 1;
-        map.end()
-    }
-}
-
-impl Node<'_, '_> {
-    fn next<E: serde::ser::Error>(&self) -> Result<Option<Event>, E> {
-        self.tree.borrow_mut().walk.next().map_err(failed)
-    }
-
-    fn plain<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some(Event::Leaf { leaf, at }) = self.next()? else {
-            return Err(S::Error::custom(TreeError::Misfit));
-        };
-        let record = self.tree.borrow().record;
-        let done = LeafView::new(record, leaf, at).serialize(serializer)?;
-        self.next()?; // its end
-        Ok(done)
-    }
-
-    fn members<M: SerializeMap>(&self, shape: &Shape, map: &mut M) -> Result<(), M::Error> {
-        let tree = self.tree;
-        let (record, plan) = (tree.borrow().record, tree.borrow().plan);
-        let mut fragments = Vec::new();
-        while let Some(event) = self.next()? {
-            match event {
-                Event::End(_) => break,
-                Event::Attribute { id, presence, at } if presence != marker::ABSENT => {
-                    let key = plan.shapes().attribute_key(id);
-                    map.serialize_entry(key, &LeafView::new(record, plan.attribute(id).leaf, at))?;
-                }
-                Event::AnyAttribute { at } => {
-                    if let Some(attributes) = kept_attributes(tree.borrow().text(at)) {
-                        map.serialize_entry("@any", &attributes)?;
-                    }
-                }
-                Event::Leaf { leaf, at } => {
-                    map.serialize_entry("#text", &LeafView::new(record, leaf, at))?;
-                }
-                Event::Array { element, count, .. } if count > 0 => {
-                    let key = shape.key(plan, plan.element(element).name);
-                    map.serialize_entry(key, &Elements { tree, event })?;
-                }
-                Event::Start(start) => {
-                    let name = plan.element(start.element).name;
-                    map.serialize_entry(shape.key(plan, name), &Node { tree, start })?;
-                }
-                Event::Fragment { at } => fragments.push(tree.borrow().text(at)),
-                _ => {}
-            }
-        }
-        if !fragments.is_empty() {
-            map.serialize_entry("#any", &fragments)?;
-        }
-        Ok(())
-    }
-}
-
-/// An array that has begun; serializing it goes to its end.
-struct Elements<'t, 'r> {
-    tree: &'t RefCell<Tree<'r>>,
-    event: Event,
-}
-
-impl Serialize for Elements<'_, '_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Event::Array { element, count, at } = self.event else {
-            return serializer.serialize_unit();
-        };
-        let (record, plan) = (self.tree.borrow().record, self.tree.borrow().plan);
-        let slots = at
-            .checked_add(count)
-            .and_then(|end| record.slots.get(at..end));
-        if let (Some(kind), Some(slots)) = (number_kind(plan, element), slots)
-            && !kind.is_in_heap()
-        {
-            let done = match kind {
-                LeafKind::Double => {
-                    Sequence(count, |index: usize| Double(f64::from_bits(slots[index])))
-                        .serialize(serializer)
-                }
-                LeafKind::Float => {
-                    Sequence(count, |index: usize| Float(f32::from_slot(slots[index])))
-                        .serialize(serializer)
-                }
-                LeafKind::Signed { .. } => {
-                    Sequence(count, |index: usize| slots[index] as i64).serialize(serializer)
-                }
-                LeafKind::Boolean => {
-                    Sequence(count, |index: usize| slots[index] != 0).serialize(serializer)
-                }
-                _ => Sequence(count, |index: usize| slots[index]).serialize(serializer),
-            }?;
-            self.tree
-                .borrow_mut()
-                .walk
-                .skip(self.event)
-                .map_err(failed)?;
-            return Ok(done);
-        }
-        let mut sequence = serializer.serialize_seq(Some(count))?;
-        for _ in 0..count {
-            let event = self.tree.borrow_mut().walk.next().map_err(failed)?;
-            if let Some(Event::Start(start)) = event {
-                sequence.serialize_element(&Node {
-                    tree: self.tree,
-                    start,
-                })?;
-            }
-        }
-        sequence.end()
+        let value = self.to_value().map_err(S::Error::custom)?;
+        value.serialize(serializer)
     }
 }

@@ -1,4 +1,4 @@
-//! Records that no Plan made: every road gives an error or the same text, and none panics.
+//! Records that no Plan made: whole or in pieces, they give an error or the same text, and none panics.
 
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ impl Random {
 }
 
 #[test]
-fn slots_of_any_kind_give_the_same_text_or_error_on_every_road() {
+fn slots_of_any_kind_give_the_same_text_or_error_whole_and_in_pieces() {
     let (plan, root) = plan();
     let sound = build(&plan, root, &node(2)).expect("it fits");
     let random = &mut Random(1);
@@ -184,7 +184,7 @@ fn slots_of_any_kind_give_the_same_text_or_error_on_every_road() {
 }
 
 #[test]
-fn depth_has_a_limit_on_every_road() {
+fn depth_has_a_limit_whole_and_in_pieces() {
     let (plan, root) = plan();
     let deep = (0..200).fold(node(0), |inner, _| {
         let tokens = Value::Array(Vec::new());
