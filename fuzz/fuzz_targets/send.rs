@@ -48,12 +48,8 @@ fuzz_target!(|input: &[u8]| {
             }
             2 | 3 => {
                 let Ok(record) = decoder.decode(root, &text) else { continue };
-                if what % 8 == 2 {
-                    buffer.copy_from(&record);
-                    let _ = template.update(&mut buffer);
-                } else {
-                    let _ = template.update_from(&record);
-                }
+                buffer.copy_from(&record);
+                let _ = template.update(&mut buffer);
             }
             4 => {
                 let slot = place % (template.record().map_or(0, |record| record.slots().len()) + 1);

@@ -5,14 +5,13 @@
 mod common;
 
 use std::io::Read;
-use std::ops::Range;
 use std::sync::Arc;
 
 use bsoap_codec::plan::{ElementId, UNBOUNDED};
 use bsoap_codec::{DecodeOptions, EncodeOptions, Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{self, Way};
-use bsoap_differential::send::{Chunks, Folds, Outgoing, Pad, Policy, Template};
+use bsoap_differential::send::{Chunks, Folds, Outgoing, Pad, Part, Policy, Template};
 use bytes::Bytes;
 use common::random::Random;
 use flate2::read::GzDecoder;
@@ -144,73 +143,6 @@ fn sends_in_flight_plain_or_gzip_never_see_a_later_patch() {
     }
 }
 
-/// The slots that differ, and some others.
-fn changed(before: &Record, now: &Record, random: &mut Random) -> Vec<Range<usize>> {
-    let slots = before.slots().iter().zip(now.slots()).enumerate();
-    let mut ranges: Vec<Range<usize>> = Vec::new();
-    for (slot, (&old, &new)) in slots {
-        // A text may have changed where it lies.
-        let is_other = old != new || before.heap() != now.heap() && slot < 4;
-        if is_other || random.chance(1) {
-            match ranges.last_mut() {
-                Some(last) if last.end == slot => last.end += 1,
-                _ => ranges.push(slot..slot + 1),
-            }
-        }
-    }
-    ranges
-}
-
-#[test]
-fn a_template_told_what_has_changed_is_what_it_would_have_found_out() {
-    for (seed, policy) in (100..).zip(policies()) {
-        let mut stream = Stream::new(seed);
-        let mut told = Template::new(policy, EncodeOptions::default());
-        let mut finds = Template::new(policy, EncodeOptions::default());
-        for round in 0..30 {
-            if round % 10 == 9 {
-                // Where their number changes, what is told is of no use.
-                stream.values.pop();
-            }
-            let record = stream.next();
-            let ranges = match told.record() {
-                Some(before) if before.slots().len() == record.slots().len() => {
-                    changed(before, &record, &mut stream.random)
-                }
-                _ => Vec::new(),
-            };
-            let found = finds.update(&mut record.clone()).expect("a message");
-            let mut given = record.clone();
-            let matched = told.update_slots(&mut given, &ranges).expect("a message");
-            assert_eq!(matched, found, "{policy:?} {round}");
-            assert_eq!(told.record(), Some(&record));
-            told.assert_consistent();
-            assert!(told.text() == finds.text(), "{policy:?} {round}");
-        }
-    }
-}
-
-#[test]
-fn what_is_told_to_be_as_it_was_is_not_looked_at() {
-    let policy = Policy::IDENTICAL.with_chunks(Chunks::of(1000));
-    let mut stream = Stream::new(7);
-    let first = stream.next();
-    let mut template = Template::new(policy, EncodeOptions::default());
-    template.update(&mut first.clone()).expect("a message");
-    let before = template.text();
-    // Every number is another one, which nobody is told of but of the last.
-    stream.values.iter_mut().for_each(|value| *value += 0.5);
-    let record = stream.next();
-    let last = record.slots().len() - 1;
-    let told: Vec<Range<usize>> = std::iter::once(last..last + 1).collect();
-    let updated = template.update_slots(&mut record.clone(), &told);
-    updated.expect("a message");
-    let (after, fresh) = (template.text(), fresh(&record));
-    assert_eq!(after[..2000], before[..2000]);
-    assert_eq!(after[after.len() - 200..], fresh[fresh.len() - 200..]);
-    assert!(template.stats().kept_chunks + template.stats().unchanged_bytes > 0);
-}
-
 #[test]
 fn a_relay_writes_what_it_received_as_changed() {
     for (seed, policy) in (200..).zip(policies()) {
@@ -229,14 +161,22 @@ fn a_relay_writes_what_it_received_as_changed() {
             let message = Bytes::from(fresh(&stream.next()));
             let received = receiver.receive(stream.root, message.clone());
             let received = received.expect("a message");
-            let mut record = (*received.record).clone();
+            let record = received.record;
             let changes = received.changes;
-            if changes.keeps_places() && !template.is_empty() {
-                let now: Vec<Range<usize>> = changes.spans().map(|span| span.now).collect();
-                template.update_slots(&mut record, &now).expect("written");
+            let slots = record.slots().len();
+            let part = Part {
+                own: 0..slots,
+                from: 0..slots,
+            };
+            let changed = changes.spans().map(|span| span.now);
+            let is_taken = changes.keeps_places()
+                && !template.is_empty()
+                && template.take_changed(&part, &record, changed).is_some();
+            if is_taken {
+                template.commit().expect("written");
                 by_changes += 1;
             } else {
-                template.update(&mut record).expect("written");
+                template.update(&mut record.clone()).expect("written");
             }
             template.assert_consistent();
             if policy.stuffing == Policy::IDENTICAL.stuffing {

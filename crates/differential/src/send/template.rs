@@ -12,7 +12,6 @@
 //! the encoder is set to the state it had at the start of the chunk and writes until it stands where
 //! it stood before at the start of a later chunk; see [`restructure`](super::restructure).
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use bsoap_codec::Record;
@@ -220,7 +219,7 @@ impl Template {
     /// # Errors
     /// As [`bsoap_codec::encode()`]. The template is empty then, `record` is as it was.
     pub fn update(&mut self, record: &mut Record) -> Result<Match, Error> {
-        let matched = self.change(record, None)?;
+        let matched = self.change(record)?;
         self.take(record);
         Ok(matched)
     }
@@ -228,7 +227,7 @@ impl Template {
     /// The same, but for a message of another structure than the one before, if that has one chunk: nothing of it would be
     /// kept, so nothing is changed, and `None` returned.
     pub(super) fn update_alike(&mut self, record: &mut Record) -> Result<Option<Match>, Error> {
-        match self.try_change(record, None, self.chunks.len() == 1) {
+        match self.try_change(record, self.chunks.len() == 1) {
             Ok(matched) => {
                 self.take(record);
                 Ok(Some(matched))
@@ -247,37 +246,6 @@ impl Template {
                 self.shadow = Some(std::mem::replace(record, empty));
             }
         }
-    }
-
-    /// The same, where it is known that only the values of these slots, and of none else, can differ
-    /// from the message before: nothing else is looked at. Slots are in order.
-    ///
-    /// # Errors
-    /// As [`update`](Self::update).
-    pub fn update_slots(
-        &mut self,
-        record: &mut Record,
-        changed: &[Range<usize>],
-    ) -> Result<Match, Error> {
-        let matched = self.change(record, Some(changed))?;
-        match &mut self.shadow {
-            Some(shadow) => std::mem::swap(shadow, record),
-            None => self.shadow = Some(record.clone()),
-        }
-        Ok(matched)
-    }
-
-    /// Makes it the message of `record`, whose values it copies.
-    ///
-    /// # Errors
-    /// As [`update`](Self::update).
-    pub fn update_from(&mut self, record: &Record) -> Result<Match, Error> {
-        let matched = self.change(record, None)?;
-        match &mut self.shadow {
-            Some(shadow) if matched != Match::FirstTime => shadow.copy_from(record),
-            _ => self.shadow = Some(record.clone()),
-        }
-        Ok(matched)
     }
 
     /// Whether there is no message.
@@ -411,8 +379,8 @@ impl Template {
     }
 
     /// Makes the text that of `record`; the shadow is still the old one. After an error there is none.
-    fn change(&mut self, record: &Record, only: Option<&[Range<usize>]>) -> Result<Match, Error> {
-        match self.try_change(record, only, false) {
+    fn change(&mut self, record: &Record) -> Result<Match, Error> {
+        match self.try_change(record, false) {
             Ok(matched) => Ok(matched),
             Err(Failure::Encode(error)) => Err(error),
             Err(Failure::Anew | Failure::Stranger) => unreachable!("no structure is refused"),
@@ -423,7 +391,6 @@ impl Template {
     fn try_change(
         &mut self,
         record: &Record,
-        only: Option<&[Range<usize>]>,
         is_strict: bool,
     ) -> Result<Match, Failure> {
         if !self.pending.is_empty() {
@@ -444,7 +411,7 @@ impl Template {
                     is_strict,
                 };
                 change
-                    .run(&mut self.chunks, &mut self.length, only)
+                    .run(&mut self.chunks, &mut self.length)
                     .map(|()| done)
             }
             _ => Err(Failure::Anew),
@@ -611,7 +578,6 @@ impl Change<'_> {
         mut self,
         chunks: &mut Vec<Chunk>,
         length: &mut u64,
-        only: Option<&[Range<usize>]>,
     ) -> Result<(), Failure> {
         let same_slots = self.old.slots().len() == self.new.slots().len();
         if !same_slots {
@@ -622,7 +588,7 @@ impl Change<'_> {
         }
         let mut from = 0;
         if same_slots {
-            from = self.values(chunks, length, only)?;
+            from = self.values(chunks, length)?;
         }
         if from < chunks.len() {
             self.work.has_grown = true;
@@ -641,15 +607,10 @@ impl Change<'_> {
         &mut self,
         chunks: &mut [Chunk],
         length: &mut u64,
-        only: Option<&[Range<usize>]>,
     ) -> Result<usize, Failure> {
         let (old, new) = (values(self.old), values(self.new));
         // Of a message that is as it was, nothing but the values is looked at.
-        let front = match only {
-            None => self.same_front(old, new),
-            Some(_) => Some(0),
-        };
-        let Some(same) = front else {
+        let Some(same) = self.same_front(old, new) else {
             self.done.unchanged += *length;
             return Ok(chunks.len());
         };
@@ -660,8 +621,7 @@ impl Change<'_> {
             let slots = first..first + chunk.slots;
             first = slots.end;
             let before = chunk.text.bytes().len() as u64;
-            let is_same = slots.end <= same && !chunk.has_heap;
-            if is_same || only.is_some_and(|only| !touches(only, &slots)) {
+            if slots.end <= same && !chunk.has_heap {
                 self.done.unchanged += before;
                 continue;
             }
@@ -780,12 +740,4 @@ pub(crate) fn values(record: &Record) -> Values<'_> {
         slots: record.slots(),
         heap: record.heap(),
     }
-}
-
-/// Whether any of the ranges, which are in order, has a slot of `slots`.
-fn touches(ranges: &[Range<usize>], slots: &Range<usize>) -> bool {
-    let next = ranges.partition_point(|range| range.end <= slots.start);
-    ranges
-        .get(next)
-        .is_some_and(|range| range.start < slots.end)
 }
