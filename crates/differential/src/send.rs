@@ -1,26 +1,23 @@
 //! Sending: what of a message need not be converted to text again. (HPDC-13)
 
 mod aside;
+mod batch;
 mod build;
 mod check;
 mod chunk;
 mod compare;
 mod deflate;
 mod digest;
-mod few;
-mod in_place;
 mod leaves;
 mod lexical;
 mod likeness;
-mod misfit;
-mod numbers;
+mod overflow;
 mod overlay;
 mod patch;
 mod plain;
 mod policy;
 mod relay;
 mod restructure;
-mod rewrite;
 mod set;
 mod shift;
 mod steal;

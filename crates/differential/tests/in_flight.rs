@@ -176,7 +176,8 @@ fn a_relay_writes_what_it_received_as_changed() {
                 template.commit().expect("written");
                 by_changes += 1;
             } else {
-                template.update(&mut record.clone()).expect("written");
+                let mut record = Record::clone(&record);
+                template.update(&mut record).expect("written");
             }
             template.assert_consistent();
             if policy.stuffing == Policy::IDENTICAL.stuffing {

@@ -61,8 +61,9 @@ struct Spec {
 #[derive(Debug, Default)]
 pub(crate) struct Specs {
     known: Vec<Option<Spec>>,
-    /// Entries of chunks that are no more, for those to come.
+    /// Entries and columns of chunks that are encoded again, for their memory.
     spare: Vec<Mixed>,
+    spare_columns: Vec<Columns>,
     /// The cells of the table met last, and the leaf it begins with.
     cells: Option<(LeafRef, Arc<[Cell]>)>,
 }
@@ -74,10 +75,27 @@ impl Specs {
     /// Takes what can be used again of a chunk.
     pub(crate) fn recycle(&mut self, segments: Vec<Segment>) {
         for segment in segments {
-            if let Leaves::Mixed(mixed) = segment.leaves
-                && self.spare.len() < SPARE
-            {
-                self.spare.push(mixed);
+            match segment.leaves {
+                Leaves::Mixed(mixed) if self.spare.len() < SPARE => self.spare.push(mixed),
+                Leaves::Table(Table {
+                    columns:
+                        Columns::Dense {
+                            mut offsets,
+                            mut lengths,
+                            mut widths,
+                        },
+                    ..
+                }) if self.spare_columns.len() < SPARE => {
+                    offsets.clear();
+                    lengths.clear();
+                    widths.clear();
+                    self.spare_columns.push(Columns::Dense {
+                        offsets,
+                        lengths,
+                        widths,
+                    });
+                }
+                _ => {}
             }
         }
     }
@@ -94,7 +112,8 @@ impl Specs {
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
         let spare: usize = self.spare.iter().map(Mixed::memory).sum();
-        self.known.capacity() * size_of::<Option<Spec>>() + spare
+        let columns: usize = self.spare_columns.iter().map(Columns::memory).sum();
+        self.known.capacity() * size_of::<Option<Spec>>() + spare + columns
     }
 
     fn get(&mut self, plan: &Plan, policy: &Policy, leaf: LeafRef) -> Spec {
@@ -356,17 +375,11 @@ impl Places for Builder<'_> {
             let cells = self.cells(&rows);
             self.end_mixed();
             self.leaf = Some(rows.leaf);
+            let columns = self.specs.spare_columns.pop().unwrap_or_default();
             self.segments.push(Segment {
                 first: self.next - self.first,
                 start: rows.offset,
-                leaves: Leaves::Table(Table {
-                    cells,
-                    columns: Columns::Dense {
-                        offsets: Vec::new(),
-                        lengths: Vec::new(),
-                        widths: Vec::new(),
-                    },
-                }),
+                leaves: Leaves::Table(Table::new(cells, columns)),
             });
         }
         let Some(Segment {
@@ -411,63 +424,57 @@ fn finish(segment: &mut Segment, text: &[u8]) {
                 mixed.masks.shrink_to_fit();
             }
         }
-        Leaves::Table(table) => {
-            if let Some((cells, columns)) = strided(table, text.get(segment.start..)) {
-                *table = Table { cells, columns };
-            }
-            if let Columns::Dense {
-                offsets,
-                lengths,
-                widths,
-            } = &mut table.columns
-            {
-                offsets.shrink_to_fit();
-                lengths.shrink_to_fit();
-                widths.shrink_to_fit();
-            }
-        }
+        Leaves::Table(table) => finish_table(table, text.get(segment.start..).unwrap_or_default()),
     }
 }
 
-/// The table as one of fixed stride, if all its numbers are as wide as their types.
-fn strided(table: &Table, text: Option<&[u8]>) -> Option<(Arc<[Cell]>, Columns)> {
+/// Notes the end tags of a table's cells, where a pad may follow them, and whether all its rows are alike. `text` begins with
+/// its first number.
+fn finish_table(table: &mut Table, text: &[u8]) {
     let Columns::Dense {
         offsets,
         lengths,
         widths,
-    } = &table.columns
+    } = &mut table.columns
     else {
-        return None;
+        return;
     };
-    let per_row = table.cells.len();
-    let widest = table.cells.iter().cycle().map(|cell| cell.widest);
-    if widths.is_empty() || !widest.zip(widths).all(|(widest, &width)| width == widest) {
-        return None;
+    offsets.shrink_to_fit();
+    lengths.shrink_to_fit();
+    widths.shrink_to_fit();
+    if widths.is_empty() {
+        return;
     }
-    let stride = match offsets.get(per_row) {
-        Some(&second) => usize::from(second),
-        None => return None,
-    };
-    let regular = offsets.iter().enumerate().all(|(index, &offset)| {
-        let (row, cell) = (index / per_row, index % per_row);
-        usize::from(offset) == row * stride + usize::from(offsets[cell])
-    });
-    let text = text?;
     let cells = table.cells.iter().enumerate().map(|(index, cell)| {
         let close = usize::from(offsets[index]) + usize::from(lengths[index]);
-        Some(Cell {
-            close: text.get(close..close + cell.close.len())?.into(),
+        let close = &text[close..close + cell.close.len()];
+        Cell {
+            close: close.into(),
             offset: offsets[index],
             ..cell.clone()
-        })
+        }
     });
-    let cells: Option<Arc<[Cell]>> = cells.collect();
-    regular.then_some(())?;
-    Some((
-        cells?,
-        Columns::Strided {
-            rows: offsets.len() / per_row,
-            stride,
-        },
-    ))
+    let cells: Arc<[Cell]> = cells.collect();
+    let columns = match strided(&cells, offsets, widths) {
+        Some(strided) => strided,
+        None => std::mem::take(&mut table.columns),
+    };
+    *table = Table::new(cells, columns);
+}
+
+/// The columns as ones of fixed stride, if all numbers are as wide as their types.
+fn strided(cells: &[Cell], offsets: &[u16], widths: &[u8]) -> Option<Columns> {
+    let stride = usize::from(*offsets.get(cells.len())?);
+    let all = offsets.chunks(cells.len()).zip(widths.chunks(cells.len()));
+    let mut rows = all.clone().enumerate();
+    let is_strided = rows.all(|(row, (offsets, widths))| {
+        let numbers = cells.iter().zip(offsets).zip(widths);
+        let is_regular = |((cell, &offset), &width): ((&Cell, &u16), &u8)| {
+            let regular = row * stride + usize::from(cell.offset);
+            width == cell.widest && usize::from(offset) == regular
+        };
+        numbers.map(is_regular).all(|is_regular| is_regular)
+    });
+    let rows = all.len();
+    is_strided.then_some(Columns::Strided { rows, stride })
 }

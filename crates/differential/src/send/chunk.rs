@@ -19,16 +19,6 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Of these bytes, with room for `reserve` more.
-    pub(crate) fn new(bytes: &[u8], reserve: usize) -> Self {
-        let own = copy(bytes, reserve);
-        Self {
-            memory: own.capacity(),
-            bytes: own.into(),
-            is_kept: false,
-        }
-    }
-
     /// The bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -41,29 +31,11 @@ impl Text {
         self.bytes.clone()
     }
 
-    /// Changes the bytes: a copy of them with room for `reserve` more if somebody else holds them.
+    /// Changes the bytes: a copy of them with capacity for `reserve` more if somebody else holds them. What counts who holds
+    /// them stays with them.
     //
     // What is changed stays where it is made: on its way through other places it is read wider than it was written, which
     // waits for the store.
-    #[inline]
-    pub(crate) fn change<R>(
-        &mut self,
-        reserve: usize,
-        change: impl FnOnce(&mut Vec<u8>) -> R,
-    ) -> R {
-        let mut own: Vec<u8> = if self.bytes.is_unique() {
-            mem::take(&mut self.bytes).into()
-        } else {
-            copy(&self.bytes, reserve)
-        };
-        let result = change(&mut own);
-        self.memory = own.capacity();
-        self.bytes = own.into();
-        self.is_kept = false;
-        result
-    }
-
-    /// The same, for a few bytes: what counts who holds them is not asked for anew each time.
     #[inline]
     pub(crate) fn edit<R>(&mut self, reserve: usize, edit: impl FnOnce(&mut BytesMut) -> R) -> R {
         let (mut own, mut is_kept) = match mem::take(&mut self.bytes).try_into_mut() {
@@ -90,13 +62,17 @@ impl Text {
     /// Writes another text: in the same memory, unless somebody else holds that.
     #[inline]
     pub(crate) fn write<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        let mut own = Vec::new();
         if self.bytes.is_unique() {
             // On their way back to a Vec bytes are copied, onto themselves.
             self.bytes.clear();
-        } else {
-            self.bytes = Bytes::new();
+            own = mem::take(&mut self.bytes).into();
         }
-        self.change(0, write)
+        let result = write(&mut own);
+        self.memory = own.capacity();
+        self.bytes = own.into();
+        self.is_kept = false;
+        result
     }
 
     /// Bytes held, capacity included.
@@ -111,39 +87,22 @@ impl Text {
     }
 }
 
-fn copy(bytes: &[u8], reserve: usize) -> Vec<u8> {
-    let mut own = Vec::with_capacity(bytes.len() + reserve);
-    own.extend_from_slice(bytes);
-    own
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_is_sent_never_sees_a_later_patch() {
-        let mut text = Text::new(b"<x>1</x>", 8);
-        let before = text.bytes().as_ptr();
-        text.change(8, |text| text[3] = b'2');
-        drop(text.share());
-        let other = text.clone();
-        assert!(other.is(&text));
-        drop(other);
-        text.change(8, |text| text[3] = b'2');
-        assert_eq!(text.bytes().as_ptr(), before, "patched where it lies");
-        assert_eq!(text.memory(), 16);
-        let sent = text.share();
-        text.change(8, |text| text[3] = b'3');
-        assert_eq!((&*sent, text.bytes()), (&b"<x>2</x>"[..], &b"<x>3</x>"[..]));
-        let sent = text.share();
-        text.write(|text| text.extend_from_slice(b"<y/>"));
-        assert_eq!((&*sent, text.bytes()), (&b"<x>3</x>"[..], &b"<y/>"[..]));
+    fn text(bytes: &[u8]) -> Text {
+        let mut text = Text::default();
+        text.write(|text| {
+            text.reserve_exact(16);
+            text.extend_from_slice(bytes);
+        });
+        text
     }
 
     #[test]
     fn what_is_sent_never_sees_a_later_edit() {
-        let mut text = Text::new(b"<x>1</x>", 8);
+        let mut text = text(b"<x>1</x>");
         let before = text.bytes().as_ptr();
         for digit in b'2'..b'5' {
             drop(text.share());
@@ -154,21 +113,23 @@ mod tests {
         text.edit(8, |text| text[3] = b'5');
         assert_eq!((&*sent, text.bytes()), (&b"<x>4</x>"[..], &b"<x>5</x>"[..]));
         let after = text.bytes().as_ptr();
-        // In the one way and in the other.
-        text.change(8, |text| text[3] = b'6');
         text.edit(8, |text| text.extend_from_slice(b"<y/>"));
         assert_eq!(
             (text.bytes(), text.bytes().as_ptr()),
-            (&b"<x>6</x><y/>"[..], after)
+            (&b"<x>5</x><y/>"[..], after)
         );
         let sent = text.share();
-        text.change(8, |text| text.truncate(8));
-        assert_eq!((sent.len(), text.bytes()), (12, &b"<x>6</x>"[..]));
+        text.edit(8, |text| text.truncate(8));
+        assert_eq!((sent.len(), text.bytes()), (12, &b"<x>5</x>"[..]));
+        let other = text.clone();
+        assert!(other.is(&text));
+        text.edit(8, |text| text[3] = b'6');
+        assert_eq!(other.bytes(), b"<x>5</x>");
     }
 
     #[test]
-    fn another_text_has_the_memory_of_the_one_before() {
-        let mut text = Text::new(b"<x>1</x>", 8);
+    fn what_is_sent_never_sees_another_text_which_has_its_memory_if_it_has_left() {
+        let mut text = text(b"<x>1</x>");
         let before = text.bytes().as_ptr();
         for _ in 0..2 {
             drop(text.share());
@@ -176,5 +137,8 @@ mod tests {
             assert_eq!(text.bytes(), b"<y/>");
             assert_eq!((text.bytes().as_ptr(), text.memory()), (before, 16));
         }
+        let sent = text.share();
+        text.write(|text| text.extend_from_slice(b"<z/>"));
+        assert_eq!((&*sent, text.bytes()), (&b"<y/>"[..], &b"<z/>"[..]));
     }
 }

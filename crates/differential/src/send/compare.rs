@@ -56,38 +56,131 @@ fn end(slot: u64) -> u64 {
     (slot & 0xffff_ffff) + (slot >> 32)
 }
 
-/// What a compare found in a chunk.
+/// What is dirty in a chunk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dirty {
-    /// Slots of mixed segments that have places: (segment, slot in it), in order.
-    pub(crate) leaves: Vec<(u32, u32)>,
-    /// Slots without a place, counted from the chunk's first slot.
+    /// Slots that have a location, counted from their segment's first, segment by segment and in order: the first `count`.
+    slots: Vec<u32>,
+    count: usize,
+    /// The segments that have any, and how many slots there are up to the end of theirs.
+    segments: Vec<(u32, u32)>,
+    /// Slots without a location, counted from the chunk's first.
     pub(crate) markers: Vec<u32>,
-    /// Whether some table has other numbers.
+    /// Whether so much is dirty that not all of it is listed: all but markers.
+    pub(crate) is_most: bool,
+    /// Whether numbers of tables are.
     pub(crate) tables: bool,
 }
 
 impl Dirty {
     pub(crate) fn clear(&mut self) {
-        self.leaves.clear();
+        self.count = 0;
+        self.segments.clear();
         self.markers.clear();
-        self.tables = false;
+        (self.is_most, self.tables) = (false, false);
     }
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.leaves.capacity() * size_of::<(u32, u32)>() + self.markers.capacity() * 4
+        self.slots.capacity() * 4 + self.segments.capacity() * 8 + self.markers.capacity() * 4
+    }
+
+    /// Whether no slot with a location is dirty.
+    pub(crate) fn has_no_values(&self) -> bool {
+        self.count == 0 && !self.is_most
     }
 
     pub(crate) fn is_clean(&self) -> bool {
-        self.leaves.is_empty() && self.markers.is_empty() && !self.tables
+        self.has_no_values() && self.markers.is_empty()
+    }
+
+    /// How many slots with a location are listed.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Lists a slot with a location.
+    #[inline]
+    pub(crate) fn push(&mut self, segment: usize, slot: usize) {
+        match self.slots.get_mut(self.count) {
+            Some(next) => *next = slot as u32,
+            None => self.slots.push(slot as u32),
+        }
+        self.extend(segment, 1);
+    }
+
+    /// The next `more` slots are of a segment.
+    #[inline]
+    fn extend(&mut self, segment: usize, more: usize) {
+        self.count += more;
+        match self.segments.last_mut() {
+            Some((last, end)) if *last as usize == segment => *end = self.count as u32,
+            _ => self.segments.push((segment as u32, self.count as u32)),
+        }
+    }
+
+    /// Lists the numbers of a table that differ, unless these are most of them.
+    fn table(&mut self, segment: usize, old: &[u64], new: &[u64]) {
+        if are_most(old, new) {
+            (self.is_most, self.tables) = (true, true);
+            return;
+        }
+        let end = self.count + new.len();
+        if self.slots.len() < end {
+            self.slots.resize(end, 0);
+        }
+        let list = &mut self.slots[self.count..end];
+        let differing = Kernel::best().list_differing(old, new, list);
+        if differing > 0 {
+            self.tables = true;
+            self.extend(segment, differing);
+            self.is_most |= is_most_of_table(differing, new.len());
+        }
+    }
+
+    /// The listed slots of each segment that has any.
+    pub(crate) fn by_segment(&self) -> impl Iterator<Item = (usize, &[u32])> {
+        let mut begin = 0;
+        self.segments.iter().map(move |&(segment, end)| {
+            let slots = &self.slots[begin..end as usize];
+            begin = end as usize;
+            (segment as usize, slots)
+        })
     }
 }
 
-/// Texts of a run that are looked at together where some differ.
+/// If more than this percentage of a table's numbers is dirty, its chunk is encoded again: that costs less than to find and
+/// to patch them.
+const MOST: usize = 30;
+/// Tables of fewer numbers are always patched.
+const SHORT: usize = 16;
+/// In two places so many next to each other are looked at to guess how many differ.
+const SAMPLE: usize = 32;
+
+/// Whether these are most of a table's numbers.
+pub(crate) fn is_most_of_table(dirty: usize, numbers: usize) -> bool {
+    numbers >= SHORT && dirty * 100 > numbers * MOST
+}
+
+/// Whether most numbers of a table differ, judged by two samples. Nearly all of what is looked at comes from far away, so the
+/// samples are runs.
+fn are_most(old: &[u64], new: &[u64]) -> bool {
+    if new.len() < 4 * SAMPLE {
+        return false;
+    }
+    let differing = |at: usize| {
+        let both = old.iter().zip(new).skip(at).take(SAMPLE);
+        both.filter(|(old, new)| old != new).count()
+    };
+    let quarter = new.len() / 4;
+    let differing = differing(quarter) + differing(new.len() - 2 * quarter);
+    is_most_of_table(differing, 2 * SAMPLE)
+}
+
+/// Texts of a run that are compared together where some differ.
 const RUN: usize = 64;
-/// From this percentage of values on, of the first [`RUN`] at least, the others are taken to be dirty too: to write them
-/// costs less than to find out. A text of another length counts twice.
+/// If more than this percentage of the values is dirty, of the first [`RUN`] at least, the chunk is encoded again. A text of
+/// another length counts twice.
 const MANY: usize = 40;
 
 /// The change of heap offsets, to be added to the low half of a heap slot.
@@ -115,18 +208,23 @@ pub(crate) fn chunk(
             return;
         };
         match &mut segment.leaves {
-            Leaves::Table(_) => dirty.tables |= old.slots != new.slots,
+            Leaves::Table(_) if dirty.is_most => {}
+            Leaves::Table(_) => dirty.table(number, old.slots, new.slots),
             Leaves::Mixed(mixed) => {
                 let mut scan = Scan {
                     old,
                     new,
                     delta: *delta,
                     first,
-                    number: number as u32,
+                    number,
                     weight: 0,
                     dirty,
                 };
-                scan.mixed(mixed);
+                if scan.dirty.is_most {
+                    scan.markers(mixed, 0);
+                } else {
+                    scan.mixed(mixed);
+                }
                 *delta = scan.delta;
             }
         }
@@ -139,7 +237,7 @@ struct Scan<'s> {
     new: Values<'s>,
     delta: Delta,
     first: usize,
-    number: u32,
+    number: usize,
     /// How much has been found dirty.
     weight: usize,
     dirty: &'s mut Dirty,
@@ -157,9 +255,10 @@ impl<'s> Scan<'s> {
             }
             at = stop + 1;
             if at < mixed.masks.len() && self.is_much(at) {
-                self.all(mixed, at);
-                mixed.in_order = in_order(mixed, self.new.slots);
-                return;
+                self.dirty.is_most = true;
+            }
+            if self.dirty.is_most {
+                return self.markers(mixed, at);
             }
         }
         // Runs keep the order they had.
@@ -250,46 +349,30 @@ impl<'s> Scan<'s> {
             if index >= next {
                 next = index + RUN;
                 if self.is_much(index) {
-                    return (index..=last).for_each(|index| self.text_unseen(mixed, index));
+                    self.dirty.is_most = true;
+                    return;
                 }
             }
         }
     }
 
-    /// Whether so much of what is before `index` is dirty that the rest may be taken to be.
+    /// Whether so much of what is before `index` is dirty that the chunk is better encoded again.
     #[inline]
     fn is_much(&self, index: usize) -> bool {
         index >= RUN && self.weight * 100 > index * MANY
     }
 
-    /// A text that need not be looked at: it is written in any case.
-    fn text_unseen(&mut self, mixed: &Mixed, index: usize) {
-        let kind = mixed.entries[index].kind;
-        if mixed.masks[index] != 0 && kind.has_place() {
-            self.push(kind, index);
-        } else {
-            self.text(mixed, index);
-        }
-    }
-
-    /// All slots from `at` on: those with a place are dirty unseen.
-    fn all(&mut self, mixed: &Mixed, at: usize) {
+    /// Lists what is dirty from `at` on, but for slots with a location.
+    fn markers(&mut self, mixed: &Mixed, at: usize) {
         for index in at..mixed.masks.len() {
             let kind = mixed.entries[index].kind;
-            if kind.has_place() {
-                self.push(kind, index);
-            } else if mixed.masks[index] != 0 {
-                self.text(mixed, index);
-            } else if self.old.slots[index] != self.new.slots[index] {
+            let is_same = || match mixed.masks[index] {
+                0 => self.old.slots[index] == self.new.slots[index],
+                _ => self.same_text(index),
+            };
+            if !kind.has_place() && !is_same() {
                 self.push(kind, index);
             }
-        }
-        // What follows has moved as the last text has.
-        let slots = self.old.slots.iter().zip(self.new.slots);
-        let mut texts = mixed.masks.iter().zip(slots).rev();
-        let last = texts.find(|(mask, (old, new))| *mask & *old & *new & LENGTH != 0);
-        if let Some((_, (&old, &new))) = last {
-            self.delta = end(new).wrapping_sub(end(old));
         }
     }
 
@@ -334,7 +417,7 @@ impl<'s> Scan<'s> {
 
     fn push(&mut self, kind: Kind, index: usize) {
         if kind.has_place() {
-            self.dirty.leaves.push((self.number, index as u32));
+            self.dirty.push(self.number, index);
         } else {
             self.dirty.markers.push((self.first + index) as u32);
         }
@@ -475,7 +558,7 @@ mod tests {
         if mixed.in_order {
             assert!(in_order(mixed, &new_slots));
         }
-        let leaves = found.leaves.iter().map(|&(_, index)| index).collect();
+        let leaves = found.slots[..found.count].to_vec();
         (leaves, found.markers, mixed.in_order)
     }
 

@@ -140,6 +140,8 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) cells: Arc<[Cell]>,
+    /// 2³² by the number of cells, rounded up: which row a slot is in is found without a division.
+    inverse: u64,
     pub(crate) columns: Columns,
 }
 
@@ -162,7 +164,7 @@ pub(crate) struct Cell {
     pub(crate) kind: Kind,
     pub(crate) pads: bool,
     pub(crate) widest: u8,
-    /// The end tag that stands between value and pad; empty if the pad follows the value.
+    /// The end tag between value and pad; empty if the pad follows the value.
     pub(crate) close: Box<[u8]>,
     /// Where the cell stands in a row of fixed stride.
     pub(crate) offset: u16,
@@ -266,12 +268,18 @@ impl Segment {
         }
     }
 
-    /// How far from its start a value of it can stand.
-    pub(crate) fn furthest(&self) -> usize {
-        match &self.leaves {
-            Leaves::Mixed(_) => u32::MAX as usize,
-            Leaves::Table(_) => u16::MAX as usize,
-        }
+    /// Whether its last location can still be counted when it moves by `grown` bytes, in a text of `length` bytes.
+    #[inline]
+    pub(crate) fn can_move(&self, grown: isize, length: usize) -> bool {
+        let last = match &self.leaves {
+            Leaves::Mixed(_) => return length.saturating_add_signed(grown) <= u32::MAX as usize,
+            Leaves::Table(Table {
+                columns: Columns::Dense { offsets, .. },
+                ..
+            }) => offsets.last().copied().unwrap_or(0),
+            Leaves::Table(_) => return grown == 0,
+        };
+        usize::from(last).saturating_add_signed(grown) <= u16::MAX.into()
     }
 
     /// Bytes held.
@@ -279,16 +287,7 @@ impl Segment {
         size_of::<Self>()
             + match &self.leaves {
                 Leaves::Mixed(mixed) => mixed.memory(),
-                Leaves::Table(Table {
-                    columns:
-                        Columns::Dense {
-                            offsets,
-                            lengths,
-                            widths,
-                        },
-                    ..
-                }) => offsets.capacity() * 2 + lengths.capacity() + widths.capacity(),
-                Leaves::Table(_) => 0,
+                Leaves::Table(table) => table.columns.memory(),
             }
     }
 }
@@ -359,6 +358,16 @@ impl Entry {
 }
 
 impl Table {
+    /// Rows of these cells.
+    pub(crate) fn new(cells: Arc<[Cell]>, columns: Columns) -> Self {
+        let inverse = (1 << 32_u64) / cells.len().max(1) as u64 + 1;
+        Self {
+            cells,
+            inverse,
+            columns,
+        }
+    }
+
     /// How many numbers.
     #[inline]
     pub(crate) fn slots(&self) -> usize {
@@ -368,72 +377,108 @@ impl Table {
         }
     }
 
-    #[inline]
-    pub(crate) fn cell(&self, index: usize) -> &Cell {
-        cell(&self.cells, index)
-    }
-
-    #[inline]
-    pub(crate) fn place(&self, index: usize) -> Place {
-        self.columns.place(&self.cells, index)
-    }
-
-    /// Whether its values cannot move against one another.
-    pub(crate) fn is_strided(&self) -> bool {
-        self.columns.is_strided()
-    }
-}
-
-/// The cell that a number of a table belongs to.
-#[inline]
-pub(crate) fn cell(cells: &[Cell], index: usize) -> &Cell {
-    match cells {
-        [cell] => cell,
-        cells => &cells[index % cells.len()],
-    }
-}
-
-impl Columns {
-    #[inline]
-    pub(crate) fn is_strided(&self) -> bool {
-        matches!(self, Self::Strided { .. })
-    }
-
-    #[inline]
-    pub(crate) fn set_length(&mut self, index: usize, length: u8) {
-        if let Self::Dense { lengths, .. } = self {
-            lengths[index] = length;
+    /// The row and the cell that a slot is in; slots have at most 32 bits with the number of cells.
+    #[inline(always)]
+    fn row_and_cell(&self, index: usize) -> (usize, usize) {
+        match &*self.cells {
+            [_] => (index, 0),
+            cells => {
+                let row = (index as u64 * self.inverse >> 32) as usize;
+                (row, index - row * cells.len())
+            }
         }
     }
 
-    #[inline]
-    pub(crate) fn place(&self, cells: &[Cell], index: usize) -> Place {
-        let cell = cell(cells, index);
-        let (close, pads, widest) = (cell.close.len(), cell.pads, cell.widest.into());
-        match self {
-            Self::Dense {
+    #[inline(always)]
+    pub(crate) fn cell(&self, index: usize) -> &Cell {
+        &self.cells[self.row_and_cell(index).1]
+    }
+
+    #[inline(always)]
+    pub(crate) fn place(&self, index: usize) -> Place {
+        let (row, cell) = self.row_and_cell(index);
+        let cell = &self.cells[cell];
+        let widest = cell.widest.into();
+        let (offset, length, width) = match &self.columns {
+            Columns::Dense {
                 offsets,
                 lengths,
                 widths,
             } => {
                 let length = lengths[index].into();
-                Place {
-                    offset: offsets[index].into(),
-                    length,
-                    width: widths.get(index).map_or(length, |&width| width.into()),
-                    close,
-                    pads,
-                    widest,
-                }
+                let width = widths.get(index).map_or(length, |&width| width.into());
+                (offsets[index].into(), length, width)
             }
-            Self::Strided { stride, .. } => Place {
-                offset: index / cells.len() * stride + usize::from(cell.offset),
-                length: widest,
-                width: widest,
-                close,
-                pads,
-                widest,
-            },
+            Columns::Strided { stride, .. } => {
+                (row * stride + usize::from(cell.offset), widest, widest)
+            }
+        };
+        Place {
+            offset,
+            length,
+            width,
+            close: cell.close.len(),
+            pads: cell.pads,
+            widest,
+        }
+    }
+
+    /// Whether its values cannot move against one another.
+    pub(crate) fn is_strided(&self) -> bool {
+        matches!(self.columns, Columns::Strided { .. })
+    }
+
+    /// Gives a number that fits its width another length.
+    #[inline]
+    pub(crate) fn set_length(&mut self, index: usize, length: usize) {
+        if let Columns::Dense { lengths, .. } = &mut self.columns {
+            lengths[index] = length as u8;
+        }
+    }
+}
+
+impl Columns {
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        match self {
+            Self::Dense {
+                offsets,
+                lengths,
+                widths,
+            } => offsets.capacity() * 2 + lengths.capacity() + widths.capacity(),
+            Self::Strided { .. } => 0,
+        }
+    }
+}
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self::Dense {
+            offsets: Vec::new(),
+            lengths: Vec::new(),
+            widths: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cell_of_a_slot_is_the_remainder_of_a_division() {
+        let cell = Cell {
+            kind: Kind::Double,
+            pads: false,
+            widest: 24,
+            close: Box::default(),
+            offset: 0,
+        };
+        for cells in 1..300 {
+            let table = Table::new(vec![cell.clone(); cells].into(), Columns::default());
+            for slot in (0..1 << 16).step_by(7).chain([(1 << 16) - 1]) {
+                assert_eq!(table.row_and_cell(slot), (slot / cells, slot % cells));
+            }
         }
     }
 }

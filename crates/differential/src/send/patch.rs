@@ -1,47 +1,49 @@
 //! Writing the dirty values of a chunk into its text.
 //!
-//! A value that fits its room is written there and then. Those that do not are remembered: one or two
-//! steal from a neighbour or shift what follows; if there are more, the chunk is written again in one
-//! pass; and if that made it too large, its part of the message is encoded anew, into several chunks.
+//! ```text
+//! few dirty values     one by one; one that overflows its width takes padding from a neighbour (steal) or moves the rest (shift)
+//! more                 numbers of tables in batches; overflows are listed, and resized together at the end:
+//!                      a few as above, more of them in one pass over the chunk (rewrite)
+//! most of the chunk    nothing is patched: its part of the message is encoded again
+//! ```
 
-use std::sync::Arc;
+use std::mem::{swap, take};
 
-use bsoap_datatypes::kernel::Memory;
+use bytes::BytesMut;
 
+use super::batch::{BLOCK, Batch};
+use super::chunk::Text;
 use super::compare::{Dirty, Values, range};
-use super::leaves::{Cell, Columns, Leaves, Mixed, Place, Segment, Table};
-use super::lexical::{self, Number, Unwritable};
-use super::misfit::{Cramped, Misfit, fits, width};
-use super::numbers::{self, Formatted, Fresh, Source, Whole, are_many_misfits};
+use super::leaves::{Columns, Leaves, Mixed, Place, Segment};
+use super::lexical::{self, Unwritable};
+use super::overflow::{self, Overflow, fits, width};
 use super::policy::Policy;
-use super::rewrite::{Rewrite, rewrite_mixed};
-use super::stuff::{self, Rows};
+use super::shift::shift;
+use super::steal::steal;
+use super::stuff;
 
-/// After so many misfits the size of the chunk to come is guessed.
-const GUESS: usize = 16;
+/// If more than this percentage of a table's numbers overflow, the chunk is encoded again.
+const MANY_OVERFLOWS: usize = 20;
 
-/// Fewer values of a mixed segment are changed one by one in any case; so many are looked at to guess.
+/// Fewer dirty values of a mixed segment than these are always patched.
 const FEW: usize = 16;
-/// From this percentage of its slots on, all of it is written again ...
+/// If this percentage of a mixed segment's slots is dirty, the chunk is encoded again ...
 const MANY: usize = 40;
-/// ... and from this one on if the lengths of many have changed.
+/// ... or this one, if many of the dirty values have another length.
 const SOME: usize = 12;
-
-/// Chunks of so many bytes are parts of messages that the cache does not hold.
-const FAR: usize = 64 << 10;
 
 /// What patching needs besides the chunk, kept from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
     pub(crate) dirty: Dirty,
-    pub(crate) misfits: Vec<Misfit>,
-    pub(crate) numbers: Vec<Number>,
-    /// The numbers of a table that have changed.
-    fresh: Fresh,
-    /// The text of a string with references.
-    pub(crate) escaped: Vec<u8>,
-    /// The buffer that chunks are rewritten into.
-    pub(crate) spare: Vec<u8>,
+    batch: Batch,
+    overflows: Vec<Overflow>,
+    /// The lexical forms of the overflows.
+    forms: Vec<u8>,
+    /// The lexical form of a string with references.
+    escaped: Vec<u8>,
+    /// The text that a rewritten chunk had before: its memory is used for the next one.
+    spare: Text,
 }
 
 impl Tools {
@@ -52,10 +54,10 @@ impl Tools {
 
     /// Bytes held by all else.
     pub(crate) fn steady_memory(&self) -> usize {
-        self.misfits.capacity() * size_of::<Misfit>()
-            + self.numbers.capacity() * size_of::<Number>()
-            + self.spare.capacity()
-            + self.fresh.memory()
+        self.overflows.capacity() * size_of::<Overflow>()
+            + self.forms.capacity()
+            + self.spare.memory()
+            + self.batch.memory()
     }
 }
 
@@ -64,631 +66,293 @@ impl Tools {
 pub(crate) struct Patched {
     /// Values written.
     pub(crate) values: usize,
-    /// Of those, how many took room from a neighbour, and how many moved what follows.
+    /// Of those, how many took padding from a neighbour, and how many moved what follows.
     pub(crate) stolen: usize,
     pub(crate) shifted: usize,
     /// Of those, how many were written in a pass over the chunk.
     pub(crate) rewritten: usize,
-    /// The last chunk has become too large, or would have: it is to be encoded anew.
-    pub(crate) too_large: bool,
 }
 
-/// Writes the dirty values into the text of a chunk. `dirty` is in `tools`; `old` and `new` are of
-/// the chunk's slots.
+/// What came of patching a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Patched,
+    /// Not all values are written: the chunk is to be encoded again.
+    Reencode,
+}
+
+/// Writes the dirty values, which are in `tools`, into the text of a chunk. `new` is of the chunk's slots.
 pub(crate) fn patch(
-    text: &mut Vec<u8>,
+    text: &mut Text,
     segments: &mut [Segment],
     policy: &Policy,
-    old: &Values<'_>,
     new: &Values<'_>,
     tools: &mut Tools,
     patched: &mut Patched,
-) -> Result<(), Unwritable> {
-    let mut patcher = Patcher::begin(text, policy, tools, patched);
-    let mut leaves = std::mem::take(&mut tools.dirty.leaves);
-    let mut rest = &*leaves;
-    for (number, segment) in segments.iter_mut().enumerate() {
-        let start = segment.start;
-        segment.start = patcher.in_new(start);
-        if patcher.patched.too_large {
-            continue;
-        }
-        patcher.segment = number as u32;
-        let (first, slots) = (segment.first, segment.slots());
-        let old = old.part(first, slots).ok_or(Unwritable)?;
-        let new = new.part(first, slots).ok_or(Unwritable)?;
-        match &mut segment.leaves {
-            Leaves::Table(table) => {
-                let start = patcher.in_old(start);
-                patcher.table(start, table, Changed::Before(old.slots), new.slots, tools);
-            }
-            Leaves::Mixed(mixed) => {
-                let own = rest.partition_point(|&(segment, _)| segment as usize <= number);
-                let (own, later) = rest.split_at(own);
-                rest = later;
-                if patcher.is_better_rewritten(mixed, own, &new) {
-                    patcher.mixed(segment.start, mixed, &old, &new, own.len(), tools)?;
-                } else {
-                    let start = patcher.in_old(start);
-                    for &(_, index) in own {
-                        patcher.leaf(start, mixed, index as usize, &new, tools)?;
-                    }
-                }
-            }
-        }
+) -> Result<Outcome, Unwritable> {
+    if tools.dirty.is_most {
+        return Ok(Outcome::Reencode);
     }
-    patcher.end(tools);
-    leaves.clear();
-    tools.dirty.leaves = leaves;
-    let cramped = Cramped {
-        text,
-        segments,
-        policy,
-        new,
-    };
-    cramped.finish(tools, patched)
+    tools.overflows.clear();
+    tools.forms.clear();
+    let end = text.edit(policy.chunks.reserve, |text| {
+        let mut patcher = Patcher {
+            text,
+            segments: &mut *segments,
+            policy,
+            patched: &mut *patched,
+            at_once: tools.dirty.len() <= policy.shifts,
+            overflows: &mut tools.overflows,
+            forms: &mut tools.forms,
+        };
+        patcher.run(&tools.dirty, new, &mut tools.batch, &mut tools.escaped)
+    })?;
+    Ok(match end {
+        End::Patched => Outcome::Patched,
+        End::Reencode => Outcome::Reencode,
+        End::Overflows => {
+            let (overflows, forms) = (&tools.overflows, &tools.forms);
+            patched.rewritten += overflows.len();
+            tools
+                .spare
+                .write(|out| overflow::rewrite(text.bytes(), segments, overflows, forms, out));
+            swap(text, &mut tools.spare);
+            Outcome::Patched
+        }
+    })
 }
 
-/// Writes the values of these slots, given as segment and slot in it, in order. `new` is of the
-/// chunk's slots.
-pub(crate) fn patch_listed(
-    text: &mut Vec<u8>,
-    segments: &mut [Segment],
-    policy: &Policy,
-    listed: &[(usize, usize)],
-    new: &Values<'_>,
-    tools: &mut Tools,
-    patched: &mut Patched,
-) -> Result<(), Unwritable> {
-    let mut patcher = Patcher::begin(text, policy, tools, patched);
-    let mut rest = listed;
-    let begin = listed.first().map_or(0, |&(first, _)| first);
-    for (number, segment) in segments.iter_mut().enumerate().skip(begin) {
-        let start = segment.start;
-        segment.start = patcher.in_new(start);
-        let own = rest.partition_point(|&(segment, _)| segment <= number);
-        let (own, later) = rest.split_at(own);
-        rest = later;
-        if patcher.patched.too_large || own.is_empty() {
-            continue;
-        }
-        patcher.segment = number as u32;
-        let new = new.part(segment.first, segment.slots()).ok_or(Unwritable)?;
-        let start = patcher.in_old(start);
-        match &mut segment.leaves {
-            Leaves::Mixed(mixed) => {
-                for &(_, index) in own {
-                    patcher.leaf(start, mixed, index, &new, tools)?;
-                }
-            }
-            Leaves::Table(table) if own.len() < FEW => {
-                for &(_, index) in own {
-                    patcher.number(start, table, index, &new, tools);
-                }
-            }
-            Leaves::Table(table) => {
-                patcher.table(start, table, Changed::Listed(own), new.slots, tools);
-            }
-        }
-    }
-    patcher.end(tools);
-    let cramped = Cramped {
-        text,
-        segments,
-        policy,
-        new,
-    };
-    cramped.finish(tools, patched)
-}
-
-/// How it is known which numbers of a table have changed.
-#[derive(Clone, Copy)]
-enum Changed<'c> {
-    /// By a compare with these, the ones before.
-    Before(&'c [u64]),
-    /// These have, given as segment and slot in it, in order.
-    Listed(&'c [(usize, usize)]),
-}
-
-impl Changed<'_> {
-    /// Whether more than `many` percent have.
-    fn are_many(self, fresh: &Fresh, cells: &[Cell], new: &[u64], many: usize) -> bool {
-        match self {
-            Self::Before(old) => fresh.are_many(cells, old, new, many),
-            Self::Listed(listed) => {
-                fresh.can_write_all(cells, new.len()) && listed.len() * 100 > new.len() * many
-            }
-        }
-    }
-
-    fn find(self, fresh: &mut Fresh, new: &[u64]) {
-        match self {
-            Self::Before(old) => fresh.find(old, new),
-            Self::Listed(listed) => fresh.list(listed.iter().map(|&(_, index)| index as u32)),
-        }
-    }
+/// How the values of a chunk have been written.
+enum End {
+    Patched,
+    Reencode,
+    /// All but those that overflow, which are too many to be shifted one by one.
+    Overflows,
 }
 
 struct Patcher<'t> {
-    text: &'t mut Vec<u8>,
+    text: &'t mut BytesMut,
+    segments: &'t mut [Segment],
     policy: &'t Policy,
-    /// The number of the segment.
-    segment: u32,
     patched: &'t mut Patched,
-    /// Tables that are written anew.
-    rewrite: Rewrite,
-    /// How far what is not done has moved in `text`.
-    moved: isize,
+    /// Whether values that overflow are resized at once, not listed.
+    at_once: bool,
+    overflows: &'t mut Vec<Overflow>,
+    forms: &'t mut Vec<u8>,
 }
 
-impl<'t> Patcher<'t> {
-    /// At the front of a chunk, of which nothing is patched yet.
-    fn begin(
-        text: &'t mut Vec<u8>,
-        policy: &'t Policy,
-        tools: &mut Tools,
-        patched: &'t mut Patched,
-    ) -> Self {
-        patched.too_large = false;
-        tools.misfits.clear();
-        tools.numbers.clear();
-        Self {
-            text,
-            policy,
-            segment: 0,
-            patched,
-            rewrite: Rewrite::into(std::mem::take(&mut tools.spare)),
-            moved: 0,
-        }
-    }
-
-    /// At the end of a chunk: what has been written anew is its text, and the memory it was written in is kept.
-    fn end(mut self, tools: &mut Tools) {
-        self.finish_rewrite();
-        tools.spare = self.rewrite.out;
-    }
-
-    /// Where the text that stood at a place before anything was patched stands now, ...
-    fn in_old(&self, place: usize) -> usize {
-        place.wrapping_add_signed(self.moved)
-    }
-
-    /// ... and where when what is being written anew is done.
-    fn in_new(&self, place: usize) -> usize {
-        place.wrapping_add_signed(self.moved + self.rewrite.moved())
-    }
-
-    /// Makes what has been written anew the text.
-    fn finish_rewrite(&mut self) {
-        self.moved += self.rewrite.finish(self.text);
-    }
-
-    fn misfit(&self, place: Place, index: usize, length: usize, number: usize) -> Misfit {
-        Misfit {
-            segment: self.segment,
-            index: index as u32,
-            length: length as u32,
-            width: width(self.policy, place, length) as u32,
-            before: place.width as u32,
-            number: number as u32,
-        }
-    }
-
-    /// Whether of a mixed segment all values had better be written again than those listed changed one by one.
-    fn is_better_rewritten(&self, mixed: &Mixed, own: &[(u32, u32)], new: &Values<'_>) -> bool {
-        let (dirty, slots) = (own.len(), mixed.offsets.len());
-        if self.policy.stuffing.keeps_room() || dirty < FEW || dirty * 100 < slots * SOME {
-            return false;
-        }
-        if dirty * 100 >= slots * MANY {
-            return true;
-        }
-        let grows = |&&(_, index): &&(u32, u32)| {
-            let (entry, slot) = (mixed.entries[index as usize], new.slots[index as usize]);
-            entry.kind.is_heap() && range(slot).1 != entry.length as usize
-        };
-        let sample = own.iter().step_by(dirty / FEW);
-        sample.filter(grows).count() > FEW / 4
-    }
-
-    /// Writes all values of a mixed segment again, which begins at `start` when what is being written anew is done.
-    fn mixed(
+impl Patcher<'_> {
+    fn run(
         &mut self,
-        start: usize,
-        mixed: &mut Mixed,
-        old: &Values<'_>,
+        dirty: &Dirty,
         new: &Values<'_>,
-        dirty: usize,
-        tools: &mut Tools,
-    ) -> Result<(), Unwritable> {
-        self.finish_rewrite();
-        let grows = |((&mask, &old), &new): ((&u64, &u64), &u64)| {
-            ((mask & new) >> 32) as isize - ((mask & old) >> 32) as isize
-        };
-        let slots = mixed.masks.iter().zip(old.slots).zip(new.slots);
-        let grown: isize = slots.map(grows).sum();
-        let split = self.policy.chunks.split as isize;
-        if grown > 0 && self.text.len() as isize + grown > split {
-            self.patched.too_large = true;
-            return Ok(());
-        }
-        let (escaped, spare) = (&mut tools.escaped, &mut self.rewrite.out);
-        self.moved += rewrite_mixed(self.text, start, mixed, new, escaped, spare)?;
-        self.patched.values += dirty;
-        self.patched.rewritten += dirty;
-        Ok(())
-    }
-
-    /// A dirty value of a mixed segment.
-    fn leaf(
-        &mut self,
-        start: usize,
-        mixed: &mut Mixed,
-        index: usize,
-        new: &Values<'_>,
-        tools: &mut Tools,
-    ) -> Result<(), Unwritable> {
-        let Some(place) = mixed.place(index) else {
-            return Ok(());
-        };
-        self.patched.values += 1;
-        let (kind, slot) = (mixed.entries[index].kind, new.slots[index]);
-        let mut number = [0; 32];
-        let lexical = lexical::form(kind, slot, new, &mut number, &mut tools.escaped)?;
-        if fits(self.policy, place, lexical.len()) {
-            stuff::place(&mut self.text[start..], place, lexical);
-            mixed.entries[index].length = lexical.len() as u32;
-            return Ok(());
-        }
-        let misfit = self.misfit(place, index, lexical.len(), tools.numbers.len());
-        tools.misfits.push(misfit);
-        if kind.is_number() {
-            tools.numbers.push(number);
-        }
-        Ok(())
-    }
-
-    /// A number of a table.
-    fn number(
-        &mut self,
-        start: usize,
-        table: &mut Table,
-        index: usize,
-        new: &Values<'_>,
-        tools: &mut Tools,
-    ) {
-        self.patched.values += 1;
-        self.narrow(start, table, index, new.slots[index], tools);
-    }
-
-    /// The dirty numbers of a table.
-    fn table(
-        &mut self,
-        start: usize,
-        table: &mut Table,
-        changed: Changed<'_>,
-        new: &[u64],
-        tools: &mut Tools,
-    ) {
-        let mut fresh = std::mem::take(&mut tools.fresh);
-        if self.policy.stuffing.keeps_room() {
-            self.roomy(start, table, (changed, new), &mut fresh, tools);
-        } else {
-            self.exact(start, table, (changed, new), &mut fresh, tools);
-        }
-        tools.fresh = fresh;
-    }
-
-    /// Those of a table in which every number has as much room as it takes.
-    fn exact(
-        &mut self,
-        start: usize,
-        table: &mut Table,
-        (changed, new): (Changed<'_>, &[u64]),
-        fresh: &mut Fresh,
-        tools: &mut Tools,
-    ) {
-        if changed.are_many(fresh, &table.cells, new, numbers::many(&table.cells)) {
-            self.patched.values += new.len();
-            return self.write_table(start, table, new, fresh);
-        }
-        changed.find(fresh, new);
-        self.patched.values += fresh.len();
-        let before = (tools.misfits.len(), tools.numbers.len());
-        let mut known = 0;
-        while fresh.left() > 0 {
-            let Columns::Dense {
-                offsets, lengths, ..
-            } = &table.columns
-            else {
-                return;
+        batch: &mut Batch,
+        escaped: &mut Vec<u8>,
+    ) -> Result<End, Unwritable> {
+        let length = self.text.len();
+        for (number, dirty) in dirty.by_segment() {
+            let segment = &self.segments[number];
+            let new = new.part(segment.first, segment.slots()).ok_or(Unwritable)?;
+            let outcome = match &segment.leaves {
+                Leaves::Mixed(mixed) if is_better_encoded(mixed, dirty, &new, self.policy) => {
+                    Outcome::Reencode
+                }
+                Leaves::Mixed(_) => self.leaves(number, dirty, &new, escaped)?,
+                Leaves::Table(_) => self.numbers(number, dirty, new.slots, batch),
             };
-            let source = Source {
-                cells: &table.cells,
-                lengths,
-                slots: new,
-            };
-            // The places of tables in large chunks are in more text than the cache holds, and where a column of several
-            // changes, far from one another. Those of the next are asked for when the values of these have been read, which
-            // would wait behind them.
-            let memory = self.memory();
-            let is_far = memory == Memory::Far;
-            if is_far && fresh.is_at_first() {
-                fresh.fetch(&self.text[start..], offsets, lengths);
+            if outcome == Outcome::Reencode {
+                return Ok(End::Reencode);
             }
-            if fresh.overwrite(source, &mut self.text[start..], offsets, memory) {
-                continue;
-            }
-            let formatted = fresh.next(source);
-            if is_far {
-                fresh.fetch(&self.text[start..], offsets, lengths);
-            }
-            known += formatted.misfits;
-            if formatted.misfits == 0 {
-                fresh.put(&mut self.text[start..], offsets);
-            } else if known <= self.policy.shifts {
-                self.put_fitting(start, table, fresh, tools);
-            } else if are_many_misfits(&table.cells, fresh.len(), new.len()) {
-                tools.misfits.truncate(before.0);
-                tools.numbers.truncate(before.1);
-                return self.write_table(start, table, new, fresh);
+        }
+        if self.overflows.is_empty() {
+            let is_too_long = self.text.len() > length.max(self.policy.chunks.split);
+            return Ok(if is_too_long {
+                End::Reencode
             } else {
-                return self.rewrite_table(start, table, new, formatted, fresh);
-            }
-        }
-    }
-
-    /// Where the text is.
-    fn memory(&self) -> Memory {
-        if self.text.len() >= FAR {
-            Memory::Far
-        } else {
-            Memory::Near
-        }
-    }
-
-    /// How long the chunk may get.
-    fn longest(&self) -> usize {
-        let now = self.text.len().wrapping_add_signed(self.rewrite.moved());
-        now.max(self.policy.chunks.split)
-    }
-
-    /// Writes all numbers of a table.
-    fn write_table(&mut self, start: usize, table: &mut Table, new: &[u64], fresh: &mut Fresh) {
-        let Columns::Dense {
-            offsets, lengths, ..
-        } = &mut table.columns
-        else {
-            return;
-        };
-        let begin = |index: usize| start + usize::from(offsets[index]);
-        let end = |index: usize| begin(index) + usize::from(lengths[index]);
-        let text = &*self.text;
-        fresh.learn(&table.cells, |index| &text[end(index)..begin(index + 1)]);
-        let (from, to) = (begin(0), end(offsets.len() - 1));
-        let first = offsets[0];
-        let longest = self.longest();
-        self.rewrite.up_to(self.text, from);
-        let behind = self.text.len() - to;
-        let most = longest - (self.rewrite.out.len() + behind).min(longest);
-        let whole = Whole {
-            cells: &table.cells,
-            most: most.min(usize::from(u16::MAX - first)),
-            first,
-            memory: self.memory(),
-            before: (offsets, lengths),
-            out: &mut self.rewrite.out,
-        };
-        let begun = whole.out.len();
-        let Some((places, now)) = fresh.write_all(new, whole) else {
-            self.rewrite.out.truncate(begun);
-            self.patched.too_large = true;
-            return;
-        };
-        self.rewrite.skip_to(to);
-        let pairs = lengths.iter().zip(now);
-        let misfits: u32 = pairs.map(|(old, new)| u32::from(old != new)).sum();
-        self.patched.rewritten += misfits as usize;
-        offsets.copy_from_slice(places);
-        lengths.copy_from_slice(now);
-    }
-
-    /// Writes the table again from the first number on that is not done. `formatted` are those whose text is known.
-    fn rewrite_table(
-        &mut self,
-        start: usize,
-        table: &mut Table,
-        new: &[u64],
-        formatted: Formatted,
-        fresh: &mut Fresh,
-    ) {
-        let length = self.text.len().wrapping_add_signed(self.rewrite.moved()) as isize;
-        let most = self.longest() as isize;
-        let Columns::Dense {
-            offsets, lengths, ..
-        } = &mut table.columns
-        else {
-            return;
-        };
-        let source = Source {
-            cells: &table.cells,
-            lengths,
-            slots: new,
-        };
-        let left = fresh.left();
-        let is_too_large = |seen: usize, grown: isize| {
-            let whole = grown.saturating_mul(left as isize) / seen as isize;
-            length + whole > most
-        };
-        let Formatted {
-            mut misfits,
-            mut grown,
-        } = formatted;
-        while fresh.held() < left && !is_too_large(fresh.held(), grown) {
-            let more = fresh.more(source);
-            misfits += more.misfits;
-            grown += more.grown;
-        }
-        let furthest = offsets.last().map_or(0, |&last| last as isize) + grown;
-        if is_too_large(fresh.held(), grown) || furthest > u16::MAX as isize {
-            self.patched.too_large = true;
-            return;
-        }
-        self.patched.rewritten += misfits;
-        let places = (offsets.as_mut_slice(), lengths.as_mut_slice());
-        self.rewrite.table(self.text, start, places, fresh, grown);
-    }
-
-    /// Puts those numbers that fit into their places; the few that do not are remembered.
-    fn put_fitting(&mut self, start: usize, table: &Table, fresh: &Fresh, tools: &mut Tools) {
-        for (index, number, length) in fresh.iter() {
-            let place = table.place(index);
-            if place.width == length {
-                stuff::put(&mut self.text[start + place.offset..], number, length);
-            } else {
-                self.no_room(table, index, number, length, tools);
-            }
-        }
-    }
-
-    /// Those of a table in which numbers may have more room than they take.
-    fn roomy(
-        &mut self,
-        start: usize,
-        table: &mut Table,
-        (changed, new): (Changed<'_>, &[u64]),
-        fresh: &mut Fresh,
-        tools: &mut Tools,
-    ) {
-        let cells = Arc::clone(&table.cells);
-        if let Columns::Strided { stride, .. } = table.columns
-            && changed.are_many(fresh, &cells, new, numbers::MANY_IN_ROOMS)
-        {
-            let last = table.place(new.len() - 1);
-            let length = last.offset + last.extent();
-            return self.write_rooms(start, &cells, (stride, length), new);
-        }
-        changed.find(fresh, new);
-        self.patched.values += fresh.len();
-        let source = Source {
-            cells: &cells,
-            lengths: &[],
-            slots: new,
-        };
-        if let Columns::Strided { stride, .. } = table.columns {
-            let rows = Rows::of(&cells, stride);
-            fresh.in_blocks(source, |block| {
-                let fits = rows.lay(&mut self.text[start..], block.iter());
-                // In a fixed stride there is no room for what is not a value of its type.
-                self.patched.too_large |= !fits;
-                fits
+                End::Patched
             });
-            return;
         }
-        let before = tools.misfits.len();
-        fresh.in_blocks(source, |block| {
-            let mut seen = 0;
-            for (index, number, length) in block.iter() {
-                self.in_room(start, table, index, (number, length), tools);
-                seen = index + 1;
+        Ok(self.resize())
+    }
+
+    /// Writes the dirty values of a mixed segment.
+    fn leaves(
+        &mut self,
+        number: usize,
+        dirty: &[u32],
+        new: &Values<'_>,
+        escaped: &mut Vec<u8>,
+    ) -> Result<Outcome, Unwritable> {
+        for &index in dirty {
+            let index = index as usize;
+            let segment = &self.segments[number];
+            let place = segment.place(index).ok_or(Unwritable)?;
+            let mut digits = [0; 32];
+            let (kind, slot) = (segment.kind(index), new.slots[index]);
+            let lexical = lexical::form(kind, slot, new, &mut digits, escaped)?;
+            if self.write(number, index, place, lexical) == Outcome::Reencode {
+                return Ok(Outcome::Reencode);
             }
-            let own = &tools.misfits[before..];
-            if own.len() >= GUESS {
-                self.patched.too_large |= self.will_be_too_large(own, seen, new.len());
-            }
-            !self.patched.too_large
-        });
-    }
-
-    /// Writes all numbers of a table of fixed stride, from the first to the last of which there are so many bytes.
-    fn write_rooms(
-        &mut self,
-        start: usize,
-        cells: &[Cell],
-        (stride, length): (usize, usize),
-        new: &[u64],
-    ) {
-        self.patched.values += new.len();
-        let first = cells.first().map_or(0, |first| first.offset.into());
-        let (from, to) = (start + first, start + length);
-        self.rewrite.up_to(self.text, from);
-        let memory = self.memory();
-        let out = &mut self.rewrite.out;
-        let begun = out.len();
-        let fits = numbers::write_rooms(cells, stride, &self.text[start..], new, memory, out);
-        if fits && out.len() - begun == to - from {
-            self.rewrite.skip_to(to);
-        } else {
-            // In a fixed stride there is no room for what is not a value of its type.
-            out.truncate(begun);
-            self.patched.too_large = true;
         }
+        Ok(Outcome::Patched)
     }
 
-    /// A number of a table that is written by itself.
-    fn narrow(
-        &mut self,
-        start: usize,
-        table: &mut Table,
-        index: usize,
-        slot: u64,
-        tools: &mut Tools,
-    ) {
-        let mut number = [0; 32];
-        let length = lexical::number(table.cell(index).kind, slot, &mut number);
-        self.in_room(start, table, index, (&number, length), tools);
-    }
-
-    /// Writes a number of a table into its room, if it fits.
-    #[inline]
-    fn in_room(
-        &mut self,
-        start: usize,
-        table: &mut Table,
-        index: usize,
-        (number, length): (&Number, usize),
-        tools: &mut Tools,
-    ) {
-        let place = table.place(index);
-        if !fits(self.policy, place, length) {
-            return self.no_room(table, index, number, length, tools);
-        }
-        let text = &mut self.text[start + place.offset..];
-        if length == place.width && place.close == 0 {
-            stuff::put(text, number, length);
-        } else if place.close == 0 {
-            stuff::lay(text, place.width, number, length);
-        } else {
-            let tag = match &table.columns {
-                Columns::Strided { .. } => Some(&*table.cell(index).close),
-                Columns::Dense { .. } => None,
+    /// Writes the dirty numbers of a table.
+    fn numbers(&mut self, number: usize, dirty: &[u32], new: &[u64], batch: &mut Batch) -> Outcome {
+        let before = self.overflows.len();
+        for dirty in dirty.chunks(BLOCK) {
+            let segment = &mut self.segments[number];
+            let Leaves::Table(table) = &segment.leaves else {
+                return Outcome::Reencode;
             };
-            stuff::place_number(text, place, tag, number, length);
+            batch.format(table, new, dirty);
+            let outcome = match &table.columns {
+                Columns::Dense {
+                    offsets,
+                    lengths,
+                    widths,
+                } if widths.is_empty() && !self.at_once => {
+                    self.patched.values += dirty.len();
+                    let text = &mut self.text[segment.start..];
+                    for (index, form, length) in batch.iter(dirty) {
+                        if usize::from(lengths[index]) == length {
+                            stuff::put(&mut text[usize::from(offsets[index])..], form, length);
+                        } else {
+                            let place = table.place(index);
+                            let overflow = Overflow::of(number, index, place, length, self.policy);
+                            overflow.list(&form[..length], self.overflows, self.forms);
+                        }
+                    }
+                    Outcome::Patched
+                }
+                _ => self.padded(number, dirty, batch),
+            };
+            let overflows = self.overflows.len() - before;
+            if outcome == Outcome::Reencode || overflows * 100 > new.len() * MANY_OVERFLOWS {
+                return Outcome::Reencode;
+            }
         }
-        table.columns.set_length(index, length as u8);
+        Outcome::Patched
     }
 
-    /// A number of a table that does not fit its room.
-    #[inline(never)]
-    fn no_room(
-        &mut self,
-        table: &Table,
-        index: usize,
-        number: &Number,
-        length: usize,
-        tools: &mut Tools,
-    ) {
-        // In a fixed stride there is no room for what is not a value of its type.
-        self.patched.too_large |= table.is_strided();
-        let misfit = self.misfit(table.place(index), index, length, tools.numbers.len());
-        tools.misfits.push(misfit);
-        tools.numbers.push(*number);
+    /// Writes the numbers of a batch, which may be shorter than their widths.
+    fn padded(&mut self, number: usize, dirty: &[u32], batch: &Batch) -> Outcome {
+        for (index, form, length) in batch.iter(dirty) {
+            let segment = &mut self.segments[number];
+            let Leaves::Table(table) = &mut segment.leaves else {
+                return Outcome::Reencode;
+            };
+            let place = table.place(index);
+            let is_written = fits(self.policy, place, length);
+            if is_written {
+                self.patched.values += 1;
+                let text = &mut self.text[segment.start + place.offset..];
+                stuff::put_padded(text, place.width, &table.cell(index).close, form, length);
+                table.set_length(index, length);
+            } else if self.write(number, index, place, &form[..length]) == Outcome::Reencode {
+                return Outcome::Reencode;
+            }
+        }
+        Outcome::Patched
     }
 
-    /// A guess from the misfits of the first `seen` of `slots` values: whether the chunk will be too large.
-    fn will_be_too_large(&self, misfits: &[Misfit], seen: usize, slots: usize) -> bool {
-        let grown: isize = misfits.iter().map(Misfit::grows).sum();
-        let whole = grown as f64 * slots as f64 / seen as f64;
-        self.text.len() as f64 + whole > self.policy.chunks.split as f64
+    /// Writes a lexical form to its location. If it overflows, it is resized at once, or listed.
+    fn write(&mut self, number: usize, index: usize, place: Place, lexical: &[u8]) -> Outcome {
+        self.patched.values += 1;
+        if fits(self.policy, place, lexical.len()) {
+            let segment = &mut self.segments[number];
+            stuff::place(&mut self.text[segment.start..], place, lexical);
+            segment.resize(index, lexical.len(), place.width);
+            return Outcome::Patched;
+        }
+        if self.at_once {
+            return self.resize_one(number, index, lexical);
+        }
+        let overflow = Overflow::of(number, index, place, lexical.len(), self.policy);
+        overflow.list(lexical, self.overflows, self.forms);
+        Outcome::Patched
     }
+
+    /// Resizes the values that are listed, or finds that they are too many for that.
+    fn resize(&mut self) -> End {
+        let grown: isize = self.overflows.iter().map(Overflow::grows).sum();
+        let length = self.text.len().saturating_add_signed(grown);
+        if length > self.text.len().max(self.policy.chunks.split)
+            || !overflow::can_move(self.segments, self.overflows, length)
+        {
+            return End::Reencode;
+        }
+        if self.overflows.len() > self.policy.shifts {
+            return End::Overflows;
+        }
+        let (overflows, forms) = (take(self.overflows), take(self.forms));
+        let is_resized = |overflow: &Overflow| {
+            let (number, index) = (overflow.segment as usize, overflow.index as usize);
+            self.resize_one(number, index, &forms[overflow.form()]) == Outcome::Patched
+        };
+        let are_resized = overflows.iter().all(is_resized);
+        (*self.overflows, *self.forms) = (overflows, forms);
+        if are_resized {
+            End::Patched
+        } else {
+            End::Reencode
+        }
+    }
+
+    /// Gives a value that overflows another width, from a neighbour or by moving what follows, and writes it.
+    fn resize_one(&mut self, number: usize, index: usize, lexical: &[u8]) -> Outcome {
+        let segment = &mut self.segments[number];
+        let Some(place) = segment.place(index) else {
+            return Outcome::Reencode;
+        };
+        let length = lexical.len();
+        // Another value may have taken of this one's padding.
+        let need = length.saturating_sub(place.width);
+        let policy = self.policy;
+        if need > 0
+            && policy.stuffing.keeps_room()
+            && steal(
+                &mut self.text[segment.start..],
+                segment,
+                index,
+                need,
+                policy.steal,
+            )
+        {
+            self.patched.stolen += 1;
+        } else {
+            let width = width(policy, place, length);
+            let grown = width as isize - place.width as isize;
+            if !segment.can_move(grown, self.text.len()) {
+                return Outcome::Reencode;
+            }
+            let reserve = policy.chunks.reserve;
+            shift(self.text, self.segments, (number, index), width, reserve);
+            self.patched.shifted += 1;
+        }
+        let segment = &mut self.segments[number];
+        let Some(place) = segment.place(index) else {
+            return Outcome::Reencode;
+        };
+        stuff::place(&mut self.text[segment.start..], place, lexical);
+        segment.resize(index, length, place.width);
+        Outcome::Patched
+    }
+}
+
+/// Whether so much of a mixed segment is dirty that its chunk is better encoded again.
+fn is_better_encoded(mixed: &Mixed, dirty: &[u32], new: &Values<'_>, policy: &Policy) -> bool {
+    let (count, slots) = (dirty.len(), mixed.offsets.len());
+    if count < FEW || count * 100 < slots * SOME {
+        return false;
+    }
+    if count * 100 >= slots * MANY || policy.stuffing.keeps_room() {
+        return count * 100 >= slots * MANY;
+    }
+    let has_other_length = |&&index: &&u32| {
+        let (entry, slot) = (mixed.entries[index as usize], new.slots[index as usize]);
+        entry.kind.is_heap() && range(slot).1 != entry.length as usize
+    };
+    let sample = dirty.iter().step_by(count / FEW);
+    sample.filter(has_other_length).count() > FEW / 4
 }

@@ -18,9 +18,11 @@ use std::collections::VecDeque;
 
 use bsoap_codec::encode::{PieceEncoder, State, Stop};
 
+use super::chunk::Text;
 use super::compare::{Delta, Values, range};
 use super::leaves::Segment;
-use super::template::{Change, Chunk, Failure, Kept, encode_piece, values};
+use super::patch::Outcome;
+use super::template::{Change, Chunk, Failure, encode_piece, values};
 
 /// So many later chunks are tried one after the other; further ones at growing distances.
 const NEAR: usize = 8;
@@ -74,8 +76,7 @@ pub(crate) fn restructure(
         old,
         new,
         shift: 0,
-        dropped: 0,
-        grown: 0,
+        dropped: Text::default(),
         here: Some(here),
         todo,
         done: chunks,
@@ -96,8 +97,8 @@ enum Verdict {
     Kept,
     /// No: its structure has changed.
     Changed,
-    /// No: it would be too large.
-    TooLarge,
+    /// No: most of its values have changed, or it would be too long.
+    Reencode,
     /// It could, but its values are found in another place.
     Moved(Target),
 }
@@ -113,10 +114,8 @@ struct Walk<'w, 'c> {
     here: Option<State>,
     /// How far slots have moved, as last known.
     shift: isize,
-    /// Bytes of the chunk that is being written anew.
-    dropped: usize,
-    /// How many chunks in a row have become too large.
-    grown: usize,
+    /// The text of the chunk that is encoded again, for its memory.
+    dropped: Text,
     delta: Delta,
 }
 
@@ -129,19 +128,9 @@ impl Walk<'_, '_> {
             };
             self.shift = here.slot() as isize - front.state.slot() as isize;
             let target = match self.keep(&here)? {
-                Verdict::Kept => {
-                    self.grown = 0;
-                    continue;
-                }
+                Verdict::Kept => continue,
                 Verdict::Moved(target) => Some(target),
-                Verdict::TooLarge => {
-                    self.grown += 1;
-                    let Some(target) = self.next_chunk() else {
-                        self.todo.clear();
-                        return self.encode_rest(here);
-                    };
-                    Some(target)
-                }
+                Verdict::Reencode => self.next_chunk(),
                 Verdict::Changed => self.target(&here, 1),
             };
             let target = self.drop_first(target);
@@ -194,13 +183,12 @@ impl Walk<'_, '_> {
             return Ok(Verdict::Changed);
         }
         let before = chunk.text.bytes().len() as u64;
-        let has_places = !dirty.leaves.is_empty() || dirty.tables;
-        if has_places {
+        if !dirty.has_no_values() {
             if let Some(target) = self.better(chunk, here) {
                 return Ok(Verdict::Moved(target));
             }
-            if let Kept::TooLarge = self.change.patch(chunk, &old, &new)? {
-                return Ok(Verdict::TooLarge);
+            if self.change.patch(chunk, &new)? == Outcome::Reencode {
+                return Ok(Verdict::Reencode);
             }
         } else {
             self.change.done.unchanged += before;
@@ -245,45 +233,11 @@ impl Walk<'_, '_> {
         old.is_some() && old == left(self.new, new, new_done)
     }
 
-    /// Before the chunk behind the first, as if nothing but values had changed. Where one chunk after the other has become
-    /// too large, before the next one of which some values are the same: those between are not asked, as they would become
-    /// too large as well. There may be none.
+    /// Before the chunk behind the first, as if nothing but values had changed.
     fn next_chunk(&self) -> Option<Target> {
-        let mut index = 1;
-        while self.grown > 1 && self.is_other(index) {
-            index += 1;
-        }
-        let next = self.todo.get(index)?;
+        let next = self.todo.get(1)?;
         let slot = next.state.slot().checked_add_signed(self.shift)?;
-        Some(Target { index, slot })
-    }
-
-    /// Whether of a chunk no value is where it was, as far as a few tell.
-    fn is_other(&self, index: usize) -> bool {
-        const FEW: usize = 8;
-        let Some(chunk) = self.todo.get(index) else {
-            return false;
-        };
-        let Some(slot) = chunk.state.slot().checked_add_signed(self.shift) else {
-            return false;
-        };
-        let (seen, alike) = self.alike(chunk, slot, FEW);
-        seen >= FEW && alike == 0
-    }
-
-    /// Writes the new message to its end.
-    fn encode_rest(&mut self, here: State) -> Result<(), Failure> {
-        let (record, policy) = (self.change.new, self.change.policy);
-        let mut encoder = PieceEncoder::resume(record, here, self.change.options)?;
-        loop {
-            let work = &mut *self.change.work;
-            let size = policy.chunks.initial;
-            let (chunk, stop) = encode_piece(&mut encoder, record, policy, work, size, None)?;
-            self.push(chunk);
-            if stop == Stop::End {
-                return Ok(());
-            }
-        }
+        Some(Target { index: 1, slot })
     }
 
     /// Adds a chunk that was written anew.
@@ -305,10 +259,10 @@ impl Walk<'_, '_> {
                 let chunk = self.todo.get(target.index)?;
                 Some(chunk.state.before_slot(target.slot))
             });
-            let size = self.size(target);
-            let work = &mut *self.change.work;
-            let (chunk, stop) =
-                encode_piece(&mut encoder, record, policy, work, size, until.as_ref())?;
+            let end = (self.size(target), until.as_ref());
+            let text = std::mem::take(&mut self.dropped);
+            let specs = &mut self.change.work.specs;
+            let (chunk, stop) = encode_piece(&mut encoder, record, policy, specs, end, text)?;
             self.push(chunk);
             match (stop, target) {
                 (Stop::End, _) => return Ok(()),
@@ -329,7 +283,7 @@ impl Walk<'_, '_> {
     /// Drops the first chunk to do, which is to be written anew; its buffers are used again.
     fn drop_first(&mut self, target: Option<Target>) -> Option<Target> {
         if let Some(front) = self.todo.pop_front() {
-            self.dropped = front.text.bytes().len();
+            self.dropped = front.text;
             self.change.work.specs.recycle(front.segments);
         }
         target.map(|target| Target {
@@ -344,7 +298,8 @@ impl Walk<'_, '_> {
         let chunks = self.change.policy.chunks;
         let left = target.map(|target| {
             let skipped = self.todo.iter().take(target.index);
-            self.dropped + skipped.map(|chunk| chunk.text.bytes().len()).sum::<usize>()
+            let skipped = skipped.map(|chunk| chunk.text.bytes().len());
+            self.dropped.bytes().len() + skipped.sum::<usize>()
         });
         match left {
             Some(left) if left <= chunks.split - chunks.split / 4 => chunks.split,

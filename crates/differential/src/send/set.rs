@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use bsoap_codec::encode::Error;
 use bsoap_codec::plan::LeafKind;
-use bsoap_codec::{HeapFull, Scalar};
+use bsoap_codec::{HeapFull, Record, Scalar};
 
-use super::compare;
-use super::leaves::{self, Cell, Kind, Leaves, Segment};
-use super::patch;
-use super::template::{Chunk, Done, Match, Template, values};
+use super::compare::{self, Dirty, is_most_of_table};
+use super::leaves::{Cell, Kind, Leaves, Segment};
+use super::lexical::Unwritable;
+use super::patch::{self, Outcome};
+use super::template::{Chunk, Done, Match, Template, reencode, values};
 
 /// Text of values that were set and set again is left behind in the heap; when it is that much, and half
 /// of all, it is given up.
@@ -124,46 +125,16 @@ impl Template {
         self.work.has_grown = true;
         let mut rest = &*pending;
         let mut is_anew = false;
-        let mut listed = Vec::new();
         while let Some(&slot) = rest.first() {
             let number = chunk_of(&self.chunks, slot);
-            let chunk = &mut self.chunks[number];
+            let chunk = &self.chunks[number];
             let first = chunk.state.slot();
             let own = rest.partition_point(|&slot| slot < first + chunk.slots);
             let (own, later) = rest.split_at(own);
             rest = later;
-            list(
-                &chunk.segments,
-                own.iter().map(|slot| slot - first),
-                &mut listed,
-            );
-            let before = chunk.text.bytes().len() as u64;
-            let new = values(&shadow).part(first, chunk.slots);
-            let patched = new.map(|new| {
-                let (policy, tools) = (&self.policy, &mut self.work.tools);
-                let Chunk { text, segments, .. } = &mut *chunk;
-                let patched = &mut done.patched;
-                text.change(policy.chunks.reserve, |text| {
-                    patch::patch_listed(text, segments, policy, &listed, &new, tools, patched)
-                })
-            });
-            let Some(Ok(())) = patched else {
+            if !self.write_slots(number, own, &shadow, &mut done)? {
                 is_anew = true;
                 break;
-            };
-            // One that has merely grown past the size to split is split with the next message.
-            is_anew |=
-                done.patched.too_large && chunk.text.bytes().len() <= self.policy.chunks.split;
-            done.unchanged = done.unchanged.saturating_sub(before);
-            self.length = (self.length + chunk.text.bytes().len() as u64).wrapping_sub(before);
-            // Numbers do not change the order of texts.
-            let mut kinds = listed
-                .iter()
-                .map(|&(at, index)| chunk.segments[at].kind(index));
-            if chunk.has_heap && kinds.any(Kind::is_heap) {
-                for segment in &mut chunk.segments {
-                    segment.see_order(shadow.slots(), first);
-                }
             }
         }
         if is_anew {
@@ -173,6 +144,65 @@ impl Template {
         pending.clear();
         self.pending = pending;
         Ok((!is_anew).then_some(done))
+    }
+
+    /// Writes the values of these slots of the message, which all are in one chunk. Says whether that could be done.
+    fn write_slots(
+        &mut self,
+        number: usize,
+        slots: &[usize],
+        shadow: &Record,
+        done: &mut Done,
+    ) -> Result<bool, Error> {
+        let chunk = &mut self.chunks[number];
+        let (first, tools) = (chunk.state.slot(), &mut self.work.tools);
+        list(
+            &chunk.segments,
+            slots.iter().map(|slot| slot - first),
+            &mut tools.dirty,
+        );
+        let before = chunk.text.bytes().len() as u64;
+        let Some(new) = values(shadow).part(first, chunk.slots) else {
+            return Ok(false);
+        };
+        let Chunk { text, segments, .. } = &mut *chunk;
+        let (policy, patched) = (&self.policy, &mut done.patched);
+        let outcome = patch::patch(text, segments, policy, &new, tools, patched);
+        let is_patched = outcome == Ok(Outcome::Patched);
+        let count = match outcome {
+            Ok(Outcome::Patched) => Some(1),
+            Ok(Outcome::Reencode) => {
+                let (chunks, options) = (&mut self.chunks, self.options);
+                reencode(
+                    chunks,
+                    number,
+                    shadow,
+                    policy,
+                    options,
+                    &mut self.work,
+                    patched,
+                )?
+            }
+            Err(Unwritable) => None,
+        };
+        let Some(count) = count else {
+            return Ok(false);
+        };
+        let chunks = &mut self.chunks[number..number + count];
+        let now = chunks.iter().map(|chunk| chunk.text.bytes().len() as u64);
+        done.unchanged = done.unchanged.saturating_sub(before);
+        self.length = (self.length + now.sum::<u64>()).wrapping_sub(before);
+        // Numbers do not change the order of texts; of what was encoded again it is known.
+        if let [chunk] = chunks
+            && is_patched
+            && chunk.has_heap
+            && has_heap_slots(&self.work.tools.dirty, &chunk.segments)
+        {
+            for segment in &mut chunk.segments {
+                segment.see_order(shadow.slots(), first);
+            }
+        }
+        Ok(true)
     }
 
     /// Leaves out the text of values that are no more, if there is much of it.
@@ -268,7 +298,7 @@ impl Near {
     fn kind(&self, slot: usize) -> Option<Kind> {
         let index = slot.wrapping_sub(self.first);
         let cells = self.cells.as_ref().filter(|_| index < self.slots)?;
-        Some(leaves::cell(cells, index).kind)
+        Some(cells[index % cells.len()].kind)
     }
 }
 
@@ -280,20 +310,32 @@ fn chunk_of(chunks: &[Chunk], slot: usize) -> usize {
         .saturating_sub(1)
 }
 
-/// Lists slots of a chunk, given in order, as segment and slot in it.
-fn list(
-    segments: &[Segment],
-    slots: impl Iterator<Item = usize>,
-    listed: &mut Vec<(usize, usize)>,
-) {
-    listed.clear();
+/// Lists slots of a chunk, given in order, as dirty.
+fn list(segments: &[Segment], slots: impl Iterator<Item = usize>, dirty: &mut Dirty) {
+    dirty.clear();
     let (mut number, mut first) = (0, 0);
-    listed.extend(slots.map(|slot| {
+    for slot in slots {
         while let Some(next) = segments.get(number + 1).filter(|next| next.first <= slot) {
             (number, first) = (number + 1, next.first);
         }
-        (number, slot - first)
-    }));
+        dirty.push(number, slot - first);
+    }
+    let is_most = dirty.by_segment().any(|(number, dirty)| {
+        let segment = &segments[number];
+        let is_table = matches!(segment.leaves, Leaves::Table(_));
+        is_table && is_most_of_table(dirty.len(), segment.slots())
+    });
+    dirty.is_most = is_most;
+}
+
+/// Whether any of the dirty slots is one of the heap.
+fn has_heap_slots(dirty: &Dirty, segments: &[Segment]) -> bool {
+    dirty.by_segment().any(|(number, dirty)| {
+        let mut kinds = dirty
+            .iter()
+            .map(|&index| segments[number].kind(index as usize));
+        matches!(segments[number].leaves, Leaves::Mixed(_)) && kinds.any(Kind::is_heap)
+    })
 }
 
 /// The segment that has a slot of a chunk, and the slot in it.

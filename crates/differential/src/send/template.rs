@@ -23,10 +23,9 @@ use super::build::{Builder, Room, Specs};
 use super::chunk::Text;
 use super::compare::{self, Delta, Values};
 use super::digest::{Digests, Told};
-use super::few;
 use super::leaves::{Kind, Leaves, Segment};
 use super::lexical::Unwritable;
-use super::patch::{self, Patched, Tools};
+use super::patch::{self, Outcome, Patched, Tools};
 use super::policy::{Chunks, Policy, Stuffing};
 use super::restructure::{self, Patience};
 use super::set::Near;
@@ -70,7 +69,7 @@ pub struct Template {
     pub(super) policy: Policy,
     /// What was asked for.
     chunks_wanted: Chunks,
-    options: EncodeOptions,
+    pub(super) options: EncodeOptions,
     /// The values of the message sent last; none before the first.
     pub(super) shadow: Option<Record>,
     pub(super) chunks: Vec<Chunk>,
@@ -102,8 +101,6 @@ pub(crate) struct Chunk {
 pub(crate) struct Work {
     pub(crate) tools: Tools,
     pub(crate) specs: Specs,
-    /// The buffer pieces are encoded into.
-    pub(crate) piece: Vec<u8>,
     pub(crate) patience: Patience,
     /// The same for messages of as many values as the one before.
     slides: Patience,
@@ -118,7 +115,7 @@ pub(crate) struct Work {
 impl Work {
     /// Bytes held by what changes only if more is done than to change few values.
     fn steady_memory(&self) -> usize {
-        self.tools.steady_memory() + self.specs.memory() + self.piece.capacity()
+        self.tools.steady_memory() + self.specs.memory()
     }
 
     /// Bytes held by all else.
@@ -388,11 +385,7 @@ impl Template {
     }
 
     /// The same; if `is_strict`, not where the structure has changed.
-    fn try_change(
-        &mut self,
-        record: &Record,
-        is_strict: bool,
-    ) -> Result<Match, Failure> {
+    fn try_change(&mut self, record: &Record, is_strict: bool) -> Result<Match, Failure> {
         if !self.pending.is_empty() {
             self.write_pending()?;
         }
@@ -442,8 +435,6 @@ impl Template {
         self.work.has_grown = true;
         self.policy.chunks = self.chunks_wanted.for_message(estimate(record));
         let result = self.encode_chunks(record);
-        // Many templates never need it again.
-        self.work.piece = Vec::new();
         if result.is_ok() {
             self.stats.first_time += 1;
             self.stats.bytes += self.length;
@@ -456,13 +447,14 @@ impl Template {
     fn encode_chunks(&mut self, record: &Record) -> Result<(), Error> {
         let mut encoder = PieceEncoder::new(record, self.options);
         loop {
+            let size = self.policy.chunks.initial;
             let (chunk, stop) = encode_piece(
                 &mut encoder,
                 record,
                 &self.policy,
-                &mut self.work,
-                self.policy.chunks.initial,
-                None,
+                &mut self.work.specs,
+                (size, None),
+                Text::default(),
             )?;
             self.length += chunk.text.bytes().len() as u64;
             self.chunks.push(chunk);
@@ -513,38 +505,36 @@ impl Chunk {
     }
 }
 
-/// Encodes the next piece to a chunk.
+/// Encodes the next piece to a chunk, of `size` bytes or so, or `until` a state, in the memory of another text.
 pub(crate) fn encode_piece(
     encoder: &mut PieceEncoder<'_>,
     record: &Record,
     policy: &Policy,
-    work: &mut Work,
-    size: usize,
-    until: Option<&State>,
+    specs: &mut Specs,
+    (size, until): (usize, Option<&State>),
+    mut text: Text,
 ) -> Result<(Chunk, Stop), Error> {
     let state = encoder.state().clone();
     let first = state.slot();
-    let piece = &mut work.piece;
-    piece.clear();
-    let mut builder = Builder::new(
-        record.plan(),
-        policy,
-        &mut work.specs,
-        first,
-        record.slots().len(),
-    );
-    let stop = if policy.stuffing == Stuffing::None {
-        encoder.run(piece, size, until, &(), &mut builder)?
-    } else {
-        encoder.run(piece, size, until, &Room(policy), &mut builder)?
-    };
+    let slots = record.slots().len();
+    let mut builder = Builder::new(record.plan(), policy, specs, first, slots);
+    let stop = text.write(|text| {
+        text.reserve(size.min(estimate(record)));
+        let stop = if policy.stuffing == Stuffing::None {
+            encoder.run(text, size, until, &(), &mut builder)
+        } else {
+            encoder.run(text, size, until, &Room(policy), &mut builder)
+        };
+        text.shrink_to(text.len() + policy.chunks.reserve);
+        stop
+    })?;
     let end = encoder.state().slot();
-    let (mut segments, has_heap) = builder.finish(end, piece);
+    let (mut segments, has_heap) = builder.finish(end, text.bytes());
     for segment in &mut segments {
         segment.see_order(record.slots(), first);
     }
     let chunk = Chunk {
-        text: Text::new(piece, policy.chunks.reserve),
+        text,
         state,
         slots: end - first,
         values: segments.iter().map(Segment::values).sum(),
@@ -552,6 +542,57 @@ pub(crate) fn encode_piece(
         has_heap,
     };
     Ok((chunk, stop))
+}
+
+/// Encodes a chunk again of which only values have changed; it becomes several if it has grown too long. Returns how many
+/// they are; `None` if the encoder would not stop at its end.
+pub(crate) fn reencode(
+    chunks: &mut Vec<Chunk>,
+    number: usize,
+    record: &Record,
+    policy: &Policy,
+    options: EncodeOptions,
+    work: &mut Work,
+    patched: &mut Patched,
+) -> Result<Option<usize>, Error> {
+    work.has_grown = true;
+    let until = chunks.get(number + 1).map(|next| next.state.clone());
+    if until.as_ref().is_some_and(|until| !until.agrees(until)) {
+        // Among occurrences without slots the encoder stops at none in particular.
+        return Ok(None);
+    }
+    let chunk = &mut chunks[number];
+    let (values, length) = (chunk.values, chunk.text.bytes().len());
+    let sizes = policy.chunks;
+    let size = if length <= sizes.split - sizes.split / 4 {
+        sizes.split
+    } else {
+        sizes.initial
+    };
+    let mut encoder = PieceEncoder::resume(record, chunk.state.clone(), options)?;
+    let mut text = std::mem::take(&mut chunk.text);
+    work.specs.recycle(std::mem::take(&mut chunk.segments));
+    let mut encoded = SmallVec::<[Chunk; 1]>::new();
+    let mut now = 0;
+    loop {
+        let end = (size, until.as_ref());
+        let text = std::mem::take(&mut text);
+        let (chunk, stop) = encode_piece(&mut encoder, record, policy, &mut work.specs, end, text)?;
+        now += chunk.text.bytes().len();
+        encoded.push(chunk);
+        match (stop, &until) {
+            (Stop::Size, _) => {}
+            (Stop::Until, _) | (Stop::End, None) => break,
+            (Stop::End, Some(_)) => unreachable!("the structure is as it was"),
+        }
+    }
+    patched.values += values;
+    if now != length {
+        patched.rewritten += values;
+    }
+    let count = encoded.len();
+    chunks.splice(number..=number, encoded);
+    Ok(Some(count))
 }
 
 /// A template on its way from one message to another.
@@ -566,19 +607,8 @@ pub(crate) struct Change<'c> {
     is_strict: bool,
 }
 
-/// What became of a chunk whose structure is as it was.
-pub(crate) enum Kept {
-    Yes,
-    /// It is to be encoded anew: it is too large.
-    TooLarge,
-}
-
 impl Change<'_> {
-    fn run(
-        mut self,
-        chunks: &mut Vec<Chunk>,
-        length: &mut u64,
-    ) -> Result<(), Failure> {
+    fn run(mut self, chunks: &mut Vec<Chunk>, length: &mut u64) -> Result<(), Failure> {
         let same_slots = self.old.slots().len() == self.new.slots().len();
         if !same_slots {
             self.work.digests.forget();
@@ -603,11 +633,7 @@ impl Change<'_> {
 
     /// Patches chunk by chunk, up to the first whose structure has changed: its number, or that of
     /// all.
-    fn values(
-        &mut self,
-        chunks: &mut [Chunk],
-        length: &mut u64,
-    ) -> Result<usize, Failure> {
+    fn values(&mut self, chunks: &mut Vec<Chunk>, length: &mut u64) -> Result<usize, Failure> {
         let (old, new) = (values(self.old), values(self.new));
         // Of a message that is as it was, nothing but the values is looked at.
         let Some(same) = self.same_front(old, new) else {
@@ -617,12 +643,14 @@ impl Change<'_> {
         self.work.digests.forget();
         let mut delta = 0;
         let mut first = 0;
-        for (number, chunk) in chunks.iter_mut().enumerate() {
+        let mut number = 0;
+        while let Some(chunk) = chunks.get_mut(number) {
             let slots = first..first + chunk.slots;
             first = slots.end;
             let before = chunk.text.bytes().len() as u64;
             if slots.end <= same && !chunk.has_heap {
                 self.done.unchanged += before;
+                number += 1;
                 continue;
             }
             let Some(old) = old.part(slots.start, chunk.slots) else {
@@ -634,6 +662,7 @@ impl Change<'_> {
             self.compare(chunk, &old, &new, &mut delta);
             if self.work.tools.dirty.is_clean() {
                 self.done.unchanged += before;
+                number += 1;
                 continue;
             }
             if !self.work.tools.dirty.markers.is_empty() {
@@ -646,10 +675,17 @@ impl Change<'_> {
             if self.slides(&old, &new) {
                 return Ok(number);
             }
-            if let Kept::TooLarge = self.patch(chunk, &old, &new)? {
-                return Ok(number);
-            }
-            *length = (*length + chunk.text.bytes().len() as u64).wrapping_sub(before);
+            let count = match self.patch(chunk, &new)? {
+                Outcome::Patched => 1,
+                Outcome::Reencode => match self.reencode(chunks, number)? {
+                    Some(count) => count,
+                    None => return Ok(number),
+                },
+            };
+            let now = chunks[number..number + count].iter();
+            let now: u64 = now.map(|chunk| chunk.text.bytes().len() as u64).sum();
+            *length = (*length + now).wrapping_sub(before);
+            number += count;
         }
         Ok(chunks.len())
     }
@@ -700,37 +736,27 @@ impl Change<'_> {
         compare::chunk(&mut chunk.segments, chunk.has_heap, old, new, delta, dirty);
     }
 
-    /// Writes what is dirty.
+    /// Writes what is dirty in a chunk.
     pub(crate) fn patch(
         &mut self,
         chunk: &mut Chunk,
-        old: &Values<'_>,
         new: &Values<'_>,
-    ) -> Result<Kept, Failure> {
-        let (policy, tools) = (self.policy, &mut self.work.tools);
+    ) -> Result<Outcome, Failure> {
+        let (policy, work) = (self.policy, &mut *self.work);
+        let (tools, patched) = (&mut work.tools, &mut self.done.patched);
+        work.has_grown |= tools.dirty.tables || tools.dirty.len() > policy.shifts;
         let Chunk { text, segments, .. } = chunk;
-        let (patched, reserve) = (&mut self.done.patched, policy.chunks.reserve);
-        if !tools.dirty.tables && tools.dirty.leaves.len() <= policy.shifts {
-            let Tools { dirty, escaped, .. } = tools;
-            let leaves = &dirty.leaves;
-            text.edit(reserve, |text| {
-                few::patch(text, segments, policy, leaves, new, escaped, patched)
-            })?;
-        } else {
-            self.work.has_grown = true;
-            let tools = &mut self.work.tools;
-            text.change(reserve, |text| {
-                patch::patch(text, segments, policy, old, new, tools, patched)
-            })?;
-        }
+        let outcome = patch::patch(text, segments, policy, new, tools, patched)?;
         for segment in &mut chunk.segments {
             segment.see_order_again(new.slots);
         }
-        Ok(if self.done.patched.too_large {
-            Kept::TooLarge
-        } else {
-            Kept::Yes
-        })
+        Ok(outcome)
+    }
+
+    fn reencode(&mut self, chunks: &mut Vec<Chunk>, number: usize) -> Result<Option<usize>, Error> {
+        let (policy, options, work) = (self.policy, self.options, &mut *self.work);
+        let patched = &mut self.done.patched;
+        reencode(chunks, number, self.new, policy, options, work, patched)
     }
 }
 

@@ -1,0 +1,161 @@
+//! Numbers of a table formatted in batches, side by side: none waits for the length of another.
+
+use bsoap_datatypes::kernel::{self, Kernel, Separator};
+
+use super::leaves::{Kind, Table};
+use super::lexical::{self, Number};
+
+/// The most numbers in a batch.
+pub(crate) const BLOCK: usize = 64;
+
+/// The lexical forms of some numbers. Kept from one batch to the next for its memory.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// Behind each form there is space for a copy of fixed size.
+    forms: Vec<u8>,
+    /// Where each begins, and its length.
+    starts: Vec<u32>,
+    lengths: Vec<u8>,
+    /// Values of one kind, to be formatted.
+    values: Vec<u64>,
+}
+
+impl Batch {
+    /// Bytes held.
+    pub(crate) fn memory(&self) -> usize {
+        self.forms.capacity()
+            + self.starts.capacity() * size_of::<u32>()
+            + self.lengths.capacity()
+            + self.values.capacity() * size_of::<u64>()
+    }
+
+    /// The slot, lexical form and length of each number of the batch, which has these slots.
+    #[inline]
+    pub(crate) fn iter<'b>(
+        &'b self,
+        slots: &'b [u32],
+    ) -> impl Iterator<Item = (usize, &'b Number, usize)> {
+        let forms = self.starts.iter().zip(&self.lengths);
+        slots.iter().zip(forms).map(|(&slot, (&start, &length))| {
+            let form = self.forms[start as usize..].first_chunk();
+            let form = form.expect("behind each form there is space for a copy");
+            (slot as usize, form, usize::from(length))
+        })
+    }
+
+    /// Formats the numbers of these slots, at most [`BLOCK`], of a table whose values are `values`.
+    pub(crate) fn format(&mut self, table: &Table, values: &[u64], slots: &[u32]) {
+        self.forms.clear();
+        self.starts.resize(BLOCK, 0);
+        self.lengths.resize(BLOCK, 0);
+        let kinds = table.cells.iter().map(|cell| cell.kind);
+        for (column, kind) in kinds.clone().enumerate() {
+            // Each kind once.
+            if kinds.clone().take(column).any(|before| before == kind) {
+                continue;
+            }
+            let (members, count) = members(table, slots, kind);
+            self.some(kind, values, slots, &members[..count]);
+        }
+        self.forms.resize(self.forms.len() + size_of::<Number>(), 0);
+    }
+
+    /// Formats those of the slots that are `members`, and of one kind.
+    fn some(&mut self, kind: Kind, values: &[u64], slots: &[u32], members: &[u8]) {
+        let values = members
+            .iter()
+            .map(|&at| values[slots[usize::from(at)] as usize]);
+        let mut places = members.iter().map(|&at| usize::from(at));
+        let (starts, lengths) = (&mut self.starts, &mut self.lengths);
+        let mut placed = |start: usize, length: usize| {
+            if let Some(at) = places.next() {
+                (starts[at], lengths[at]) = (start as u32, length as u8);
+            }
+        };
+        if let Some(number) = number(kind) {
+            self.values.clear();
+            self.values.extend(values);
+            let nothing = Separator::new(b"");
+            Kernel::best().write_array(&self.values, number, &nothing, &mut self.forms, placed);
+        } else {
+            for value in values {
+                let mut form = [0; 32];
+                let length = lexical::number(kind, value, &mut form);
+                placed(self.forms.len(), length);
+                self.forms.extend_from_slice(&form[..length]);
+            }
+        }
+    }
+}
+
+/// Which of some slots of a table are of a kind, and how many. (Which these are follows no order, so nothing branches on it.)
+fn members(table: &Table, slots: &[u32], kind: Kind) -> ([u8; BLOCK], usize) {
+    let mut members = [0; BLOCK];
+    let mut count = 0;
+    for (at, &slot) in slots.iter().take(BLOCK).enumerate() {
+        members[count % BLOCK] = at as u8;
+        count += usize::from(table.cell(slot as usize).kind == kind);
+    }
+    (members, count)
+}
+
+/// What a kind of numbers is to a kernel that writes them.
+fn number(kind: Kind) -> Option<kernel::Number> {
+    match kind {
+        Kind::Double => Some(kernel::Number::Double),
+        Kind::Signed => Some(kernel::Number::Signed {
+            min: i64::MIN,
+            max: i64::MAX,
+        }),
+        Kind::Unsigned => Some(kernel::Number::Unsigned { max: u64::MAX }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::leaves::{Cell, Columns};
+    use super::*;
+
+    #[test]
+    fn numbers_formatted_in_a_batch_are_those_formatted_one_by_one() {
+        let mut random = 1_u64;
+        let mut next = || {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random ^ random >> 29) >> (random >> 58)
+        };
+        let values: Vec<u64> = (0..500).map(|_| next()).collect();
+        let slots: Vec<u32> = (0..500).filter(|slot| slot % 7 > 2).collect();
+        let kinds: [&[Kind]; 5] = [
+            &[Kind::Double],
+            &[Kind::Signed],
+            &[Kind::Unsigned],
+            &[Kind::Signed, Kind::Signed, Kind::Double],
+            &[Kind::Boolean, Kind::Double, Kind::Unsigned, Kind::Float],
+        ];
+        for kinds in kinds {
+            let cells = kinds.iter().map(|&kind| Cell {
+                kind,
+                pads: false,
+                widest: 24,
+                close: Box::default(),
+                offset: 0,
+            });
+            let table = Table::new(cells.collect(), Columns::default());
+            let mut batch = Batch::default();
+            for slots in slots.chunks(BLOCK) {
+                batch.format(&table, &values, slots);
+                assert_eq!(batch.iter(slots).count(), slots.len());
+                for ((slot, form, length), &expected) in batch.iter(slots).zip(slots) {
+                    let mut out = [0; 32];
+                    let kind = kinds[slot % kinds.len()];
+                    let expected_length = lexical::number(kind, values[slot], &mut out);
+                    assert_eq!(slot, expected as usize);
+                    assert_eq!(form[..length], out[..expected_length]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Values whose new lexical form is longer (or, without stuffing, shorter) than their width.
+
+use super::leaves::{Leaves, Place, Segment};
+use super::policy::Policy;
+
+/// A value that overflows its width.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overflow {
+    pub(crate) segment: u32,
+    /// Its slot in the segment.
+    pub(crate) index: u32,
+    /// The length of its new lexical form, and where that is kept.
+    length: u32,
+    form: u32,
+    /// The width it is to have, and the one it has.
+    width: u32,
+    before: u32,
+}
+
+impl Overflow {
+    /// Of a lexical form of `length` bytes.
+    #[inline]
+    pub(crate) fn of(
+        segment: usize,
+        index: usize,
+        place: Place,
+        length: usize,
+        policy: &Policy,
+    ) -> Self {
+        Self {
+            segment: segment as u32,
+            index: index as u32,
+            length: length as u32,
+            form: 0,
+            width: width(policy, place, length) as u32,
+            before: place.width as u32,
+        }
+    }
+
+    /// Lists it, and keeps its lexical form.
+    #[inline]
+    pub(crate) fn list(mut self, form: &[u8], overflows: &mut Vec<Self>, forms: &mut Vec<u8>) {
+        self.form = forms.len() as u32;
+        forms.extend_from_slice(form);
+        overflows.push(self);
+    }
+
+    /// Where its lexical form is kept.
+    pub(crate) fn form(&self) -> std::ops::Range<usize> {
+        self.form as usize..(self.form + self.length) as usize
+    }
+
+    /// By how much its width grows.
+    pub(crate) fn grows(&self) -> isize {
+        self.width as isize - self.before as isize
+    }
+}
+
+/// Whether a lexical form of `length` bytes fits the width of a value.
+#[inline(always)]
+pub(crate) fn fits(policy: &Policy, place: Place, length: usize) -> bool {
+    let keeps_room = policy.stuffing.keeps_room() && place.may_pad(length);
+    length == place.width || length < place.width && keeps_room
+}
+
+/// The width that a lexical form of `length` bytes is to have where it does not fit.
+#[inline]
+pub(crate) fn width(policy: &Policy, place: Place, length: usize) -> usize {
+    if place.may_pad(length) {
+        policy.stuffing.room(length, place.widest)
+    } else {
+        length
+    }
+}
+
+/// Whether the locations of all segments can still be counted when the overflows, which are in order, have got their
+/// widths, and the text has `length` bytes.
+pub(crate) fn can_move(segments: &[Segment], overflows: &[Overflow], length: usize) -> bool {
+    let mut by_segment = overflows.chunk_by(|one, next| one.segment == next.segment);
+    by_segment.all(|own| {
+        let grown = own.iter().map(Overflow::grows).sum();
+        segments[own[0].segment as usize].can_move(grown, length)
+    })
+}
+
+/// Writes `text` to `out` in one pass from left to right, with the overflows in it replaced. (Shifting for each of them
+/// would move the rest of the chunk each time.)
+pub(crate) fn rewrite(
+    text: &[u8],
+    segments: &mut [Segment],
+    overflows: &[Overflow],
+    forms: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let grown: isize = overflows.iter().map(Overflow::grows).sum();
+    out.reserve(text.len().saturating_add_signed(grown));
+    // Bytes of `text` that are done, and how much further what follows them is in `out`.
+    let (mut read, mut moved) = (0, 0);
+    let mut rest = overflows;
+    for (number, segment) in segments.iter_mut().enumerate() {
+        let count = rest.partition_point(|overflow| overflow.segment as usize <= number);
+        let (own, later) = rest.split_at(count);
+        rest = later;
+        let start = segment.start;
+        let moved_before = moved;
+        segment.start = start.wrapping_add_signed(moved);
+        let mut next = 0;
+        for overflow in own {
+            let index = overflow.index as usize;
+            let Some(place) = segment.place(index) else {
+                continue;
+            };
+            let from = start + place.offset;
+            let close = from + place.length;
+            out.extend_from_slice(&text[read..from]);
+            out.extend_from_slice(&forms[overflow.form()]);
+            out.extend_from_slice(&text[close..close + place.close]);
+            let pad = (overflow.width - overflow.length) as usize;
+            out.resize(out.len() + pad, b' ');
+            read = from + place.extent();
+            segment.move_values(next..index + 1, moved - moved_before);
+            segment.resize(index, overflow.length as usize, overflow.width as usize);
+            moved += overflow.grows();
+            next = index + 1;
+        }
+        if !matches!(&segment.leaves, Leaves::Table(table) if table.is_strided()) {
+            segment.move_values(next..segment.slots(), moved - moved_before);
+        }
+    }
+    out.extend_from_slice(&text[read..]);
+}
