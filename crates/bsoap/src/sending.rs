@@ -142,7 +142,7 @@ pub(crate) fn write(
     Ok(match folds {
         Some(folds) => body.with_gzip(move |chunks| {
             let mut folds = folds.lock().unwrap_or_else(PoisonError::into_inner);
-            folds.fold(chunks).chunks
+            folds.compress(chunks).chunks
         }),
         None => body,
     })

@@ -6,8 +6,8 @@ mod build;
 mod check;
 mod chunk;
 mod compare;
-mod deflate;
 mod digest;
+mod gzip;
 mod leaves;
 mod lexical;
 mod likeness;
@@ -25,7 +25,7 @@ mod store;
 mod stuff;
 mod template;
 
-pub use deflate::{Folded, Folds};
+pub use gzip::{GzipCache, GzipStream};
 pub use overlay::{Cells, Layout, Number, Offer, Overlay, OverlayError, Piece, Row};
 pub use policy::{Chunks, Order, Pad, Policy, Steal, Stuffing};
 pub use relay::Part;

@@ -11,7 +11,7 @@ use bsoap_codec::plan::{ElementId, UNBOUNDED};
 use bsoap_codec::{DecodeOptions, EncodeOptions, Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{self, Way};
-use bsoap_differential::send::{Chunks, Folds, Outgoing, Pad, Part, Policy, Template};
+use bsoap_differential::send::{Chunks, GzipCache, Outgoing, Pad, Part, Policy, Template};
 use bytes::Bytes;
 use common::random::Random;
 use flate2::read::GzDecoder;
@@ -112,11 +112,11 @@ fn sends_in_flight_plain_or_gzip_never_see_a_later_patch() {
         let first = stream.next();
         let mut template = Template::first(policy, EncodeOptions::default(), first);
         let template = template.as_mut().expect("it can be encoded");
-        let mut folds = Folds::default();
+        let mut folds = GzipCache::default();
         let mut in_flight: Vec<Sent> = Vec::new();
         for round in 0..20 {
             let outgoing = template.outgoing();
-            let folded = folds.fold(&outgoing.chunks).chunks;
+            let folded = folds.compress(&outgoing.chunks).chunks;
             let text = template.text();
             in_flight.push(Sent {
                 outgoing,

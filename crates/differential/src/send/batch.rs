@@ -114,7 +114,7 @@ fn number(kind: Kind) -> Option<kernel::Number> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::leaves::{Cell, Columns};
+    use super::super::leaves::{Columns, Spec};
     use super::*;
 
     #[test]
@@ -136,13 +136,7 @@ mod tests {
             &[Kind::Boolean, Kind::Double, Kind::Unsigned, Kind::Float],
         ];
         for kinds in kinds {
-            let cells = kinds.iter().map(|&kind| Cell {
-                kind,
-                pads: false,
-                widest: 24,
-                close: Box::default(),
-                offset: 0,
-            });
+            let cells = kinds.iter().map(|&kind| Spec::without_place(kind));
             let table = Table::new(cells.collect(), Columns::default());
             let mut batch = Batch::default();
             for slots in slots.chunks(BLOCK) {

@@ -1,26 +1,42 @@
 //! What must be true of a template after every operation, for tests and fuzzing.
 
-use bsoap_codec::encode::{LeafRef, PieceEncoder, Places, State};
+use std::cell::RefCell;
+use std::vec;
+
+use bsoap_codec::encode::{LeafForm, LeafRef, PadPlace, PieceEncoder, Places, State, Stuffing};
 use bsoap_codec::{Encoder, Record};
 
-use super::leaves::{Columns, Leaves, Place, Segment};
-use super::policy::Stuffing;
+use super::build::pad_place;
+use super::leaves::Place;
+use super::policy;
 use super::template::{Chunk, Template};
 
-/// Where the values of a piece stand when it is encoded afresh without pads.
+/// Slot, offset, length and width of each value of a piece.
 #[derive(Default)]
-struct Fresh(Vec<(usize, usize, usize)>);
+struct Values(Vec<[usize; 4]>);
 
-impl Places for Fresh {
-    fn value(&mut self, slot: usize, offset: usize, length: usize, _: usize, _: LeafRef) {
-        self.0.push((slot, offset, length));
+impl Places for Values {
+    fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, _: LeafRef) {
+        self.0.push([slot, offset, length, width]);
+    }
+}
+
+/// Widths for the values that may be padded, in the order of the text.
+struct Widths(RefCell<vec::IntoIter<usize>>, PadPlace);
+
+impl Stuffing for Widths {
+    fn width(&self, _: &LeafForm, length: usize) -> usize {
+        self.0.borrow_mut().next().unwrap_or(length)
+    }
+
+    fn place(&self) -> PadPlace {
+        self.1
     }
 }
 
 impl Template {
-    /// Panics unless every entry of the Index points exactly at the lexical form of its value, pads are
-    /// white space, all else is the markup that a fresh encoding of the values gives, and each chunk's
-    /// state is the encoder's there. It costs many times what encoding does.
+    /// Panics unless the text of each chunk is what encoding its values to the same widths gives, its DUT table is what the
+    /// encoder reports then, and each chunk's state is the encoder's there. It costs many times what encoding does.
     #[doc(hidden)]
     pub fn assert_consistent(&self) {
         let Some(record) = self.record() else {
@@ -34,7 +50,7 @@ impl Template {
             let next = chunks.get(number + 1).map(|next| &next.state);
             self.check_chunk(record, chunk, next);
         }
-        if self.policy().stuffing == Stuffing::None {
+        if self.policy().stuffing == policy::Stuffing::None {
             let mut fresh = Vec::new();
             Encoder::new(*self.options())
                 .encode(record, &mut fresh)
@@ -51,17 +67,20 @@ impl Template {
     fn check_chunk(&self, record: &Record, chunk: &Chunk, next: Option<&State>) {
         let mut encoder = PieceEncoder::resume(record, chunk.state.clone(), *self.options())
             .expect("a chunk's state is one of its message");
-        let (mut fresh, mut text) = (Fresh::default(), Vec::new());
+        let padded = places(chunk).filter(|(_, place)| place.may_pad(place.length));
+        let widths: Vec<usize> = padded.map(|(_, place)| place.width).collect();
+        let widths = Widths(RefCell::new(widths.into_iter()), pad_place(self.policy()));
+        let (mut values, mut text) = (Vec::new(), Vec::new());
         let mut run = |until: Option<&State>, size: usize| {
-            let mut told = Fresh::default();
+            let mut piece = Values::default();
             let begin = text.len();
             encoder
-                .run(&mut text, size, until, &(), &mut told)
+                .run(&mut text, size, until, &widths, &mut piece)
                 .expect("it was encoded before");
-            let told = told.0.into_iter();
-            fresh
-                .0
-                .extend(told.map(|(slot, offset, length)| (slot, begin + offset, length)));
+            let piece = piece.0.into_iter();
+            values.extend(
+                piece.map(|[slot, offset, length, width]| [slot, begin + offset, length, width]),
+            );
             encoder.state().clone()
         };
         // Among occurrences without slots the encoder stops at none in particular.
@@ -88,63 +107,29 @@ impl Template {
         for segment in &chunk.segments {
             assert_eq!(segment.first, first, "segments follow one another");
             first += segment.slots();
-            check_table(segment);
         }
         assert_eq!(first, chunk.slots, "segments have all slots");
-        let mut placed = fresh.0.iter();
-        let mut expected = Vec::new();
-        let mut copied = 0;
+        let mut values = values.into_iter();
         for (slot, place) in places(chunk) {
-            let &(fresh_slot, offset, length) = placed.next().expect("a value");
-            assert_eq!(slot, fresh_slot, "slots with a place");
-            expected.extend_from_slice(&text[copied..offset]);
-            assert_eq!(expected.len(), place.offset, "offset of slot {slot}");
-            let is_strided = place.length == usize::MAX;
-            assert!(
-                is_strided || place.length == length,
-                "length of slot {slot}"
-            );
-            assert!(place.width >= length, "width of slot {slot}");
-            copied = offset + length + place.close;
-            expected.extend_from_slice(&text[offset..copied]);
-            expected.resize(expected.len() + place.width - length, b' ');
+            let value = values.next().expect("a value");
+            assert_eq!(value, [slot, place.offset, place.length, place.width]);
         }
-        assert!(placed.next().is_none(), "all values have places");
-        expected.extend_from_slice(&text[copied..]);
+        assert!(values.next().is_none(), "all values have locations");
         assert!(
-            expected == chunk.text.bytes(),
+            text == chunk.text.bytes(),
             "the text of a chunk:\n{}\n{}",
-            String::from_utf8_lossy(&expected),
+            String::from_utf8_lossy(&text),
             String::from_utf8_lossy(chunk.text.bytes())
         );
     }
 }
 
-fn check_table(segment: &Segment) {
-    if let Leaves::Table(table) = &segment.leaves
-        && let Columns::Dense {
-            offsets,
-            lengths,
-            widths,
-        } = &table.columns
-    {
-        assert_eq!(offsets.len(), lengths.len());
-        assert!(widths.is_empty() || widths.len() == offsets.len());
-        assert_eq!(offsets.len() % table.cells.len(), 0);
-    }
-}
-
-/// All slots that have places; offsets count from the chunk's start. Where the length is not known it
-/// is the largest number.
+/// All slots that have locations; offsets count from the chunk's start.
 fn places(chunk: &Chunk) -> impl Iterator<Item = (usize, Place)> + '_ {
     chunk.segments.iter().flat_map(move |segment| {
-        let is_strided = matches!(&segment.leaves, Leaves::Table(table) if table.is_strided());
         (0..segment.slots()).filter_map(move |index| {
             let mut place = segment.place(index)?;
             place.offset += segment.start;
-            if is_strided {
-                place.length = usize::MAX;
-            }
             Some((chunk.state.slot() + segment.first + index, place))
         })
     })

@@ -1,4 +1,4 @@
-//! Dirty by itself: which slots of a chunk have another value than in the message before.
+//! Finds the dirty slots of a chunk: those with another value than in the previous message.
 //!
 //! Numbers are compared as they are, many at once. Texts lie in the heap, and one that changes its
 //! length moves all that follow:
@@ -14,7 +14,7 @@
 
 use bsoap_datatypes::kernel::Kernel;
 
-use super::leaves::{Kind, Leaves, Mixed, Segment};
+use super::leaves::{Kind, Leaves, Mixed, Segment, Table};
 
 /// Slots and heap of one message.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ impl<'r> Values<'r> {
     }
 }
 
-/// The bits of a heap slot that tell its length.
+/// The bits of a heap slot that hold its length.
 const LENGTH: u64 = 0xffff_ffff_0000_0000;
 
 /// Start and length in a heap slot.
@@ -66,7 +66,7 @@ pub(crate) struct Dirty {
     segments: Vec<(u32, u32)>,
     /// Slots without a location, counted from the chunk's first.
     pub(crate) markers: Vec<u32>,
-    /// Whether so much is dirty that not all of it is listed: all but markers.
+    /// Whether most is dirty: then markers are listed, and not all values.
     pub(crate) is_most: bool,
     /// Whether numbers of tables are.
     pub(crate) tables: bool,
@@ -119,9 +119,9 @@ impl Dirty {
         }
     }
 
-    /// Lists the numbers of a table that differ, unless these are most of them.
-    fn table(&mut self, segment: usize, old: &[u64], new: &[u64]) {
-        if are_most(old, new) {
+    /// Lists the numbers of a table that differ, unless these are most of them and are better encoded again.
+    fn table(&mut self, segment: usize, table: &Table, old: &[u64], new: &[u64]) {
+        if !table.is_padded() && are_most(old, new) {
             (self.is_most, self.tables) = (true, true);
             return;
         }
@@ -134,7 +134,7 @@ impl Dirty {
         if differing > 0 {
             self.tables = true;
             self.extend(segment, differing);
-            self.is_most |= is_most_of_table(differing, new.len());
+            self.is_most |= is_most_of_table(table, differing);
         }
     }
 
@@ -149,17 +149,18 @@ impl Dirty {
     }
 }
 
-/// If more than this percentage of a table's numbers is dirty, its chunk is encoded again: that costs less than to find and
-/// to patch them.
+/// If more than this percentage of a table's numbers is dirty, its chunk is encoded again: that costs less than finding and
+/// patching them. (Not of padded numbers, which batches write sooner than the encoder.)
 const MOST: usize = 30;
 /// Tables of fewer numbers are always patched.
 const SHORT: usize = 16;
-/// In two places so many next to each other are looked at to guess how many differ.
+/// The length of the two runs that are compared to estimate how many differ.
 const SAMPLE: usize = 32;
 
-/// Whether these are most of a table's numbers.
-pub(crate) fn is_most_of_table(dirty: usize, numbers: usize) -> bool {
-    numbers >= SHORT && dirty * 100 > numbers * MOST
+/// Whether these are most of a table's numbers, and better encoded again.
+pub(crate) fn is_most_of_table(table: &Table, dirty: usize) -> bool {
+    let numbers = table.slots();
+    !table.is_padded() && numbers >= SHORT && dirty * 100 > numbers * MOST
 }
 
 /// Whether most numbers of a table differ, judged by two samples. Nearly all of what is looked at comes from far away, so the
@@ -174,7 +175,7 @@ fn are_most(old: &[u64], new: &[u64]) -> bool {
     };
     let quarter = new.len() / 4;
     let differing = differing(quarter) + differing(new.len() - 2 * quarter);
-    is_most_of_table(differing, 2 * SAMPLE)
+    differing * 100 > 2 * SAMPLE * MOST
 }
 
 /// Texts of a run that are compared together where some differ.
@@ -209,7 +210,7 @@ pub(crate) fn chunk(
         };
         match &mut segment.leaves {
             Leaves::Table(_) if dirty.is_most => {}
-            Leaves::Table(_) => dirty.table(number, old.slots, new.slots),
+            Leaves::Table(table) => dirty.table(number, table, old.slots, new.slots),
             Leaves::Mixed(mixed) => {
                 let mut scan = Scan {
                     old,
@@ -287,7 +288,7 @@ impl<'s> Scan<'s> {
             .rposition(has_text)
             .map_or(first, |last| first + 1 + last);
         if mixed.in_order {
-            match self.stretches(first, last) {
+            match self.texts_between(first, last) {
                 Some((old, new)) if old == new => return,
                 Some((old, new)) => return self.differing(mixed, first, last, (old, new)),
                 None => {}
@@ -301,18 +302,18 @@ impl<'s> Scan<'s> {
     /// Compares the text of a slot.
     fn text(&mut self, mixed: &Mixed, index: usize) {
         if mixed.masks[index] != 0 && !self.same_text(index) {
-            self.push(mixed.entries[index].kind, index);
+            self.push(mixed.entries[index].spec.kind, index);
         }
     }
 
     /// The heaps from the text of one slot to that of another.
     #[inline]
-    fn stretches(&self, first: usize, last: usize) -> Option<(&'s [u8], &'s [u8])> {
-        let stretch = |values: Values<'s>| {
+    fn texts_between(&self, first: usize, last: usize) -> Option<(&'s [u8], &'s [u8])> {
+        let texts = |values: Values<'s>| {
             let (start, end) = (range(values.slots[first]).0, end(values.slots[last]));
             values.heap.get(start..end as usize)
         };
-        Some((stretch(self.old)?, stretch(self.new)?))
+        Some((texts(self.old)?, texts(self.new)?))
     }
 
     /// Finds the texts that differ, from `first` to `last`, by the places where the heap does.
@@ -339,7 +340,7 @@ impl<'s> Scan<'s> {
                 at = start - base;
                 continue;
             }
-            self.push(mixed.entries[index].kind, index);
+            self.push(mixed.entries[index].spec.kind, index);
             self.weight += 1;
             at = start + length - base;
             index += 1;
@@ -356,7 +357,7 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// Whether so much of what is before `index` is dirty that the chunk is better encoded again.
+    /// Whether most of the values before `index` are dirty: then the chunk is better encoded again.
     #[inline]
     fn is_much(&self, index: usize) -> bool {
         index >= RUN && self.weight * 100 > index * MANY
@@ -365,7 +366,7 @@ impl<'s> Scan<'s> {
     /// Lists what is dirty from `at` on, but for slots with a location.
     fn markers(&mut self, mixed: &Mixed, at: usize) {
         for index in at..mixed.masks.len() {
-            let kind = mixed.entries[index].kind;
+            let kind = mixed.entries[index].spec.kind;
             let is_same = || match mixed.masks[index] {
                 0 => self.old.slots[index] == self.new.slots[index],
                 _ => self.same_text(index),
@@ -386,7 +387,7 @@ impl<'s> Scan<'s> {
 
     /// A slot that is not what it was. Says whether heap slots are still in order.
     fn single(&mut self, mixed: &Mixed, index: usize) -> bool {
-        let kind = mixed.entries[index].kind;
+        let kind = mixed.entries[index].spec.kind;
         if mixed.masks[index] == 0 {
             self.push(kind, index);
             self.weight += usize::from(kind.has_place());
@@ -399,7 +400,7 @@ impl<'s> Scan<'s> {
         }
         let expected = old.wrapping_add(self.delta) & !LENGTH;
         self.delta = if old & LENGTH == 0 || new & LENGTH == 0 {
-            // What is empty may stand anywhere; what follows it is where its own length leaves it.
+            // An empty text may be anywhere; what follows it is where its own length leaves it.
             self.delta.wrapping_add(new >> 32).wrapping_sub(old >> 32)
         } else {
             end(new).wrapping_sub(end(old))
@@ -461,8 +462,8 @@ pub(crate) fn slides(old: &[u64], new: &[u64]) -> bool {
     let step = old.len().div_ceil(SAMPLE).max(1);
     let mut samples = old.iter().zip(new).step_by(step);
     let seen = samples.len();
-    let alike = samples.by_ref().filter(|(old, new)| old == new).count();
-    if alike * 2 >= seen {
+    let same = samples.by_ref().filter(|(old, new)| old == new).count();
+    if same * 2 >= seen {
         return false;
     }
     let middle = &old[old.len() / 2..];
@@ -499,7 +500,7 @@ mod tests {
     fn mixed(kinds: &[Kind]) -> Mixed {
         let mut mixed = Mixed::default();
         for &kind in kinds {
-            mixed.push(0, Entry::placeless(kind));
+            mixed.push(0, Entry::without_place(kind));
         }
         mixed
     }

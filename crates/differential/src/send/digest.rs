@@ -7,8 +7,8 @@
 //!
 //! Values of a large message have left the nearer caches when the next one comes, as the kernel has copied its text
 //! meanwhile; then they are compared as fast as they are read. Digests are made of a message that was sent some times in a
-//! row, and forgotten with the first that differs, which is compared as any other: a digest never tells what has changed,
-//! only that nothing has.
+//! row, and forgotten with the first that differs, which is compared as any other: digests show only that nothing has
+//! changed.
 //!
 //! They are sums of [`Carryless`] with the key of this process, which nobody outside knows and no sum of which anyone sees:
 //! of two blocks that differ, whatever they are, both sums are the same for one key in 2¹²⁸. Machines that take longer to
@@ -38,9 +38,9 @@ pub(crate) struct Digests {
     sums: Vec<[u64; 2]>,
 }
 
-/// What digests tell of a message.
+/// The result of comparing a message by digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum SameDigests {
     /// Nothing.
     Nothing,
     /// So many slots at its front are the same as before, and not all of the message is.
@@ -64,34 +64,34 @@ impl Digests {
 
     /// Compares a message with that before, of which nothing is known any more if it is another one.
     #[inline]
-    pub(crate) fn compare(&mut self, new: Values<'_>) -> Told {
+    pub(crate) fn compare(&mut self, new: Values<'_>) -> SameDigests {
         if self.sums.is_empty() {
-            return Told::Nothing;
+            return SameDigests::Nothing;
         }
-        let told = match Keyed::of_process().wide() {
-            Some(secret) => self.told(secret, new),
-            None => Told::Nothing,
+        let same = match Keyed::of_process().wide() {
+            Some(secret) => self.compare_with(secret, new),
+            None => SameDigests::Nothing,
         };
-        if told != Told::Same {
+        if same != SameDigests::Same {
             self.forget();
         }
-        told
+        same
     }
 
-    fn told(&self, secret: &Carryless, new: Values<'_>) -> Told {
+    fn compare_with(&self, secret: &Carryless, new: Values<'_>) -> SameDigests {
         if (self.slots, self.heap) != (new.slots.len(), new.heap.len()) {
-            return Told::Nothing;
+            return SameDigests::Nothing;
         }
         let (slots, heap) = self.sums.split_at(self.slots.div_ceil(SLOTS));
         let mut blocks = new.slots.chunks(SLOTS).zip(slots);
         if let Some(block) = blocks.position(|(block, sums)| secret.sums_of_words(block) != *sums) {
-            return Told::Front(block * SLOTS);
+            return SameDigests::Front(block * SLOTS);
         }
         let mut blocks = new.heap.chunks(Carryless::MOST).zip(heap);
         if blocks.all(|(block, sums)| secret.sums(block) == *sums) {
-            Told::Same
+            SameDigests::Same
         } else {
-            Told::Front(new.slots.len())
+            SameDigests::Front(new.slots.len())
         }
     }
 
@@ -141,21 +141,24 @@ mod tests {
         let secret = Carryless::portable(std::array::from_fn(|at| (at as u64 + 3).pow(7)));
         let (slots, heap) = (vec![7; SLOTS + 40], vec![b'x'; Carryless::MOST + 9]);
         let kept = digests(&secret, values(&slots, &heap));
-        assert_eq!(kept.told(&secret, values(&slots, &heap)), Told::Same);
+        assert_eq!(
+            kept.compare_with(&secret, values(&slots, &heap)),
+            SameDigests::Same
+        );
         for slot in [0, SLOTS - 1, SLOTS, SLOTS + 39] {
             let mut other = slots.clone();
             other[slot] ^= 1 << (slot % 64);
-            let front = Told::Front(slot / SLOTS * SLOTS);
-            assert_eq!(kept.told(&secret, values(&other, &heap)), front);
+            let front = SameDigests::Front(slot / SLOTS * SLOTS);
+            assert_eq!(kept.compare_with(&secret, values(&other, &heap)), front);
         }
         for byte in [0, Carryless::MOST - 1, Carryless::MOST, heap.len() - 1] {
             let mut other = heap.clone();
             other[byte] ^= 0x10;
-            let front = Told::Front(slots.len());
-            assert_eq!(kept.told(&secret, values(&slots, &other)), front);
+            let front = SameDigests::Front(slots.len());
+            assert_eq!(kept.compare_with(&secret, values(&slots, &other)), front);
         }
         let shorter = values(&slots[1..], &heap);
-        assert_eq!(kept.told(&secret, shorter), Told::Nothing);
+        assert_eq!(kept.compare_with(&secret, shorter), SameDigests::Nothing);
     }
 
     #[test]
@@ -164,14 +167,18 @@ mod tests {
         let (message, other) = (values(&slots, b""), values(&slots, b"x"));
         let mut digests = Digests::default();
         for _ in 0..STEADY {
-            assert_eq!(digests.compare(message), Told::Nothing);
+            assert_eq!(digests.compare(message), SameDigests::Nothing);
             digests.same(message);
             digests.same(values(&slots[1..], b""));
         }
         let is_quick = Keyed::of_process().wide().is_some();
-        let expected = if is_quick { Told::Same } else { Told::Nothing };
+        let expected = if is_quick {
+            SameDigests::Same
+        } else {
+            SameDigests::Nothing
+        };
         assert_eq!(digests.compare(message), expected);
-        assert_eq!(digests.compare(other), Told::Nothing);
-        assert_eq!(digests.compare(message), Told::Nothing);
+        assert_eq!(digests.compare(other), SameDigests::Nothing);
+        assert_eq!(digests.compare(message), SameDigests::Nothing);
     }
 }

@@ -1,18 +1,18 @@
-//! The part of the Index that belongs to a chunk: for each of its slots what it is and where its
-//! text stands. The DUT table of the paper, but for the dirty bits, which are found when needed.
+//! The DUT table (data-update-tracking table) of a chunk: for each of its slots what it is, and the location of its
+//! lexical form. The dirty bits of the paper are not stored: they are found when needed.
 //!
 //! ```text
 //! chunk     | segment         | segment                      | segment |
 //! leaves      Mixed             Table                          Mixed
 //!             an entry per      a u16 and a byte or two per    …
-//!             slot, markers     number; none if stuffed to a
-//!             included          fixed stride
+//!             slot, markers     number
+//!             included
 //! ```
 //!
-//! Slots count from the chunk's first slot, segments' text from the chunk's first byte and values'
-//! text from the segment's first byte. So nothing here changes when text before it moves or slots are
-//! inserted before it.
+//! Slots count from the chunk's first slot, segments from the chunk's first byte, and values from the segment's
+//! first byte. So nothing here changes when text before it moves or slots are inserted before it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::compare;
@@ -20,7 +20,7 @@ use super::compare;
 /// What a slot is to the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A number that says what else there is: a change of it changes markup.
+    /// A count, presence or choice: a change of it changes markup.
     Marker,
     /// A heap slot that cannot be patched: a QName, free attributes, a value that is not in the text.
     Hidden,
@@ -65,7 +65,7 @@ impl Kind {
     }
 }
 
-/// A stretch of a chunk's slots and of its text.
+/// Consecutive slots of a chunk, and their text.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     /// Its first slot, counted from the chunk's first.
@@ -81,7 +81,7 @@ pub(crate) enum Leaves {
     Table(Table),
 }
 
-/// Where a value stands, counted from the segment's start.
+/// The location of a value's lexical form, counted from the segment's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) offset: usize,
@@ -122,52 +122,42 @@ pub(crate) struct Mixed {
     pub(crate) in_order: bool,
 }
 
-/// All of a slot but its offset.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    pub(crate) length: u32,
-    pub(crate) width: u32,
+/// What is the same for all values of a leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spec {
     pub(crate) kind: Kind,
-    /// Whether white space may stand where its pad would.
+    /// Whether its padding would be insignificant white space.
     pub(crate) pads: bool,
-    /// The longest text of its type, 0 if there is none.
+    /// The length of the longest lexical form of its type, 0 if there is none.
     pub(crate) widest: u8,
     /// As in [`Place`].
     pub(crate) close: u16,
 }
 
+/// All of a slot but its offset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) length: u32,
+    pub(crate) width: u32,
+    pub(crate) spec: Spec,
+}
+
 /// Rows of numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    pub(crate) cells: Arc<[Cell]>,
-    /// 2³² by the number of cells, rounded up: which row a slot is in is found without a division.
+    /// The leaves of a row.
+    pub(crate) cells: Arc<[Spec]>,
+    /// 2³² by the number of cells, rounded up: the cell of a slot is found without a division.
     inverse: u64,
     pub(crate) columns: Columns,
 }
 
-/// The places of the numbers of a table.
-#[derive(Clone, Debug)]
-pub(crate) enum Columns {
-    /// One by one. `widths` is empty where none has a pad.
-    Dense {
-        offsets: Vec<u16>,
-        lengths: Vec<u8>,
-        widths: Vec<u8>,
-    },
-    /// All rows alike, every cell as wide as its type.
-    Strided { rows: usize, stride: usize },
-}
-
-/// What the numbers of a column have in common.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Cell {
-    pub(crate) kind: Kind,
-    pub(crate) pads: bool,
-    pub(crate) widest: u8,
-    /// The end tag between value and pad; empty if the pad follows the value.
-    pub(crate) close: Box<[u8]>,
-    /// Where the cell stands in a row of fixed stride.
-    pub(crate) offset: u16,
+/// The locations of the numbers of a table. `widths` is empty where none is padded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) offsets: Vec<u16>,
+    pub(crate) lengths: Vec<u8>,
+    pub(crate) widths: Vec<u8>,
 }
 
 impl Segment {
@@ -184,7 +174,7 @@ impl Segment {
     pub(crate) fn values(&self) -> usize {
         match &self.leaves {
             Leaves::Mixed(mixed) => {
-                let kinds = mixed.entries.iter().map(|entry| entry.kind);
+                let kinds = mixed.entries.iter().map(|entry| entry.spec.kind);
                 kinds.filter(|&kind| kind != Kind::Marker).count()
             }
             Leaves::Table(table) => table.slots(),
@@ -210,13 +200,12 @@ impl Segment {
     /// The kind of a slot, counted from the segment's first.
     pub(crate) fn kind(&self, index: usize) -> Kind {
         match &self.leaves {
-            Leaves::Mixed(mixed) => mixed.entries[index].kind,
+            Leaves::Mixed(mixed) => mixed.entries[index].spec.kind,
             Leaves::Table(table) => table.cell(index).kind,
         }
     }
 
-    /// The place of a slot that has one. Of a number of fixed stride, length is not known: it is
-    /// given as the width.
+    /// The location of a slot that has one.
     #[inline]
     pub(crate) fn place(&self, index: usize) -> Option<Place> {
         match &self.leaves {
@@ -227,68 +216,83 @@ impl Segment {
 
     /// Moves the values of these slots by `delta` bytes.
     #[inline]
-    pub(crate) fn move_values(&mut self, slots: std::ops::Range<usize>, delta: isize) {
+    pub(crate) fn move_values(&mut self, slots: Range<usize>, delta: isize) {
         match &mut self.leaves {
             Leaves::Mixed(mixed) => {
                 for offset in &mut mixed.offsets[slots] {
                     *offset = offset.wrapping_add(delta as u32);
                 }
             }
-            Leaves::Table(Table {
-                columns: Columns::Dense { offsets, .. },
-                ..
-            }) => {
-                for offset in &mut offsets[slots] {
+            Leaves::Table(table) => {
+                for offset in &mut table.columns.offsets[slots] {
                     *offset = offset.wrapping_add(delta as u16);
                 }
             }
-            Leaves::Table(_) => debug_assert!(delta == 0, "rows of fixed stride do not move"),
         }
     }
 
     /// Gives a value another length and width.
+    #[inline]
     pub(crate) fn resize(&mut self, index: usize, length: usize, width: usize) {
         match &mut self.leaves {
             Leaves::Mixed(mixed) => {
                 mixed.entries[index].length = length as u32;
                 mixed.entries[index].width = width as u32;
             }
-            Leaves::Table(Table {
-                columns: Columns::Dense {
-                    lengths, widths, ..
-                },
-                ..
-            }) => {
-                lengths[index] = length as u8;
-                if let Some(own) = widths.get_mut(index) {
+            Leaves::Table(table) => {
+                table.columns.lengths[index] = length as u8;
+                if let Some(own) = table.columns.widths.get_mut(index) {
                     *own = width as u8;
                 }
             }
-            Leaves::Table(_) => debug_assert!(length <= width, "the widest text fits"),
         }
     }
 
     /// Whether its last location can still be counted when it moves by `grown` bytes, in a text of `length` bytes.
     #[inline]
     pub(crate) fn can_move(&self, grown: isize, length: usize) -> bool {
-        let last = match &self.leaves {
-            Leaves::Mixed(_) => return length.saturating_add_signed(grown) <= u32::MAX as usize,
-            Leaves::Table(Table {
-                columns: Columns::Dense { offsets, .. },
-                ..
-            }) => offsets.last().copied().unwrap_or(0),
-            Leaves::Table(_) => return grown == 0,
-        };
-        usize::from(last).saturating_add_signed(grown) <= u16::MAX.into()
+        match &self.leaves {
+            Leaves::Mixed(_) => length.saturating_add_signed(grown) <= u32::MAX as usize,
+            Leaves::Table(table) => {
+                let last = table.columns.offsets.last().copied().unwrap_or(0);
+                usize::from(last).saturating_add_signed(grown) <= u16::MAX.into()
+            }
+        }
+    }
+}
+
+impl Leaves {
+    /// Bytes held beside itself.
+    pub(crate) fn memory(&self) -> usize {
+        match self {
+            Self::Mixed(mixed) => {
+                mixed.offsets.capacity() * size_of::<u32>()
+                    + mixed.entries.capacity() * size_of::<Entry>()
+                    + mixed.masks.capacity() * size_of::<u64>()
+            }
+            Self::Table(Table { columns, .. }) => {
+                columns.offsets.capacity() * 2
+                    + columns.lengths.capacity()
+                    + columns.widths.capacity()
+            }
+        }
     }
 
-    /// Bytes held.
-    pub(crate) fn memory(&self) -> usize {
-        size_of::<Self>()
-            + match &self.leaves {
-                Leaves::Mixed(mixed) => mixed.memory(),
-                Leaves::Table(table) => table.columns.memory(),
+    /// Gives back reserved memory, if there is much of it.
+    pub(crate) fn shrink(&mut self) {
+        match self {
+            Self::Mixed(mixed) if mixed.offsets.capacity() > mixed.offsets.len() * 3 / 2 => {
+                mixed.offsets.shrink_to_fit();
+                mixed.entries.shrink_to_fit();
+                mixed.masks.shrink_to_fit();
             }
+            Self::Mixed(_) => {}
+            Self::Table(Table { columns, .. }) => {
+                columns.offsets.shrink_to_fit();
+                columns.lengths.shrink_to_fit();
+                columns.widths.shrink_to_fit();
+            }
+        }
     }
 }
 
@@ -296,24 +300,30 @@ impl Mixed {
     #[inline]
     pub(crate) fn place(&self, index: usize) -> Option<Place> {
         let entry = self.entries.get(index)?;
-        entry.kind.has_place().then(|| Place {
+        let Spec {
+            kind,
+            pads,
+            widest,
+            close,
+        } = entry.spec;
+        kind.has_place().then(|| Place {
             offset: self.offsets[index] as usize,
             length: entry.length as usize,
             width: entry.width as usize,
-            close: entry.close.into(),
-            pads: entry.pads,
-            widest: entry.widest.into(),
+            close: close.into(),
+            pads,
+            widest: widest.into(),
         })
     }
 
-    /// Bytes held.
-    pub(crate) fn memory(&self) -> usize {
-        self.offsets.capacity() * size_of::<u32>()
-            + self.entries.capacity() * size_of::<Entry>()
-            + self.masks.capacity() * size_of::<u64>()
+    /// Forgets all slots.
+    pub(crate) fn clear(&mut self) {
+        self.offsets.clear();
+        self.entries.clear();
+        self.masks.clear();
     }
 
-    /// Makes room for so many slots more.
+    /// Reserves memory for more slots.
     pub(crate) fn reserve(&mut self, slots: usize) {
         self.offsets.reserve(slots);
         self.entries.reserve(slots);
@@ -322,14 +332,10 @@ impl Mixed {
 
     /// Gives a slot another entry.
     pub(crate) fn set(&mut self, index: usize, offset: u32, entry: Entry) {
-        if let (Some(own_offset), Some(own), Some(mask)) = (
-            self.offsets.get_mut(index),
-            self.entries.get_mut(index),
-            self.masks.get_mut(index),
-        ) {
-            *own_offset = offset;
-            *own = entry;
-            *mask = if entry.kind.is_heap() { u64::MAX } else { 0 };
+        if index < self.offsets.len() {
+            self.offsets[index] = offset;
+            self.entries[index] = entry;
+            self.masks[index] = entry.mask();
         }
     }
 
@@ -338,17 +344,35 @@ impl Mixed {
     pub(crate) fn push(&mut self, offset: u32, entry: Entry) {
         self.offsets.push(offset);
         self.entries.push(entry);
-        self.masks
-            .push(if entry.kind.is_heap() { u64::MAX } else { 0 });
+        self.masks.push(entry.mask());
     }
 }
 
 impl Entry {
-    /// A slot without a place.
-    pub(crate) fn placeless(kind: Kind) -> Self {
+    /// A slot without a location.
+    pub(crate) fn without_place(kind: Kind) -> Self {
         Self {
             length: 0,
             width: 0,
+            spec: Spec::without_place(kind),
+        }
+    }
+
+    /// All bits if the slot points into the heap.
+    #[inline]
+    fn mask(&self) -> u64 {
+        if self.spec.kind.is_heap() {
+            u64::MAX
+        } else {
+            0
+        }
+    }
+}
+
+impl Spec {
+    /// A slot without a location.
+    pub(crate) fn without_place(kind: Kind) -> Self {
+        Self {
             kind,
             pads: false,
             widest: 0,
@@ -357,9 +381,18 @@ impl Entry {
     }
 }
 
+impl Columns {
+    /// Forgets all numbers.
+    pub(crate) fn clear(&mut self) {
+        self.offsets.clear();
+        self.lengths.clear();
+        self.widths.clear();
+    }
+}
+
 impl Table {
     /// Rows of these cells.
-    pub(crate) fn new(cells: Arc<[Cell]>, columns: Columns) -> Self {
+    pub(crate) fn new(cells: Arc<[Spec]>, columns: Columns) -> Self {
         let inverse = (1 << 32_u64) / cells.len().max(1) as u64 + 1;
         Self {
             cells,
@@ -371,93 +404,43 @@ impl Table {
     /// How many numbers.
     #[inline]
     pub(crate) fn slots(&self) -> usize {
-        match &self.columns {
-            Columns::Dense { offsets, .. } => offsets.len(),
-            Columns::Strided { rows, .. } => rows * self.cells.len(),
-        }
+        self.columns.offsets.len()
     }
 
-    /// The row and the cell that a slot is in; slots have at most 32 bits with the number of cells.
+    /// The cell that a slot is in; slots have at most 32 bits with the number of cells.
     #[inline(always)]
-    fn row_and_cell(&self, index: usize) -> (usize, usize) {
+    pub(crate) fn cell(&self, index: usize) -> Spec {
         match &*self.cells {
-            [_] => (index, 0),
+            [cell] => *cell,
             cells => {
                 let row = (index as u64 * self.inverse >> 32) as usize;
-                (row, index - row * cells.len())
+                cells[index - row * cells.len()]
             }
         }
-    }
-
-    #[inline(always)]
-    pub(crate) fn cell(&self, index: usize) -> &Cell {
-        &self.cells[self.row_and_cell(index).1]
     }
 
     #[inline(always)]
     pub(crate) fn place(&self, index: usize) -> Place {
-        let (row, cell) = self.row_and_cell(index);
-        let cell = &self.cells[cell];
-        let widest = cell.widest.into();
-        let (offset, length, width) = match &self.columns {
-            Columns::Dense {
-                offsets,
-                lengths,
-                widths,
-            } => {
-                let length = lengths[index].into();
-                let width = widths.get(index).map_or(length, |&width| width.into());
-                (offsets[index].into(), length, width)
-            }
-            Columns::Strided { stride, .. } => {
-                (row * stride + usize::from(cell.offset), widest, widest)
-            }
-        };
+        let cell = self.cell(index);
+        let Columns {
+            offsets,
+            lengths,
+            widths,
+        } = &self.columns;
+        let length = lengths[index].into();
         Place {
-            offset,
+            offset: offsets[index].into(),
             length,
-            width,
-            close: cell.close.len(),
+            width: widths.get(index).map_or(length, |&width| width.into()),
+            close: cell.close.into(),
             pads: cell.pads,
-            widest,
+            widest: cell.widest.into(),
         }
     }
 
-    /// Whether its values cannot move against one another.
-    pub(crate) fn is_strided(&self) -> bool {
-        matches!(self.columns, Columns::Strided { .. })
-    }
-
-    /// Gives a number that fits its width another length.
-    #[inline]
-    pub(crate) fn set_length(&mut self, index: usize, length: usize) {
-        if let Columns::Dense { lengths, .. } = &mut self.columns {
-            lengths[index] = length as u8;
-        }
-    }
-}
-
-impl Columns {
-    /// Bytes held.
-    pub(crate) fn memory(&self) -> usize {
-        match self {
-            Self::Dense {
-                offsets,
-                lengths,
-                widths,
-            } => offsets.capacity() * 2 + lengths.capacity() + widths.capacity(),
-            Self::Strided { .. } => 0,
-        }
-    }
-}
-
-impl Default for Columns {
-    fn default() -> Self {
-        Self::Dense {
-            offsets: Vec::new(),
-            lengths: Vec::new(),
-            widths: Vec::new(),
-        }
+    /// Whether its values may be shorter than their widths.
+    pub(crate) fn is_padded(&self) -> bool {
+        !self.columns.widths.is_empty()
     }
 }
 
@@ -467,17 +450,14 @@ mod tests {
 
     #[test]
     fn the_cell_of_a_slot_is_the_remainder_of_a_division() {
-        let cell = Cell {
-            kind: Kind::Double,
-            pads: false,
-            widest: 24,
-            close: Box::default(),
-            offset: 0,
-        };
         for cells in 1..300 {
-            let table = Table::new(vec![cell.clone(); cells].into(), Columns::default());
+            let all = (0..cells).map(|cell| Spec {
+                close: cell as u16,
+                ..Spec::without_place(Kind::Double)
+            });
+            let table = Table::new(all.collect(), Columns::default());
             for slot in (0..1 << 16).step_by(7).chain([(1 << 16) - 1]) {
-                assert_eq!(table.row_and_cell(slot), (slot / cells, slot % cells));
+                assert_eq!(usize::from(table.cell(slot).close), slot % cells);
             }
         }
     }

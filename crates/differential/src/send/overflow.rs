@@ -1,6 +1,6 @@
 //! Values whose new lexical form is longer (or, without stuffing, shorter) than their width.
 
-use super::leaves::{Leaves, Place, Segment};
+use super::leaves::{Place, Segment};
 use super::policy::Policy;
 
 /// A value that overflows its width.
@@ -59,15 +59,15 @@ impl Overflow {
 /// Whether a lexical form of `length` bytes fits the width of a value.
 #[inline(always)]
 pub(crate) fn fits(policy: &Policy, place: Place, length: usize) -> bool {
-    let keeps_room = policy.stuffing.keeps_room() && place.may_pad(length);
-    length == place.width || length < place.width && keeps_room
+    let keeps_width = policy.stuffing.keeps_width() && place.may_pad(length);
+    length == place.width || length < place.width && keeps_width
 }
 
 /// The width that a lexical form of `length` bytes is to have where it does not fit.
 #[inline]
 pub(crate) fn width(policy: &Policy, place: Place, length: usize) -> usize {
     if place.may_pad(length) {
-        policy.stuffing.room(length, place.widest)
+        policy.stuffing.width(length, place.widest)
     } else {
         length
     }
@@ -123,9 +123,7 @@ pub(crate) fn rewrite(
             moved += overflow.grows();
             next = index + 1;
         }
-        if !matches!(&segment.leaves, Leaves::Table(table) if table.is_strided()) {
-            segment.move_values(next..segment.slots(), moved - moved_before);
-        }
+        segment.move_values(next..segment.slots(), moved - moved_before);
     }
     out.extend_from_slice(&text[read..]);
 }

@@ -1,19 +1,17 @@
-//! Arrays larger than memory wants: rows are laid over one another in the same chunk.
+//! Chunk overlay: an array larger than memory is written into a few chunks, which are used again and again.
 //!
 //! ```text
-//! chunk    </item><item>1.5</item><item>2.25</item><item>…      written, sent, and when it has left:
+//! chunk    </item><item>1.5</item><item>2.25</item><item>…      written, sent, and when the transport releases it:
 //!          </item><item>-3.75</item><item>4</item><item>…       the same chunk again
 //! ```
 //!
-//! The text around the array is a [`Frame`]. Rows come from an iterator, or from anything that can say *not yet*. Some
-//! hundred numbers are gathered, then written at once, as those of an array in memory are; at no time is there more of them
-//! than fills a chunk. A chunk that is still being sent is left alone and another one taken, so there are as many as the
-//! transport holds at a time.
+//! The text around the array is a [`Frame`]. Rows come from an iterator, or from a source that can say *not yet*. Some
+//! hundred numbers are gathered, then written at once, as those of an array in memory are; there are never more of them
+//! than fill a chunk. While a chunk is being sent another one is used, so there are as many as the transport holds.
 //!
-//! Stuffed rows ([`Layout::Stuffed`]) all have the same length, so the length of the message is known from the number of
-//! rows. Their tags are written again all the same: a copy of fixed size over them costs less than to spare them. Plain ones
-//! are shorter; for them an upper bound is known, and white space behind the message may fill it up. (Chiu, Govindaraju,
-//! Bramley: Investigating the limits of SOAP performance)
+//! Stuffed rows ([`Layout::Stuffed`]) all have the same length, so the length of the message follows from the number of
+//! rows. Plain rows are shorter; for them an upper bound is known, and white space behind the message may fill it up. (Chiu,
+//! Govindaraju, Bramley: Investigating the limits of SOAP performance)
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -32,7 +30,7 @@ use block::{Block, Ending};
 pub use number::Number;
 pub use row::{Cells, Row};
 
-/// About so many bytes are in a chunk.
+/// The size of a chunk, about.
 const CHUNK: usize = 32 << 10;
 /// White space after a message.
 static SPACES: [u8; CHUNK] = [b' '; CHUNK];
@@ -44,7 +42,7 @@ pub enum Layout {
     /// One after the other, each as long as its numbers are.
     #[default]
     Plain,
-    /// Each number has the room of the longest of its type; spaces fill it up.
+    /// Each number has the width of the longest of its type; spaces pad it.
     Stuffed,
 }
 
@@ -126,7 +124,7 @@ pub struct Overlay {
     chunks: VecDeque<Arc<Vec<u8>>>,
     step: Step,
     rows: u64,
-    /// Exactly so many rows must come.
+    /// The number of rows that must come.
     expected: Option<u64>,
     sent: u64,
     /// White space is sent up to this length.
@@ -158,7 +156,7 @@ impl Overlay {
         }
     }
 
-    /// The greatest length of the message with so many rows; with stuffed rows, its length.
+    /// The greatest length of a message with this number of rows; with stuffed rows, its length.
     pub fn upper_bound(&self, rows: u64) -> u64 {
         let ends = self.frame.before().len() + self.frame.after().len();
         (self.frame.row_width() as u64)
@@ -166,8 +164,8 @@ impl Overlay {
             .saturating_add(ends as u64)
     }
 
-    /// Announces the number of rows; answers with the length of the message in bytes. With stuffed rows exactly so many
-    /// must come; otherwise at most so many, and white space after the message makes up for the rest.
+    /// Announces the number of rows; returns the length of the message in bytes. With stuffed rows exactly this number
+    /// must come; otherwise at most this number, and white space after the message makes up for the rest.
     pub fn announce(&mut self, rows: u64) -> u64 {
         let length = self.upper_bound(rows);
         self.expected = Some(rows);

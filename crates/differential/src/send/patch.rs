@@ -206,26 +206,24 @@ impl Patcher<'_> {
                 return Outcome::Reencode;
             };
             batch.format(table, new, dirty);
-            let outcome = match &table.columns {
-                Columns::Dense {
-                    offsets,
-                    lengths,
-                    widths,
-                } if widths.is_empty() && !self.at_once => {
-                    self.patched.values += dirty.len();
-                    let text = &mut self.text[segment.start..];
-                    for (index, form, length) in batch.iter(dirty) {
-                        if usize::from(lengths[index]) == length {
-                            stuff::put(&mut text[usize::from(offsets[index])..], form, length);
-                        } else {
-                            let place = table.place(index);
-                            let overflow = Overflow::of(number, index, place, length, self.policy);
-                            overflow.list(&form[..length], self.overflows, self.forms);
-                        }
+            let outcome = if table.is_padded() || self.at_once {
+                self.padded(number, dirty, batch)
+            } else {
+                let text = &mut self.text[segment.start..];
+                let Columns {
+                    offsets, lengths, ..
+                } = &table.columns;
+                for (index, form, length) in batch.iter(dirty) {
+                    if usize::from(lengths[index]) == length {
+                        stuff::put(&mut text[usize::from(offsets[index])..], form, length);
+                    } else {
+                        let place = table.place(index);
+                        let overflow = Overflow::of(number, index, place, length, self.policy);
+                        overflow.list(&form[..length], self.overflows, self.forms);
                     }
-                    Outcome::Patched
                 }
-                _ => self.padded(number, dirty, batch),
+                self.patched.values += dirty.len();
+                Outcome::Patched
             };
             let overflows = self.overflows.len() - before;
             if outcome == Outcome::Reencode || overflows * 100 > new.len() * MANY_OVERFLOWS {
@@ -239,16 +237,13 @@ impl Patcher<'_> {
     fn padded(&mut self, number: usize, dirty: &[u32], batch: &Batch) -> Outcome {
         for (index, form, length) in batch.iter(dirty) {
             let segment = &mut self.segments[number];
-            let Leaves::Table(table) = &mut segment.leaves else {
+            let Some(place) = segment.place(index) else {
                 return Outcome::Reencode;
             };
-            let place = table.place(index);
-            let is_written = fits(self.policy, place, length);
-            if is_written {
+            let text = &mut self.text[segment.start + place.offset..];
+            if fits(self.policy, place, length) && stuff::put_padded(text, place, form, length) {
                 self.patched.values += 1;
-                let text = &mut self.text[segment.start + place.offset..];
-                stuff::put_padded(text, place.width, &table.cell(index).close, form, length);
-                table.set_length(index, length);
+                segment.resize(index, length, place.width);
             } else if self.write(number, index, place, &form[..length]) == Outcome::Reencode {
                 return Outcome::Reencode;
             }
@@ -310,7 +305,7 @@ impl Patcher<'_> {
         let need = length.saturating_sub(place.width);
         let policy = self.policy;
         if need > 0
-            && policy.stuffing.keeps_room()
+            && policy.stuffing.keeps_width()
             && steal(
                 &mut self.text[segment.start..],
                 segment,
@@ -340,18 +335,18 @@ impl Patcher<'_> {
     }
 }
 
-/// Whether so much of a mixed segment is dirty that its chunk is better encoded again.
+/// Whether enough of a mixed segment is dirty for its chunk to be better encoded again.
 fn is_better_encoded(mixed: &Mixed, dirty: &[u32], new: &Values<'_>, policy: &Policy) -> bool {
     let (count, slots) = (dirty.len(), mixed.offsets.len());
     if count < FEW || count * 100 < slots * SOME {
         return false;
     }
-    if count * 100 >= slots * MANY || policy.stuffing.keeps_room() {
+    if count * 100 >= slots * MANY || policy.stuffing.keeps_width() {
         return count * 100 >= slots * MANY;
     }
     let has_other_length = |&&index: &&u32| {
         let (entry, slot) = (mixed.entries[index as usize], new.slots[index as usize]);
-        entry.kind.is_heap() && range(slot).1 != entry.length as usize
+        entry.spec.kind.is_heap() && range(slot).1 != entry.length as usize
     };
     let sample = dirty.iter().step_by(count / FEW);
     sample.filter(has_other_length).count() > FEW / 4

@@ -1,5 +1,5 @@
-//! How a template is kept: the size of its chunks, the room of its values, what is done when a value
-//! does not fit.
+//! How a template is kept: the size of its chunks, the width of its values, what is done when a value
+//! overflows.
 //!
 //! ```text
 //! <x>1.5</x>              no stuffing: the text is what a fresh message would be, byte for byte
@@ -11,27 +11,27 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// How much room values get.
+    /// The width of values.
     pub stuffing: Stuffing,
-    /// Where the pad of a value stands.
+    /// Where the padding of a value goes.
     pub pad: Pad,
     /// How the text is cut into chunks.
     pub chunks: Chunks,
-    /// Whether values that grow take room from their neighbours.
+    /// Whether values that overflow take padding from their neighbours.
     pub steal: Steal,
     /// So many values of a chunk may be shifted one by one; if more of them do not fit, the chunk is
     /// written again in one pass from left to right.
     pub shifts: usize,
 }
 
-/// How much room a value gets.
+/// The width that a value gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stuffing {
-    /// As much as it takes, always: a value that shrinks gives its room back.
+    /// The length of its lexical form, always: a value that becomes shorter gives the rest back.
     #[default]
     None,
-    /// As much as its first text takes; a value that shrinks keeps its room.
+    /// The length of its first lexical form; a value that becomes shorter keeps its width.
     Exact,
     /// Three quarters of the longest text its type can have.
     Intermediate,
@@ -39,7 +39,7 @@ pub enum Stuffing {
     Maximum,
 }
 
-/// Where the pad of a stuffed value stands.
+/// Where the padding of a stuffed value goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pad {
@@ -88,7 +88,7 @@ impl Chunks {
         }
     }
 
-    /// Those of a message of about so many bytes.
+    /// Those of a message of about `bytes` bytes.
     pub(crate) fn for_message(self, bytes: usize) -> Self {
         let initial = (bytes / PIECES).min(self.largest);
         if initial <= self.initial {
@@ -107,7 +107,7 @@ impl Chunks {
     }
 }
 
-/// A large message has about so many chunks: few enough for the transport, and one of them is little of the message.
+/// How many chunks a large message has, about: few enough for the transport, and one of them is little of the message.
 const PIECES: usize = 32;
 
 /// Whether and where a value that grows takes the pad of its neighbours.
@@ -121,7 +121,7 @@ pub struct Steal {
     pub bytes: usize,
 }
 
-/// On which sides a value looks for room.
+/// On which sides a value looks for padding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Order {
@@ -150,19 +150,19 @@ impl Policy {
         shifts: 2,
     };
 
-    /// Values that shrink keep their room.
+    /// Values that become shorter keep their width.
     pub const EXACT: Self = Self {
         stuffing: Stuffing::Exact,
         ..Self::IDENTICAL
     };
 
-    /// Three quarters of the widest room.
+    /// Three quarters of the longest lexical form.
     pub const INTERMEDIATE: Self = Self {
         stuffing: Stuffing::Intermediate,
         ..Self::IDENTICAL
     };
 
-    /// The widest room.
+    /// The longest lexical form.
     pub const MAXIMUM: Self = Self {
         stuffing: Stuffing::Maximum,
         ..Self::IDENTICAL
@@ -200,15 +200,15 @@ impl Default for Policy {
 }
 
 impl Stuffing {
-    /// Whether a value that shrinks keeps its room.
+    /// Whether a value that becomes shorter keeps its width.
     #[inline]
-    pub(crate) fn keeps_room(self) -> bool {
+    pub(crate) fn keeps_width(self) -> bool {
         self != Self::None
     }
 
-    /// The room of a value of `length` bytes, whose type's longest text has `widest` (0: there is none).
+    /// The width of a value of `length` bytes, whose type's longest lexical form has `widest` (0: there is none).
     #[inline]
-    pub(crate) fn room(self, length: usize, widest: usize) -> usize {
+    pub(crate) fn width(self, length: usize, widest: usize) -> usize {
         match self {
             Self::None | Self::Exact => length,
             Self::Intermediate => length.max((widest * 3).div_ceil(4)),

@@ -16,7 +16,7 @@ use super::compare;
 use super::leaves::Kind;
 use super::template::{Match, Template};
 
-/// A part that two messages have in common: the same elements, lying alike in both Records.
+/// A part that two messages have in common: the same elements, with the same layout of slots in both Records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Its slots in the message of the template.
@@ -73,7 +73,7 @@ impl Template {
             Kind::Text | Kind::Attribute => {
                 let value = shadow.append_octets(from.octets(new)).ok()?;
                 shadow.set_slot(own, value);
-                self.litter += compare::range(old).1;
+                self.garbage += compare::range(old).1;
             }
             Kind::Marker | Kind::Hidden | Kind::Base64 | Kind::Hex | Kind::Fragment => return None,
         }

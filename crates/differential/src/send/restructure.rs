@@ -1,10 +1,10 @@
 //! Structure changes are changes too: elements inserted and removed, optional ones that come and go,
-//! choices that switch. The text is made anew from the start of the chunk that has the change up to
+//! choices that switch. The text is encoded again from the start of the chunk that has the change up to
 //! the start of a later chunk, and the chunks from there on are kept.
 //!
 //! ```text
 //! old   │ A │ B │ C │ D │           state at the start of each chunk
-//! new   │ A │ b+ins… │ C │ D │      the encoder goes on from B's state and stops where it stands as it
+//! new   │ A │ b+ins… │ C │ D │      the encoder goes on from B's state and stops in the state it
 //!                    │             did before C: same instruction, same open elements, same declarations
 //! ```
 //!
@@ -110,7 +110,7 @@ struct Walk<'w, 'c> {
     /// Old chunks from here on.
     todo: VecDeque<Chunk>,
     done: &'w mut Vec<Chunk>,
-    /// Where the encoder stands in the new message; nowhere at the end.
+    /// The encoder's state in the new message; none at the end.
     here: Option<State>,
     /// How far slots have moved, as last known.
     shift: isize,
@@ -120,7 +120,7 @@ struct Walk<'w, 'c> {
 }
 
 impl Walk<'_, '_> {
-    /// The encoder stands where it stood before the first chunk to do, whenever the loop begins.
+    /// Whenever the loop begins, the encoder's state agrees with that of the first chunk to do.
     fn run(&mut self) -> Result<(), Failure> {
         while let Some(here) = self.here.take() {
             let Some(front) = self.todo.front() else {
@@ -240,7 +240,7 @@ impl Walk<'_, '_> {
         Some(Target { index: 1, slot })
     }
 
-    /// Adds a chunk that was written anew.
+    /// Adds a chunk that was encoded.
     fn push(&mut self, chunk: Chunk) {
         // Slots of what is absent have no text.
         if chunk.slots > 0 || !chunk.text.bytes().is_empty() {
@@ -280,7 +280,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Drops the first chunk to do, which is to be written anew; its buffers are used again.
+    /// Drops the first chunk to do, which is to be encoded again; its buffers are reused.
     fn drop_first(&mut self, target: Option<Target>) -> Option<Target> {
         if let Some(front) = self.todo.pop_front() {
             self.dropped = front.text;
@@ -362,8 +362,8 @@ impl Walk<'_, '_> {
         if shifts[0] == shifts[1] && !self.change.work.patience.is_out() {
             return None;
         }
-        let (_, alike) = self.alike(chunk, here.slot(), SAMPLE);
-        if alike * 2 > SAMPLE.min(chunk.slots) {
+        let (_, same) = self.count_same(chunk, here.slot(), SAMPLE);
+        if same * 2 > SAMPLE.min(chunk.slots) {
             return None;
         }
         // `chunk` is not among those to do while it is judged: a target's number counts it.
@@ -395,25 +395,25 @@ impl Walk<'_, '_> {
         if slot == here.slot() && !chunk.state.agrees(here) {
             return None;
         }
-        let (seen, alike) = self.alike(chunk, slot, SAMPLE);
-        (alike * 4 >= seen).then_some(Target { index, slot })
+        let (seen, same) = self.count_same(chunk, slot, SAMPLE);
+        (same * 4 >= seen).then_some(Target { index, slot })
     }
 
     /// Of about `sample` slots of a chunk, how many were looked at and how many are the same in the new
     /// message from `slot` on.
-    fn alike(&self, chunk: &Chunk, slot: usize, sample: usize) -> (usize, usize) {
+    fn count_same(&self, chunk: &Chunk, slot: usize, sample: usize) -> (usize, usize) {
         let step = chunk.slots.div_ceil(sample).max(1);
-        let (mut seen, mut alike) = (0, 0);
+        let (mut seen, mut same) = (0, 0);
         for segment in &chunk.segments {
             let skip = (step - segment.first % step) % step;
             for index in (skip..segment.slots()).step_by(step) {
                 let at = segment.first + index;
                 seen += 1;
-                alike +=
+                same +=
                     usize::from(self.is_same(segment, index, chunk.state.slot() + at, slot + at));
             }
         }
-        (seen, alike)
+        (seen, same)
     }
 
     /// Whether a slot has the same value in both messages.

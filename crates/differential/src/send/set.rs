@@ -9,14 +9,14 @@ use bsoap_codec::plan::LeafKind;
 use bsoap_codec::{HeapFull, Record, Scalar};
 
 use super::compare::{self, Dirty, is_most_of_table};
-use super::leaves::{Cell, Kind, Leaves, Segment};
+use super::leaves::{Kind, Leaves, Segment, Spec};
 use super::lexical::Unwritable;
 use super::patch::{self, Outcome};
 use super::template::{Chunk, Done, Match, Template, reencode, values};
 
-/// Text of values that were set and set again is left behind in the heap; when it is that much, and half
-/// of all, it is given up.
-const LITTER: usize = 64 << 10;
+/// The text of a value that is set again stays in the heap. When there is this much of it, and it is half of the heap, the
+/// heap is copied without it.
+const GARBAGE: usize = 64 << 10;
 
 /// Why a value cannot be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl Template {
                 .append_octets(text.as_bytes())
                 .map_err(|HeapFull| SetError::TooLong)?;
             shadow.set_slot(slot, value);
-            self.litter += compare::range(before).1;
+            self.garbage += compare::range(before).1;
             self.pending.push(slot);
             self.tidy_up();
         }
@@ -106,7 +106,7 @@ impl Template {
         })
     }
 
-    /// Writes what was set; `None` if the message was encoded anew.
+    /// Writes what was set; `None` if the message was encoded from first to last.
     pub(crate) fn write_pending(&mut self) -> Result<Option<Done>, Error> {
         let mut done = Done {
             unchanged: self.length,
@@ -124,7 +124,7 @@ impl Template {
         self.work.digests.forget();
         self.work.has_grown = true;
         let mut rest = &*pending;
-        let mut is_anew = false;
+        let mut is_first = false;
         while let Some(&slot) = rest.first() {
             let number = chunk_of(&self.chunks, slot);
             let chunk = &self.chunks[number];
@@ -133,17 +133,17 @@ impl Template {
             let (own, later) = rest.split_at(own);
             rest = later;
             if !self.write_slots(number, own, &shadow, &mut done)? {
-                is_anew = true;
+                is_first = true;
                 break;
             }
         }
-        if is_anew {
+        if is_first {
             self.encode(&shadow)?;
         }
         self.shadow = Some(shadow);
         pending.clear();
         self.pending = pending;
-        Ok((!is_anew).then_some(done))
+        Ok((!is_first).then_some(done))
     }
 
     /// Writes the values of these slots of the message, which all are in one chunk. Says whether that could be done.
@@ -208,7 +208,7 @@ impl Template {
     /// Leaves out the text of values that are no more, if there is much of it.
     pub(super) fn tidy_up(&mut self) {
         let heap = self.shadow.as_ref().map_or(0, |shadow| shadow.heap().len());
-        if self.litter > LITTER && self.litter * 2 > heap {
+        if self.garbage > GARBAGE && self.garbage * 2 > heap {
             self.tidy();
         }
     }
@@ -247,7 +247,7 @@ impl Template {
         Some(chunk.segments.get(segment)?.kind(index))
     }
 
-    /// Copies the strings of the message to a heap without litter.
+    /// Copies the strings of the message to a heap without garbage.
     fn tidy(&mut self) {
         let Some(shadow) = &mut self.shadow else {
             return;
@@ -273,7 +273,7 @@ impl Template {
             }
         }
         shadow.replace_heap(heap);
-        self.litter = 0;
+        self.garbage = 0;
     }
 }
 
@@ -283,7 +283,7 @@ pub(crate) struct Near {
     /// Its first slot, and how many there are.
     first: usize,
     slots: usize,
-    cells: Option<Arc<[Cell]>>,
+    cells: Option<Arc<[Spec]>>,
 }
 
 impl Near {
@@ -321,9 +321,7 @@ fn list(segments: &[Segment], slots: impl Iterator<Item = usize>, dirty: &mut Di
         dirty.push(number, slot - first);
     }
     let is_most = dirty.by_segment().any(|(number, dirty)| {
-        let segment = &segments[number];
-        let is_table = matches!(segment.leaves, Leaves::Table(_));
-        is_table && is_most_of_table(dirty.len(), segment.slots())
+        matches!(&segments[number].leaves, Leaves::Table(table) if is_most_of_table(table, dirty.len()))
     });
     dirty.is_most = is_most;
 }

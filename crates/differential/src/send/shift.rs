@@ -1,12 +1,12 @@
-//! Making room, or giving it back, by moving what follows in the chunk. Never in another chunk: that
+//! Changing the width of a value by moving what follows in its chunk. Other chunks never move: that
 //! is what chunks are for.
 
 use bytes::BytesMut;
 
 use super::leaves::Segment;
 
-/// Gives a value's room another width: moves the rest of the chunk's text and the places in it.
-/// What the room gains is blank.
+/// Gives a value another width: moves the rest of the chunk's text and the locations in it.
+/// The bytes it gains are blank.
 pub(crate) fn shift(
     text: &mut BytesMut,
     segments: &mut [Segment],

@@ -1,14 +1,14 @@
-//! Taking the pad of a neighbour instead of moving the rest of the chunk. (HPDC-13 §3.2)
+//! Taking the padding of a neighbour instead of moving the rest of the chunk. (HPDC-13 §3.2)
 //!
 //! ```text
-//! <a>123</a><b>4    </b>     a grows by 2: what stands between the two rooms moves
+//! <a>123</a><b>4    </b>     a grows by 2: what is between the two values moves
 //! <a>12345</a><b>4  </b>
 //! ```
 
 use super::leaves::{Place, Segment};
 use super::policy::{Order, Steal};
 
-/// Widens a value's room by what a neighbour has to spare. Says whether it found enough; if not,
+/// Widens a value by padding of a neighbour. Returns whether it found enough; if not,
 /// nothing has changed. `text` is the segment's text, from its start.
 pub(crate) fn steal(
     text: &mut [u8],
@@ -27,7 +27,7 @@ pub(crate) fn steal(
         Order::BackAndForth => (true, true),
     };
     for distance in 1..=policy.neighbours {
-        if right && let Some(other) = lender(segment, index + distance, need) {
+        if right && let Some(other) = donor(segment, index + distance, need) {
             let moved = own.offset + own.extent()..other.offset + other.length + other.close;
             if moved.len() > policy.bytes {
                 return false;
@@ -40,7 +40,7 @@ pub(crate) fn steal(
         }
         if left
             && let Some(before) = index.checked_sub(distance)
-            && let Some(other) = lender(segment, before, need)
+            && let Some(other) = donor(segment, before, need)
         {
             let moved = other.offset + other.extent()..own.offset + own.length + own.close;
             if moved.len() > policy.bytes {
@@ -59,7 +59,7 @@ pub(crate) fn steal(
 }
 
 /// The place of a value that can spare `need` bytes.
-fn lender(segment: &Segment, index: usize, need: usize) -> Option<Place> {
+fn donor(segment: &Segment, index: usize, need: usize) -> Option<Place> {
     if index >= segment.slots() {
         return None;
     }
@@ -70,24 +70,26 @@ fn lender(segment: &Segment, index: usize, need: usize) -> Option<Place> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::leaves::{Entry, Kind, Leaves, Mixed};
+    use super::super::leaves::{Entry, Kind, Leaves, Mixed, Spec};
     use super::*;
 
     fn number(length: u32, width: u32) -> Entry {
         Entry {
             length,
             width,
-            kind: Kind::Signed,
-            pads: true,
-            widest: 11,
-            close: 0,
+            spec: Spec {
+                kind: Kind::Signed,
+                pads: true,
+                widest: 11,
+                close: 0,
+            },
         }
     }
 
-    /// `<a>…</a><b>…</b><c>…</c>`, with values of these lengths in rooms of these widths.
-    fn row(rooms: [(u32, u32); 3]) -> (Vec<u8>, Segment) {
+    /// `<a>…</a><b>…</b><c>…</c>`, with values of these lengths and widths.
+    fn row(values: [(u32, u32); 3]) -> (Vec<u8>, Segment) {
         let (mut text, mut mixed) = (Vec::new(), Mixed::default());
-        for (name, (length, width)) in ["a", "b", "c"].iter().zip(rooms) {
+        for (name, (length, width)) in ["a", "b", "c"].iter().zip(values) {
             text.extend_from_slice(format!("<{name}>").as_bytes());
             mixed.push(text.len() as u32, number(length, width));
             text.resize(text.len() + length as usize, b'1');

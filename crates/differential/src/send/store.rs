@@ -22,7 +22,7 @@ use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::ElementId;
 
 use super::chunk::Text;
-use super::deflate::Account;
+use super::gzip::Account;
 use super::likeness::Sample;
 use super::plain;
 use super::policy::Policy;

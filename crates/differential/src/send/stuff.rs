@@ -1,4 +1,4 @@
-//! Writing a value into its room, and the pad behind it.
+//! Writing a lexical form to its location, and the padding behind it.
 //!
 //! ```text
 //! width 8   <x>1234567 </x><y>      ->  2.5   <x>2.5     </x><y>     pad inside
@@ -43,26 +43,17 @@ fn two<const N: usize>(to: &mut [u8], number: &Number, length: usize) {
     to[last..last + N].copy_from_slice(&number[last..last + N]);
 }
 
-/// Writes a number of at most `width` bytes at the start of `text`, the end tag if that comes before the pad, and the pad.
+/// Writes a number and its padding at the start of `text`, by copies of fixed size. Returns whether that is possible: not if the end tag
+/// comes before the padding.
 #[inline]
-pub(crate) fn put_padded(
-    text: &mut [u8],
-    width: usize,
-    close: &[u8],
-    number: &Number,
-    length: usize,
-) {
-    if close.is_empty() && width <= number.len() {
+pub(crate) fn put_padded(text: &mut [u8], place: Place, number: &Number, length: usize) -> bool {
+    let is_possible = place.close == 0 && place.width <= number.len();
+    if is_possible {
         let mut padded = [b' '; size_of::<Number>()];
         put(&mut padded, number, length);
-        put(text, &padded, width);
-    } else {
-        let (value, rest) = text[..width + close.len()].split_at_mut(length);
-        let (tag, pad) = rest.split_at_mut(close.len());
-        value.copy_from_slice(&number[..length]);
-        tag.copy_from_slice(close);
-        pad.fill(b' ');
+        put(text, &padded, place.width);
     }
+    is_possible
 }
 
 /// Moves the end tag, if it comes before the pad, and blanks what is left of the width.
@@ -82,11 +73,26 @@ mod tests {
     #[test]
     fn a_number_fills_its_width_and_touches_nothing_else() {
         let number: &Number = b"-123456789.0123456789E+10garbage";
-        for close in ["", "</i>", "</a-name-that-is-longer-than-copies-are>"] {
-            for width in (1..=24).chain([40]) {
-                for length in 1..=width.min(24) {
-                    let mut text = vec![b'x'; width + 60];
-                    put_padded(&mut text, width, close.as_bytes(), number, length);
+        for close in ["", "</i>"] {
+            for width in 1..=24 {
+                for (length, before) in
+                    (1..=width).flat_map(|length| [(length, 1), (length, width)])
+                {
+                    let place = Place {
+                        offset: 0,
+                        length: before,
+                        width,
+                        close: close.len(),
+                        pads: true,
+                        widest: 24,
+                    };
+                    let mut text = vec![b'1'; before];
+                    text.extend_from_slice(close.as_bytes());
+                    text.resize(width + close.len(), b' ');
+                    text.resize(width + 60, b'x');
+                    if !put_padded(&mut text, place, number, length) {
+                        super::place(&mut text, place, &number[..length]);
+                    }
                     let mut expected = number[..length].to_vec();
                     expected.extend_from_slice(close.as_bytes());
                     expected.resize(width + close.len(), b' ');

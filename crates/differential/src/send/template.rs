@@ -1,16 +1,16 @@
-//! The template: the text of the message sent last, where in it each value stands, and the values
+//! The template: the text of the previous message, the location of each value in it, and the values
 //! themselves. The next message is made by changing it.
 //!
 //! ```text
 //!   new Record ──compare──► shadow Record        dirty slots
-//!                                │ Index
+//!                                │ DUT table
 //!                                ▼
 //!   chunk │ chunk │ chunk │ chunk               patched, then sent as they lie
 //! ```
 //!
-//! Leaves are written into their places. Where a marker has changed (a count, a presence, a choice),
-//! the encoder is set to the state it had at the start of the chunk and writes until it stands where
-//! it stood before at the start of a later chunk; see [`restructure`](super::restructure).
+//! Values are written to their locations. Where a marker has changed (a count, a presence, a choice),
+//! the encoder is set to the state it had at the start of the chunk and writes until its state is that
+//! of a later chunk; see [`restructure`](super::restructure).
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use super::build::{Builder, Room, Specs};
 use super::chunk::Text;
 use super::compare::{self, Delta, Values};
-use super::digest::{Digests, Told};
+use super::digest::{Digests, SameDigests};
 use super::leaves::{Kind, Leaves, Segment};
 use super::lexical::Unwritable;
 use super::patch::{self, Outcome, Patched, Tools};
@@ -31,7 +31,7 @@ use super::restructure::{self, Patience};
 use super::set::Near;
 use crate::stats::SendStats;
 
-/// About so many bytes of text a slot stands for.
+/// Bytes of text per slot, about.
 const SLOT: usize = 32;
 
 /// How much of a message was there already. (HPDC-13 §3)
@@ -79,10 +79,10 @@ pub struct Template {
     /// Slots of the shadow that were set and not written yet.
     pub(super) pending: Vec<usize>,
     /// Octets of its heap that no slot points at any more, as far as they are known.
-    pub(super) litter: usize,
+    pub(super) garbage: usize,
 }
 
-/// A stretch of the message.
+/// A part of the message.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunk {
     pub(crate) text: Text,
@@ -163,7 +163,7 @@ impl Done {
 /// Why a template cannot become another message.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It has to be encoded from first to last, which tells what is wrong, if anything is.
+    /// It has to be encoded from first to last, which reports what is wrong, if anything is.
     Anew,
     /// It has another structure, and nothing of the text would be kept. Nothing was changed.
     Stranger,
@@ -195,7 +195,7 @@ impl Template {
             work: Work::default(),
             stats: SendStats::default(),
             pending: Vec::new(),
-            litter: 0,
+            garbage: 0,
         }
     }
 
@@ -257,7 +257,7 @@ impl Template {
         self.chunks.clear();
         self.length = 0;
         self.pending.clear();
-        self.litter = 0;
+        self.garbage = 0;
         self.work.digests.forget();
     }
 
@@ -338,14 +338,6 @@ impl Template {
         std::mem::take(&mut self.work.has_grown)
     }
 
-    /// How many of the bytes held are shared with a clone in place.
-    pub fn shares_text_with(&self, other: &Self) -> u64 {
-        let both = self.chunks.iter().zip(&other.chunks);
-        both.filter(|(own, other)| own.text.is(&other.text))
-            .map(|(own, _)| own.text.bytes().len() as u64)
-            .sum()
-    }
-
     /// The slots that say what there is in the message besides values.
     pub(super) fn markers(&self) -> Vec<u32> {
         let segments = self.chunks.iter().flat_map(|chunk| {
@@ -358,7 +350,7 @@ impl Template {
                 let slots = mixed.entries.iter().zip(first + segment.first..);
                 markers.extend(
                     slots
-                        .filter(|(entry, _)| entry.kind == Kind::Marker)
+                        .filter(|(entry, _)| entry.spec.kind == Kind::Marker)
                         .map(|(_, slot)| slot as u32),
                 );
             }
@@ -390,7 +382,7 @@ impl Template {
             self.write_pending()?;
         }
         self.work.near.forget();
-        self.litter = 0;
+        self.garbage = 0;
         let done = match &self.shadow {
             Some(shadow) if is_alike(shadow, record) => {
                 let mut done = Done::default();
@@ -500,7 +492,11 @@ fn is_alike(shadow: &Record, record: &Record) -> bool {
 impl Chunk {
     /// Bytes held, without the text.
     fn steady_memory(&self) -> usize {
-        let segments: usize = self.segments.iter().map(Segment::memory).sum();
+        let segments: usize = self
+            .segments
+            .iter()
+            .map(|segment| size_of::<Segment>() + segment.leaves.memory())
+            .sum();
         size_of::<Self>() + segments + self.state.memory()
     }
 }
@@ -529,7 +525,7 @@ pub(crate) fn encode_piece(
         stop
     })?;
     let end = encoder.state().slot();
-    let (mut segments, has_heap) = builder.finish(end, text.bytes());
+    let (mut segments, has_heap) = builder.finish(end, text.bytes().len());
     for segment in &mut segments {
         segment.see_order(record.slots(), first);
     }
@@ -698,9 +694,9 @@ impl Change<'_> {
         }
         let digests = &mut self.work.digests;
         let same = match digests.compare(new) {
-            Told::Same => return None,
-            Told::Front(same) => same,
-            Told::Nothing => compare::same_front(old.slots, new.slots),
+            SameDigests::Same => return None,
+            SameDigests::Front(same) => same,
+            SameDigests::Nothing => compare::same_front(old.slots, new.slots),
         };
         if same == old.slots.len() && old.heap == new.heap {
             digests.same(new);

@@ -1,4 +1,4 @@
-//! Some rows at a time: gathered from where they come, then written at once.
+//! Some rows at a time: gathered from their source, then written at once.
 //!
 //! ```text
 //! source   1.5  2.25  -3  …       some hundred numbers, as the slots that a Record would have
@@ -6,7 +6,7 @@
 //!          └ the block before      └ one call of a kernel        └ the block behind
 //! ```
 //!
-//! Row by row each number would wait for the length of the one before it; a kernel formats many side by side.
+//! Written one by one, each number would wait for the length of the one before it; a kernel formats many side by side.
 
 use bsoap_codec::frame::Frame;
 use bsoap_codec::plan::LeafKind;
@@ -18,11 +18,11 @@ use super::{CHUNK, Layout, Offer};
 use crate::send::leaves::Kind;
 use crate::send::lexical;
 
-/// So many numbers are gathered at most, or one row.
+/// The most numbers that are gathered, unless one row has more.
 const NUMBERS: usize = 256;
-/// A chunk with so much room is as good as full: to write few rows at a time costs more.
+/// A chunk with less space left than this counts as full: writing a few rows at a time costs more.
 const FULL: usize = CHUNK / 16;
-/// What a kernel takes for a number, and behind the last.
+/// The space a kernel needs for a number, and behind the last.
 const NUMBER: usize = 32;
 const SPARE: usize = 128;
 
@@ -34,26 +34,26 @@ pub(super) struct Block {
     /// The end of a row and the beginning of the next.
     between: Vec<u8>,
     form: Form,
-    /// Bytes that it takes to write a row.
-    room: usize,
+    /// The bytes needed to write a row.
+    row_bytes: usize,
 }
 
-/// What rows look like.
+/// How rows are written.
 #[derive(Debug)]
 enum Form {
     Plain(Vec<Column>),
     Stuffed(Vec<kernel::Room>),
-    /// There are some among them that no kernel knows.
+    /// Some numbers are of kinds that the kernels do not write.
     Each(Vec<Cell>),
 }
 
-/// A number that is written by itself.
+/// A number that is written one by one.
 #[derive(Debug)]
 struct Cell {
     kind: Kind,
-    /// Its room; 0 if it has none.
+    /// Its width; 0 if it is not padded.
     width: usize,
-    /// What stands behind it, up to the next number.
+    /// The markup between it and the next number.
     behind: Vec<u8>,
 }
 
@@ -88,14 +88,14 @@ impl Block {
                 Form::Plain(numbers.into_iter().map(column).collect())
             }
             (Some(numbers), Layout::Stuffed) => {
-                let room =
+                let padded =
                     |(cell, number, behind): (&bsoap_codec::frame::Cell, _, _)| kernel::Room {
                         number,
                         width: cell.width(),
                         close: Separator::new(b""),
                         separator: Separator::new(behind),
                     };
-                Form::Stuffed(numbers.into_iter().map(room).collect())
+                Form::Stuffed(numbers.into_iter().map(padded).collect())
             }
             (None, _) => {
                 let cells = cells.iter().zip(behind()).map(|(cell, behind)| Cell {
@@ -109,14 +109,14 @@ impl Block {
                 Form::Each(cells.collect())
             }
         };
-        let room = cells.iter().zip(behind());
-        let room = room.map(|(cell, behind)| cell.width().max(NUMBER) + behind.len());
-        let room: usize = room.sum();
-        let rows = (NUMBERS / cells.len().max(1)).min(CHUNK / 2 / room.max(1));
+        let row = cells.iter().zip(behind());
+        let row = row.map(|(cell, behind)| cell.width().max(NUMBER) + behind.len());
+        let row_bytes = row.sum::<usize>().max(1);
+        let rows = (NUMBERS / cells.len().max(1)).min(CHUNK / 2 / row_bytes);
         Self {
             ranges: cells.iter().map(|cell| Range::of(cell.kind)).collect(),
             slots: vec![0; rows.max(1) * cells.len()],
-            room,
+            row_bytes,
             between,
             form,
         }
@@ -129,14 +129,14 @@ impl Block {
 
     /// The bytes of a chunk.
     pub(super) fn chunk(&self) -> usize {
-        CHUNK.max(self.between.len() + self.rows() * self.room + SPARE)
+        CHUNK.max(self.between.len() + self.rows() * self.row_bytes + SPARE)
     }
 
-    /// How many rows may be written to a chunk that has some; none if it is as good as full.
+    /// How many rows may be appended to a chunk; none if it counts as full.
     pub(super) fn fit(&self, chunk: &Vec<u8>) -> usize {
         let taken = chunk.len() + self.between.len() + SPARE;
-        let fit = chunk.capacity().saturating_sub(taken) / self.room.max(1);
-        if fit * self.room <= FULL {
+        let fit = chunk.capacity().saturating_sub(taken) / self.row_bytes;
+        if fit * self.row_bytes <= FULL {
             return 0;
         }
         fit.min(self.rows())
@@ -154,15 +154,15 @@ impl Block {
         if ranges.len() != R::NUMBERS {
             return (0, Ending::Bad);
         }
-        let rooms = self.slots.chunks_exact_mut(R::NUMBERS.max(1)).take(most);
+        let slots = self.slots.chunks_exact_mut(R::NUMBERS.max(1)).take(most);
         let mut rows = 0;
-        for room in rooms {
+        for slots in slots {
             let row = match source() {
                 Offer::Row(row) => row,
                 Offer::Later => return (rows, Ending::Later),
                 Offer::End => return (rows, Ending::End),
             };
-            let mut cells = Cells::new(ranges, room);
+            let mut cells = Cells::new(ranges, slots);
             row.give(&mut cells);
             if !cells.are_good() {
                 return (rows, Ending::Bad);
@@ -178,9 +178,9 @@ impl Block {
         text.extend_from_slice(&self.between);
         match &self.form {
             Form::Plain(columns) => Kernel::best().write_rows(slots, columns, text, |_, _| {}),
-            Form::Stuffed(rooms) => {
-                let fit = Kernel::best().write_rooms(slots, rooms, Memory::Near, text);
-                debug_assert!(fit, "a number in range is not wider than its room");
+            Form::Stuffed(padded) => {
+                let fit = Kernel::best().write_rooms(slots, padded, Memory::Near, text);
+                debug_assert!(fit, "a number in range is not longer than its width");
             }
             Form::Each(cells) => {
                 for row in slots.chunks_exact(cells.len().max(1)) {

@@ -14,65 +14,17 @@ pub trait Number: Copy {
     fn slot(self) -> u64;
 }
 
-fn is_integer(kind: LeafKind) -> bool {
-    matches!(kind, LeafKind::Signed { .. } | LeafKind::Unsigned { .. })
-}
-
-macro_rules! signed {
-    ($($ty:ty),*) => {$(
-        impl Number for $ty {
-            fn fits(kind: LeafKind) -> bool {
-                is_integer(kind)
-            }
-
-            #[inline(always)]
-            fn is_outside(self, range: Range) -> bool {
-                let value = i64::from(self);
-                (value < range.min) | (value > range.most)
-            }
-
-            #[inline(always)]
-            fn slot(self) -> u64 {
-                i64::from(self) as u64
-            }
-        }
-    )*};
-}
-
-macro_rules! unsigned {
-    ($($ty:ty),*) => {$(
-        impl Number for $ty {
-            fn fits(kind: LeafKind) -> bool {
-                is_integer(kind)
-            }
-
-            #[inline(always)]
-            fn is_outside(self, range: Range) -> bool {
-                let value = u64::from(self);
-                (value < range.least) | (value > range.max)
-            }
-
-            #[inline(always)]
-            fn slot(self) -> u64 {
-                self.into()
-            }
-        }
-    )*};
-}
-
-signed!(i8, i16, i32, i64);
-unsigned!(u8, u16, u32, u64);
-
-macro_rules! other {
-    ($($ty:ty: $kinds:pat, $slot:expr;)*) => {$(
+macro_rules! numbers {
+    ($($ty:ty: $kinds:pat, $integer:expr, $slot:expr;)*) => {$(
         impl Number for $ty {
             fn fits(kind: LeafKind) -> bool {
                 matches!(kind, $kinds)
             }
 
             #[inline(always)]
-            fn is_outside(self, _: Range) -> bool {
-                false
+            fn is_outside(self, range: Range) -> bool {
+                let integer: i128 = $integer(self);
+                (integer < range.min) | (integer > range.max)
             }
 
             #[inline(always)]
@@ -83,45 +35,40 @@ macro_rules! other {
     )*};
 }
 
-other! {
-    f64: LeafKind::Double, f64::to_bits;
-    f32: LeafKind::Float, |value| u64::from(f32::to_bits(value));
-    bool: LeafKind::Boolean, u64::from;
+macro_rules! integers {
+    ($($ty:ty as $wide:ty),*) => {
+        numbers! {$(
+            $ty: LeafKind::Signed { .. } | LeafKind::Unsigned { .. }, i128::from, |value| <$wide>::from(value) as u64;
+        )*}
+    };
 }
 
-/// The integers that a number of a row may be, by bounds for either kind of Rust's: which sign a number has is not to be
-/// foretold, so nothing may branch on it.
+integers!(
+    i8 as i64, i16 as i64, i32 as i64, i64 as i64, u8 as u64, u16 as u64, u32 as u64, u64 as u64
+);
+
+numbers! {
+    f64: LeafKind::Double, |_| 0, f64::to_bits;
+    f32: LeafKind::Float, |_| 0, |value| u64::from(f32::to_bits(value));
+    bool: LeafKind::Boolean, |_| 0, u64::from;
+}
+
+/// The integers that a number of a row may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Range {
-    min: i64,
-    most: i64,
-    least: u64,
-    max: u64,
+    min: i128,
+    max: i128,
 }
 
 impl Range {
     /// Of a kind; all, if it is no kind of integer.
     pub(super) fn of(kind: LeafKind) -> Self {
-        let of = |min: i64, max: u64| Self {
-            min,
-            most: i64::try_from(max).unwrap_or(i64::MAX),
-            least: u64::try_from(min).unwrap_or(0),
-            max,
+        let (min, max) = match kind {
+            LeafKind::Signed { min, max } => (min.into(), max.into()),
+            LeafKind::Unsigned { max } => (0, max.into()),
+            _ => (i128::MIN, i128::MAX),
         };
-        match kind {
-            LeafKind::Signed { min, max } => match u64::try_from(max) {
-                Ok(max) => of(min, max),
-                // None that has no sign.
-                Err(_) => Self {
-                    min,
-                    most: max,
-                    least: u64::MAX,
-                    max: 0,
-                },
-            },
-            LeafKind::Unsigned { max } => of(0, max),
-            _ => of(i64::MIN, u64::MAX),
-        }
+        Self { min, max }
     }
 }
 

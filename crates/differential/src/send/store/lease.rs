@@ -13,7 +13,7 @@ use super::lent::Lent;
 use super::pace::Pace;
 use super::worth::use_of;
 use crate::send::chunk::Text;
-use crate::send::deflate::Folds;
+use crate::send::gzip::GzipCache;
 use crate::send::plain;
 use crate::send::template::{Match, Outgoing, Template};
 use crate::stats::SendStats;
@@ -56,7 +56,7 @@ pub struct Sent {
     /// What was there already.
     pub counts: SendCounts,
     /// What its chunks are compressed to, if that is kept.
-    pub folds: Option<Arc<Mutex<Folds>>>,
+    pub folds: Option<Arc<Mutex<GzipCache>>>,
 }
 
 /// What a template was good for.

@@ -9,7 +9,7 @@ use bsoap_codec::encode::Error;
 use super::known::is_close;
 use super::lease::Sent;
 use super::mix::Mix;
-use crate::send::deflate::{Account, Folds};
+use crate::send::gzip::{Account, GzipCache};
 use crate::send::likeness::Sample;
 use crate::send::template::{Match, Template};
 use crate::stats::SendStats;
@@ -32,7 +32,7 @@ pub(super) struct Strangers([u64; 4]);
 pub(super) struct Lent {
     pub(super) template: Template,
     /// What its chunks are compressed to, if that is kept.
-    folds: Option<Arc<Mutex<Folds>>>,
+    folds: Option<Arc<Mutex<GzipCache>>>,
     /// Where that is counted.
     pub(super) account: Option<Account>,
     /// What the template takes besides what changes with each message, if that is known.
@@ -49,7 +49,7 @@ impl Lent {
     pub(super) fn new(template: Template, account: Option<&Account>) -> Box<Self> {
         Box::new(Self {
             template,
-            folds: account.map(|account| Arc::new(Mutex::new(Folds::of(account)))),
+            folds: account.map(|account| Arc::new(Mutex::new(GzipCache::of(account)))),
             account: account.cloned(),
             steady: None,
             sample: OnceLock::new(),

@@ -5,7 +5,7 @@ use super::lent::{Entry, Lent};
 use super::streams::Streams;
 use super::{Store, StorePolicy};
 use crate::send::chunk::Text;
-use crate::send::deflate::Account;
+use crate::send::gzip::Account;
 use crate::send::likeness::Sample;
 
 /// What a store holds, while one of its streams gets a template back.

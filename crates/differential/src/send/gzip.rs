@@ -1,4 +1,4 @@
-//! A message as gzip, chunk by chunk: what was compressed for the message before is not compressed again.
+//! A message as gzip, chunk by chunk: chunks of the previous message are not compressed again.
 //!
 //! ```text
 //! chunk           kept                                    sent
@@ -8,11 +8,11 @@
 //! ```
 //!
 //! Each chunk is a raw deflate stream of its own that ends on a byte boundary (an empty stored block, RFC 1951 §3.2.4)
-//! and refers to nothing before it, so that streams can be put one after another. A CRC-32 of two stretches follows
-//! from those of both. (RFC 1952 §2.3.1)
+//! and refers to nothing before it, so streams can be concatenated. The CRC-32 of a concatenation follows from those of its
+//! parts. (RFC 1952 §2.3.1)
 //!
-//! A chunk is known by where it lies: what was compressed is kept together with the [`Bytes`] it was made of, and bytes
-//! that somebody holds do not change. Whoever patches a chunk finds it shared and patches a copy, which lies elsewhere.
+//! A chunk is identified by its address: its compressed form is kept together with the [`Bytes`] it was made of, and bytes
+//! that somebody holds do not change. A template that patches a shared chunk patches a copy, which has another address.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -27,173 +27,154 @@ const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 /// An empty block that is the last one, in fixed codes.
 const LAST_BLOCK: [u8; 2] = [3, 0];
 
-/// What a message was compressed to, by chunks.
+/// The compressed chunks of the previous message.
 ///
 /// ```
-/// use bsoap_differential::send::Folds;
+/// use bsoap_differential::send::GzipCache;
 /// use bytes::Bytes;
 ///
 /// let (head, mut tail) = (Bytes::from("<a>".repeat(1000)), Bytes::from("</a>".repeat(1000)));
-/// let mut folds = Folds::default();
-/// assert_eq!(folds.fold(&[head.clone(), tail]).compressed, 7000);
+/// let mut cache = GzipCache::default();
+/// assert_eq!(cache.compress(&[head.clone(), tail]).compressed, 7000);
 ///
 /// tail = Bytes::from("</a> ".repeat(1000));
-/// assert_eq!(folds.fold(&[head, tail]).compressed, 5000);
+/// assert_eq!(cache.compress(&[head, tail]).compressed, 5000);
 /// ```
 #[derive(Default)]
-pub struct Folds {
-    kept: HashMap<Place, Fold>,
+pub struct GzipCache {
+    chunks: HashMap<Address, CompressedChunk>,
     account: Account,
-    /// What of the account is its own.
+    /// The part of the account that is its own.
     charged: usize,
 }
 
-/// Where what is kept is counted as soon as it is: messages are compressed when whoever keeps their templates has long got
-/// those back.
+/// Sums up the bytes of all caches of a store as soon as they are taken: messages are compressed when their templates are long back in the store.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Account(Arc<AtomicUsize>);
 
 impl Account {
-    /// Bytes that all kept together take.
+    /// Bytes of all caches together.
     #[inline]
     pub(super) fn held(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Where bytes lie and how many; as long as they are held, no others can lie there.
-type Place = (usize, usize);
+/// Address and length of bytes; as long as they are held, no others have them.
+type Address = (usize, usize);
 
-struct Fold {
-    /// Holds the bytes where they lie.
+struct CompressedChunk {
+    /// Keeps the address from being used again.
     text: Bytes,
-    folded: Bytes,
+    deflated: Bytes,
     crc: Crc,
 }
 
 /// A gzip stream.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Folded {
-    /// Its bytes, one after another.
+pub struct GzipStream {
+    /// Its bytes, to be sent one after another.
     pub chunks: Vec<Bytes>,
-    /// How many bytes of the text were compressed for it; the others had been before.
+    /// How many bytes of the text were compressed for it; the others were cached.
     pub compressed: u64,
 }
 
-impl Folds {
-    /// None yet; what they will take is counted there.
+impl GzipCache {
+    /// An empty one, whose bytes are counted there.
     pub(super) fn of(account: &Account) -> Self {
         Self {
-            kept: HashMap::new(),
+            chunks: HashMap::new(),
             account: account.clone(),
             charged: 0,
         }
     }
 
-    /// The chunks as one gzip stream. Compresses those that were not in the last one.
-    pub fn fold(&mut self, chunks: &[Bytes]) -> Folded {
-        let mut before = std::mem::take(&mut self.kept);
-        let mut compressor = Compressor::default();
+    /// The chunks as one gzip stream. Compresses those that were not in the previous one.
+    pub fn compress(&mut self, chunks: &[Bytes]) -> GzipStream {
+        let mut before = std::mem::take(&mut self.chunks);
+        // Its tables are some hundred kilobytes, so they are made when first needed.
+        let mut deflate = None;
         let mut crc = Crc::new();
         let mut compressed = 0;
         let mut stream = Vec::with_capacity(chunks.len() + 2);
         stream.push(Bytes::from_static(HEADER));
         for text in chunks.iter().filter(|text| !text.is_empty()) {
-            let place = place(text);
-            let fold = self.kept.entry(place).or_insert_with(|| {
-                before.remove(&place).unwrap_or_else(|| {
+            let address = (text.as_ptr() as usize, text.len());
+            let chunk = self.chunks.entry(address).or_insert_with(|| {
+                before.remove(&address).unwrap_or_else(|| {
                     compressed += text.len() as u64;
-                    compressor.fold(text)
+                    CompressedChunk::of(text, &mut deflate)
                 })
             });
-            debug_assert_eq!(fold.text, *text, "bytes that were held have changed");
-            crc.combine(&fold.crc);
-            stream.push(fold.folded.clone());
+            debug_assert_eq!(chunk.text, *text, "bytes that were held have changed");
+            crc.combine(&chunk.crc);
+            stream.push(chunk.deflated.clone());
         }
-        // Those that are kept no longer go before what they take is counted.
+        // What is no longer kept is dropped before it is counted.
         drop(before);
         self.charge();
-        let length = chunks.iter().map(|text| text.len() as u64).sum();
-        stream.push(end(crc.sum(), length));
-        Folded {
+        let length: u64 = chunks.iter().map(|text| text.len() as u64).sum();
+        let end = [
+            &LAST_BLOCK[..],
+            &crc.sum().to_le_bytes(),
+            &(length as u32).to_le_bytes(),
+        ];
+        stream.push(end.concat().into());
+        GzipStream {
             chunks: stream,
             compressed,
         }
     }
 
-    /// How many bytes are kept, texts included: as soon as a template changes a chunk, the text it was is held by nobody
-    /// else.
+    /// Bytes held, texts included: as soon as a template changes a chunk, the text it was is held by nobody else.
     pub fn size(&self) -> usize {
-        let entries = self.kept.capacity() * (size_of::<Place>() + size_of::<Fold>());
-        let texts = self.kept.values();
-        entries
-            + texts
-                .map(|fold| fold.text.len() + fold.folded.len())
-                .sum::<usize>()
+        let entries = self.chunks.capacity() * size_of::<(Address, CompressedChunk)>();
+        let chunks = self.chunks.values();
+        let chunks = chunks.map(|chunk| chunk.text.len() + chunk.deflated.len());
+        entries + chunks.sum::<usize>()
     }
 
-    /// Forgets everything, and lets go of the texts.
+    /// Forgets everything, and releases the texts.
     pub fn clear(&mut self) {
-        self.kept.clear();
+        self.chunks.clear();
         self.charge();
     }
 
     /// Brings the account up to date.
     fn charge(&mut self) {
         let size = self.size();
-        // Wraps to what is less.
+        // Wraps if it is less.
         let more = size.wrapping_sub(self.charged);
         self.account.0.fetch_add(more, Ordering::Relaxed);
         self.charged = size;
     }
 }
 
-impl Drop for Folds {
+impl Drop for GzipCache {
     fn drop(&mut self) {
         self.account.0.fetch_sub(self.charged, Ordering::Relaxed);
     }
 }
 
-impl fmt::Debug for Folds {
+impl fmt::Debug for GzipCache {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Folds")
-            .field("chunks", &self.kept.len())
+        f.debug_struct("GzipCache")
+            .field("chunks", &self.chunks.len())
             .field("size", &self.size())
             .finish_non_exhaustive()
     }
 }
 
-fn place(text: &Bytes) -> Place {
-    (text.as_ptr() as usize, text.len())
-}
-
-/// The last block, the checksum and the length modulo 2^32.
-fn end(crc: u32, length: u64) -> Bytes {
-    let mut end = Vec::with_capacity(LAST_BLOCK.len() + 8);
-    end.extend_from_slice(&LAST_BLOCK);
-    end.extend_from_slice(&crc.to_le_bytes());
-    end.extend_from_slice(&(length as u32).to_le_bytes());
-    end.into()
-}
-
-/// Compresses chunks. Its tables are some hundred kilobytes, so they are made when first needed.
-#[derive(Default)]
-struct Compressor {
-    deflate: Option<Compress>,
-}
-
-impl Compressor {
-    fn fold(&mut self, text: &Bytes) -> Fold {
-        let deflate = self
-            .deflate
-            .get_or_insert_with(|| Compress::new(Compression::fast(), false));
+impl CompressedChunk {
+    fn of(text: &Bytes, deflate: &mut Option<Compress>) -> Self {
+        let deflate = deflate.get_or_insert_with(|| Compress::new(Compression::fast(), false));
         deflate.reset();
         let mut crc = Crc::new();
         crc.update(text);
-        Fold {
+        Self {
             text: text.clone(),
-            folded: compress(deflate, text).into(),
+            deflated: compress(deflate, text).into(),
             crc,
         }
     }
@@ -201,19 +182,20 @@ impl Compressor {
 
 /// One deflate stream up to a byte boundary, without a last block.
 fn compress(deflate: &mut Compress, text: &[u8]) -> Vec<u8> {
-    let mut folded = Vec::with_capacity(text.len() / 4 + 64);
+    let mut deflated = Vec::with_capacity(text.len() / 4 + 64);
     loop {
         let read = deflate.total_in() as usize;
         let status = deflate
-            .compress_vec(&text[read..], &mut folded, FlushCompress::Sync)
+            .compress_vec(&text[read..], &mut deflated, FlushCompress::Sync)
             .expect("raw deflate has no state that input could upset");
-        // A flush is complete when it leaves room unused. (zlib's manual, deflate())
-        let is_done = deflate.total_in() as usize == text.len() && folded.len() < folded.capacity();
+        // A flush is complete when it leaves capacity unused. (zlib's manual, deflate())
+        let is_done =
+            deflate.total_in() as usize == text.len() && deflated.len() < deflated.capacity();
         if is_done || status == Status::StreamEnd {
-            folded.shrink_to_fit();
-            return folded;
+            deflated.shrink_to_fit();
+            return deflated;
         }
-        folded.reserve(folded.capacity().max(1024));
+        deflated.reserve(deflated.capacity().max(1024));
     }
 }
 
@@ -229,10 +211,10 @@ mod tests {
         chunks.concat()
     }
 
-    fn unfolded(folded: &Folded) -> Vec<u8> {
+    fn decompressed(stream: &GzipStream) -> Vec<u8> {
         let mut found = Vec::new();
         // The decoder checks checksum and length, and must stop exactly at the end.
-        let stream = text(&folded.chunks);
+        let stream = text(&stream.chunks);
         let mut decoder = GzDecoder::new(&stream[..]);
         decoder.read_to_end(&mut found).expect("a gzip stream");
         assert!(decoder.into_inner().is_empty(), "bytes after the stream");
@@ -258,8 +240,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_folded_unfolds_to_the_text_whatever_its_chunks() {
-        let mut folds = Folds::default();
+    fn what_was_compressed_decompresses_to_the_text_whatever_its_chunks() {
+        let mut cache = GzipCache::default();
         for lengths in [
             &[][..],
             &[0],
@@ -275,7 +257,7 @@ mod tests {
                     .map(|(seed, length)| chunk(seed, *length))
                     .collect();
                 assert_eq!(
-                    unfolded(&folds.fold(&chunks)),
+                    decompressed(&cache.compress(&chunks)),
                     text(&chunks),
                     "{lengths:?} {seed}"
                 );
@@ -285,18 +267,18 @@ mod tests {
 
     #[test]
     fn only_chunks_that_were_not_in_the_last_message_are_compressed() {
-        let mut folds = Folds::default();
+        let mut cache = GzipCache::default();
         let mut chunks: Vec<Bytes> = (0..9).map(|seed| chunk(seed, 10_000)).collect();
-        assert_eq!(folds.fold(&chunks).compressed, 90_000);
-        assert_eq!(folds.fold(&chunks).compressed, 0);
+        assert_eq!(cache.compress(&chunks).compressed, 90_000);
+        assert_eq!(cache.compress(&chunks).compressed, 0);
         // One changes, one moves, one goes, one comes twice.
         chunks[4] = chunk(77, 10_001);
         chunks.swap(0, 8);
         chunks.remove(2);
         chunks.push(chunks[0].clone());
-        let folded = folds.fold(&chunks);
-        assert_eq!(folded.compressed, 10_001);
-        assert_eq!(unfolded(&folded), text(&chunks));
+        let stream = cache.compress(&chunks);
+        assert_eq!(stream.compressed, 10_001);
+        assert_eq!(decompressed(&stream), text(&chunks));
     }
 
     #[test]
@@ -309,27 +291,27 @@ mod tests {
                 &self.0
             }
         }
-        let mut folds = Folds::default();
-        folds.fold(&[Bytes::from_owner(Owner(owner))]);
+        let mut cache = GzipCache::default();
+        cache.compress(&[Bytes::from_owner(Owner(owner))]);
         // What a template does: patch in place if nobody else holds the chunk.
         assert!(Arc::get_mut(&mut shared).is_none());
         Arc::make_mut(&mut shared)[0] = b'y';
         let patched = [Bytes::from_owner(Owner(shared.clone()))];
-        let folded = folds.fold(&patched);
-        assert_eq!(folded.compressed, 5000);
-        assert_eq!(unfolded(&folded)[0], b'y');
-        folds.clear();
-        drop((folded, patched));
+        let stream = cache.compress(&patched);
+        assert_eq!(stream.compressed, 5000);
+        assert_eq!(decompressed(&stream)[0], b'y');
+        cache.clear();
+        drop((stream, patched));
         assert!(Arc::get_mut(&mut shared).is_some());
     }
 
     #[test]
     fn the_size_kept_is_that_of_the_last_message() {
-        let mut folds = Folds::default();
-        folds.fold(&[chunk(0, 100_000)]);
-        assert!(folds.size() >= 100_000, "noise does not shrink");
-        folds.fold(&[chunk(1, 100)]);
-        assert!(folds.size() < 1000);
+        let mut cache = GzipCache::default();
+        cache.compress(&[chunk(0, 100_000)]);
+        assert!(cache.size() >= 100_000, "noise does not shrink");
+        cache.compress(&[chunk(1, 100)]);
+        assert!(cache.size() < 1000);
     }
 
     #[test]
@@ -337,7 +319,7 @@ mod tests {
         use std::io::Write;
         use std::process::{Command, Stdio};
         let chunks: Vec<Bytes> = (0..4).map(|seed| chunk(seed, 40_000)).collect();
-        let folded = text(&Folds::default().fold(&chunks).chunks);
+        let stream = text(&GzipCache::default().compress(&chunks).chunks);
         let child = Command::new("gzip")
             .arg("-dc")
             .stdin(Stdio::piped())
@@ -348,7 +330,7 @@ mod tests {
             return;
         };
         let mut input = child.stdin.take().expect("a pipe");
-        let writer = std::thread::spawn(move || input.write_all(&folded).expect("written"));
+        let writer = std::thread::spawn(move || input.write_all(&stream).expect("written"));
         let output = child.wait_with_output().expect("gzip ends");
         writer.join().expect("written");
         assert!(output.status.success());
