@@ -24,6 +24,7 @@ mod steal;
 mod store;
 mod stuff;
 mod template;
+mod update;
 
 pub use gzip::{GzipCache, GzipStream};
 pub use overlay::{Cells, Layout, Number, Offer, Overlay, OverlayError, Piece, Row};

@@ -7,9 +7,10 @@ use bsoap_codec::encode::{LeafForm, LeafRef, PadPlace, PieceEncoder, Places, Sta
 use bsoap_codec::{Encoder, Record};
 
 use super::build::pad_place;
+use super::chunk::Chunk;
 use super::leaves::Place;
 use super::policy;
-use super::template::{Chunk, Template};
+use super::template::Template;
 
 /// Slot, offset, length and width of each value of a piece.
 #[derive(Default)]

@@ -1,11 +1,36 @@
-//! The text of a chunk.
+//! A chunk: the text of a part of the message, its DUT table, and the encoder's state at its first byte.
 //!
-//! A send in flight holds the text of each chunk. Who would patch it then gets a copy, and the send
+//! A send in flight holds the text of each chunk. Whoever patches it then gets a copy, and the send
 //! never sees it: copy on write. Templates for several peers share chunks in the same way.
 
 use std::mem;
 
+use bsoap_codec::Record;
+use bsoap_codec::encode::{EncodeOptions, Error, PieceEncoder, State, Stop};
 use bytes::{Bytes, BytesMut};
+use smallvec::SmallVec;
+
+use super::build::{Builder, Room, Specs};
+use super::leaves::Segment;
+use super::policy::{Policy, Stuffing};
+use crate::stats::SendStats;
+
+/// Bytes of text per slot, about.
+const SLOT: usize = 32;
+
+/// A part of a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Chunk {
+    pub(crate) text: Text,
+    /// The encoder at its first byte.
+    pub(crate) state: State,
+    pub(crate) slots: usize,
+    /// How many of them are values.
+    pub(crate) values: usize,
+    pub(crate) segments: Vec<Segment>,
+    /// Whether any of its slots points into the heap.
+    pub(crate) has_heap: bool,
+}
 
 /// The text of a chunk, as sends hold it. Whoever is the only one to hold it may change it in its own memory.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +103,121 @@ impl Text {
     pub(crate) fn memory(&self) -> usize {
         self.memory
     }
+}
+
+impl Chunk {
+    /// Bytes held, without the text.
+    pub(crate) fn steady_memory(&self) -> usize {
+        let segments: usize = self
+            .segments
+            .iter()
+            .map(|segment| size_of::<Segment>() + segment.leaves.memory())
+            .sum();
+        size_of::<Self>() + segments + self.state.memory()
+    }
+}
+
+/// About how long the text of a message will be.
+pub(super) fn estimate(record: &Record) -> usize {
+    record
+        .slots()
+        .len()
+        .saturating_mul(SLOT)
+        .saturating_add(record.heap().len())
+}
+
+/// Bytes of some chunks.
+pub(crate) fn length(chunks: &[Chunk]) -> u64 {
+    let lengths = chunks.iter().map(|chunk| chunk.text.bytes().len() as u64);
+    lengths.sum()
+}
+
+/// Encodes the next piece to a chunk, of `size` bytes or so, or `until` a state, in the memory of another text.
+pub(crate) fn encode_piece(
+    encoder: &mut PieceEncoder<'_>,
+    record: &Record,
+    policy: &Policy,
+    specs: &mut Specs,
+    (size, until): (usize, Option<&State>),
+    mut text: Text,
+) -> Result<(Chunk, Stop), Error> {
+    let state = encoder.state().clone();
+    let first = state.slot();
+    let slots = record.slots().len();
+    let mut builder = Builder::new(record.plan(), policy, specs, first, slots);
+    let stop = text.write(|text| {
+        text.reserve(size.min(estimate(record)));
+        let stop = if policy.stuffing == Stuffing::None {
+            encoder.run(text, size, until, &(), &mut builder)
+        } else {
+            encoder.run(text, size, until, &Room(policy), &mut builder)
+        };
+        text.shrink_to(text.len() + policy.chunks.reserve);
+        stop
+    })?;
+    let end = encoder.state().slot();
+    let (mut segments, has_heap) = builder.finish(end, text.bytes().len());
+    for segment in &mut segments {
+        segment.see_order(record.slots(), first);
+    }
+    let chunk = Chunk {
+        text,
+        state,
+        slots: end - first,
+        values: segments.iter().map(Segment::values).sum(),
+        segments,
+        has_heap,
+    };
+    Ok((chunk, stop))
+}
+
+/// Encodes a chunk again of which only values have changed; it becomes several if it has grown too long. Returns how many
+/// they are; `None` if the encoder would not stop at its end.
+pub(crate) fn reencode(
+    chunks: &mut Vec<Chunk>,
+    number: usize,
+    record: &Record,
+    policy: &Policy,
+    options: EncodeOptions,
+    specs: &mut Specs,
+    counts: &mut SendStats,
+) -> Result<Option<usize>, Error> {
+    let until = chunks.get(number + 1).map(|next| next.state.clone());
+    if until.as_ref().is_some_and(|until| !until.agrees(until)) {
+        // Among occurrences without slots the encoder stops at none in particular.
+        return Ok(None);
+    }
+    let chunk = &mut chunks[number];
+    let (values, length) = (chunk.values, chunk.text.bytes().len());
+    let sizes = policy.chunks;
+    let size = if length <= sizes.split - sizes.split / 4 {
+        sizes.split
+    } else {
+        sizes.initial
+    };
+    let mut encoder = PieceEncoder::resume(record, chunk.state.clone(), options)?;
+    let mut text = mem::take(&mut chunk.text);
+    specs.recycle(mem::take(&mut chunk.segments));
+    let mut encoded = SmallVec::<[Chunk; 1]>::new();
+    let mut now = 0;
+    let is_end = loop {
+        let end = (size, until.as_ref());
+        let text = mem::take(&mut text);
+        let (chunk, stop) = encode_piece(&mut encoder, record, policy, specs, end, text)?;
+        now += chunk.text.bytes().len();
+        encoded.push(chunk);
+        if stop != Stop::Size {
+            break stop == Stop::End;
+        }
+    };
+    counts.values += values as u64;
+    if now != length {
+        counts.rewritten += values as u64;
+    }
+    let count = encoded.len();
+    let end = if is_end { chunks.len() } else { number + 1 };
+    chunks.splice(number..end, encoded);
+    Ok(Some(count))
 }
 
 #[cfg(test)]

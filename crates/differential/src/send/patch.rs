@@ -21,6 +21,7 @@ use super::policy::Policy;
 use super::shift::shift;
 use super::steal::steal;
 use super::stuff;
+use crate::stats::SendStats;
 
 /// If more than this percentage of a table's numbers overflow, the chunk is encoded again.
 const MANY_OVERFLOWS: usize = 20;
@@ -61,18 +62,6 @@ impl Tools {
     }
 }
 
-/// What was done to chunks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Patched {
-    /// Values written.
-    pub(crate) values: usize,
-    /// Of those, how many took padding from a neighbour, and how many moved what follows.
-    pub(crate) stolen: usize,
-    pub(crate) shifted: usize,
-    /// Of those, how many were written in a pass over the chunk.
-    pub(crate) rewritten: usize,
-}
-
 /// What came of patching a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -88,7 +77,7 @@ pub(crate) fn patch(
     policy: &Policy,
     new: &Values<'_>,
     tools: &mut Tools,
-    patched: &mut Patched,
+    counts: &mut SendStats,
 ) -> Result<Outcome, Unwritable> {
     if tools.dirty.is_most {
         return Ok(Outcome::Reencode);
@@ -100,7 +89,7 @@ pub(crate) fn patch(
             text,
             segments: &mut *segments,
             policy,
-            patched: &mut *patched,
+            counts: &mut *counts,
             at_once: tools.dirty.len() <= policy.shifts,
             overflows: &mut tools.overflows,
             forms: &mut tools.forms,
@@ -112,7 +101,7 @@ pub(crate) fn patch(
         End::Reencode => Outcome::Reencode,
         End::Overflows => {
             let (overflows, forms) = (&tools.overflows, &tools.forms);
-            patched.rewritten += overflows.len();
+            counts.rewritten += overflows.len() as u64;
             tools
                 .spare
                 .write(|out| overflow::rewrite(text.bytes(), segments, overflows, forms, out));
@@ -134,7 +123,7 @@ struct Patcher<'t> {
     text: &'t mut BytesMut,
     segments: &'t mut [Segment],
     policy: &'t Policy,
-    patched: &'t mut Patched,
+    counts: &'t mut SendStats,
     /// Whether values that overflow are resized at once, not listed.
     at_once: bool,
     overflows: &'t mut Vec<Overflow>,
@@ -222,7 +211,7 @@ impl Patcher<'_> {
                         overflow.list(&form[..length], self.overflows, self.forms);
                     }
                 }
-                self.patched.values += dirty.len();
+                self.counts.values += dirty.len() as u64;
                 Outcome::Patched
             };
             let overflows = self.overflows.len() - before;
@@ -242,7 +231,7 @@ impl Patcher<'_> {
             };
             let text = &mut self.text[segment.start + place.offset..];
             if fits(self.policy, place, length) && stuff::put_padded(text, place, form, length) {
-                self.patched.values += 1;
+                self.counts.values += 1;
                 segment.resize(index, length, place.width);
             } else if self.write(number, index, place, &form[..length]) == Outcome::Reencode {
                 return Outcome::Reencode;
@@ -253,7 +242,7 @@ impl Patcher<'_> {
 
     /// Writes a lexical form to its location. If it overflows, it is resized at once, or listed.
     fn write(&mut self, number: usize, index: usize, place: Place, lexical: &[u8]) -> Outcome {
-        self.patched.values += 1;
+        self.counts.values += 1;
         if fits(self.policy, place, lexical.len()) {
             let segment = &mut self.segments[number];
             stuff::place(&mut self.text[segment.start..], place, lexical);
@@ -314,7 +303,7 @@ impl Patcher<'_> {
                 policy.steal,
             )
         {
-            self.patched.stolen += 1;
+            self.counts.stolen += 1;
         } else {
             let width = width(policy, place, length);
             let grown = width as isize - place.width as isize;
@@ -323,7 +312,7 @@ impl Patcher<'_> {
             }
             let reserve = policy.chunks.reserve;
             shift(self.text, self.segments, (number, index), width, reserve);
-            self.patched.shifted += 1;
+            self.counts.shifted += 1;
         }
         let segment = &mut self.segments[number];
         let Some(place) = segment.place(index) else {

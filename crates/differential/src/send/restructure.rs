@@ -18,11 +18,11 @@ use std::collections::VecDeque;
 
 use bsoap_codec::encode::{PieceEncoder, State, Stop};
 
-use super::chunk::Text;
+use super::chunk::{Chunk, Text, encode_piece};
 use super::compare::{Delta, Values, range};
 use super::leaves::Segment;
 use super::patch::Outcome;
-use super::template::{Change, Chunk, Failure, encode_piece, values};
+use super::update::{Failure, Update, values};
 
 /// So many later chunks are tried one after the other; further ones at growing distances.
 const NEAR: usize = 8;
@@ -34,12 +34,12 @@ const NEEDLE: usize = 6;
 /// How long to wait before looking for values in other places once more: twice as long each time
 /// that nothing was found.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct BackOff {
     wait: u32,
     next: u32,
 }
 
-impl Patience {
+impl BackOff {
     const LONGEST: u32 = 1024;
 
     pub(crate) fn is_out(&mut self) -> bool {
@@ -62,7 +62,7 @@ impl Patience {
 
 /// Makes the chunks from number `from` on those of the new message.
 pub(crate) fn restructure(
-    change: &mut Change<'_>,
+    change: &mut Update<'_>,
     chunks: &mut Vec<Chunk>,
     from: usize,
 ) -> Result<(), Failure> {
@@ -104,7 +104,7 @@ enum Verdict {
 }
 
 struct Walk<'w, 'c> {
-    change: &'w mut Change<'c>,
+    change: &'w mut Update<'c>,
     old: Values<'c>,
     new: Values<'c>,
     /// Old chunks from here on.
@@ -191,9 +191,9 @@ impl Walk<'_, '_> {
                 return Ok(Verdict::Reencode);
             }
         } else {
-            self.change.done.unchanged += before;
+            self.change.counts.unchanged_bytes += before;
         }
-        self.change.done.kept += 1;
+        self.change.counts.kept_chunks += 1;
         chunk.state = here.clone();
         self.here = moved;
         Ok(Verdict::Kept)
@@ -245,7 +245,7 @@ impl Walk<'_, '_> {
         // Slots of what is absent have no text.
         if chunk.slots > 0 || !chunk.text.bytes().is_empty() {
             self.done.push(chunk);
-            self.change.done.encoded += 1;
+            self.change.counts.encoded_chunks += 1;
         }
     }
 
@@ -336,9 +336,9 @@ impl Walk<'_, '_> {
                         return Some(target);
                     }
                 }
-                if tried < 2 && self.change.work.patience.is_out() {
+                if tried < 2 && self.change.work.back_off.is_out() {
                     let found = self.search(here, index);
-                    self.change.work.patience.note(found.is_some());
+                    self.change.work.back_off.note(found.is_some());
                     if found.is_some() {
                         return found;
                     }
@@ -359,7 +359,7 @@ impl Walk<'_, '_> {
     /// Where the values of a chunk are that should be written, if not here.
     fn better(&mut self, chunk: &Chunk, here: &State) -> Option<Target> {
         let shifts = [self.shift, self.end_shift()];
-        if shifts[0] == shifts[1] && !self.change.work.patience.is_out() {
+        if shifts[0] == shifts[1] && !self.change.work.back_off.is_out() {
             return None;
         }
         let (_, same) = self.count_same(chunk, here.slot(), SAMPLE);
@@ -374,7 +374,7 @@ impl Walk<'_, '_> {
         }
         if found.is_none() && !self.todo.is_empty() {
             found = self.search(here, 0);
-            self.change.work.patience.note(found.is_some());
+            self.change.work.back_off.note(found.is_some());
         }
         let found = found?;
         let is_here =

@@ -8,11 +8,14 @@ use bsoap_codec::encode::Error;
 use bsoap_codec::plan::LeafKind;
 use bsoap_codec::{HeapFull, Record, Scalar};
 
+use super::chunk::{self, Chunk, reencode};
 use super::compare::{self, Dirty, is_most_of_table};
 use super::leaves::{Kind, Leaves, Segment, Spec};
 use super::lexical::Unwritable;
 use super::patch::{self, Outcome};
-use super::template::{Chunk, Done, Match, Template, reencode, values};
+use super::template::{Match, Template};
+use super::update::values;
+use crate::stats::SendStats;
 
 /// The text of a value that is set again stays in the heap. When there is this much of it, and it is half of the heap, the
 /// heap is copied without it.
@@ -96,21 +99,18 @@ impl Template {
     /// # Errors
     /// As [`bsoap_codec::encode()`]; the template is empty then.
     pub fn commit(&mut self) -> Result<Match, Error> {
-        let done = self.write_pending()?;
-        Ok(match done {
-            Some(done) => {
-                self.count(done);
-                done.matched()
-            }
+        let counts = self.write_pending()?;
+        Ok(match counts {
+            Some(counts) => self.count(counts),
             None => Match::FirstTime,
         })
     }
 
     /// Writes what was set; `None` if the message was encoded from first to last.
-    pub(crate) fn write_pending(&mut self) -> Result<Option<Done>, Error> {
-        let mut done = Done {
-            unchanged: self.length,
-            ..Done::default()
+    pub(crate) fn write_pending(&mut self) -> Result<Option<SendStats>, Error> {
+        let mut counts = SendStats {
+            unchanged_bytes: self.length,
+            ..SendStats::default()
         };
         let mut pending = std::mem::take(&mut self.pending);
         self.work.near.forget();
@@ -119,7 +119,7 @@ impl Template {
             pending.dedup();
         }
         let Some(shadow) = self.shadow.take_if(|_| !pending.is_empty()) else {
-            return Ok(Some(done));
+            return Ok(Some(counts));
         };
         self.work.digests.forget();
         self.work.has_grown = true;
@@ -132,7 +132,7 @@ impl Template {
             let own = rest.partition_point(|&slot| slot < first + chunk.slots);
             let (own, later) = rest.split_at(own);
             rest = later;
-            if !self.write_slots(number, own, &shadow, &mut done)? {
+            if !self.write_slots(number, own, &shadow, &mut counts) {
                 is_first = true;
                 break;
             }
@@ -140,20 +140,21 @@ impl Template {
         if is_first {
             self.encode(&shadow)?;
         }
+        self.length = chunk::length(&self.chunks);
         self.shadow = Some(shadow);
         pending.clear();
         self.pending = pending;
-        Ok((!is_first).then_some(done))
+        Ok((!is_first).then_some(counts))
     }
 
-    /// Writes the values of these slots of the message, which all are in one chunk. Says whether that could be done.
+    /// Writes the values of these slots of the message, which all are in one chunk. Returns whether that could be done.
     fn write_slots(
         &mut self,
         number: usize,
         slots: &[usize],
         shadow: &Record,
-        done: &mut Done,
-    ) -> Result<bool, Error> {
+        counts: &mut SendStats,
+    ) -> bool {
         let chunk = &mut self.chunks[number];
         let (first, tools) = (chunk.state.slot(), &mut self.work.tools);
         list(
@@ -162,47 +163,26 @@ impl Template {
             &mut tools.dirty,
         );
         let before = chunk.text.bytes().len() as u64;
+        counts.unchanged_bytes = counts.unchanged_bytes.saturating_sub(before);
         let Some(new) = values(shadow).part(first, chunk.slots) else {
-            return Ok(false);
+            return false;
         };
-        let Chunk { text, segments, .. } = &mut *chunk;
-        let (policy, patched) = (&self.policy, &mut done.patched);
-        let outcome = patch::patch(text, segments, policy, &new, tools, patched);
-        let is_patched = outcome == Ok(Outcome::Patched);
-        let count = match outcome {
-            Ok(Outcome::Patched) => Some(1),
+        let (policy, Chunk { text, segments, .. }) = (&self.policy, &mut *chunk);
+        match patch::patch(text, segments, policy, &new, tools, counts) {
+            Ok(Outcome::Patched) => {
+                for (number, _) in tools.dirty.by_segment() {
+                    segments[number].see_order(shadow.slots(), first);
+                }
+                true
+            }
             Ok(Outcome::Reencode) => {
                 let (chunks, options) = (&mut self.chunks, self.options);
-                reencode(
-                    chunks,
-                    number,
-                    shadow,
-                    policy,
-                    options,
-                    &mut self.work,
-                    patched,
-                )?
+                let specs = &mut self.work.specs;
+                let count = reencode(chunks, number, shadow, policy, options, specs, counts);
+                matches!(count, Ok(Some(_)))
             }
-            Err(Unwritable) => None,
-        };
-        let Some(count) = count else {
-            return Ok(false);
-        };
-        let chunks = &mut self.chunks[number..number + count];
-        let now = chunks.iter().map(|chunk| chunk.text.bytes().len() as u64);
-        done.unchanged = done.unchanged.saturating_sub(before);
-        self.length = (self.length + now.sum::<u64>()).wrapping_sub(before);
-        // Numbers do not change the order of texts; of what was encoded again it is known.
-        if let [chunk] = chunks
-            && is_patched
-            && chunk.has_heap
-            && has_heap_slots(&self.work.tools.dirty, &chunk.segments)
-        {
-            for segment in &mut chunk.segments {
-                segment.see_order(shadow.slots(), first);
-            }
+            Err(Unwritable) => false,
         }
-        Ok(true)
     }
 
     /// Leaves out the text of values that are no more, if there is much of it.
@@ -228,7 +208,7 @@ impl Template {
         let chunk = self.chunks.get(chunk_of(&self.chunks, slot))?;
         let (segment, index) = place_of(chunk, slot - chunk.state.slot());
         if let Leaves::Table(table) = &chunk.segments.get(segment)?.leaves {
-            self.work.near = Near {
+            self.work.near = LastTable {
                 first: slot - index,
                 slots: table.slots(),
                 cells: Some(Arc::clone(&table.cells)),
@@ -279,14 +259,14 @@ impl Template {
 
 /// The table in which a number was set last, for as long as chunks stay as they are.
 #[derive(Debug, Default)]
-pub(crate) struct Near {
+pub(crate) struct LastTable {
     /// Its first slot, and how many there are.
     first: usize,
     slots: usize,
     cells: Option<Arc<[Spec]>>,
 }
 
-impl Near {
+impl LastTable {
     /// Not of the next message.
     #[inline]
     pub(super) fn forget(&mut self) {
@@ -324,16 +304,6 @@ fn list(segments: &[Segment], slots: impl Iterator<Item = usize>, dirty: &mut Di
         matches!(&segments[number].leaves, Leaves::Table(table) if is_most_of_table(table, dirty.len()))
     });
     dirty.is_most = is_most;
-}
-
-/// Whether any of the dirty slots is one of the heap.
-fn has_heap_slots(dirty: &Dirty, segments: &[Segment]) -> bool {
-    dirty.by_segment().any(|(number, dirty)| {
-        let mut kinds = dirty
-            .iter()
-            .map(|&index| segments[number].kind(index as usize));
-        matches!(segments[number].leaves, Leaves::Mixed(_)) && kinds.any(Kind::is_heap)
-    })
 }
 
 /// The segment that has a slot of a chunk, and the slot in it.

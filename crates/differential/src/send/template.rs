@@ -15,24 +15,15 @@
 use std::sync::Arc;
 
 use bsoap_codec::Record;
-use bsoap_codec::encode::{EncodeOptions, Error, PieceEncoder, State, Stop};
+use bsoap_codec::encode::{EncodeOptions, Error, PieceEncoder, Stop};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use super::build::{Builder, Room, Specs};
-use super::chunk::Text;
-use super::compare::{self, Delta, Values};
-use super::digest::{Digests, SameDigests};
-use super::leaves::{Kind, Leaves, Segment};
-use super::lexical::Unwritable;
-use super::patch::{self, Outcome, Patched, Tools};
-use super::policy::{Chunks, Policy, Stuffing};
-use super::restructure::{self, Patience};
-use super::set::Near;
+use super::chunk::{self, Chunk, Text, encode_piece, estimate};
+use super::leaves::{Kind, Leaves};
+use super::policy::{Chunks, Policy};
+use super::update::{Failure, Update, Work};
 use crate::stats::SendStats;
-
-/// Bytes of text per slot, about.
-const SLOT: usize = 32;
 
 /// How much of a message was there already. (HPDC-13 §3)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,106 +73,6 @@ pub struct Template {
     pub(super) garbage: usize,
 }
 
-/// A part of the message.
-#[derive(Clone, Debug)]
-pub(crate) struct Chunk {
-    pub(crate) text: Text,
-    /// The encoder at its first byte.
-    pub(crate) state: State,
-    pub(crate) slots: usize,
-    /// How many of them are values.
-    pub(crate) values: usize,
-    pub(crate) segments: Vec<Segment>,
-    /// Whether any of its slots points into the heap.
-    pub(crate) has_heap: bool,
-}
-
-/// What is kept from message to message to work with.
-#[derive(Debug, Default)]
-pub(crate) struct Work {
-    pub(crate) tools: Tools,
-    pub(crate) specs: Specs,
-    pub(crate) patience: Patience,
-    /// The same for messages of as many values as the one before.
-    slides: Patience,
-    /// Of the values of the message sent last.
-    pub(super) digests: Digests,
-    /// Where a value was set last.
-    pub(crate) near: Near,
-    /// Whether more was done than to change few values: what else it takes memory for has to be asked for again.
-    pub(super) has_grown: bool,
-}
-
-impl Work {
-    /// Bytes held by what changes only if more is done than to change few values.
-    fn steady_memory(&self) -> usize {
-        self.tools.steady_memory() + self.specs.memory()
-    }
-
-    /// Bytes held by all else.
-    fn moving_memory(&self) -> usize {
-        self.tools.moving_memory() + self.digests.memory()
-    }
-}
-
-impl Clone for Work {
-    /// Nothing of it means anything to a clone.
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-/// What an update did, before it is counted.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Done {
-    pub(crate) patched: Patched,
-    pub(crate) encoded: usize,
-    pub(crate) kept: usize,
-    /// Bytes of chunks that are as they were.
-    pub(crate) unchanged: u64,
-}
-
-impl Done {
-    pub(crate) fn matched(&self) -> Match {
-        let Patched {
-            values,
-            stolen,
-            shifted,
-            rewritten,
-            ..
-        } = self.patched;
-        if self.encoded + stolen + shifted + rewritten > 0 {
-            Match::PartialStructural
-        } else if values > 0 {
-            Match::PerfectStructural
-        } else {
-            Match::Content
-        }
-    }
-}
-
-/// Why a template cannot become another message.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// It has to be encoded from first to last, which reports what is wrong, if anything is.
-    Anew,
-    /// It has another structure, and nothing of the text would be kept. Nothing was changed.
-    Stranger,
-    Encode(Error),
-}
-
-impl From<Unwritable> for Failure {
-    fn from(_: Unwritable) -> Self {
-        Self::Anew
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        Self::Encode(error)
-    }
-}
-
 impl Template {
     /// An empty one.
     pub fn new(policy: Policy, options: EncodeOptions) -> Self {
@@ -210,28 +101,71 @@ impl Template {
         Ok(template)
     }
 
-    /// Makes it the message of `record`, which gets the values of the message before in exchange: a
+    /// Makes it the message of `record`, which gets the values of the previous message in exchange: a
     /// buffer to be filled with the next. (The first time, what it gets is empty.)
     ///
     /// # Errors
     /// As [`bsoap_codec::encode()`]. The template is empty then, `record` is as it was.
     pub fn update(&mut self, record: &mut Record) -> Result<Match, Error> {
-        let matched = self.change(record)?;
-        self.take(record);
-        Ok(matched)
+        let matched = self.update_if(record, false)?;
+        Ok(matched.expect("no structure is refused"))
     }
 
-    /// The same, but for a message of another structure than the one before, if that has one chunk: nothing of it would be
+    /// The same, but for a message of another structure than the previous one, if that has one chunk: nothing of it would be
     /// kept, so nothing is changed, and `None` returned.
     pub(super) fn update_alike(&mut self, record: &mut Record) -> Result<Option<Match>, Error> {
-        match self.try_change(record, self.chunks.len() == 1) {
-            Ok(matched) => {
-                self.take(record);
-                Ok(Some(matched))
-            }
-            Err(Failure::Encode(error)) => Err(error),
-            Err(_) => Ok(None),
+        self.update_if(record, self.chunks.len() == 1)
+    }
+
+    fn update_if(&mut self, record: &mut Record, is_strict: bool) -> Result<Option<Match>, Error> {
+        if !self.pending.is_empty() {
+            self.write_pending()?;
         }
+        self.work.near.forget();
+        self.garbage = 0;
+        let mut counts = SendStats::default();
+        let matched = match self.change(record, is_strict, &mut counts) {
+            Ok(()) => self.count(counts),
+            Err(Failure::OtherStructure) => return Ok(None),
+            Err(Failure::FirstTime) => {
+                // Of the previous message only the values are of use: as a buffer for the caller.
+                let before = self.shadow.take();
+                self.encode(record)?;
+                self.shadow = before;
+                Match::FirstTime
+            }
+            Err(Failure::Encode(error)) => {
+                self.clear();
+                return Err(error);
+            }
+        };
+        self.take(record);
+        Ok(Some(matched))
+    }
+
+    /// Makes the text that of `record`; the shadow is still the old one. If `is_strict`, not where the structure has changed.
+    fn change(
+        &mut self,
+        record: &Record,
+        is_strict: bool,
+        counts: &mut SendStats,
+    ) -> Result<(), Failure> {
+        let has_plan_of = |shadow: &&Record| {
+            Arc::ptr_eq(shadow.plan(), record.plan()) && shadow.root() == record.root()
+        };
+        let shadow = self.shadow.as_ref().filter(has_plan_of);
+        let update = Update {
+            policy: &self.policy,
+            options: self.options,
+            old: shadow.ok_or(Failure::FirstTime)?,
+            new: record,
+            work: &mut self.work,
+            counts,
+            is_strict,
+        };
+        update.run(&mut self.chunks, self.length)?;
+        self.length = chunk::length(&self.chunks);
+        Ok(())
     }
 
     /// The shadow becomes the values of the message that was made.
@@ -367,60 +301,6 @@ impl Template {
         &self.chunks
     }
 
-    /// Makes the text that of `record`; the shadow is still the old one. After an error there is none.
-    fn change(&mut self, record: &Record) -> Result<Match, Error> {
-        match self.try_change(record, false) {
-            Ok(matched) => Ok(matched),
-            Err(Failure::Encode(error)) => Err(error),
-            Err(Failure::Anew | Failure::Stranger) => unreachable!("no structure is refused"),
-        }
-    }
-
-    /// The same; if `is_strict`, not where the structure has changed.
-    fn try_change(&mut self, record: &Record, is_strict: bool) -> Result<Match, Failure> {
-        if !self.pending.is_empty() {
-            self.write_pending()?;
-        }
-        self.work.near.forget();
-        self.garbage = 0;
-        let done = match &self.shadow {
-            Some(shadow) if is_alike(shadow, record) => {
-                let mut done = Done::default();
-                let change = Change {
-                    policy: &self.policy,
-                    options: self.options,
-                    old: shadow,
-                    new: record,
-                    work: &mut self.work,
-                    done: &mut done,
-                    is_strict,
-                };
-                change
-                    .run(&mut self.chunks, &mut self.length)
-                    .map(|()| done)
-            }
-            _ => Err(Failure::Anew),
-        };
-        match done {
-            Ok(done) => {
-                self.count(done);
-                Ok(done.matched())
-            }
-            Err(Failure::Anew) => {
-                // Of the message before only the values are of use: as a buffer, to whom they are given in exchange.
-                let before = self.shadow.take();
-                self.encode(record)?;
-                self.shadow = before;
-                Ok(Match::FirstTime)
-            }
-            Err(Failure::Stranger) => Err(Failure::Stranger),
-            Err(Failure::Encode(error)) => {
-                self.clear();
-                Err(Failure::Encode(error))
-            }
-        }
-    }
-
     /// Encodes a message from first to last. After an error there is none.
     pub(super) fn encode(&mut self, record: &Record) -> Result<(), Error> {
         self.clear();
@@ -456,310 +336,19 @@ impl Template {
         }
     }
 
-    pub(super) fn count(&mut self, done: Done) {
-        let stats = &mut self.stats;
-        match done.matched() {
-            Match::Content => stats.content += 1,
-            Match::PerfectStructural => stats.perfect_structural += 1,
-            Match::PartialStructural => stats.partial_structural += 1,
-            Match::FirstTime => stats.first_time += 1,
-        }
-        stats.values += done.patched.values as u64;
-        stats.stolen += done.patched.stolen as u64;
-        stats.shifted += done.patched.shifted as u64;
-        stats.rewritten += done.patched.rewritten as u64;
-        stats.encoded_chunks += done.encoded as u64;
-        stats.kept_chunks += done.kept as u64;
-        stats.bytes += self.length;
-        stats.unchanged_bytes += done.unchanged;
-    }
-}
-
-/// About how long the text of a message will be.
-fn estimate(record: &Record) -> usize {
-    record
-        .slots()
-        .len()
-        .saturating_mul(SLOT)
-        .saturating_add(record.heap().len())
-}
-
-/// Whether a message of one can be made of a message of the other.
-fn is_alike(shadow: &Record, record: &Record) -> bool {
-    Arc::ptr_eq(shadow.plan(), record.plan()) && shadow.root() == record.root()
-}
-
-impl Chunk {
-    /// Bytes held, without the text.
-    fn steady_memory(&self) -> usize {
-        let segments: usize = self
-            .segments
-            .iter()
-            .map(|segment| size_of::<Segment>() + segment.leaves.memory())
-            .sum();
-        size_of::<Self>() + segments + self.state.memory()
-    }
-}
-
-/// Encodes the next piece to a chunk, of `size` bytes or so, or `until` a state, in the memory of another text.
-pub(crate) fn encode_piece(
-    encoder: &mut PieceEncoder<'_>,
-    record: &Record,
-    policy: &Policy,
-    specs: &mut Specs,
-    (size, until): (usize, Option<&State>),
-    mut text: Text,
-) -> Result<(Chunk, Stop), Error> {
-    let state = encoder.state().clone();
-    let first = state.slot();
-    let slots = record.slots().len();
-    let mut builder = Builder::new(record.plan(), policy, specs, first, slots);
-    let stop = text.write(|text| {
-        text.reserve(size.min(estimate(record)));
-        let stop = if policy.stuffing == Stuffing::None {
-            encoder.run(text, size, until, &(), &mut builder)
+    /// Counts what was done for a message.
+    pub(super) fn count(&mut self, mut counts: SendStats) -> Match {
+        counts.bytes = self.length;
+        let moved = counts.encoded_chunks + counts.stolen + counts.shifted + counts.rewritten;
+        let (matched, count) = if moved > 0 {
+            (Match::PartialStructural, &mut counts.partial_structural)
+        } else if counts.values > 0 {
+            (Match::PerfectStructural, &mut counts.perfect_structural)
         } else {
-            encoder.run(text, size, until, &Room(policy), &mut builder)
+            (Match::Content, &mut counts.content)
         };
-        text.shrink_to(text.len() + policy.chunks.reserve);
-        stop
-    })?;
-    let end = encoder.state().slot();
-    let (mut segments, has_heap) = builder.finish(end, text.bytes().len());
-    for segment in &mut segments {
-        segment.see_order(record.slots(), first);
-    }
-    let chunk = Chunk {
-        text,
-        state,
-        slots: end - first,
-        values: segments.iter().map(Segment::values).sum(),
-        segments,
-        has_heap,
-    };
-    Ok((chunk, stop))
-}
-
-/// Encodes a chunk again of which only values have changed; it becomes several if it has grown too long. Returns how many
-/// they are; `None` if the encoder would not stop at its end.
-pub(crate) fn reencode(
-    chunks: &mut Vec<Chunk>,
-    number: usize,
-    record: &Record,
-    policy: &Policy,
-    options: EncodeOptions,
-    work: &mut Work,
-    patched: &mut Patched,
-) -> Result<Option<usize>, Error> {
-    work.has_grown = true;
-    let until = chunks.get(number + 1).map(|next| next.state.clone());
-    if until.as_ref().is_some_and(|until| !until.agrees(until)) {
-        // Among occurrences without slots the encoder stops at none in particular.
-        return Ok(None);
-    }
-    let chunk = &mut chunks[number];
-    let (values, length) = (chunk.values, chunk.text.bytes().len());
-    let sizes = policy.chunks;
-    let size = if length <= sizes.split - sizes.split / 4 {
-        sizes.split
-    } else {
-        sizes.initial
-    };
-    let mut encoder = PieceEncoder::resume(record, chunk.state.clone(), options)?;
-    let mut text = std::mem::take(&mut chunk.text);
-    work.specs.recycle(std::mem::take(&mut chunk.segments));
-    let mut encoded = SmallVec::<[Chunk; 1]>::new();
-    let mut now = 0;
-    loop {
-        let end = (size, until.as_ref());
-        let text = std::mem::take(&mut text);
-        let (chunk, stop) = encode_piece(&mut encoder, record, policy, &mut work.specs, end, text)?;
-        now += chunk.text.bytes().len();
-        encoded.push(chunk);
-        match (stop, &until) {
-            (Stop::Size, _) => {}
-            (Stop::Until, _) | (Stop::End, None) => break,
-            (Stop::End, Some(_)) => unreachable!("the structure is as it was"),
-        }
-    }
-    patched.values += values;
-    if now != length {
-        patched.rewritten += values;
-    }
-    let count = encoded.len();
-    chunks.splice(number..=number, encoded);
-    Ok(Some(count))
-}
-
-/// A template on its way from one message to another.
-pub(crate) struct Change<'c> {
-    pub(crate) policy: &'c Policy,
-    pub(crate) options: EncodeOptions,
-    pub(crate) old: &'c Record,
-    pub(crate) new: &'c Record,
-    pub(crate) work: &'c mut Work,
-    pub(crate) done: &'c mut Done,
-    /// Whether messages of another structure are left to others.
-    is_strict: bool,
-}
-
-impl Change<'_> {
-    fn run(mut self, chunks: &mut Vec<Chunk>, length: &mut u64) -> Result<(), Failure> {
-        let same_slots = self.old.slots().len() == self.new.slots().len();
-        if !same_slots {
-            self.work.digests.forget();
-        }
-        if self.is_strict && !same_slots {
-            return Err(Failure::Stranger);
-        }
-        let mut from = 0;
-        if same_slots {
-            from = self.values(chunks, length)?;
-        }
-        if from < chunks.len() {
-            self.work.has_grown = true;
-            restructure::restructure(&mut self, chunks, from)?;
-            *length = chunks
-                .iter()
-                .map(|chunk| chunk.text.bytes().len() as u64)
-                .sum();
-        }
-        Ok(())
-    }
-
-    /// Patches chunk by chunk, up to the first whose structure has changed: its number, or that of
-    /// all.
-    fn values(&mut self, chunks: &mut Vec<Chunk>, length: &mut u64) -> Result<usize, Failure> {
-        let (old, new) = (values(self.old), values(self.new));
-        // Of a message that is as it was, nothing but the values is looked at.
-        let Some(same) = self.same_front(old, new) else {
-            self.done.unchanged += *length;
-            return Ok(chunks.len());
-        };
-        self.work.digests.forget();
-        let mut delta = 0;
-        let mut first = 0;
-        let mut number = 0;
-        while let Some(chunk) = chunks.get_mut(number) {
-            let slots = first..first + chunk.slots;
-            first = slots.end;
-            let before = chunk.text.bytes().len() as u64;
-            if slots.end <= same && !chunk.has_heap {
-                self.done.unchanged += before;
-                number += 1;
-                continue;
-            }
-            let Some(old) = old.part(slots.start, chunk.slots) else {
-                return Err(Failure::Anew);
-            };
-            let Some(new) = new.part(slots.start, chunk.slots) else {
-                return Err(Failure::Anew);
-            };
-            self.compare(chunk, &old, &new, &mut delta);
-            if self.work.tools.dirty.is_clean() {
-                self.done.unchanged += before;
-                number += 1;
-                continue;
-            }
-            if !self.work.tools.dirty.markers.is_empty() {
-                return if self.is_strict {
-                    Err(Failure::Stranger)
-                } else {
-                    Ok(number)
-                };
-            }
-            if self.slides(&old, &new) {
-                return Ok(number);
-            }
-            let count = match self.patch(chunk, &new)? {
-                Outcome::Patched => 1,
-                Outcome::Reencode => match self.reencode(chunks, number)? {
-                    Some(count) => count,
-                    None => return Ok(number),
-                },
-            };
-            let now = chunks[number..number + count].iter();
-            let now: u64 = now.map(|chunk| chunk.text.bytes().len() as u64).sum();
-            *length = (*length + now).wrapping_sub(before);
-            number += count;
-        }
-        Ok(chunks.len())
-    }
-
-    /// How many slots at the front of a message are the same as before; `None` if all of the message is.
-    #[inline]
-    fn same_front(&mut self, old: Values<'_>, new: Values<'_>) -> Option<usize> {
-        if old.heap.len() != new.heap.len() {
-            return Some(0);
-        }
-        let digests = &mut self.work.digests;
-        let same = match digests.compare(new) {
-            SameDigests::Same => return None,
-            SameDigests::Front(same) => same,
-            SameDigests::Nothing => compare::same_front(old.slots, new.slots),
-        };
-        if same == old.slots.len() && old.heap == new.heap {
-            digests.same(new);
-            return None;
-        }
-        Some(same)
-    }
-
-    /// Whether numbers are not other ones, but other places' (a window that slides over a series): then it costs less to
-    /// move chunks.
-    fn slides(&mut self, old: &Values<'_>, new: &Values<'_>) -> bool {
-        let work = &mut *self.work;
-        if !work.tools.dirty.tables || !work.slides.is_out() {
-            return false;
-        }
-        let found = compare::slides(old.slots, new.slots);
-        work.slides.note(found);
-        if found {
-            work.patience = Patience::default();
-        }
-        found
-    }
-
-    /// Finds what is dirty in a chunk.
-    pub(crate) fn compare(
-        &mut self,
-        chunk: &mut Chunk,
-        old: &Values<'_>,
-        new: &Values<'_>,
-        delta: &mut Delta,
-    ) {
-        let dirty = &mut self.work.tools.dirty;
-        compare::chunk(&mut chunk.segments, chunk.has_heap, old, new, delta, dirty);
-    }
-
-    /// Writes what is dirty in a chunk.
-    pub(crate) fn patch(
-        &mut self,
-        chunk: &mut Chunk,
-        new: &Values<'_>,
-    ) -> Result<Outcome, Failure> {
-        let (policy, work) = (self.policy, &mut *self.work);
-        let (tools, patched) = (&mut work.tools, &mut self.done.patched);
-        work.has_grown |= tools.dirty.tables || tools.dirty.len() > policy.shifts;
-        let Chunk { text, segments, .. } = chunk;
-        let outcome = patch::patch(text, segments, policy, new, tools, patched)?;
-        for segment in &mut chunk.segments {
-            segment.see_order_again(new.slots);
-        }
-        Ok(outcome)
-    }
-
-    fn reencode(&mut self, chunks: &mut Vec<Chunk>, number: usize) -> Result<Option<usize>, Error> {
-        let (policy, options, work) = (self.policy, self.options, &mut *self.work);
-        let patched = &mut self.done.patched;
-        reencode(chunks, number, self.new, policy, options, work, patched)
-    }
-}
-
-/// The values of a Record.
-pub(crate) fn values(record: &Record) -> Values<'_> {
-    Values {
-        slots: record.slots(),
-        heap: record.heap(),
+        *count = 1;
+        self.stats.add(&counts);
+        matched
     }
 }

@@ -12,8 +12,9 @@
 //! The parts were measured by the benchmark `ready` (100 000 values), and are rounded to the disadvantage of templates.
 
 use super::lease::Use;
+use crate::send::chunk::Chunk;
 use crate::send::leaves::{Kind, Leaves};
-use crate::send::template::{Chunk, Match, Template};
+use crate::send::template::{Match, Template};
 use crate::stats::SendStats;
 
 /// What things cost where most values are of some sort.
