@@ -2,7 +2,7 @@
 
 use bsoap_datatypes::kernel::{self, Kernel, Separator};
 
-use super::leaves::{Kind, Table};
+use super::dut_table::{SlotKind, Table};
 use super::lexical::{self, Number};
 
 /// The most numbers in a batch.
@@ -61,7 +61,7 @@ impl Batch {
     }
 
     /// Formats those of the slots that are `members`, and of one kind.
-    fn some(&mut self, kind: Kind, values: &[u64], slots: &[u32], members: &[u8]) {
+    fn some(&mut self, kind: SlotKind, values: &[u64], slots: &[u32], members: &[u8]) {
         let values = members
             .iter()
             .map(|&at| values[slots[usize::from(at)] as usize]);
@@ -89,7 +89,7 @@ impl Batch {
 }
 
 /// Which of some slots of a table are of a kind, and how many. (Which these are follows no order, so nothing branches on it.)
-fn members(table: &Table, slots: &[u32], kind: Kind) -> ([u8; BLOCK], usize) {
+fn members(table: &Table, slots: &[u32], kind: SlotKind) -> ([u8; BLOCK], usize) {
     let mut members = [0; BLOCK];
     let mut count = 0;
     for (at, &slot) in slots.iter().take(BLOCK).enumerate() {
@@ -100,21 +100,21 @@ fn members(table: &Table, slots: &[u32], kind: Kind) -> ([u8; BLOCK], usize) {
 }
 
 /// What a kind of numbers is to a kernel that writes them.
-fn number(kind: Kind) -> Option<kernel::Number> {
+fn number(kind: SlotKind) -> Option<kernel::Number> {
     match kind {
-        Kind::Double => Some(kernel::Number::Double),
-        Kind::Signed => Some(kernel::Number::Signed {
+        SlotKind::Double => Some(kernel::Number::Double),
+        SlotKind::Signed => Some(kernel::Number::Signed {
             min: i64::MIN,
             max: i64::MAX,
         }),
-        Kind::Unsigned => Some(kernel::Number::Unsigned { max: u64::MAX }),
+        SlotKind::Unsigned => Some(kernel::Number::Unsigned { max: u64::MAX }),
         _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::leaves::{Columns, Spec};
+    use super::super::dut_table::{Columns, LeafSpec};
     use super::*;
 
     #[test]
@@ -128,15 +128,20 @@ mod tests {
         };
         let values: Vec<u64> = (0..500).map(|_| next()).collect();
         let slots: Vec<u32> = (0..500).filter(|slot| slot % 7 > 2).collect();
-        let kinds: [&[Kind]; 5] = [
-            &[Kind::Double],
-            &[Kind::Signed],
-            &[Kind::Unsigned],
-            &[Kind::Signed, Kind::Signed, Kind::Double],
-            &[Kind::Boolean, Kind::Double, Kind::Unsigned, Kind::Float],
+        let kinds: [&[SlotKind]; 5] = [
+            &[SlotKind::Double],
+            &[SlotKind::Signed],
+            &[SlotKind::Unsigned],
+            &[SlotKind::Signed, SlotKind::Signed, SlotKind::Double],
+            &[
+                SlotKind::Boolean,
+                SlotKind::Double,
+                SlotKind::Unsigned,
+                SlotKind::Float,
+            ],
         ];
         for kinds in kinds {
-            let cells = kinds.iter().map(|&kind| Spec::without_place(kind));
+            let cells = kinds.iter().map(|&kind| LeafSpec::without_location(kind));
             let table = Table::new(cells.collect(), Columns::default());
             let mut batch = Batch::default();
             for slots in slots.chunks(BLOCK) {

@@ -6,7 +6,7 @@ use bsoap_codec::Plan;
 use bsoap_codec::encode::{Holder, LeafForm, LeafRef, PadPlace, Places, Rows, Stuffing as Rooms};
 use bsoap_codec::plan::LeafKind;
 
-use super::leaves::{Columns, Entry, Kind, Leaves, Mixed, Segment, Spec, Table};
+use super::dut_table::{Columns, LeafSpec, Locations, Mixed, MixedEntry, Segment, SlotKind, Table};
 use super::policy::{Pad, Policy, Stuffing};
 
 /// Fewer numbers than this are not worth a table.
@@ -50,38 +50,38 @@ fn widest(leaf: &LeafForm) -> u8 {
 
 /// What has been looked up of a Plan's leaves, kept from chunk to chunk.
 #[derive(Debug, Default)]
-pub(crate) struct Specs {
-    known: Vec<Option<Spec>>,
+pub(crate) struct LeafSpecs {
+    known: Vec<Option<LeafSpec>>,
     /// Of chunks that are encoded again, for their memory.
-    spare: Vec<Leaves>,
+    spare: Vec<Locations>,
     /// The cells of the table met last, and the leaf it begins with.
-    cells: Option<(LeafRef, Arc<[Spec]>)>,
+    cells: Option<(LeafRef, Arc<[LeafSpec]>)>,
 }
 
 /// So many entries are kept for chunks to come.
 const SPARE: usize = 4;
 
-impl Specs {
+impl LeafSpecs {
     /// Takes what can be used again of a chunk.
     pub(crate) fn recycle(&mut self, segments: Vec<Segment>) {
         let mut segments = segments.into_iter();
         while self.spare.len() < SPARE
             && let Some(segment) = segments.next()
         {
-            self.spare.push(segment.leaves);
+            self.spare.push(segment.locations);
         }
     }
 
     /// No entries yet.
     fn mixed(&mut self) -> Mixed {
-        let is_mixed = |spare: &Leaves| matches!(spare, Leaves::Mixed(_));
+        let is_mixed = |spare: &Locations| matches!(spare, Locations::Mixed(_));
         match self
             .spare
             .iter()
             .position(is_mixed)
             .map(|at| self.spare.swap_remove(at))
         {
-            Some(Leaves::Mixed(mut mixed)) => {
+            Some(Locations::Mixed(mut mixed)) => {
                 mixed.clear();
                 mixed
             }
@@ -91,14 +91,14 @@ impl Specs {
 
     /// No numbers yet.
     fn columns(&mut self) -> Columns {
-        let is_table = |spare: &Leaves| matches!(spare, Leaves::Table(_));
+        let is_table = |spare: &Locations| matches!(spare, Locations::Table(_));
         match self
             .spare
             .iter()
             .position(is_table)
             .map(|at| self.spare.swap_remove(at))
         {
-            Some(Leaves::Table(mut table)) => {
+            Some(Locations::Table(mut table)) => {
                 table.columns.clear();
                 table.columns
             }
@@ -108,11 +108,11 @@ impl Specs {
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        let spare: usize = self.spare.iter().map(Leaves::memory).sum();
-        self.known.capacity() * size_of::<Option<Spec>>() + spare
+        let spare: usize = self.spare.iter().map(Locations::memory).sum();
+        self.known.capacity() * size_of::<Option<LeafSpec>>() + spare
     }
 
-    fn get(&mut self, plan: &Plan, policy: &Policy, leaf: LeafRef) -> Spec {
+    fn get(&mut self, plan: &Plan, policy: &Policy, leaf: LeafRef) -> LeafSpec {
         let index = leaf.0 as usize;
         if let Some(Some(spec)) = self.known.get(index) {
             return *spec;
@@ -126,25 +126,25 @@ impl Specs {
     }
 }
 
-fn spec(plan: &Plan, policy: &Policy, leaf: LeafRef) -> Spec {
-    let hidden = Spec::without_place(Kind::Hidden);
+fn spec(plan: &Plan, policy: &Policy, leaf: LeafRef) -> LeafSpec {
+    let hidden = LeafSpec::without_location(SlotKind::Hidden);
     let Some(form) = plan.leaf_form(leaf) else {
         return hidden;
     };
     let in_attribute = matches!(form.holder(), Holder::Attribute | Holder::AttributeList);
     let kind = match (form.holder(), form.leaf().map(|leaf| plan.leaf(leaf).kind)) {
-        (Holder::Xml, _) => Kind::Fragment,
-        (_, None) => Kind::Text,
+        (Holder::Xml, _) => SlotKind::Fragment,
+        (_, None) => SlotKind::Text,
         (_, Some(kind)) => match kind {
-            LeafKind::Boolean => Kind::Boolean,
-            LeafKind::Signed { .. } => Kind::Signed,
-            LeafKind::Unsigned { .. } => Kind::Unsigned,
-            LeafKind::Float => Kind::Float,
-            LeafKind::Double => Kind::Double,
-            LeafKind::Text if in_attribute => Kind::Attribute,
-            LeafKind::Text => Kind::Text,
-            LeafKind::Base64 => Kind::Base64,
-            LeafKind::Hex => Kind::Hex,
+            LeafKind::Boolean => SlotKind::Boolean,
+            LeafKind::Signed { .. } => SlotKind::Signed,
+            LeafKind::Unsigned { .. } => SlotKind::Unsigned,
+            LeafKind::Float => SlotKind::Float,
+            LeafKind::Double => SlotKind::Double,
+            LeafKind::Text if in_attribute => SlotKind::Attribute,
+            LeafKind::Text => SlotKind::Text,
+            LeafKind::Base64 => SlotKind::Base64,
+            LeafKind::Hex => SlotKind::Hex,
             _ => return hidden,
         },
     };
@@ -153,7 +153,7 @@ fn spec(plan: &Plan, policy: &Policy, leaf: LeafRef) -> Spec {
         Holder::Element { close } if pads && policy.pad == Pad::AfterTag => close,
         _ => 0,
     };
-    Spec {
+    LeafSpec {
         kind,
         pads,
         widest: widest(form),
@@ -165,7 +165,7 @@ fn spec(plan: &Plan, policy: &Policy, leaf: LeafRef) -> Spec {
 pub(crate) struct Builder<'b> {
     plan: &'b Plan,
     policy: &'b Policy,
-    specs: &'b mut Specs,
+    specs: &'b mut LeafSpecs,
     /// The chunk's first slot, and the next one to be reported.
     first: usize,
     next: usize,
@@ -187,7 +187,7 @@ impl<'b> Builder<'b> {
     pub(crate) fn new(
         plan: &'b Plan,
         policy: &'b Policy,
-        specs: &'b mut Specs,
+        specs: &'b mut LeafSpecs,
         first: usize,
         slots: usize,
     ) -> Self {
@@ -214,7 +214,7 @@ impl<'b> Builder<'b> {
         self.end_mixed();
         for segment in &mut self.segments {
             segment.start = segment.start.min(text_length);
-            segment.leaves.shrink();
+            segment.locations.shrink();
         }
         self.segments.shrink_to_fit();
         (self.segments, self.has_heap)
@@ -227,7 +227,7 @@ impl<'b> Builder<'b> {
             self.segments.push(Segment {
                 first: self.mixed_first - self.first,
                 start: self.start,
-                leaves: Leaves::Mixed(mixed),
+                locations: Locations::Mixed(mixed),
             });
         }
         self.start = UNKNOWN;
@@ -240,7 +240,8 @@ impl<'b> Builder<'b> {
         while self.next < slot {
             self.begin_mixed();
             let offset = self.last_offset();
-            self.mixed.push(offset, Entry::without_place(Kind::Marker));
+            self.mixed
+                .push(offset, MixedEntry::without_location(SlotKind::Marker));
             self.next += 1;
         }
     }
@@ -264,7 +265,7 @@ impl<'b> Builder<'b> {
 
     /// The entry of a slot, and its offset if it has a location.
     #[inline]
-    fn entry(&mut self, slot: usize, offset: Option<usize>, entry: Entry) {
+    fn entry(&mut self, slot: usize, offset: Option<usize>, entry: MixedEntry) {
         self.markers(slot);
         self.begin_mixed();
         self.has_heap |= entry.spec.kind.is_heap();
@@ -287,7 +288,7 @@ impl<'b> Builder<'b> {
         }
     }
 
-    fn cells(&mut self, rows: &Rows<'_>) -> Arc<[Spec]> {
+    fn cells(&mut self, rows: &Rows<'_>) -> Arc<[LeafSpec]> {
         if let Some((leaf, cells)) = &self.specs.cells
             && *leaf == rows.leaf
             && cells.len() == rows.cells
@@ -295,7 +296,7 @@ impl<'b> Builder<'b> {
             return Arc::clone(cells);
         }
         let cells = (0..rows.cells).map(|index| rows.leaf_of(index));
-        let cells: Arc<[Spec]> = cells
+        let cells: Arc<[LeafSpec]> = cells
             .map(|leaf| self.specs.get(self.plan, self.policy, leaf))
             .collect();
         self.specs.cells = Some((rows.leaf, Arc::clone(&cells)));
@@ -306,7 +307,7 @@ impl<'b> Builder<'b> {
     fn continues(&self, rows: &Rows<'_>) -> bool {
         self.leaf == Some(rows.leaf)
             && self.next == rows.slot
-            && matches!(self.segments.last(), Some(Segment { start, leaves: Leaves::Table(table), .. })
+            && matches!(self.segments.last(), Some(Segment { start, locations: Locations::Table(table), .. })
                 if rows.offset - start < FAR && table.cells.len() == rows.cells)
     }
 }
@@ -320,9 +321,9 @@ impl Places for Builder<'_> {
             u32::try_from(offset).is_ok(),
         ) else {
             // Further than can be counted: encoded again whenever it changes.
-            return self.entry(slot, None, Entry::without_place(Kind::Hidden));
+            return self.entry(slot, None, MixedEntry::without_location(SlotKind::Hidden));
         };
-        let entry = Entry {
+        let entry = MixedEntry {
             length,
             width,
             spec,
@@ -331,7 +332,7 @@ impl Places for Builder<'_> {
     }
 
     fn hidden(&mut self, slot: usize) {
-        self.entry(slot, None, Entry::without_place(Kind::Hidden));
+        self.entry(slot, None, MixedEntry::without_location(SlotKind::Hidden));
     }
 
     fn rows(&mut self, rows: Rows<'_>) {
@@ -356,12 +357,12 @@ impl Places for Builder<'_> {
             self.segments.push(Segment {
                 first: self.next - self.first,
                 start: rows.offset,
-                leaves: Leaves::Table(Table::new(cells, columns)),
+                locations: Locations::Table(Table::new(cells, columns)),
             });
         }
         let Some(Segment {
             start,
-            leaves: Leaves::Table(Table { columns, .. }),
+            locations: Locations::Table(Table { columns, .. }),
             ..
         }) = self.segments.last_mut()
         else {

@@ -8,7 +8,7 @@ use bsoap_codec::{Encoder, Record};
 
 use super::build::pad_place;
 use super::chunk::Chunk;
-use super::leaves::Place;
+use super::dut_table::Location;
 use super::policy;
 use super::template::Template;
 
@@ -68,8 +68,8 @@ impl Template {
     fn check_chunk(&self, record: &Record, chunk: &Chunk, next: Option<&State>) {
         let mut encoder = PieceEncoder::resume(record, chunk.state.clone(), *self.options())
             .expect("a chunk's state is one of its message");
-        let padded = places(chunk).filter(|(_, place)| place.may_pad(place.length));
-        let widths: Vec<usize> = padded.map(|(_, place)| place.width).collect();
+        let padded = locations(chunk).filter(|(_, location)| location.may_pad(location.length));
+        let widths: Vec<usize> = padded.map(|(_, location)| location.width).collect();
         let widths = Widths(RefCell::new(widths.into_iter()), pad_place(self.policy()));
         let (mut values, mut text) = (Vec::new(), Vec::new());
         let mut run = |until: Option<&State>, size: usize| {
@@ -111,9 +111,12 @@ impl Template {
         }
         assert_eq!(first, chunk.slots, "segments have all slots");
         let mut values = values.into_iter();
-        for (slot, place) in places(chunk) {
+        for (slot, location) in locations(chunk) {
             let value = values.next().expect("a value");
-            assert_eq!(value, [slot, place.offset, place.length, place.width]);
+            assert_eq!(
+                value,
+                [slot, location.offset, location.length, location.width]
+            );
         }
         assert!(values.next().is_none(), "all values have locations");
         assert!(
@@ -126,12 +129,12 @@ impl Template {
 }
 
 /// All slots that have locations; offsets count from the chunk's start.
-fn places(chunk: &Chunk) -> impl Iterator<Item = (usize, Place)> + '_ {
+fn locations(chunk: &Chunk) -> impl Iterator<Item = (usize, Location)> + '_ {
     chunk.segments.iter().flat_map(move |segment| {
         (0..segment.slots()).filter_map(move |index| {
-            let mut place = segment.place(index)?;
-            place.offset += segment.start;
-            Some((chunk.state.slot() + segment.first + index, place))
+            let mut location = segment.location(index)?;
+            location.offset += segment.start;
+            Some((chunk.state.slot() + segment.first + index, location))
         })
     })
 }

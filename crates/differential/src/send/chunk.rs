@@ -10,8 +10,8 @@ use bsoap_codec::encode::{EncodeOptions, Error, PieceEncoder, State, Stop};
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
-use super::build::{Builder, Room, Specs};
-use super::leaves::Segment;
+use super::build::{Builder, LeafSpecs, Room};
+use super::dut_table::Segment;
 use super::policy::{Policy, Stuffing};
 use crate::stats::SendStats;
 
@@ -111,7 +111,7 @@ impl Chunk {
         let segments: usize = self
             .segments
             .iter()
-            .map(|segment| size_of::<Segment>() + segment.leaves.memory())
+            .map(|segment| size_of::<Segment>() + segment.locations.memory())
             .sum();
         size_of::<Self>() + segments + self.state.memory()
     }
@@ -137,7 +137,7 @@ pub(crate) fn encode_piece(
     encoder: &mut PieceEncoder<'_>,
     record: &Record,
     policy: &Policy,
-    specs: &mut Specs,
+    specs: &mut LeafSpecs,
     (size, until): (usize, Option<&State>),
     mut text: Text,
 ) -> Result<(Chunk, Stop), Error> {
@@ -179,7 +179,7 @@ pub(crate) fn reencode(
     record: &Record,
     policy: &Policy,
     options: EncodeOptions,
-    specs: &mut Specs,
+    specs: &mut LeafSpecs,
     counts: &mut SendStats,
 ) -> Result<Option<usize>, Error> {
     let until = chunks.get(number + 1).map(|next| next.state.clone());

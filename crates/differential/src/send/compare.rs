@@ -14,7 +14,7 @@
 
 use bsoap_datatypes::kernel::Kernel;
 
-use super::leaves::{Kind, Leaves, Mixed, Segment, Table};
+use super::dut_table::{Locations, Mixed, Segment, SlotKind, Table};
 
 /// Slots and heap of one message.
 #[derive(Clone, Copy, Debug)]
@@ -208,10 +208,10 @@ pub(crate) fn chunk(
         let Some(new) = new.part(first, slots) else {
             return;
         };
-        match &mut segment.leaves {
-            Leaves::Table(_) if dirty.is_most => {}
-            Leaves::Table(table) => dirty.table(number, table, old.slots, new.slots),
-            Leaves::Mixed(mixed) => {
+        match &mut segment.locations {
+            Locations::Table(_) if dirty.is_most => {}
+            Locations::Table(table) => dirty.table(number, table, old.slots, new.slots),
+            Locations::Mixed(mixed) => {
                 let mut scan = Scan {
                     old,
                     new,
@@ -277,7 +277,7 @@ impl<'s> Scan<'s> {
     fn texts(&mut self, mixed: &Mixed, from: usize, to: usize) {
         let masks = &mixed.masks[from..to];
         let slots = &self.new.slots[from..to];
-        // Of what is empty the place in the heap may be anywhere.
+        // Of what is empty the location in the heap may be anywhere.
         let has_text = |(mask, slot): (&u64, &u64)| mask & slot & LENGTH != 0;
         let mut texts = masks.iter().zip(slots);
         let Some(first) = texts.position(has_text) else {
@@ -325,17 +325,17 @@ impl<'s> Scan<'s> {
         while let (Some(rest_old), Some(rest_new)) = (old.get(at..), new.get(at..))
             && let Some(found) = mismatch(rest_old, rest_new)
         {
-            let place = at + found;
+            let location = at + found;
             let slots = &self.new.slots[index..=last];
             let mut texts = mixed.masks[index..=last].iter().zip(slots);
             let Some(further) = texts.position(|(mask, &slot)| {
-                mask & slot & LENGTH != 0 && end(slot) as usize > base + place
+                mask & slot & LENGTH != 0 && end(slot) as usize > base + location
             }) else {
                 return;
             };
             index += further;
             let (start, length) = range(self.new.slots[index]);
-            if start > base + place {
+            if start > base + location {
                 // Between two texts there may be what belongs to none.
                 at = start - base;
                 continue;
@@ -371,7 +371,7 @@ impl<'s> Scan<'s> {
                 0 => self.old.slots[index] == self.new.slots[index],
                 _ => self.same_text(index),
             };
-            if !kind.has_place() && !is_same() {
+            if !kind.has_location() && !is_same() {
                 self.push(kind, index);
             }
         }
@@ -390,7 +390,7 @@ impl<'s> Scan<'s> {
         let kind = mixed.entries[index].spec.kind;
         if mixed.masks[index] == 0 {
             self.push(kind, index);
-            self.weight += usize::from(kind.has_place());
+            self.weight += usize::from(kind.has_location());
             return true;
         }
         let (old, new) = (self.old.slots[index], self.new.slots[index]);
@@ -416,8 +416,8 @@ impl<'s> Scan<'s> {
         is_behind && (old & LENGTH != 0 || range(new).0 as u64 == expected)
     }
 
-    fn push(&mut self, kind: Kind, index: usize) {
-        if kind.has_place() {
+    fn push(&mut self, kind: SlotKind, index: usize) {
+        if kind.has_location() {
             self.dirty.push(self.number, index);
         } else {
             self.dirty.markers.push((self.first + index) as u32);
@@ -455,7 +455,7 @@ pub(crate) fn same_front(old: &[u64], new: &[u64]) -> usize {
     same.map_or(old.len(), |same| same * BLOCK)
 }
 
-/// Whether most of some slots differ, and values of the middle are found in another place.
+/// Whether most of some slots differ, and values of the middle are found in another location.
 pub(crate) fn slides(old: &[u64], new: &[u64]) -> bool {
     const SAMPLE: usize = 32;
     const NEEDLE: usize = 6;
@@ -494,19 +494,19 @@ pub(crate) fn in_order(mixed: &Mixed, slots: &[u64]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::leaves::Entry;
+    use super::super::dut_table::MixedEntry;
     use super::*;
 
-    fn mixed(kinds: &[Kind]) -> Mixed {
+    fn mixed(kinds: &[SlotKind]) -> Mixed {
         let mut mixed = Mixed::default();
         for &kind in kinds {
-            mixed.push(0, Entry::without_place(kind));
+            mixed.push(0, MixedEntry::without_location(kind));
         }
         mixed
     }
 
     /// Numbers, and texts in the order given.
-    fn values(kinds: &[Kind], texts: &[&str], backwards: bool) -> (Vec<u64>, Vec<u8>) {
+    fn values(kinds: &[SlotKind], texts: &[&str], backwards: bool) -> (Vec<u64>, Vec<u8>) {
         let mut slots = vec![0; kinds.len()];
         let mut heap = Vec::new();
         let mut indices: Vec<usize> = (0..kinds.len()).collect();
@@ -524,13 +524,13 @@ mod tests {
         (slots, heap)
     }
 
-    const KINDS: [Kind; 6] = [
-        Kind::Text,
-        Kind::Signed,
-        Kind::Text,
-        Kind::Marker,
-        Kind::Hidden,
-        Kind::Text,
+    const KINDS: [SlotKind; 6] = [
+        SlotKind::Text,
+        SlotKind::Signed,
+        SlotKind::Text,
+        SlotKind::Marker,
+        SlotKind::Hidden,
+        SlotKind::Text,
     ];
 
     fn dirty(old: &[&str], new: &[&str], backwards: (bool, bool)) -> (Vec<u32>, Vec<u32>, bool) {
@@ -541,7 +541,7 @@ mod tests {
         let mut segments = [Segment {
             first: 0,
             start: 0,
-            leaves: Leaves::Mixed(mixed),
+            locations: Locations::Mixed(mixed),
         }];
         let mut found = Dirty::default();
         let old = Values {
@@ -553,7 +553,7 @@ mod tests {
             heap: &new_heap,
         };
         chunk(&mut segments, true, &old, &new, &mut 0, &mut found);
-        let Leaves::Mixed(mixed) = &segments[0].leaves else {
+        let Locations::Mixed(mixed) = &segments[0].locations else {
             unreachable!()
         };
         if mixed.in_order {

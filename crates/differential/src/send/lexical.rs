@@ -6,7 +6,7 @@ use bsoap_datatypes::{binary, boolean, double, float, integer};
 use bsoap_xml::scan;
 
 use super::compare::Values;
-use super::leaves::Kind;
+use super::dut_table::SlotKind;
 
 /// Room for the text of a number.
 pub(crate) type Number = [u8; 32];
@@ -18,12 +18,12 @@ pub(crate) struct Unwritable;
 
 /// Writes a number and returns its length.
 #[inline(always)]
-pub(crate) fn number(kind: Kind, slot: u64, out: &mut Number) -> usize {
+pub(crate) fn number(kind: SlotKind, slot: u64, out: &mut Number) -> usize {
     match kind {
-        Kind::Double => double::format(f64::from_bits(slot), out),
-        Kind::Float => float::format(f32::from_bits(slot as u32), out),
-        Kind::Signed => integer::format_i64(slot as i64, out),
-        Kind::Unsigned => integer::format_u64(slot, out),
+        SlotKind::Double => double::format(f64::from_bits(slot), out),
+        SlotKind::Float => float::format(f32::from_bits(slot as u32), out),
+        SlotKind::Signed => integer::format_i64(slot as i64, out),
+        SlotKind::Unsigned => integer::format_u64(slot, out),
         _ => {
             let text = boolean::text(slot != 0).as_bytes();
             out[..text.len()].copy_from_slice(text);
@@ -35,7 +35,7 @@ pub(crate) fn number(kind: Kind, slot: u64, out: &mut Number) -> usize {
 /// The text of any value: a number's in `digits`, another one's as [`text`] has it.
 #[inline]
 pub(crate) fn form<'v>(
-    kind: Kind,
+    kind: SlotKind,
     slot: u64,
     values: &Values<'v>,
     digits: &'v mut Number,
@@ -52,7 +52,7 @@ pub(crate) fn form<'v>(
 /// The text of a value in the heap: where it lies if it needs no reference, otherwise in `escaped`.
 #[inline]
 pub(crate) fn text<'v>(
-    kind: Kind,
+    kind: SlotKind,
     slot: u64,
     values: &Values<'v>,
     escaped: &'v mut Vec<u8>,
@@ -60,13 +60,15 @@ pub(crate) fn text<'v>(
     let octets = values.octets(slot).ok_or(Unwritable)?;
     escaped.clear();
     match kind {
-        Kind::Text if scan::find_text_escape(octets) == octets.len() => return Ok(octets),
-        Kind::Attribute if scan::find_value_escape(octets) == octets.len() => return Ok(octets),
-        Kind::Fragment => return Ok(octets),
-        Kind::Base64 => binary::write_base64(octets, escaped),
-        Kind::Hex => binary::write_hex(octets, escaped),
-        Kind::Text => escape_content(octets, escaped).map_err(|_| Unwritable)?,
-        Kind::Attribute => escape_attribute(octets, escaped).map_err(|_| Unwritable)?,
+        SlotKind::Text if scan::find_text_escape(octets) == octets.len() => return Ok(octets),
+        SlotKind::Attribute if scan::find_value_escape(octets) == octets.len() => {
+            return Ok(octets);
+        }
+        SlotKind::Fragment => return Ok(octets),
+        SlotKind::Base64 => binary::write_base64(octets, escaped),
+        SlotKind::Hex => binary::write_hex(octets, escaped),
+        SlotKind::Text => escape_content(octets, escaped).map_err(|_| Unwritable)?,
+        SlotKind::Attribute => escape_attribute(octets, escaped).map_err(|_| Unwritable)?,
         _ => return Err(Unwritable),
     }
     Ok(escaped)

@@ -1,6 +1,6 @@
 //! Values whose new lexical form is longer (or, without stuffing, shorter) than their width.
 
-use super::leaves::{Place, Segment};
+use super::dut_table::{Location, Segment};
 use super::policy::Policy;
 
 /// A value that overflows its width.
@@ -23,7 +23,7 @@ impl Overflow {
     pub(crate) fn of(
         segment: usize,
         index: usize,
-        place: Place,
+        location: Location,
         length: usize,
         policy: &Policy,
     ) -> Self {
@@ -32,8 +32,8 @@ impl Overflow {
             index: index as u32,
             length: length as u32,
             form: 0,
-            width: width(policy, place, length) as u32,
-            before: place.width as u32,
+            width: width(policy, location, length) as u32,
+            before: location.width as u32,
         }
     }
 
@@ -58,16 +58,16 @@ impl Overflow {
 
 /// Whether a lexical form of `length` bytes fits the width of a value.
 #[inline(always)]
-pub(crate) fn fits(policy: &Policy, place: Place, length: usize) -> bool {
-    let keeps_width = policy.stuffing.keeps_width() && place.may_pad(length);
-    length == place.width || length < place.width && keeps_width
+pub(crate) fn fits(policy: &Policy, location: Location, length: usize) -> bool {
+    let keeps_width = policy.stuffing.keeps_width() && location.may_pad(length);
+    length == location.width || length < location.width && keeps_width
 }
 
 /// The width that a lexical form of `length` bytes is to have where it does not fit.
 #[inline]
-pub(crate) fn width(policy: &Policy, place: Place, length: usize) -> usize {
-    if place.may_pad(length) {
-        policy.stuffing.width(length, place.widest)
+pub(crate) fn width(policy: &Policy, location: Location, length: usize) -> usize {
+    if location.may_pad(length) {
+        policy.stuffing.width(length, location.widest)
     } else {
         length
     }
@@ -107,17 +107,17 @@ pub(crate) fn rewrite(
         let mut next = 0;
         for overflow in own {
             let index = overflow.index as usize;
-            let Some(place) = segment.place(index) else {
+            let Some(location) = segment.location(index) else {
                 continue;
             };
-            let from = start + place.offset;
-            let close = from + place.length;
+            let from = start + location.offset;
+            let close = from + location.length;
             out.extend_from_slice(&text[read..from]);
             out.extend_from_slice(&forms[overflow.form()]);
-            out.extend_from_slice(&text[close..close + place.close]);
+            out.extend_from_slice(&text[close..close + location.close]);
             let pad = (overflow.width - overflow.length) as usize;
             out.resize(out.len() + pad, b' ');
-            read = from + place.extent();
+            read = from + location.extent();
             segment.move_values(next..index + 1, moved - moved_before);
             segment.resize(index, overflow.length as usize, overflow.width as usize);
             moved += overflow.grows();

@@ -14,13 +14,13 @@ use bytes::BytesMut;
 use super::batch::{BLOCK, Batch};
 use super::chunk::Text;
 use super::compare::{Dirty, Values, range};
-use super::leaves::{Columns, Leaves, Mixed, Place, Segment};
+use super::dut_table::{Columns, Location, Locations, Mixed, Segment};
 use super::lexical::{self, Unwritable};
 use super::overflow::{self, Overflow, fits, width};
+use super::padding;
 use super::policy::Policy;
 use super::shift::shift;
 use super::steal::steal;
-use super::stuff;
 use crate::stats::SendStats;
 
 /// If more than this percentage of a table's numbers overflow, the chunk is encoded again.
@@ -84,6 +84,7 @@ pub(crate) fn patch(
     }
     tools.overflows.clear();
     tools.forms.clear();
+    let values = counts.values;
     let end = text.edit(policy.chunks.reserve, |text| {
         let mut patcher = Patcher {
             text,
@@ -98,7 +99,11 @@ pub(crate) fn patch(
     })?;
     Ok(match end {
         End::Patched => Outcome::Patched,
-        End::Reencode => Outcome::Reencode,
+        End::Reencode => {
+            // All values of the chunk will be counted.
+            counts.values = values;
+            Outcome::Reencode
+        }
         End::Overflows => {
             let (overflows, forms) = (&tools.overflows, &tools.forms);
             counts.rewritten += overflows.len() as u64;
@@ -142,12 +147,12 @@ impl Patcher<'_> {
         for (number, dirty) in dirty.by_segment() {
             let segment = &self.segments[number];
             let new = new.part(segment.first, segment.slots()).ok_or(Unwritable)?;
-            let outcome = match &segment.leaves {
-                Leaves::Mixed(mixed) if is_better_encoded(mixed, dirty, &new, self.policy) => {
+            let outcome = match &segment.locations {
+                Locations::Mixed(mixed) if is_better_encoded(mixed, dirty, &new, self.policy) => {
                     Outcome::Reencode
                 }
-                Leaves::Mixed(_) => self.leaves(number, dirty, &new, escaped)?,
-                Leaves::Table(_) => self.numbers(number, dirty, new.slots, batch),
+                Locations::Mixed(_) => self.leaves(number, dirty, &new, escaped)?,
+                Locations::Table(_) => self.numbers(number, dirty, new.slots, batch),
             };
             if outcome == Outcome::Reencode {
                 return Ok(End::Reencode);
@@ -175,11 +180,11 @@ impl Patcher<'_> {
         for &index in dirty {
             let index = index as usize;
             let segment = &self.segments[number];
-            let place = segment.place(index).ok_or(Unwritable)?;
+            let location = segment.location(index).ok_or(Unwritable)?;
             let mut digits = [0; 32];
             let (kind, slot) = (segment.kind(index), new.slots[index]);
             let lexical = lexical::form(kind, slot, new, &mut digits, escaped)?;
-            if self.write(number, index, place, lexical) == Outcome::Reencode {
+            if self.write(number, index, location, lexical) == Outcome::Reencode {
                 return Ok(Outcome::Reencode);
             }
         }
@@ -191,7 +196,7 @@ impl Patcher<'_> {
         let before = self.overflows.len();
         for dirty in dirty.chunks(BLOCK) {
             let segment = &mut self.segments[number];
-            let Leaves::Table(table) = &segment.leaves else {
+            let Locations::Table(table) = &segment.locations else {
                 return Outcome::Reencode;
             };
             batch.format(table, new, dirty);
@@ -204,10 +209,10 @@ impl Patcher<'_> {
                 } = &table.columns;
                 for (index, form, length) in batch.iter(dirty) {
                     if usize::from(lengths[index]) == length {
-                        stuff::put(&mut text[usize::from(offsets[index])..], form, length);
+                        padding::put(&mut text[usize::from(offsets[index])..], form, length);
                     } else {
-                        let place = table.place(index);
-                        let overflow = Overflow::of(number, index, place, length, self.policy);
+                        let location = table.location(index);
+                        let overflow = Overflow::of(number, index, location, length, self.policy);
                         overflow.list(&form[..length], self.overflows, self.forms);
                     }
                 }
@@ -226,14 +231,16 @@ impl Patcher<'_> {
     fn padded(&mut self, number: usize, dirty: &[u32], batch: &Batch) -> Outcome {
         for (index, form, length) in batch.iter(dirty) {
             let segment = &mut self.segments[number];
-            let Some(place) = segment.place(index) else {
+            let Some(location) = segment.location(index) else {
                 return Outcome::Reencode;
             };
-            let text = &mut self.text[segment.start + place.offset..];
-            if fits(self.policy, place, length) && stuff::put_padded(text, place, form, length) {
+            let text = &mut self.text[segment.start + location.offset..];
+            if fits(self.policy, location, length)
+                && padding::put_padded(text, location, form, length)
+            {
                 self.counts.values += 1;
-                segment.resize(index, length, place.width);
-            } else if self.write(number, index, place, &form[..length]) == Outcome::Reencode {
+                segment.resize(index, length, location.width);
+            } else if self.write(number, index, location, &form[..length]) == Outcome::Reencode {
                 return Outcome::Reencode;
             }
         }
@@ -241,18 +248,24 @@ impl Patcher<'_> {
     }
 
     /// Writes a lexical form to its location. If it overflows, it is resized at once, or listed.
-    fn write(&mut self, number: usize, index: usize, place: Place, lexical: &[u8]) -> Outcome {
+    fn write(
+        &mut self,
+        number: usize,
+        index: usize,
+        location: Location,
+        lexical: &[u8],
+    ) -> Outcome {
         self.counts.values += 1;
-        if fits(self.policy, place, lexical.len()) {
+        if fits(self.policy, location, lexical.len()) {
             let segment = &mut self.segments[number];
-            stuff::place(&mut self.text[segment.start..], place, lexical);
-            segment.resize(index, lexical.len(), place.width);
+            padding::write(&mut self.text[segment.start..], location, lexical);
+            segment.resize(index, lexical.len(), location.width);
             return Outcome::Patched;
         }
         if self.at_once {
             return self.resize_one(number, index, lexical);
         }
-        let overflow = Overflow::of(number, index, place, lexical.len(), self.policy);
+        let overflow = Overflow::of(number, index, location, lexical.len(), self.policy);
         overflow.list(lexical, self.overflows, self.forms);
         Outcome::Patched
     }
@@ -286,12 +299,12 @@ impl Patcher<'_> {
     /// Gives a value that overflows another width, from a neighbour or by moving what follows, and writes it.
     fn resize_one(&mut self, number: usize, index: usize, lexical: &[u8]) -> Outcome {
         let segment = &mut self.segments[number];
-        let Some(place) = segment.place(index) else {
+        let Some(location) = segment.location(index) else {
             return Outcome::Reencode;
         };
         let length = lexical.len();
         // Another value may have taken of this one's padding.
-        let need = length.saturating_sub(place.width);
+        let need = length.saturating_sub(location.width);
         let policy = self.policy;
         if need > 0
             && policy.stuffing.keeps_width()
@@ -305,8 +318,8 @@ impl Patcher<'_> {
         {
             self.counts.stolen += 1;
         } else {
-            let width = width(policy, place, length);
-            let grown = width as isize - place.width as isize;
+            let width = width(policy, location, length);
+            let grown = width as isize - location.width as isize;
             if !segment.can_move(grown, self.text.len()) {
                 return Outcome::Reencode;
             }
@@ -315,11 +328,11 @@ impl Patcher<'_> {
             self.counts.shifted += 1;
         }
         let segment = &mut self.segments[number];
-        let Some(place) = segment.place(index) else {
+        let Some(location) = segment.location(index) else {
             return Outcome::Reencode;
         };
-        stuff::place(&mut self.text[segment.start..], place, lexical);
-        segment.resize(index, length, place.width);
+        padding::write(&mut self.text[segment.start..], location, lexical);
+        segment.resize(index, length, location.width);
         Outcome::Patched
     }
 }

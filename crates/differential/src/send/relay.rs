@@ -13,7 +13,7 @@ use bsoap_codec::Record;
 use bsoap_codec::encode::Error;
 
 use super::compare;
-use super::leaves::Kind;
+use super::dut_table::SlotKind;
 use super::template::{Match, Template};
 
 /// A part that two messages have in common: the same elements, with the same layout of slots in both Records.
@@ -67,15 +67,23 @@ impl Template {
             return Some(false);
         }
         match kind {
-            Kind::Boolean | Kind::Signed | Kind::Unsigned | Kind::Float | Kind::Double => {
+            SlotKind::Boolean
+            | SlotKind::Signed
+            | SlotKind::Unsigned
+            | SlotKind::Float
+            | SlotKind::Double => {
                 shadow.set_slot(own, new);
             }
-            Kind::Text | Kind::Attribute => {
+            SlotKind::Text | SlotKind::Attribute => {
                 let value = shadow.append_octets(from.octets(new)).ok()?;
                 shadow.set_slot(own, value);
                 self.garbage += compare::range(old).1;
             }
-            Kind::Marker | Kind::Hidden | Kind::Base64 | Kind::Hex | Kind::Fragment => return None,
+            SlotKind::Marker
+            | SlotKind::Hidden
+            | SlotKind::Base64
+            | SlotKind::Hex
+            | SlotKind::Fragment => return None,
         }
         self.pending.push(own);
         Some(true)
@@ -95,7 +103,7 @@ impl Template {
         }
     }
 
-    /// The values of the message, with those of a part in their place.
+    /// The values of the message, with those of a part replaced.
     fn joined(&self, part: &Part, from: &Record) -> Option<Record> {
         let shadow = self.shadow.as_ref()?;
         let before = shadow.slots().get(..part.own.start)?;

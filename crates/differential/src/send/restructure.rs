@@ -20,7 +20,7 @@ use bsoap_codec::encode::{PieceEncoder, State, Stop};
 
 use super::chunk::{Chunk, Text, encode_piece};
 use super::compare::{Delta, Values, range};
-use super::leaves::Segment;
+use super::dut_table::Segment;
 use super::patch::Outcome;
 use super::update::{Failure, Update, values};
 
@@ -31,7 +31,7 @@ const SAMPLE: usize = 32;
 /// Values that are looked for together.
 const NEEDLE: usize = 6;
 
-/// How long to wait before looking for values in other places once more: twice as long each time
+/// How long to wait before values are searched at other slots again: twice as long each time
 /// that nothing was found.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BackOff {
@@ -99,7 +99,7 @@ enum Verdict {
     Changed,
     /// No: most of its values have changed, or it would be too long.
     Reencode,
-    /// It could, but its values are found in another place.
+    /// It could, but its values are found at another slot.
     Moved(Target),
 }
 
@@ -432,9 +432,9 @@ impl Walk<'_, '_> {
         let chunk = &self.todo[index];
         // A needle of values, all of one segment.
         let segment = chunk.segments.iter().find(|segment| {
-            (0..segment.slots().min(NEEDLE)).any(|at| segment.kind(at).has_place())
+            (0..segment.slots().min(NEEDLE)).any(|at| segment.kind(at).has_location())
         })?;
-        let first = (0..segment.slots()).find(|&at| segment.kind(at).has_place())?;
+        let first = (0..segment.slots()).find(|&at| segment.kind(at).has_location())?;
         let old_slot = chunk.state.slot() + segment.first + first;
         let needle = *self.old.slots.get(old_slot)?;
         let near: usize = self

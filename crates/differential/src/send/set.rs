@@ -10,7 +10,7 @@ use bsoap_codec::{HeapFull, Record, Scalar};
 
 use super::chunk::{self, Chunk, reencode};
 use super::compare::{self, Dirty, is_most_of_table};
-use super::leaves::{Kind, Leaves, Segment, Spec};
+use super::dut_table::{LeafSpec, Locations, Segment, SlotKind};
 use super::lexical::Unwritable;
 use super::patch::{self, Outcome};
 use super::template::{Match, Template};
@@ -28,7 +28,7 @@ pub enum SetError {
     /// There is no message yet, or it has no such slot.
     NoSlot(usize),
     /// The slot is not a value of that kind.
-    Kind(usize),
+    SlotKind(usize),
     /// The strings of the message are too long for a Record.
     TooLong,
 }
@@ -37,7 +37,7 @@ impl fmt::Display for SetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSlot(slot) => write!(f, "the message has no slot {slot}"),
-            Self::Kind(slot) => write!(f, "slot {slot} is not a value of this kind"),
+            Self::SlotKind(slot) => write!(f, "slot {slot} is not a value of this kind"),
             Self::TooLong => f.write_str("the strings of a message have more than 4 GiB"),
         }
     }
@@ -55,15 +55,15 @@ impl Template {
         let kind = self.kind_of(slot).ok_or(SetError::NoSlot(slot))?;
         let is_signed = T::holds(LeafKind::Signed { min: -1, max: 0 });
         let fits = match kind {
-            Kind::Double => T::holds(LeafKind::Double),
-            Kind::Float => T::holds(LeafKind::Float),
-            Kind::Boolean => T::holds(LeafKind::Boolean),
-            Kind::Signed => is_signed,
-            Kind::Unsigned => !is_signed && T::holds(LeafKind::Unsigned { max: 0 }),
+            SlotKind::Double => T::holds(LeafKind::Double),
+            SlotKind::Float => T::holds(LeafKind::Float),
+            SlotKind::Boolean => T::holds(LeafKind::Boolean),
+            SlotKind::Signed => is_signed,
+            SlotKind::Unsigned => !is_signed && T::holds(LeafKind::Unsigned { max: 0 }),
             _ => false,
         };
         if !fits {
-            return Err(SetError::Kind(slot));
+            return Err(SetError::SlotKind(slot));
         }
         if let Some(shadow) = &mut self.shadow {
             shadow.set_slot(slot, value.into_slot());
@@ -78,8 +78,8 @@ impl Template {
     /// If there is no such slot, or it holds no text.
     pub fn set_text(&mut self, slot: usize, text: &str) -> Result<(), SetError> {
         let kind = self.kind_of(slot).ok_or(SetError::NoSlot(slot))?;
-        if !matches!(kind, Kind::Text | Kind::Attribute) {
-            return Err(SetError::Kind(slot));
+        if !matches!(kind, SlotKind::Text | SlotKind::Attribute) {
+            return Err(SetError::SlotKind(slot));
         }
         if let Some(shadow) = &mut self.shadow {
             let before = shadow.slots()[slot];
@@ -185,7 +185,7 @@ impl Template {
         }
     }
 
-    /// Leaves out the text of values that are no more, if there is much of it.
+    /// Locations out the text of values that are no more, if there is much of it.
     pub(super) fn tidy_up(&mut self) {
         let heap = self.shadow.as_ref().map_or(0, |shadow| shadow.heap().len());
         if self.garbage > GARBAGE && self.garbage * 2 > heap {
@@ -195,7 +195,7 @@ impl Template {
 
     /// The kind of a slot that is set: often a number of the table of the one before.
     #[inline]
-    pub(super) fn kind_of(&mut self, slot: usize) -> Option<Kind> {
+    pub(super) fn kind_of(&mut self, slot: usize) -> Option<SlotKind> {
         match self.work.near.kind(slot) {
             Some(kind) => Some(kind),
             None => self.look_up(slot),
@@ -203,11 +203,11 @@ impl Template {
     }
 
     #[inline(never)]
-    fn look_up(&mut self, slot: usize) -> Option<Kind> {
+    fn look_up(&mut self, slot: usize) -> Option<SlotKind> {
         let kind = self.kind(slot)?;
         let chunk = self.chunks.get(chunk_of(&self.chunks, slot))?;
-        let (segment, index) = place_of(chunk, slot - chunk.state.slot());
-        if let Leaves::Table(table) = &chunk.segments.get(segment)?.leaves {
+        let (segment, index) = segment_and_index(chunk, slot - chunk.state.slot());
+        if let Locations::Table(table) = &chunk.segments.get(segment)?.locations {
             self.work.near = LastTable {
                 first: slot - index,
                 slots: table.slots(),
@@ -218,12 +218,12 @@ impl Template {
     }
 
     /// The kind of a slot.
-    pub(super) fn kind(&self, slot: usize) -> Option<Kind> {
+    pub(super) fn kind(&self, slot: usize) -> Option<SlotKind> {
         if slot >= self.shadow.as_ref()?.slots().len() {
             return None;
         }
         let chunk = self.chunks.get(chunk_of(&self.chunks, slot))?;
-        let (segment, index) = place_of(chunk, slot - chunk.state.slot());
+        let (segment, index) = segment_and_index(chunk, slot - chunk.state.slot());
         Some(chunk.segments.get(segment)?.kind(index))
     }
 
@@ -235,7 +235,7 @@ impl Template {
         let mut heap = Vec::with_capacity(shadow.heap().len());
         for chunk in &self.chunks {
             for segment in &chunk.segments {
-                let Leaves::Mixed(mixed) = &segment.leaves else {
+                let Locations::Mixed(mixed) = &segment.locations else {
                     continue;
                 };
                 let first = chunk.state.slot() + segment.first;
@@ -263,7 +263,7 @@ pub(crate) struct LastTable {
     /// Its first slot, and how many there are.
     first: usize,
     slots: usize,
-    cells: Option<Arc<[Spec]>>,
+    cells: Option<Arc<[LeafSpec]>>,
 }
 
 impl LastTable {
@@ -275,7 +275,7 @@ impl LastTable {
 
     /// The kind of a slot, if it is of the table.
     #[inline]
-    fn kind(&self, slot: usize) -> Option<Kind> {
+    fn kind(&self, slot: usize) -> Option<SlotKind> {
         let index = slot.wrapping_sub(self.first);
         let cells = self.cells.as_ref().filter(|_| index < self.slots)?;
         Some(cells[index % cells.len()].kind)
@@ -301,13 +301,13 @@ fn list(segments: &[Segment], slots: impl Iterator<Item = usize>, dirty: &mut Di
         dirty.push(number, slot - first);
     }
     let is_most = dirty.by_segment().any(|(number, dirty)| {
-        matches!(&segments[number].leaves, Leaves::Table(table) if is_most_of_table(table, dirty.len()))
+        matches!(&segments[number].locations, Locations::Table(table) if is_most_of_table(table, dirty.len()))
     });
     dirty.is_most = is_most;
 }
 
 /// The segment that has a slot of a chunk, and the slot in it.
-fn place_of(chunk: &Chunk, slot: usize) -> (usize, usize) {
+fn segment_and_index(chunk: &Chunk, slot: usize) -> (usize, usize) {
     let segment = chunk
         .segments
         .partition_point(|segment| segment.first <= slot)

@@ -3,7 +3,7 @@
 
 use bytes::BytesMut;
 
-use super::leaves::Segment;
+use super::dut_table::Segment;
 
 /// Gives a value another width: moves the rest of the chunk's text and the locations in it.
 /// The bytes it gains are blank.
@@ -15,11 +15,11 @@ pub(crate) fn shift(
     reserve: usize,
 ) {
     let own = &mut segments[segment];
-    let Some(place) = own.place(index) else {
+    let Some(location) = own.location(index) else {
         return;
     };
-    let rest = own.start + place.offset + place.extent();
-    let delta = width as isize - place.width as isize;
+    let rest = own.start + location.offset + location.extent();
+    let delta = width as isize - location.width as isize;
     if delta > 0 {
         let end = text.len();
         lengthen(text, delta as usize, reserve);
@@ -29,7 +29,7 @@ pub(crate) fn shift(
         text.copy_within(rest.., rest - delta.unsigned_abs());
         text.truncate(text.len() - delta.unsigned_abs());
     }
-    own.resize(index, place.length.min(width), width);
+    own.resize(index, location.length.min(width), width);
     own.move_values(index + 1..own.slots(), delta);
     for later in &mut segments[segment + 1..] {
         later.start = later.start.wrapping_add_signed(delta);

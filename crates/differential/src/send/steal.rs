@@ -5,7 +5,7 @@
 //! <a>12345</a><b>4  </b>
 //! ```
 
-use super::leaves::{Place, Segment};
+use super::dut_table::{Location, Segment};
 use super::policy::{Order, Steal};
 
 /// Widens a value by padding of a neighbour. Returns whether it found enough; if not,
@@ -17,7 +17,7 @@ pub(crate) fn steal(
     need: usize,
     policy: Steal,
 ) -> bool {
-    let Some(own) = segment.place(index) else {
+    let Some(own) = segment.location(index) else {
         return false;
     };
     let (left, right) = match policy.order {
@@ -58,27 +58,27 @@ pub(crate) fn steal(
     false
 }
 
-/// The place of a value that can spare `need` bytes.
-fn donor(segment: &Segment, index: usize, need: usize) -> Option<Place> {
+/// The location of a value that can spare `need` bytes.
+fn donor(segment: &Segment, index: usize, need: usize) -> Option<Location> {
     if index >= segment.slots() {
         return None;
     }
     segment
-        .place(index)
-        .filter(|place| place.width >= place.length + need)
+        .location(index)
+        .filter(|location| location.width >= location.length + need)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::leaves::{Entry, Kind, Leaves, Mixed, Spec};
+    use super::super::dut_table::{LeafSpec, Locations, Mixed, MixedEntry, SlotKind};
     use super::*;
 
-    fn number(length: u32, width: u32) -> Entry {
-        Entry {
+    fn number(length: u32, width: u32) -> MixedEntry {
+        MixedEntry {
             length,
             width,
-            spec: Spec {
-                kind: Kind::Signed,
+            spec: LeafSpec {
+                kind: SlotKind::Signed,
                 pads: true,
                 widest: 11,
                 close: 0,
@@ -96,11 +96,11 @@ mod tests {
             text.resize(text.len() + (width - length) as usize, b' ');
             text.extend_from_slice(format!("</{name}>").as_bytes());
         }
-        let leaves = Leaves::Mixed(mixed);
+        let locations = Locations::Mixed(mixed);
         let segment = Segment {
             first: 0,
             start: 0,
-            leaves,
+            locations,
         };
         (text, segment)
     }
@@ -126,7 +126,7 @@ mod tests {
         // What a has gained is still to be written.
         assert_eq!(text[..6], *b"<a>111");
         assert_eq!(text[8..], *b"</a><b>11 </b><c>1  </c>");
-        let widths = [0, 1, 2].map(|index| segment.place(index).map(|place| place.width));
+        let widths = [0, 1, 2].map(|index| segment.location(index).map(|location| location.width));
         assert_eq!(widths, [Some(5), Some(3), Some(3)]);
     }
 
@@ -136,7 +136,10 @@ mod tests {
         assert!(!steal(&mut text, &mut segment, 2, 2, policy(Order::Right)));
         assert!(steal(&mut text, &mut segment, 2, 2, policy(Order::Left)));
         assert_eq!(text, *b"<a>1 </a><b>11</b><c>111  </c>");
-        assert_eq!(segment.place(2).map(|place| place.offset), Some(21));
+        assert_eq!(
+            segment.location(2).map(|location| location.offset),
+            Some(21)
+        );
     }
 
     #[test]

@@ -20,19 +20,19 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 
 use super::chunk::{self, Chunk, Text, encode_piece, estimate};
-use super::leaves::{Kind, Leaves};
+use super::dut_table::{Locations, SlotKind};
 use super::policy::{Chunks, Policy};
 use super::update::{Failure, Update, Work};
 use crate::stats::SendStats;
 
-/// How much of a message was there already. (HPDC-13 §3)
+/// How much of the text is that of the previous message. (HPDC-13 §3)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Match {
     /// *Message content match*: all of it.
     Content,
-    /// *Perfect structural match*: all but values that fit their places.
+    /// *Perfect structural match*: all but values that fit their widths.
     PerfectStructural,
-    /// *Partial structural match*: some places had to be made larger or smaller, or to come and go.
+    /// *Partial structural match*: some values got another width, or elements were added or removed.
     PartialStructural,
     /// *First-time send*: nothing.
     FirstTime,
@@ -67,9 +67,9 @@ pub struct Template {
     pub(super) length: u64,
     pub(super) work: Work,
     stats: SendStats,
-    /// Slots of the shadow that were set and not written yet.
+    /// Slots of the shadow record that were set and are not written yet.
     pub(super) pending: Vec<usize>,
-    /// Octets of its heap that no slot points at any more, as far as they are known.
+    /// Octets of its heap that no slot points at any more, as far as known.
     pub(super) garbage: usize,
 }
 
@@ -249,7 +249,7 @@ impl Template {
         &self.stats
     }
 
-    /// Bytes held: text, places, values and buffers.
+    /// Bytes held: text, DUT table, values and buffers.
     pub fn memory(&self) -> usize {
         self.steady_memory() + self.moving_memory()
     }
@@ -280,11 +280,11 @@ impl Template {
         });
         let mut markers = Vec::new();
         for (first, segment) in segments {
-            if let Leaves::Mixed(mixed) = &segment.leaves {
+            if let Locations::Mixed(mixed) = &segment.locations {
                 let slots = mixed.entries.iter().zip(first + segment.first..);
                 markers.extend(
                     slots
-                        .filter(|(entry, _)| entry.spec.kind == Kind::Marker)
+                        .filter(|(entry, _)| entry.spec.kind == SlotKind::Marker)
                         .map(|(_, slot)| slot as u32),
                 );
             }

@@ -3,7 +3,7 @@
 use bsoap_codec::Record;
 use bsoap_codec::encode::{EncodeOptions, Error};
 
-use super::build::Specs;
+use super::build::LeafSpecs;
 use super::chunk::{Chunk, reencode};
 use super::compare::{self, Delta, Values};
 use super::digest::{Digests, SameDigests};
@@ -18,7 +18,7 @@ use crate::stats::SendStats;
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     pub(crate) tools: Tools,
-    pub(crate) specs: Specs,
+    pub(crate) specs: LeafSpecs,
     pub(crate) back_off: BackOff,
     /// The same for messages of as many values as the one before.
     slides: BackOff,
@@ -178,8 +178,8 @@ impl Update<'_> {
         Some(same)
     }
 
-    /// Whether numbers are not other ones, but other places' (a window that slides over a series): then it costs less to
-    /// move chunks.
+    /// Whether the numbers are those of other slots (a window that slides over a series): then it costs less to move
+    /// chunks.
     fn slides(&mut self, old: &Values<'_>, new: &Values<'_>) -> bool {
         let work = &mut *self.work;
         if !work.tools.dirty.tables || !work.slides.is_out() {

@@ -15,7 +15,7 @@ use bsoap_datatypes::kernel::{self, Column, Kernel, Memory, Separator};
 use super::number::Range;
 use super::row::{Cells, Row};
 use super::{CHUNK, Layout, Offer};
-use crate::send::leaves::Kind;
+use crate::send::dut_table::SlotKind;
 use crate::send::lexical;
 
 /// The most numbers that are gathered, unless one row has more.
@@ -50,7 +50,7 @@ enum Form {
 /// A number that is written one by one.
 #[derive(Debug)]
 struct Cell {
-    kind: Kind,
+    kind: SlotKind,
     /// Its width; 0 if it is not padded.
     width: usize,
     /// The markup between it and the next number.
@@ -205,12 +205,12 @@ impl Cell {
     }
 }
 
-fn kind(kind: LeafKind) -> Kind {
+fn kind(kind: LeafKind) -> SlotKind {
     match kind {
-        LeafKind::Double => Kind::Double,
-        LeafKind::Float => Kind::Float,
-        LeafKind::Signed { .. } => Kind::Signed,
-        LeafKind::Unsigned { .. } => Kind::Unsigned,
-        _ => Kind::Boolean,
+        LeafKind::Double => SlotKind::Double,
+        LeafKind::Float => SlotKind::Float,
+        LeafKind::Signed { .. } => SlotKind::Signed,
+        LeafKind::Unsigned { .. } => SlotKind::Unsigned,
+        _ => SlotKind::Boolean,
     }
 }

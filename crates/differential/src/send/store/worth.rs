@@ -13,7 +13,7 @@
 
 use super::lease::Use;
 use crate::send::chunk::Chunk;
-use crate::send::leaves::{Kind, Leaves};
+use crate::send::dut_table::{Locations, SlotKind};
 use crate::send::template::{Match, Template};
 use crate::stats::SendStats;
 
@@ -123,10 +123,10 @@ impl Costs {
 fn costs(chunks: &[Chunk]) -> Costs {
     let (mut doubles, mut integers, mut mixed) = (0, 0, 0);
     for segment in chunks.iter().flat_map(|chunk| &chunk.segments) {
-        match &segment.leaves {
-            Leaves::Mixed(own) => mixed += own.entries.len(),
-            Leaves::Table(table) => {
-                let is_integer = |kind| matches!(kind, Kind::Signed | Kind::Unsigned);
+        match &segment.locations {
+            Locations::Mixed(own) => mixed += own.entries.len(),
+            Locations::Table(table) => {
+                let is_integer = |kind| matches!(kind, SlotKind::Signed | SlotKind::Unsigned);
                 if table.cells.iter().all(|cell| is_integer(cell.kind)) {
                     integers += table.slots();
                 } else {

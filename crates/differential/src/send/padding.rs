@@ -5,15 +5,15 @@
 //! width 8   <x>1234567</x> <y>      ->  2.5   <x>2.5</x>     <y>     pad behind the end tag, which moves
 //! ```
 
-use super::leaves::Place;
+use super::dut_table::Location;
 use super::lexical::Number;
 
 /// Writes a text that fits. `text` is the segment's text, from its start.
 #[inline]
-pub(crate) fn place(text: &mut [u8], place: Place, lexical: &[u8]) {
-    let (from, length) = (place.offset, lexical.len());
-    if length != place.length {
-        pad(text, place, length);
+pub(crate) fn write(text: &mut [u8], location: Location, lexical: &[u8]) {
+    let (from, length) = (location.offset, lexical.len());
+    if length != location.length {
+        pad(text, location, length);
     }
     text[from..from + length].copy_from_slice(lexical);
 }
@@ -46,20 +46,25 @@ fn two<const N: usize>(to: &mut [u8], number: &Number, length: usize) {
 /// Writes a number and its padding at the start of `text`, by copies of fixed size. Returns whether that is possible: not if the end tag
 /// comes before the padding.
 #[inline]
-pub(crate) fn put_padded(text: &mut [u8], place: Place, number: &Number, length: usize) -> bool {
-    let is_possible = place.close == 0 && place.width <= number.len();
+pub(crate) fn put_padded(
+    text: &mut [u8],
+    location: Location,
+    number: &Number,
+    length: usize,
+) -> bool {
+    let is_possible = location.close == 0 && location.width <= number.len();
     if is_possible {
         let mut padded = [b' '; size_of::<Number>()];
         put(&mut padded, number, length);
-        put(text, &padded, place.width);
+        put(text, &padded, location.width);
     }
     is_possible
 }
 
 /// Moves the end tag, if it comes before the pad, and blanks what is left of the width.
 #[inline]
-fn pad(text: &mut [u8], place: Place, length: usize) {
-    let (from, old, close) = (place.offset, place.length, place.close);
+fn pad(text: &mut [u8], location: Location, length: usize) {
+    let (from, old, close) = (location.offset, location.length, location.close);
     if close > 0 {
         text.copy_within(from + old..from + old + close, from + length);
     }
@@ -78,7 +83,7 @@ mod tests {
                 for (length, before) in
                     (1..=width).flat_map(|length| [(length, 1), (length, width)])
                 {
-                    let place = Place {
+                    let location = Location {
                         offset: 0,
                         length: before,
                         width,
@@ -90,8 +95,8 @@ mod tests {
                     text.extend_from_slice(close.as_bytes());
                     text.resize(width + close.len(), b' ');
                     text.resize(width + 60, b'x');
-                    if !put_padded(&mut text, place, number, length) {
-                        super::place(&mut text, place, &number[..length]);
+                    if !put_padded(&mut text, location, number, length) {
+                        write(&mut text, location, &number[..length]);
                     }
                     let mut expected = number[..length].to_vec();
                     expected.extend_from_slice(close.as_bytes());

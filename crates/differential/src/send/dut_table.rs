@@ -19,7 +19,7 @@ use super::compare;
 
 /// What a slot is to the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SlotKind {
     /// A count, presence or choice: a change of it changes markup.
     Marker,
     /// A heap slot that cannot be patched: a QName, free attributes, a value that is not in the text.
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Fragment,
 }
 
-impl Kind {
+impl SlotKind {
     /// Whether the slot points into the heap.
     #[inline]
     pub(crate) fn is_heap(self) -> bool {
@@ -49,9 +49,9 @@ impl Kind {
         )
     }
 
-    /// Whether the slot's text can be written again in its place.
+    /// Whether the slot's text can be written again in its location.
     #[inline]
-    pub(crate) fn has_place(self) -> bool {
+    pub(crate) fn has_location(self) -> bool {
         !matches!(self, Self::Marker | Self::Hidden)
     }
 
@@ -72,18 +72,18 @@ pub(crate) struct Segment {
     pub(crate) first: usize,
     /// Where its offsets count from, in the chunk's text.
     pub(crate) start: usize,
-    pub(crate) leaves: Leaves,
+    pub(crate) locations: Locations,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Leaves {
+pub(crate) enum Locations {
     Mixed(Mixed),
     Table(Table),
 }
 
 /// The location of a value's lexical form, counted from the segment's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) offset: usize,
     pub(crate) length: usize,
     /// The bytes it may have, pad included.
@@ -96,7 +96,7 @@ pub(crate) struct Place {
     pub(crate) widest: usize,
 }
 
-impl Place {
+impl Location {
     /// The bytes of value, end tag and pad.
     #[inline]
     pub(crate) fn extent(&self) -> usize {
@@ -115,7 +115,7 @@ impl Place {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mixed {
     pub(crate) offsets: Vec<u32>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<MixedEntry>,
     /// All bits where the slot points into the heap, none elsewhere.
     pub(crate) masks: Vec<u64>,
     /// Whether heap slots lie in the order of the heap, none in another.
@@ -124,29 +124,29 @@ pub(crate) struct Mixed {
 
 /// What is the same for all values of a leaf.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spec {
-    pub(crate) kind: Kind,
+pub(crate) struct LeafSpec {
+    pub(crate) kind: SlotKind,
     /// Whether its padding would be insignificant white space.
     pub(crate) pads: bool,
     /// The length of the longest lexical form of its type, 0 if there is none.
     pub(crate) widest: u8,
-    /// As in [`Place`].
+    /// As in [`Location`].
     pub(crate) close: u16,
 }
 
 /// All of a slot but its offset.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct MixedEntry {
     pub(crate) length: u32,
     pub(crate) width: u32,
-    pub(crate) spec: Spec,
+    pub(crate) spec: LeafSpec,
 }
 
 /// Rows of numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     /// The leaves of a row.
-    pub(crate) cells: Arc<[Spec]>,
+    pub(crate) cells: Arc<[LeafSpec]>,
     /// 2³² by the number of cells, rounded up: the cell of a slot is found without a division.
     inverse: u64,
     pub(crate) columns: Columns,
@@ -164,27 +164,27 @@ impl Segment {
     /// How many slots it has.
     #[inline]
     pub(crate) fn slots(&self) -> usize {
-        match &self.leaves {
-            Leaves::Mixed(mixed) => mixed.offsets.len(),
-            Leaves::Table(table) => table.slots(),
+        match &self.locations {
+            Locations::Mixed(mixed) => mixed.offsets.len(),
+            Locations::Table(table) => table.slots(),
         }
     }
 
     /// How many of them are values.
     pub(crate) fn values(&self) -> usize {
-        match &self.leaves {
-            Leaves::Mixed(mixed) => {
+        match &self.locations {
+            Locations::Mixed(mixed) => {
                 let kinds = mixed.entries.iter().map(|entry| entry.spec.kind);
-                kinds.filter(|&kind| kind != Kind::Marker).count()
+                kinds.filter(|&kind| kind != SlotKind::Marker).count()
             }
-            Leaves::Table(table) => table.slots(),
+            Locations::Table(table) => table.slots(),
         }
     }
 
     /// Notes whether its heap slots are in the order of the heap. `slots` are those of the message from
     /// slot `first` of the chunk's on.
     pub(crate) fn see_order(&mut self, slots: &[u64], first: usize) {
-        if let Leaves::Mixed(mixed) = &mut self.leaves {
+        if let Locations::Mixed(mixed) = &mut self.locations {
             let own = slots.get(first + self.first..);
             mixed.in_order = own.is_some_and(|slots| compare::in_order(mixed, slots));
         }
@@ -192,38 +192,38 @@ impl Segment {
 
     /// The same where they were not. `slots` are the chunk's.
     pub(crate) fn see_order_again(&mut self, slots: &[u64]) {
-        if matches!(&self.leaves, Leaves::Mixed(mixed) if !mixed.in_order) {
+        if matches!(&self.locations, Locations::Mixed(mixed) if !mixed.in_order) {
             self.see_order(slots, 0);
         }
     }
 
     /// The kind of a slot, counted from the segment's first.
-    pub(crate) fn kind(&self, index: usize) -> Kind {
-        match &self.leaves {
-            Leaves::Mixed(mixed) => mixed.entries[index].spec.kind,
-            Leaves::Table(table) => table.cell(index).kind,
+    pub(crate) fn kind(&self, index: usize) -> SlotKind {
+        match &self.locations {
+            Locations::Mixed(mixed) => mixed.entries[index].spec.kind,
+            Locations::Table(table) => table.cell(index).kind,
         }
     }
 
     /// The location of a slot that has one.
     #[inline]
-    pub(crate) fn place(&self, index: usize) -> Option<Place> {
-        match &self.leaves {
-            Leaves::Mixed(mixed) => mixed.place(index),
-            Leaves::Table(table) => Some(table.place(index)),
+    pub(crate) fn location(&self, index: usize) -> Option<Location> {
+        match &self.locations {
+            Locations::Mixed(mixed) => mixed.location(index),
+            Locations::Table(table) => Some(table.location(index)),
         }
     }
 
     /// Moves the values of these slots by `delta` bytes.
     #[inline]
     pub(crate) fn move_values(&mut self, slots: Range<usize>, delta: isize) {
-        match &mut self.leaves {
-            Leaves::Mixed(mixed) => {
+        match &mut self.locations {
+            Locations::Mixed(mixed) => {
                 for offset in &mut mixed.offsets[slots] {
                     *offset = offset.wrapping_add(delta as u32);
                 }
             }
-            Leaves::Table(table) => {
+            Locations::Table(table) => {
                 for offset in &mut table.columns.offsets[slots] {
                     *offset = offset.wrapping_add(delta as u16);
                 }
@@ -234,12 +234,12 @@ impl Segment {
     /// Gives a value another length and width.
     #[inline]
     pub(crate) fn resize(&mut self, index: usize, length: usize, width: usize) {
-        match &mut self.leaves {
-            Leaves::Mixed(mixed) => {
+        match &mut self.locations {
+            Locations::Mixed(mixed) => {
                 mixed.entries[index].length = length as u32;
                 mixed.entries[index].width = width as u32;
             }
-            Leaves::Table(table) => {
+            Locations::Table(table) => {
                 table.columns.lengths[index] = length as u8;
                 if let Some(own) = table.columns.widths.get_mut(index) {
                     *own = width as u8;
@@ -251,9 +251,9 @@ impl Segment {
     /// Whether its last location can still be counted when it moves by `grown` bytes, in a text of `length` bytes.
     #[inline]
     pub(crate) fn can_move(&self, grown: isize, length: usize) -> bool {
-        match &self.leaves {
-            Leaves::Mixed(_) => length.saturating_add_signed(grown) <= u32::MAX as usize,
-            Leaves::Table(table) => {
+        match &self.locations {
+            Locations::Mixed(_) => length.saturating_add_signed(grown) <= u32::MAX as usize,
+            Locations::Table(table) => {
                 let last = table.columns.offsets.last().copied().unwrap_or(0);
                 usize::from(last).saturating_add_signed(grown) <= u16::MAX.into()
             }
@@ -261,13 +261,13 @@ impl Segment {
     }
 }
 
-impl Leaves {
+impl Locations {
     /// Bytes held beside itself.
     pub(crate) fn memory(&self) -> usize {
         match self {
             Self::Mixed(mixed) => {
                 mixed.offsets.capacity() * size_of::<u32>()
-                    + mixed.entries.capacity() * size_of::<Entry>()
+                    + mixed.entries.capacity() * size_of::<MixedEntry>()
                     + mixed.masks.capacity() * size_of::<u64>()
             }
             Self::Table(Table { columns, .. }) => {
@@ -298,15 +298,15 @@ impl Leaves {
 
 impl Mixed {
     #[inline]
-    pub(crate) fn place(&self, index: usize) -> Option<Place> {
+    pub(crate) fn location(&self, index: usize) -> Option<Location> {
         let entry = self.entries.get(index)?;
-        let Spec {
+        let LeafSpec {
             kind,
             pads,
             widest,
             close,
         } = entry.spec;
-        kind.has_place().then(|| Place {
+        kind.has_location().then(|| Location {
             offset: self.offsets[index] as usize,
             length: entry.length as usize,
             width: entry.width as usize,
@@ -331,7 +331,7 @@ impl Mixed {
     }
 
     /// Gives a slot another entry.
-    pub(crate) fn set(&mut self, index: usize, offset: u32, entry: Entry) {
+    pub(crate) fn set(&mut self, index: usize, offset: u32, entry: MixedEntry) {
         if index < self.offsets.len() {
             self.offsets[index] = offset;
             self.entries[index] = entry;
@@ -341,20 +341,20 @@ impl Mixed {
 
     /// Adds the next slot.
     #[inline]
-    pub(crate) fn push(&mut self, offset: u32, entry: Entry) {
+    pub(crate) fn push(&mut self, offset: u32, entry: MixedEntry) {
         self.offsets.push(offset);
         self.entries.push(entry);
         self.masks.push(entry.mask());
     }
 }
 
-impl Entry {
+impl MixedEntry {
     /// A slot without a location.
-    pub(crate) fn without_place(kind: Kind) -> Self {
+    pub(crate) fn without_location(kind: SlotKind) -> Self {
         Self {
             length: 0,
             width: 0,
-            spec: Spec::without_place(kind),
+            spec: LeafSpec::without_location(kind),
         }
     }
 
@@ -369,9 +369,9 @@ impl Entry {
     }
 }
 
-impl Spec {
+impl LeafSpec {
     /// A slot without a location.
-    pub(crate) fn without_place(kind: Kind) -> Self {
+    pub(crate) fn without_location(kind: SlotKind) -> Self {
         Self {
             kind,
             pads: false,
@@ -392,7 +392,7 @@ impl Columns {
 
 impl Table {
     /// Rows of these cells.
-    pub(crate) fn new(cells: Arc<[Spec]>, columns: Columns) -> Self {
+    pub(crate) fn new(cells: Arc<[LeafSpec]>, columns: Columns) -> Self {
         let inverse = (1 << 32_u64) / cells.len().max(1) as u64 + 1;
         Self {
             cells,
@@ -409,18 +409,18 @@ impl Table {
 
     /// The cell that a slot is in; slots have at most 32 bits with the number of cells.
     #[inline(always)]
-    pub(crate) fn cell(&self, index: usize) -> Spec {
+    pub(crate) fn cell(&self, index: usize) -> LeafSpec {
         match &*self.cells {
             [cell] => *cell,
             cells => {
-                let row = (index as u64 * self.inverse >> 32) as usize;
+                let row = ((index as u64 * self.inverse) >> 32) as usize;
                 cells[index - row * cells.len()]
             }
         }
     }
 
     #[inline(always)]
-    pub(crate) fn place(&self, index: usize) -> Place {
+    pub(crate) fn location(&self, index: usize) -> Location {
         let cell = self.cell(index);
         let Columns {
             offsets,
@@ -428,7 +428,7 @@ impl Table {
             widths,
         } = &self.columns;
         let length = lengths[index].into();
-        Place {
+        Location {
             offset: offsets[index].into(),
             length,
             width: widths.get(index).map_or(length, |&width| width.into()),
@@ -451,9 +451,9 @@ mod tests {
     #[test]
     fn the_cell_of_a_slot_is_the_remainder_of_a_division() {
         for cells in 1..300 {
-            let all = (0..cells).map(|cell| Spec {
+            let all = (0..cells).map(|cell| LeafSpec {
                 close: cell as u16,
-                ..Spec::without_place(Kind::Double)
+                ..LeafSpec::without_location(SlotKind::Double)
             });
             let table = Table::new(all.collect(), Columns::default());
             for slot in (0..1 << 16).step_by(7).chain([(1 << 16) - 1]) {
