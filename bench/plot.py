@@ -40,8 +40,8 @@ def times(ratio):
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
 
 
-def bars(name, title, legend, rows, told, line=None):
-    """Horizontal bars. `rows`: a label and the lengths of what stands in a row, one after the other."""
+def bars(name, title, legend, rows, form, line=None):
+    """Horizontal bars. `rows`: a label and the lengths of the parts of a bar."""
     largest = max(sum(parts) for _, parts in rows)
     scale = (WIDTH - LABEL - 110) / largest
     height = TOP + ROW * len(rows) + 14
@@ -63,7 +63,7 @@ def bars(name, title, legend, rows, told, line=None):
         for colour, part in zip(COLOURS, parts, strict=False):
             out.append(f'<rect x="{x:.1f}" y="{y}" width="{part * scale:.1f}" height="18" fill="{colour}"/>')
             x += part * scale
-        out.append(f'<text x="{x + 6:.1f}" y="{y + 14}">{told(sum(parts))}</text>')
+        out.append(f'<text x="{x + 6:.1f}" y="{y + 14}">{form(sum(parts))}</text>')
     if line is not None:
         x = LABEL + line * scale
         out.append(
@@ -114,18 +114,18 @@ SHAPES = [("dhard", "doubles"), ("int", "integers"), ("mio", "{int, int, double}
 def sending(r):
     rows = []
     for shape, label in SHAPES:
-        for scenario, told in (("content", "nothing"), ("dirty25", "a quarter"), ("dirty100", "all")):
+        for scenario, share in (("content", "nothing"), ("dirty25", "a quarter"), ("dirty100", "all")):
             it = f"{shape}/{VALUES}/{scenario}"
-            rows.append((f"{label}: {told} changed", [r("ready", it) / r("ready", it, "bsoap:off")]))
+            rows.append((f"{label}: {share} changed", [r("ready", it) / r("ready", it, "bsoap:off")]))
     bars("sending", "Time until a message can be sent (1: writing all of it)", [], rows, times, line=1)
 
 
 def receiving(r):
     rows = []
     for shape, label in SHAPES:
-        for scenario, told in (("identical", "nothing"), ("P25/T100", "a quarter"), ("P25/scattered", "every fourth")):
+        for scenario, share in (("identical", "nothing"), ("P25/T100", "a quarter"), ("P25/scattered", "every fourth")):
             it = f"{shape}/{VALUES}/{scenario}"
-            rows.append((f"{label}: {told} changed", [r("receive", it) / r("receive", it, "bsoap:off")]))
+            rows.append((f"{label}: {share} changed", [r("receive", it) / r("receive", it, "bsoap:off")]))
     bars("receiving", "Time until a message is read (1: reading all of it)", [], rows, times, line=1)
 
 

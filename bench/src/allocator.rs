@@ -79,14 +79,14 @@ pub(crate) fn measure<T>(work: impl FnOnce() -> T) -> (T, Memory) {
 }
 
 /// Resident memory of this process in bytes, and from here on the most of it; memory that was given back to the allocator
-/// is given back to the system first. `None` where the system does not tell.
+/// is given back to the system first. `None` where the system does not report it.
 pub(crate) fn resident() -> Option<u64> {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the call has no conditions.
     unsafe {
         libc::malloc_trim(0);
     }
-    // 5: the peak begins anew. (proc(5))
+    // 5: the peak starts again. (proc(5))
     std::fs::write("/proc/self/clear_refs", "5").ok()?;
     status("VmRSS:")
 }

@@ -11,7 +11,7 @@ macro_rules! sources {
     };
 }
 
-/// The definitions, as they stand in the repository.
+/// The definitions, as they are in the repository.
 const SOURCES: &[(&str, &str)] = sources!(
     "decode" "encode" "numbers" "arrays" "validate" "trie" "memory" "send" "ready" "receive" "hints" "hints-given" "hints-served"
     "ds-fig01" "ds-fig02" "ds-fig03" "ds-fig04" "ds-fig05" "ds-fig06"

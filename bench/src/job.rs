@@ -12,7 +12,7 @@ pub(crate) trait Job {
     /// Does the workload once and hands over the result.
     fn answer(&mut self) -> Result<Answer, String>;
 
-    /// Does the workload that many times and tells how long that took.
+    /// Does the workload that many times and returns how long that took.
     fn run(&mut self, times: u64) -> Result<Taken, String>;
 
     /// Does the workload once with nothing prepared and hands over all that it keeps, so that its
@@ -21,7 +21,7 @@ pub(crate) trait Job {
         None
     }
 
-    /// Does the workload once and tells by how many bytes the process's resident memory grew at most. `None` where that
+    /// Does the workload once and returns by how many bytes the process's resident memory grew at most. `None` where that
     /// is not of interest.
     fn resident(&mut self) -> Option<Result<u64, String>> {
         None

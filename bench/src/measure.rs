@@ -135,7 +135,7 @@ impl Contestant {
 }
 
 /// Runs the contestants against one another. Of a stream of which each message has another `share` of its values, `vs` also
-/// tells the [bound].
+/// has the [bound].
 ///
 /// # Errors
 /// An engine that fails, by name.
@@ -207,7 +207,7 @@ pub(crate) fn contest(
     Ok(contestants.iter().zip(memory).map(figures).collect())
 }
 
-/// An engine's time by what it should cost to read a message of which a share is new: so much of a full reading
+/// An engine's time by what it should cost to read a message of which a share is new: that share of a full reading
 /// (`bsoap:off`), and one compare of the text (`memcmp`). The median of the rounds.
 fn bound(one: &Contestant, all: &[Contestant], share: Option<f64>) -> Option<f64> {
     let samples = |name: &str| Some(&all.iter().find(|one| one.name == name)?.samples);

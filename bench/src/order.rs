@@ -4,8 +4,8 @@
 //! The writers are the baseline of `encode` for these shapes, and make what decoders are given. They are what a program would
 //! have that sends this message and no other: tags of neighbours merged into one copy whose length the compiler knows,
 //! numbers formatted by the best crates, `&` and `<` in strings replaced (the generators make none, but a program cannot
-//! know that: all that is a `String` here and of a type of strings in the schema is looked through, not what stands in the
-//! program), nothing else checked. The baseline writes byte for byte what bsoap writes.
+//! know that: every `String` of a string type in the schema is searched, constants of the program are not), nothing else
+//! checked. The baseline writes byte for byte what bsoap writes.
 
 use crate::random::Random;
 
@@ -158,25 +158,30 @@ impl Reading {
 
     /// This message and no other.
     pub(crate) fn write<S: Spelling>(&self, out: &mut Vec<u8>) {
-        let mut pen = Pen::new(out);
-        pen.text(S::READING)
+        let mut writer = MarkupWriter::new(out);
+        writer
+            .text(S::READING)
             .text("<station>")
             .string(&self.station)
             .text("</station><sensor>")
             .string(&self.sensor);
-        pen.text("</sensor><time>")
+        writer
+            .text("</sensor><time>")
             .text(&self.time)
             .text("</time><sequence>")
             .int(self.sequence);
-        pen.text("</sequence><latitude>")
+        writer
+            .text("</sequence><latitude>")
             .double(self.latitude)
             .text("</latitude><longitude>")
             .double(self.longitude);
-        pen.text("</longitude><altitude>")
+        writer
+            .text("</longitude><altitude>")
             .double(self.altitude)
             .text("</altitude><value>")
             .double(self.value);
-        pen.text("</value><unit>")
+        writer
+            .text("</value><unit>")
             .text(self.unit)
             .text("</unit><quality>")
             .int(self.quality)
@@ -222,53 +227,60 @@ impl Order {
 
     /// This message and no other.
     pub(crate) fn write<S: Spelling>(&self, out: &mut Vec<u8>) {
-        let mut pen = Pen::new(out);
-        pen.text(S::ORDER)
+        let mut writer = MarkupWriter::new(out);
+        writer
+            .text(S::ORDER)
             .text(" id=\"")
             .int(self.id)
             .text("\" currency=\"")
             .text(self.currency);
-        pen.text("\"><number>")
+        writer
+            .text("\"><number>")
             .string(&self.number)
             .text("</number><placed>")
             .text(&self.placed);
-        pen.text("</placed><priority>")
+        writer
+            .text("</placed><priority>")
             .int(self.priority)
             .text("</priority><express>")
             .bool(self.express)
             .text("</express>");
-        pen.optional_string("<note>", self.note.as_deref(), "</note>");
-        self.customer.write(&mut pen);
-        pen.text("<billing>");
-        self.billing.write(&mut pen);
-        pen.text("</billing>");
+        writer.optional_string("<note>", self.note.as_deref(), "</note>");
+        self.customer.write(&mut writer);
+        writer.text("<billing>");
+        self.billing.write(&mut writer);
+        writer.text("</billing>");
         if let Some(shipping) = &self.shipping {
-            pen.text("<shipping>");
-            shipping.write(&mut pen);
-            pen.text("</shipping>");
+            writer.text("<shipping>");
+            shipping.write(&mut writer);
+            writer.text("</shipping>");
         }
-        self.lines.iter().for_each(|line| line.write(&mut pen));
-        pen.text("<totals><net>")
+        self.lines.iter().for_each(|line| line.write(&mut writer));
+        writer
+            .text("<totals><net>")
             .text(&self.net)
             .text("</net><tax>")
             .text(&self.tax)
             .text("</tax><gross>")
             .text(&self.gross);
-        pen.text("</gross><weight>")
+        writer
+            .text("</gross><weight>")
             .double(self.weight)
             .text("</weight><parcels>")
             .int(self.parcels)
             .text("</parcels>");
-        pen.optional_double("<discount>", self.discount, "</discount>");
-        pen.text("</totals><payment><method>")
+        writer.optional_double("<discount>", self.discount, "</discount>");
+        writer
+            .text("</totals><payment><method>")
             .text(self.method)
             .text("</method>");
-        pen.optional_string("<reference>", self.reference.as_deref(), "</reference>");
-        pen.text("<due>")
+        writer.optional_string("<reference>", self.reference.as_deref(), "</reference>");
+        writer
+            .text("<due>")
             .text(&self.due)
             .text("</due><signature>")
             .text(&self.signature);
-        pen.text("</signature></payment>").text(S::ORDER_END);
+        writer.text("</signature></payment>").text(S::ORDER_END);
     }
 }
 
@@ -286,13 +298,15 @@ impl Customer {
         }
     }
 
-    fn write(&self, pen: &mut Pen<'_>) {
-        pen.text("<customer><number>")
+    fn write(&self, writer: &mut MarkupWriter<'_>) {
+        writer
+            .text("<customer><number>")
             .int(self.number)
             .text("</number><name>")
             .string(&self.name)
             .text("</name>");
-        pen.optional_string("<email>", self.email.as_deref(), "</email>")
+        writer
+            .optional_string("<email>", self.email.as_deref(), "</email>")
             .optional_string("<vat>", self.vat.as_deref(), "</vat>")
             .text("</customer>");
     }
@@ -313,21 +327,25 @@ impl Address {
         }
     }
 
-    fn write(&self, pen: &mut Pen<'_>) {
-        pen.text("<name>")
+    fn write(&self, writer: &mut MarkupWriter<'_>) {
+        writer
+            .text("<name>")
             .string(&self.name)
             .text("</name><street>")
             .string(&self.street)
             .text("</street><house>")
             .int(self.house);
-        pen.text("</house><city>")
+        writer
+            .text("</house><city>")
             .text(self.city)
             .text("</city><postcode>")
             .string(&self.postcode);
-        pen.text("</postcode><country>")
+        writer
+            .text("</postcode><country>")
             .text(self.country)
             .text("</country>");
-        pen.optional_double("<latitude>", self.latitude, "</latitude>")
+        writer
+            .optional_double("<latitude>", self.latitude, "</latitude>")
             .optional_double("<longitude>", self.longitude, "</longitude>");
     }
 }
@@ -352,27 +370,32 @@ impl Line {
         }
     }
 
-    fn write(&self, pen: &mut Pen<'_>) {
-        pen.text("<line number=\"")
+    fn write(&self, writer: &mut MarkupWriter<'_>) {
+        writer
+            .text("<line number=\"")
             .int(self.number)
             .text("\"><sku>")
             .string(&self.sku)
             .text("</sku><description>")
             .string(&self.description);
-        pen.text("</description><quantity>")
+        writer
+            .text("</description><quantity>")
             .int(self.quantity)
             .text("</quantity><price>")
             .text(&self.price);
-        pen.text("</price><weight>")
+        writer
+            .text("</price><weight>")
             .double(self.weight)
             .text("</weight>")
             .optional_double("<discount>", self.discount, "</discount>");
-        pen.text("<taxRate>")
+        writer
+            .text("<taxRate>")
             .double(self.tax_rate)
             .text("</taxRate><inStock>")
             .bool(self.in_stock)
             .text("</inStock>");
-        pen.optional("<due>", self.due.as_deref(), "</due>")
+        writer
+            .optional("<due>", self.due.as_deref(), "</due>")
             .text("</line>");
     }
 }
@@ -389,13 +412,13 @@ pub(crate) fn escape(mut text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends text and numbers to a buffer.
-struct Pen<'o> {
+struct MarkupWriter<'o> {
     out: &'o mut Vec<u8>,
     double: zmij::Buffer,
     int: itoa::Buffer,
 }
 
-impl<'o> Pen<'o> {
+impl<'o> MarkupWriter<'o> {
     fn new(out: &'o mut Vec<u8>) -> Self {
         Self {
             out,

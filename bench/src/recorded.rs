@@ -77,7 +77,7 @@ fn command(request: &[u8]) -> Option<&[u8]> {
     Some(&request[start..start + end])
 }
 
-/// The longest stretch of equal neighbours.
+/// The longest run of equal neighbours.
 fn longest_run<T: PartialEq>(all: &[T]) -> std::ops::Range<usize> {
     let (mut longest, mut start) = (0..0, 0);
     for at in 0..all.len() {

@@ -107,7 +107,7 @@ pub(crate) fn definition(definition: &Definition, is_json: bool) -> io::Result<(
     line(&format!("{}\n{}\n", heading(definition), cases.join(" ")))
 }
 
-/// The lines of one case: an engine each, and how it stands against the first.
+/// The lines of one case: an engine each, and its ratio to the first.
 pub(crate) fn table(work: &Workload, all: &[Figures]) -> String {
     let mut text = String::new();
     let per_value = |figures: &Figures| figures.ns / work.case.values as f64;

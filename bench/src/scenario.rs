@@ -79,7 +79,7 @@ pub(crate) enum Change {
 /// Where values change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Around the centre of each of so many equal partitions.
+    /// Around the centre of each of this number of equal partitions.
     Partitions(usize),
     /// Single values, anywhere.
     Scattered,

@@ -37,7 +37,7 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// As it stands in a case's name.
+    /// As in a case's name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Dhard => "dhard",

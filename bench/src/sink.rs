@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 
 use crate::machine;
 
-/// Sent between messages, while the clock stands: the sink answers with one byte once it has read this, and so all before
+/// Sent between messages, while no time is taken: the sink answers with one byte once it has read this, and so all before
 /// it. No message has a zero byte.
 pub(crate) const DRAIN: &[u8; 8] = b"\0drain?\0";
 
@@ -92,7 +92,7 @@ pub(crate) fn run(core: usize) -> std::io::Result<()> {
 /// Reads and discards until the connection ends.
 fn discard(mut stream: TcpStream) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
-    // The last bytes read stand before the next, so that the question is seen wherever it is cut.
+    // The last bytes read are kept before the next, so that the question is seen wherever it is cut.
     let mut piece = vec![0; DRAIN.len() + PIECE];
     loop {
         let length = stream.read(&mut piece[DRAIN.len()..])?;

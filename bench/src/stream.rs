@@ -5,7 +5,7 @@
 //! grow        │template of small values│ → large values;  │template of small values│ → large values; …
 //! ```
 //!
-//! Between bars stands what is done before the clock starts.
+//! What is between bars is done before the clock starts.
 
 use crate::random::Random;
 use crate::recorded;
@@ -88,7 +88,7 @@ impl Stream {
         })
     }
 
-    /// Whether messages have so little in common that receivers stand aside, so that only the mean of many is of interest.
+    /// Whether messages have so little in common that receivers bypass them, so that only the mean of many is of interest.
     pub(crate) fn is_unlike(&self) -> bool {
         matches!(
             self.scenario.change,

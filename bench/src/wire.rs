@@ -13,7 +13,7 @@ const MOST_PIECES: usize = 1024;
 /// A connection that messages are sent over.
 pub(crate) struct Wire {
     stream: TcpStream,
-    /// What leaves with the next piece: a head, or what stands between two HTTP chunks.
+    /// What leaves with the next piece: a head, or the text between two HTTP chunks.
     head: Vec<u8>,
     is_chunked: bool,
 }

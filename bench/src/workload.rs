@@ -132,7 +132,7 @@ impl Workload {
         }
     }
 
-    /// Whether numbers stand in a message, not a line each.
+    /// Whether numbers are in a message, not a line each.
     pub(crate) fn in_message(&self) -> bool {
         self.task != Task::Numbers
             || matches!(self.case.scenario.as_deref(), Some("read" | "write"))
@@ -326,7 +326,7 @@ fn messages(shape: Shape, values: &Values) -> (Vec<Vec<u8>>, usize) {
     }
 }
 
-/// What stands between the `item` tags of an array's elements.
+/// The text between the `item` tags of an array's elements.
 fn lexical_forms(shape: Shape, values: &Values) -> Vec<String> {
     match values {
         Values::Doubles(values) => values.iter().map(|&value| lexical_double(value)).collect(),

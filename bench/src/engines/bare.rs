@@ -1,5 +1,5 @@
 //! Bare loops: what a decoder or encoder of exactly one message costs if it knows where everything
-//! stands, checks nothing, and converts with a given number crate. With the best crates: the baseline.
+//! is, checks nothing, and converts with a given number crate. With the best crates: the baseline.
 //!
 //! ```text
 //! decode   …<item>│12.5│</item><item>│7│</item>…    parse, store, skip 13 bytes, parse, store, …
@@ -17,7 +17,7 @@ use crate::order::{Own, TAIL, escape};
 use crate::shape::{Mesh, Values};
 use crate::workload::{Answer, Workload};
 
-/// What stands between two values of an array.
+/// The separator of two values of an array.
 pub(super) const BETWEEN: &str = "</item><item>";
 /// The same for mesh interface objects: between x and y, between y and value, between two objects.
 pub(super) const MESH: [&str; 3] = ["</x><y>", "</y><value>", "</value></item><item><x>"];
@@ -174,7 +174,7 @@ fn decode<N: Numbers>(work: &Arc<Workload>, skip: usize) -> Option<Box<dyn Job>>
     }
 }
 
-/// Whether the tags between two values stand here: what a decoder that has learned them compares. (They do not behind the
+/// Whether the separator is here: what a decoder that has learned them compares. (It is not behind the
 /// last value.)
 #[inline(always)]
 fn is_between(text: &[u8], at: usize) -> bool {
@@ -199,24 +199,24 @@ fn decode_mesh<N: Numbers>(work: &Arc<Workload>, count: usize) -> Option<Box<dyn
         move |state| {
             let (text, mut at) = (work.text(), work.first);
             let compares = work.task == Task::Numbers;
-            // What a decoder that has learned the tags compares. (They do not stand behind the last value.)
-            let stands = |at: usize, n: usize| {
+            // What a decoder that has learned the tags compares. (They do not follow the last value.)
+            let is_separator = |at: usize, n: usize| {
                 !compares || text.get(at..at + MESH[n].len()) == Some(MESH[n].as_bytes())
             };
             for slot in state.iter_mut() {
                 let (x, length) = N::parse_int(&text[at..]);
-                if !stands(at + length, 0) {
+                if !is_separator(at + length, 0) {
                     break;
                 }
                 at += length + MESH[0].len();
                 let (y, length) = N::parse_int(&text[at..]);
-                if !stands(at + length, 1) {
+                if !is_separator(at + length, 1) {
                     break;
                 }
                 at += length + MESH[1].len();
                 let (value, length) = N::parse_double(&text[at..]);
                 *slot = Mesh { x, y, value };
-                if !stands(at + length, 2) {
+                if !is_separator(at + length, 2) {
                     break;
                 }
                 at += length + MESH[2].len();
@@ -287,7 +287,7 @@ fn decode_strings(work: &Arc<Workload>, count: usize) -> Option<Box<dyn Job>> {
 }
 
 /// A buffer that is large enough from the start, cleared for each message.
-fn room(work: &Workload) -> Vec<u8> {
+fn buffer(work: &Workload) -> Vec<u8> {
     Vec::with_capacity(work.bytes() + 32 * work.case.values + 1024)
 }
 
@@ -351,7 +351,7 @@ where
     let between: &[u8] = if is_message { close.as_bytes() } else { b"\n" };
     let answered = Arc::clone(work);
     Local::new(
-        (room(work), N::Scratch::default()),
+        (buffer(work), N::Scratch::default()),
         move |(out, scratch)| {
             out.clear();
             if is_message {
@@ -376,7 +376,7 @@ where
     .boxed()
 }
 
-/// What stands around the values of an array's message.
+/// The text around the values of an array's message.
 pub(super) struct Markup {
     /// Between two items: the end of one, the start of the next.
     close: &'static str,
@@ -426,7 +426,7 @@ pub(super) fn numbers_in(out: &[u8], work: &Workload) -> Result<Answer, String> 
 fn documents(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
     let work = Arc::clone(work);
     Local::new(
-        (room(&work), Vec::with_capacity(work.case.values)),
+        (buffer(&work), Vec::with_capacity(work.case.values)),
         move |(out, ends)| {
             out.clear();
             ends.clear();

@@ -125,8 +125,11 @@ impl Bsoap {
             .iter()
             .map(decode)
             .collect::<Result<Vec<Record>, String>>()?;
-        let room = work.bytes() + 32 * work.case.values + 1024 * records.len();
-        let state = (Vec::with_capacity(room), Vec::with_capacity(records.len()));
+        let capacity = work.bytes() + 32 * work.case.values + 1024 * records.len();
+        let state = (
+            Vec::with_capacity(capacity),
+            Vec::with_capacity(records.len()),
+        );
         let encoder = Encoder::default();
         let step = move |(out, ends): &mut (Vec<u8>, Vec<usize>)| {
             out.clear();

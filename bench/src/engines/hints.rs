@@ -16,9 +16,9 @@ use crate::workload::{Answer, Workload};
 
 /// How messages are read.
 pub(crate) enum Hints {
-    /// By us, with hints that tell lengths.
+    /// By us, with hints that have lengths.
     Lengths,
-    /// By us, with hints that tell the key alone.
+    /// By us, with hints that have the key alone.
     Keys,
     /// The lower bound: each value is copied from its place, which is known.
     Copy,
@@ -109,7 +109,7 @@ fn followed(work: &Arc<Workload>, has_lengths: bool) -> Result<Option<Box<dyn Jo
     Ok(Local::new((reader, messages), step, answer).boxed())
 }
 
-/// What a hint tells besides the key.
+/// What a hint has besides the key.
 fn take_lengths(text: &mut Vec<u8>) {
     const AT: &[u8] = b" at=\"";
     let at = text.windows(AT.len()).position(|window| window == AT);
@@ -119,7 +119,7 @@ fn take_lengths(text: &mut Vec<u8>) {
     }
 }
 
-/// The values, copied from where they are known to stand.
+/// The values, copied from known locations.
 fn copied(work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
     let (_, traces) = traced(work)?;
     let mut places = Vec::new();

@@ -117,8 +117,8 @@ fn last(number: Option<Number>, text: &[u8]) -> Result<u64, String> {
 
 fn write(kernel: Kernel, work: Arc<Workload>, columns: Vec<Column>) -> Option<Box<dyn Job>> {
     let markup = Markup::new(&work);
-    let room = work.bytes() + 32 * work.case.values + 1024;
-    let state = (Vec::<u8>::with_capacity(room), work.slots());
+    let capacity = work.bytes() + 32 * work.case.values + 1024;
+    let state = (Vec::<u8>::with_capacity(capacity), work.slots());
     let is_message = work.in_message();
     let step = move |(out, slots): &mut (Vec<u8>, Vec<u64>)| {
         out.clear();

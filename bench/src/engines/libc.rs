@@ -8,8 +8,8 @@ use super::numbers::{Does, EVERYTHING, Numbers};
 /// The C library.
 pub(crate) struct Libc;
 
-/// Room for a number as C prints it.
-type Room = [u8; 64];
+/// Buffer for a number as C prints it.
+type Buffer = [u8; 64];
 
 impl Numbers for Libc {
     const DOES: Does = EVERYTHING;
@@ -37,26 +37,32 @@ impl Numbers for Libc {
 
     #[inline]
     fn format_double(value: f64, _: &mut (), out: &mut Vec<u8>) {
-        let mut room: Room = [0; 64];
+        let mut buffer: Buffer = [0; 64];
         // SAFETY: snprintf writes at most the size it is given; the format asks for one double.
         let length = unsafe {
             libc::snprintf(
-                room.as_mut_ptr().cast(),
-                room.len(),
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
                 c"%.17g".as_ptr(),
                 value,
             )
         };
-        append(&room, length, out);
+        append(&buffer, length, out);
     }
 
     #[inline]
     fn format_int(value: i32, _: &mut (), out: &mut Vec<u8>) {
-        let mut room: Room = [0; 64];
+        let mut buffer: Buffer = [0; 64];
         // SAFETY: snprintf writes at most the size it is given; the format asks for one int.
-        let length =
-            unsafe { libc::snprintf(room.as_mut_ptr().cast(), room.len(), c"%d".as_ptr(), value) };
-        append(&room, length, out);
+        let length = unsafe {
+            libc::snprintf(
+                buffer.as_mut_ptr().cast(),
+                buffer.len(),
+                c"%d".as_ptr(),
+                value,
+            )
+        };
+        append(&buffer, length, out);
     }
 }
 
@@ -67,6 +73,6 @@ fn ends_outside_a_number(text: &[u8]) -> bool {
 }
 
 #[inline]
-fn append(room: &Room, length: c_int, out: &mut Vec<u8>) {
-    out.extend_from_slice(&room[..usize::try_from(length).unwrap_or(0).min(room.len())]);
+fn append(buffer: &Buffer, length: c_int, out: &mut Vec<u8>) {
+    out.extend_from_slice(&buffer[..usize::try_from(length).unwrap_or(0).min(buffer.len())]);
 }

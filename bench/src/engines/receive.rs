@@ -19,7 +19,9 @@ use crate::stream::Step;
 use crate::terms::Terms;
 use crate::workload::{Answer, Workload};
 
-/// Messages between two looks at a stream that does not repeat, and one more: what standing aside costs shows in the mean of
+mod baseline;
+
+/// Messages between two looks at a stream that does not repeat, and one more: what a bypassed stream costs shows in the mean of
 /// as many.
 const CYCLE: u64 = 33;
 /// Bytes at a time, as in the papers.
@@ -37,6 +39,8 @@ pub(crate) enum Receiving {
     Off,
     /// `memcmp`: one compare of the text.
     Memcmp,
+    /// `baseline`: what changed is known.
+    Baseline,
 }
 
 impl Receiving {
@@ -49,14 +53,15 @@ impl Receiving {
             "bsoap:store" => Self::Store,
             "bsoap:off" => Self::Off,
             "memcmp" => Self::Memcmp,
+            "baseline" => Self::Baseline,
             "bsoap:hashed" => Self::Whole(Way::Portions(Portioning::hashed())),
             _ => Self::Whole(Way::Portions(portions(name.strip_prefix("bsoap:")?)?)),
         })
     }
 }
 
-/// `lcp-keyed/512`: how checkpoints are kept, how it is told that a portion is the same, and how far apart they are. Never
-/// standing aside.
+/// `lcp-keyed/512`: how checkpoints are kept, how equal portions are recognised, and how far apart they are. Never
+/// bypassed.
 fn portions(name: &str) -> Option<Portioning> {
     let (kind, interrupt) = name.split_once('/')?;
     let (kind, sameness) = kind.split_once('-').unwrap_or((kind, "text"));
@@ -77,7 +82,7 @@ fn portions(name: &str) -> Option<Portioning> {
     Some(way)
 }
 
-/// Never standing aside.
+/// Never bypassed.
 fn forced() -> Policy {
     let mut policy = Policy::default();
     policy.stands_aside = false;
@@ -95,6 +100,7 @@ impl Engine for Receiving {
             Self::Store => Receives::job(Storing::new(&work.terms, &work.messages), work),
             Self::Off => Receives::job(Decoding::new(work), work),
             Self::Memcmp => compare(work),
+            Self::Baseline => baseline::job(work),
         })
     }
 }

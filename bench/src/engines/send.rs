@@ -41,7 +41,7 @@ pub(crate) enum Sending {
     Writev,
     /// `read+writev`: the same, after the values were looked at.
     Seen,
-    /// `baseline:in-place`: what changed formatted to where it stands.
+    /// `baseline:in-place`: what changed formatted to its location.
     InPlace,
     /// `memcmp`: the compare alone.
     Memcmp,

@@ -37,7 +37,7 @@ const ANSWER: &str = "<e:Envelope xmlns:e=\"http://schemas.xmlsoap.org/soap/enve
 struct Session {
     stream: TcpStream,
     /// Of an answer: head and body.
-    room: Vec<u8>,
+    buffer: Vec<u8>,
     requests: Vec<Vec<u8>>,
     desk: Arc<Mutex<Desk>>,
     _stop: oneshot::Sender<()>,
@@ -119,7 +119,7 @@ impl Session {
         };
         Ok(Self {
             stream,
-            room: Vec::new(),
+            buffer: Vec::new(),
             requests: hinted(work)?.into_iter().map(request).collect(),
             desk,
             _stop: stop,
@@ -128,9 +128,9 @@ impl Session {
 
     fn post_all(&mut self) -> Result<(), String> {
         for request in &self.requests {
-            let posted = post(&mut self.stream, request, &mut self.room);
+            let posted = post(&mut self.stream, request, &mut self.buffer);
             if !posted.map_err(|error| error.to_string())? {
-                return Err(String::from_utf8_lossy(&self.room).into_owned());
+                return Err(String::from_utf8_lossy(&self.buffer).into_owned());
             }
         }
         Ok(())
@@ -162,17 +162,17 @@ impl Session {
 }
 
 /// Posts a request and reads the answer. Whether it is the right one.
-fn post(stream: &mut TcpStream, request: &[u8], room: &mut Vec<u8>) -> std::io::Result<bool> {
+fn post(stream: &mut TcpStream, request: &[u8], buffer: &mut Vec<u8>) -> std::io::Result<bool> {
     stream.write_all(request)?;
-    room.clear();
+    buffer.clear();
     loop {
-        let begin = room.len();
-        room.resize(begin + 4096, 0);
-        let read = stream.read(&mut room[begin..])?;
-        room.truncate(begin + read);
-        // The body tells where it ends: it is known, and nothing follows it.
-        if read == 0 || room.ends_with(ANSWER.as_bytes()) {
-            return Ok(room.starts_with(b"HTTP/1.1 200 ") && read > 0);
+        let begin = buffer.len();
+        buffer.resize(begin + 4096, 0);
+        let read = stream.read(&mut buffer[begin..])?;
+        buffer.truncate(begin + read);
+        // The answer is known, and nothing follows it.
+        if read == 0 || buffer.ends_with(ANSWER.as_bytes()) {
+            return Ok(buffer.starts_with(b"HTTP/1.1 200 ") && read > 0);
         }
     }
 }
@@ -188,17 +188,17 @@ fn serve(desk: Arc<Mutex<Desk>>, stopped: oneshot::Receiver<()>) -> Result<Socke
         let body = Bytes::from_static(ANSWER.as_bytes());
         async move { Response::new([400, 200][usize::from(is_taken)], "text/xml", body) }
     });
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         runtime.block_on(async {
             match Server::bind("127.0.0.1:0", routes, ServerOptions::default()).await {
                 Ok(server) => {
-                    let _ = tell.send(Ok(server.address()));
+                    let _ = sender.send(Ok(server.address()));
                     server.run(async { drop(stopped.await) }).await;
                 }
-                Err(error) => drop(tell.send(Err(error.to_string()))),
+                Err(error) => drop(sender.send(Err(error.to_string()))),
             }
         });
     });
-    told.recv().map_err(|error| error.to_string())?
+    receiver.recv().map_err(|error| error.to_string())?
 }

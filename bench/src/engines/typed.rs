@@ -1,9 +1,9 @@
 //! What a generator could write: a decoder of one type and no other, against the one that follows a Plan.
 //!
-//! Every tag is a literal whose length the compiler knows, there is no table, no state and no frame, and what is wrong is
-//! not told: a message that is spelled otherwise (other prefixes, white space, comments, CDATA, references) is given up,
-//! for a generated decoder would hand it to the one that follows the Plan. Values are read by the same functions, checked
-//! as much, and laid down as in a [`Record`]: what is compared is the same work.
+//! Every tag is a literal whose length the compiler knows; there is no table, no state and no frame, and errors are not
+//! described: a message with other prefixes, white space, comments, CDATA or references is given up, since a generated
+//! decoder would pass it to the one that follows the Plan. Values are read by the same functions, checked as much, and
+//! stored as in a [`Record`], so both do the same work.
 
 use std::sync::Arc;
 

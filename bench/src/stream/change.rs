@@ -156,7 +156,7 @@ fn double_of(size: Size, random: &mut Random) -> f64 {
             ),
         };
         let value = text.parse().unwrap_or(0.0);
-        // Not every number of so many digits needs them all.
+        // Not every number of that many digits needs them all.
         if form(value).len() == text.len() {
             return value;
         }

@@ -22,7 +22,7 @@ pub(super) fn places(count: usize, percent: usize, place: Place, random: &mut Ra
     }
 }
 
-/// The values around the centre of each of so many equal partitions; at least one in each.
+/// The values around the centre of each of this number of equal partitions; at least one in each.
 fn partitioned(count: usize, percent: usize, partitions: usize) -> Vec<bool> {
     let partitions = partitions.clamp(1, count.max(1));
     let mut set = vec![false; count];

@@ -105,7 +105,7 @@ pub(super) fn strings_changed(text: &[u8], percent: usize, random: &mut Random) 
     texts
 }
 
-/// Where some bytes stand.
+/// The location of some bytes.
 fn places(text: &[u8], what: &[u8]) -> Vec<usize> {
     memchr::memmem::find_iter(text, what).collect()
 }

@@ -151,12 +151,12 @@ impl Changed {
 }
 
 /// Room for one number.
-const ROOM: usize = 32;
+const FIELD: usize = 32;
 
 /// How many values ahead the memory of one is asked for.
 const AHEAD: usize = 16;
 
-/// `baseline:in-place`: what `baseline` does, but each number is written to where it stands in the text of the message, which is
+/// `baseline:in-place`: what `baseline` does, but each number is written to its location in the text of the message, which is
 /// so a whole message after each step. `None` where numbers change their lengths.
 pub(crate) fn formatting_in_place(work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
     if !is_of_numbers(work) {
@@ -211,38 +211,38 @@ fn places(texts: &[Vec<u8>], records: &[Record]) -> Option<Vec<usize>> {
     if texts.iter().any(|text| own(text) != places) {
         return None;
     }
-    // Slots that are no values, such as how many rows there are, stand before them.
+    // Slots that are no values, such as the count of rows, come before them.
     let before = records.first()?.slots().len().checked_sub(places.len())?;
     let starts = places.iter().map(|place| place.0);
     Some(std::iter::repeat_n(0, before).chain(starts).collect())
 }
 
-/// Puts the numbers that changed where they stand.
+/// Puts the numbers that changed at their locations.
 fn write_changed(one: &Changed, message: &Record, places: &[usize], text: &mut [u8]) {
     let slots = message.slots();
-    put_all(&one.doubles, places, text, |slot, room| {
-        double::format(f64::from_bits(slots[slot]), room)
+    put_all(&one.doubles, places, text, |slot, field| {
+        double::format(f64::from_bits(slots[slot]), field)
     });
-    put_all(&one.ints, places, text, |slot, room| {
-        integer::format_i64(slots[slot] as i64, room)
+    put_all(&one.ints, places, text, |slot, field| {
+        integer::format_i64(slots[slot] as i64, field)
     });
 }
 
-/// Puts some of them where they stand.
+/// Puts some of them at their locations.
 fn put_all(
     slots: &[u32],
     places: &[usize],
     text: &mut [u8],
-    format: impl Fn(usize, &mut [u8; ROOM]) -> usize,
+    format: impl Fn(usize, &mut [u8; FIELD]) -> usize,
 ) {
-    let mut room = [0; ROOM];
+    let mut field = [0; FIELD];
     for (at, &slot) in slots.iter().enumerate() {
         if let Some(&ahead) = slots.get(at + AHEAD) {
             fetch(text, places[ahead as usize]);
         }
-        let length = format(slot as usize, &mut room);
+        let length = format(slot as usize, &mut field);
         let place = places[slot as usize];
-        text[place..place + length].copy_from_slice(&room[..length]);
+        text[place..place + length].copy_from_slice(&field[..length]);
     }
 }
 
@@ -267,53 +267,53 @@ pub(crate) fn formatting(work: &Arc<Workload>) -> Option<Box<dyn Job>> {
         .iter()
         .map(|one| one.doubles.len() + one.ints.len())
         .max();
-    let room = vec![0u8; ROOM * most.unwrap_or(0)];
-    let step = move |(next, room): &mut (usize, Vec<u8>)| {
+    let field = vec![0u8; FIELD * most.unwrap_or(0)];
+    let step = move |(next, field): &mut (usize, Vec<u8>)| {
         let one = &all[*next];
         *next = (*next + 1) % all.len();
         black_box(is_same(&messages[one.message], &kept[one.message]));
         let slots = messages[one.message].slots();
-        let (rooms, _) = room.as_chunks_mut::<ROOM>();
-        let (for_doubles, for_ints) = rooms.split_at_mut(one.doubles.len());
-        for (&slot, room) in one.doubles.iter().zip(for_doubles) {
-            double::format(f64::from_bits(slots[slot as usize]), room);
+        let (fields, _) = field.as_chunks_mut::<FIELD>();
+        let (for_doubles, for_ints) = fields.split_at_mut(one.doubles.len());
+        for (&slot, field) in one.doubles.iter().zip(for_doubles) {
+            double::format(f64::from_bits(slots[slot as usize]), field);
         }
-        for (&slot, room) in one.ints.iter().zip(for_ints) {
-            integer::format_i64(slots[slot as usize] as i64, room);
+        for (&slot, field) in one.ints.iter().zip(for_ints) {
+            integer::format_i64(slots[slot as usize] as i64, field);
         }
         Ok(())
     };
     let checked = Arc::clone(work);
-    Local::new((0, room), step, move |(next, room)| {
-        Ok(Answer::Verdict(is_written(&checked, *next, room)))
+    Local::new((0, field), step, move |(next, field)| {
+        Ok(Answer::Verdict(is_written(&checked, *next, field)))
     })
     .boxed()
 }
 
 /// Whether all numbers written in the step before this one are the right ones.
-fn is_written(work: &Workload, next: usize, room: &[u8]) -> bool {
+fn is_written(work: &Workload, next: usize, field: &[u8]) -> bool {
     let all = Changed::all(work);
     let one = &all[(next + all.len() - 1) % all.len()];
     let slots = work.records[one.message].slots();
-    let (rooms, _) = room.as_chunks();
-    let (doubles, ints) = rooms.split_at(one.doubles.len());
+    let (fields, _) = field.as_chunks();
+    let (doubles, ints) = fields.split_at(one.doubles.len());
     let double = |slot, text: &mut _| double::write(f64::from_bits(slot), text);
     let int = |slot, text: &mut _| integer::write_i64(slot as i64, text);
     are_written(&one.doubles, slots, doubles, double) && are_written(&one.ints, slots, ints, int)
 }
 
-/// Whether each room begins with the number of its slot. (What stands behind it is of no meaning.)
+/// Whether each field begins with the number of its slot. (What follows has no meaning.)
 fn are_written(
     changed: &[u32],
     slots: &[u64],
-    rooms: &[[u8; ROOM]],
+    fields: &[[u8; FIELD]],
     write: impl Fn(u64, &mut Vec<u8>),
 ) -> bool {
     let mut text = Vec::new();
-    let is_written = |(&slot, room): (&u32, &[u8; ROOM])| {
+    let is_written = |(&slot, field): (&u32, &[u8; FIELD])| {
         text.clear();
         write(slots[slot as usize], &mut text);
-        room.starts_with(&text)
+        field.starts_with(&text)
     };
-    changed.len() <= rooms.len() && changed.iter().zip(rooms).all(is_written)
+    changed.len() <= fields.len() && changed.iter().zip(fields).all(is_written)
 }

@@ -1,4 +1,4 @@
-//! Differential serialization as clients and services have it: templates are kept in a store, which stands aside where
+//! Differential serialization as clients and services have it: templates are kept in a cache, which bypasses streams where
 //! messages have nothing in common.
 
 use std::collections::VecDeque;
