@@ -21,25 +21,26 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller's promises are those `System` asks for.
+        // SAFETY: the caller promises a layout of non-zero size, which is what `System` asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: as above.
+        // SAFETY: the caller promises a layout of non-zero size, which is what `System` asks for.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
-        // SAFETY: as above.
+        // SAFETY: the caller promises that the memory came from this allocator with this layout, and so from `System`.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count(size as isize - layout.size() as isize);
-        // SAFETY: as above.
+        // SAFETY: the caller promises that the memory came from this allocator, and so from `System`, with this layout, and a
+        // size that is not zero and does not overflow.
         unsafe { System.realloc(memory, layout, size) }
     }
 }
