@@ -18,7 +18,7 @@ use bsoap_codec::decode::{Decoder, Piece, Trace};
 use bsoap_codec::encode::{EncodeOptions, Encoder};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
-use bsoap_differential::hint::{Hint, NAMESPACE, Reader, StorePolicy, Writer};
+use bsoap_differential::hint::{Hint, NAMESPACE, Reader, SkeletonCachePolicy, Writer};
 use common::message::{Style, message};
 use common::random::{self, Random};
 use libfuzzer_sys::fuzz_target;
@@ -93,7 +93,7 @@ fn read(input: &[u8]) {
     let fresh = |seed: u64, size: usize| {
         message(&plan, root, &mut Random::new(seed), Style { gap, noise: 0, size }).into_bytes()
     };
-    let mut reader = Reader::new(Arc::clone(&plan), options, StorePolicy::default());
+    let mut reader = Reader::new(Arc::clone(&plan), options, SkeletonCachePolicy::default());
     let (mut decoder, mut writer) = (Decoder::new(Arc::clone(&plan), options), Writer::new());
     let (mut text, mut before) = (fresh(seed, 60), Vec::new());
     let mut kept: Vec<(Arc<Record>, Record)> = Vec::new();

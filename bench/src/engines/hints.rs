@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bsoap_codec::decode::{Piece, Trace};
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::{Decoder, Encoder, Record};
-use bsoap_differential::hint::{Hint, Reader, StorePolicy, Writer};
+use bsoap_differential::hint::{Hint, Reader, SkeletonCachePolicy, Writer};
 use roxmltree::{Document, Node};
 
 use crate::definition::Task;
@@ -80,7 +80,11 @@ fn followed(work: &Arc<Workload>, has_lengths: bool) -> Result<Option<Box<dyn Jo
         messages.iter_mut().for_each(take_lengths);
     }
     let terms = work.terms.clone();
-    let reader = Reader::new(terms.plan.clone(), terms.options, StorePolicy::default());
+    let reader = Reader::new(
+        terms.plan.clone(),
+        terms.options,
+        SkeletonCachePolicy::default(),
+    );
     let root = terms.root;
     let step = move |(reader, messages): &mut (Reader, Vec<Vec<u8>>)| {
         for message in messages {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bsoap_codec::{Decoder, Record};
 use bsoap_differential::receive::{
-    Arrived, Policy, Portioning, Received, Sameness, Store, StorePolicy, Stream, Way,
+    Arrived, HistoryCache, HistoryCachePolicy, Policy, Portioning, Received, Sameness, Stream, Way,
 };
 use bytes::Bytes;
 
@@ -196,11 +196,11 @@ impl Receiver for Streaming {
 
 /// A store of histories.
 struct Storing {
-    store: Store,
+    store: HistoryCache,
     terms: Terms,
     messages: Vec<Bytes>,
     /// For messages without a history.
-    decoder: Option<Decoder>,
+    decoder: Option<Box<Decoder>>,
     /// What was read last, if it is wanted.
     last: Option<Arrived>,
     is_checked: bool,
@@ -209,7 +209,7 @@ struct Storing {
 impl Storing {
     fn new(terms: &Terms, messages: &[Vec<u8>]) -> Self {
         Self {
-            store: Store::new(StorePolicy::default()),
+            store: HistoryCache::new(HistoryCachePolicy::default()),
             terms: terms.clone(),
             messages: messages
                 .iter()
@@ -229,10 +229,10 @@ impl Receiver for Storing {
         self.last = None;
         let (root, terms) = (self.terms.root, &self.terms);
         let new = || Decoder::new(terms.plan.clone(), terms.options);
-        let lease = self.store.lend(root, text);
-        let reading = lease.receive(root, text, &mut self.decoder, new);
-        self.store.settle(reading.settled);
-        let arrived = reading.result.map_err(|error| error.to_string())?;
+        let mut checkout = self.store.check_out(root, text);
+        let (result, _) = checkout.receive(root, text, &mut self.decoder, new);
+        self.store.check_in(checkout);
+        let arrived = result.map_err(|error| error.to_string())?;
         match self.is_checked {
             true => self.last = Some(arrived),
             false => drop(black_box(arrived)),

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use bsoap_codec::{Decoder, Record};
-use bsoap_differential::hint::{Reader, StorePolicy};
+use bsoap_differential::hint::{Reader, SkeletonCachePolicy};
 use bsoap_http::{Bytes, Request, Response, Routes, Server, ServerOptions};
 use tokio::sync::oneshot;
 
@@ -58,7 +58,11 @@ impl Desk {
     fn new(kind: Served, terms: &Terms) -> Self {
         Self {
             kind,
-            reader: Reader::new(terms.plan.clone(), terms.options, StorePolicy::default()),
+            reader: Reader::new(
+                terms.plan.clone(),
+                terms.options,
+                SkeletonCachePolicy::default(),
+            ),
             decoder: Decoder::new(terms.plan.clone(), terms.options),
             record: Record::new(terms.plan.clone(), terms.root),
             terms: terms.clone(),

@@ -1,9 +1,8 @@
-//! How much may be remembered of messages gone by, of all peers together.
+//! How many bytes may be saved of past messages, of all peers together.
 //!
-//! What a [scope](crate::scope) saves it charges here. When there is no room, the scopes that were used longest ago forget
-//! what they know; if that does not help, the one that asked saves nothing and goes on without.
+//! A [scope](crate::scope) charges here what it saves. When the budget is spent, the scopes used least recently forget what they
+//! have saved; if that does not help, the one that asked saves nothing and goes on without.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
@@ -31,30 +30,24 @@ struct Inner {
     used: AtomicUsize,
     /// Goes up by one with each use of a scope.
     clock: AtomicU64,
-    keepers: Mutex<Keepers>,
+    /// All that charge something, and some that are gone.
+    keepers: Mutex<Vec<Weak<dyn Keeper>>>,
 }
 
-#[derive(Default)]
-struct Keepers {
-    all: HashMap<u64, Weak<dyn Keeper>>,
-    /// How many there ever were.
-    numbered: u64,
-}
-
-/// Who keeps something that is charged, and can do without.
+/// Keeps something that is charged, and can do without it.
 pub(crate) trait Keeper: Send + Sync {
     /// When it was used last, by the budget's clock.
     fn last_used(&self) -> u64;
 
-    /// Forgets all it knows and gives the room back, unless it is at work.
+    /// Forgets everything and gives the memory back, unless it is at work.
     fn forget(&self);
 }
 
-/// So much of the process's memory.
-const PROCESS: usize = 256 << 20;
+/// The budget of the process, in bytes.
+const PROCESS_BUDGET: usize = 256 << 20;
 
 impl Budget {
-    /// So many bytes. With 0 nothing is remembered.
+    /// A budget of so many bytes. With 0 nothing is saved.
     pub fn new(bytes: usize) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -68,7 +61,7 @@ impl Budget {
 
     /// The one that all share who are given no other: 256 MiB.
     pub fn process() -> &'static Self {
-        static SHARED: LazyLock<Budget> = LazyLock::new(|| Budget::new(PROCESS));
+        static SHARED: LazyLock<Budget> = LazyLock::new(|| Budget::new(PROCESS_BUDGET));
         &SHARED
     }
 
@@ -87,21 +80,19 @@ impl Budget {
         self.inner.clock.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Someone may be asked from now on to forget. The number is for [`leave`](Self::leave).
-    pub(crate) fn join(&self, keeper: Weak<dyn Keeper>) -> u64 {
+    /// Adds a keeper that may be asked to forget.
+    pub(crate) fn join(&self, keeper: Weak<dyn Keeper>) {
         let mut keepers = self.keepers();
-        keepers.numbered += 1;
-        let number = keepers.numbered;
-        keepers.all.insert(number, keeper);
-        number
+        if keepers.len() == keepers.capacity() {
+            // As many more as there are, so that this is seldom done.
+            keepers.retain(|keeper| keeper.strong_count() > 0);
+            let length = keepers.len();
+            keepers.reserve(length.max(8));
+        }
+        keepers.push(keeper);
     }
 
-    /// Someone is gone.
-    pub(crate) fn leave(&self, number: u64) {
-        self.keepers().all.remove(&number);
-    }
-
-    /// Takes room, if there is enough.
+    /// Takes bytes, if the budget has them.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let more = |used: usize| {
             used.checked_add(bytes)
@@ -113,21 +104,20 @@ impl Budget {
             .is_ok()
     }
 
-    /// Gives room back.
+    /// Gives bytes back.
     pub(crate) fn give(&self, bytes: usize) {
         self.inner.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Lets those forget who were used longest ago, until there is room for so many bytes, and a little more, so that
-    /// this is not done for each message. Whoever asks must not hold a lock of its own, and may be among them.
+    /// Lets the keepers used least recently forget, until the budget has so many bytes, and a few more, so that this is not
+    /// done for each message. The caller must not hold a lock of its own, and may be among them.
     pub(crate) fn make_room(&self, bytes: usize) {
         if bytes > self.inner.limit {
             return;
         }
         let mut keepers: Vec<(u64, Arc<dyn Keeper>)> = self
             .keepers()
-            .all
-            .values()
+            .iter()
             .filter_map(Weak::upgrade)
             .map(|keeper| (keeper.last_used(), keeper))
             .collect();
@@ -141,7 +131,7 @@ impl Budget {
         }
     }
 
-    fn keepers(&self) -> std::sync::MutexGuard<'_, Keepers> {
+    fn keepers(&self) -> std::sync::MutexGuard<'_, Vec<Weak<dyn Keeper>>> {
         self.inner
             .keepers
             .lock()
@@ -185,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_used_longest_ago_forgets_first() {
+    fn keepers_used_least_recently_forget_first() {
         let budget = Budget::new(800);
         let keepers: Vec<Arc<Fixed>> = [3, 1, 2]
             .map(|last_used| {

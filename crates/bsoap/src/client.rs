@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{Pack, Record, Unpack, Value};
-use bsoap_differential::send::{Stream, Template};
+use bsoap_differential::send::{StreamKey, Template};
 use bsoap_http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use bsoap_http::{Address, Body};
 use bsoap_protocol::{
@@ -289,7 +289,7 @@ impl Client {
     pub async fn send(&self, draft: &mut Draft) -> Result<Value, Error> {
         let meter = &self.inner.meter;
         let counts = meter.converting(|| draft.write())?;
-        meter.writes(&counts);
+        meter.writes(&counts, &HintCounts::default());
         let body = Body::from_chunks(draft.template.outgoing().chunks);
         let (headers, awaiting) = draft.target.start();
         let (reply, _) = self.deliver(headers, body, awaiting).await?;
@@ -339,7 +339,7 @@ impl Client {
             .gives(inner.follows_hints.load(Ordering::Relaxed))
     }
 
-    fn stream(&self, request: &Request) -> Stream {
+    fn stream(&self, request: &Request) -> StreamKey {
         sending::stream(
             self.inner.endpoint,
             request.record().root(),

@@ -8,7 +8,7 @@ use bsoap_differential::hint::HintCounts;
 use bsoap_differential::receive::ReceiveCounts;
 use bsoap_differential::send::SendCounts;
 
-use crate::scope::Read;
+use crate::scope::ReadCounts;
 
 /// Counts messages, bytes and time. Cloning shares the counts.
 #[derive(Clone, Debug, Default)]
@@ -23,9 +23,15 @@ struct Counts {
     sent: AtomicU64,
     received: AtomicU64,
     nanoseconds: AtomicU64,
-    sending: Mutex<SendCounts>,
-    receiving: Mutex<ReceiveCounts>,
-    hints: Mutex<HintCounts>,
+    savings: Mutex<Savings>,
+}
+
+/// What was saved by templates, histories and hints.
+#[derive(Debug, Default)]
+struct Savings {
+    sending: SendCounts,
+    receiving: ReceiveCounts,
+    hints: HintCounts,
 }
 
 /// What a [`Meter`] has counted.
@@ -59,50 +65,36 @@ impl Meter {
 
     /// What of the messages sent had been written before, and what that saved.
     pub fn sending(&self) -> SendCounts {
-        *self.lock()
+        self.savings().sending
     }
 
     /// What of the messages received was known from those before, and what that saved.
     pub fn receiving(&self) -> ReceiveCounts {
-        *self.lock_receiving()
+        self.savings().receiving
     }
 
     /// What became of hints: of those given, and of those that came.
     pub fn hints(&self) -> HintCounts {
-        *self.lock_hints()
+        self.savings().hints
     }
 
     /// A message was read.
-    pub(crate) fn reads(&self, counts: &Read) {
-        match counts.hints == HintCounts::default() {
-            true => self.lock_receiving().add(&counts.receiving),
-            false => self.lock_hints().add(&counts.hints),
-        }
-    }
-
-    /// A message was written with a hint, or with none after all.
-    pub(crate) fn hints_at(&self, counts: &HintCounts) {
-        self.lock_hints().add(counts);
-    }
-
-    fn lock_hints(&self) -> std::sync::MutexGuard<'_, HintCounts> {
-        let hints = &self.counts.hints;
-        hints.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn lock_receiving(&self) -> std::sync::MutexGuard<'_, ReceiveCounts> {
-        let receiving = &self.counts.receiving;
-        receiving.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn reads(&self, counts: &ReadCounts) {
+        let mut savings = self.savings();
+        savings.receiving.add(&counts.receiving);
+        savings.hints.add(&counts.hints);
     }
 
     /// A message was written.
-    pub(crate) fn writes(&self, counts: &SendCounts) {
-        self.lock().add(counts);
+    pub(crate) fn writes(&self, counts: &SendCounts, hints: &HintCounts) {
+        let mut savings = self.savings();
+        savings.sending.add(counts);
+        savings.hints.add(hints);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, SendCounts> {
-        let sending = &self.counts.sending;
-        sending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn savings(&self) -> std::sync::MutexGuard<'_, Savings> {
+        let savings = &self.counts.savings;
+        savings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Times a conversion.

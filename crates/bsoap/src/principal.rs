@@ -1,4 +1,4 @@
-//! Whose messages are remembered together, where it is not a connection's: those of one principal, who has shown who it is.
+//! Scopes of authenticated principals: their messages are saved together, whatever connection they come by.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use bsoap_http::HeaderMap;
 
 use crate::scope::Scope;
 
-/// Who sends messages, by any name that no two share: a user, the subject of a certificate.
+/// The sender of messages, by any name that no two share: a user, the subject of a certificate.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Box<[u8]>);
 
@@ -26,16 +26,16 @@ impl<T: Into<Vec<u8>>> From<T> for Principal {
     }
 }
 
-/// Tells who sent a request.
-type Tell = dyn Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync;
+/// Identifies the sender of a request.
+type Identify = dyn Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync;
 
-/// So many principals are known at a time.
-const MOST: usize = 1024;
+/// Principals that are known at a time.
+const MAX_PRINCIPALS: usize = 1024;
 
-/// The scopes of all principals of a service. What one has sent no other profits from.
+/// The scopes of all principals of a service.
 #[derive(Clone)]
 pub(crate) struct Principals {
-    tell: Arc<Tell>,
+    identify: Arc<Identify>,
     known: Arc<Mutex<Known>>,
 }
 
@@ -48,22 +48,22 @@ struct Known {
 
 impl Principals {
     pub(crate) fn new(
-        tell: impl Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync + 'static,
+        identify: impl Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            tell: Arc::new(tell),
+            identify: Arc::new(identify),
             known: Arc::default(),
         }
     }
 
-    /// The scope of whoever sent a request, if it is known who that is.
+    /// The scope of the sender of a request, if it can be identified.
     pub(crate) fn scope(
         &self,
         headers: &HeaderMap,
         peer: SocketAddr,
         new: impl FnOnce() -> Scope,
     ) -> Option<Scope> {
-        let principal = (self.tell)(headers, peer)?;
+        let principal = (self.identify)(headers, peer)?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.clock += 1;
         let clock = known.clock;
@@ -71,7 +71,7 @@ impl Principals {
             *last_used = clock;
             return Some(scope.clone());
         }
-        if known.scopes.len() >= MOST {
+        if known.scopes.len() >= MAX_PRINCIPALS {
             let oldest = known.scopes.iter().min_by_key(|(_, (_, used))| *used);
             let oldest = oldest.map(|(principal, _)| principal.clone());
             oldest.and_then(|oldest| known.scopes.remove(&oldest));

@@ -2,7 +2,7 @@
 
 use bsoap_codec::decode::Error;
 use bsoap_codec::plan::ElementId;
-use bsoap_differential::receive::{Arrived, Store, StorePolicy, Way};
+use bsoap_differential::receive::{Arrived, HistoryCache, HistoryCachePolicy, Way};
 use bytes::Bytes;
 
 use crate::Meter;
@@ -34,13 +34,13 @@ use crate::scope::Scope;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receiving {
-    policy: Option<StorePolicy>,
+    policy: Option<HistoryCachePolicy>,
 }
 
 impl Default for Receiving {
     fn default() -> Self {
         Self {
-            policy: Some(StorePolicy::default()),
+            policy: Some(HistoryCachePolicy::default()),
         }
     }
 }
@@ -63,14 +63,14 @@ impl Receiving {
             return Self::off();
         }
         let mut receiving = Self::default();
-        receiving.change(|store| store.way = way);
+        receiving.change(|policy| policy.way = way);
         receiving
     }
 
-    /// So many messages are kept for each operation (4), to be compared with those that are like them.
+    /// So many messages are kept for each operation (8), to be compared with those that are like them.
     #[must_use]
     pub fn histories(mut self, most: usize) -> Self {
-        self.change(|store| store.histories = most);
+        self.change(|policy| policy.histories = most);
         self
     }
 
@@ -78,30 +78,30 @@ impl Receiving {
     /// [`Budget`](crate::Budget) bounds all together.
     #[must_use]
     pub fn bytes(mut self, most: usize) -> Self {
-        self.change(|store| store.bytes = most);
+        self.change(|policy| policy.bytes = most);
         self
     }
 
-    fn change(&mut self, change: impl FnOnce(&mut StorePolicy)) {
+    fn change(&mut self, change: impl FnOnce(&mut HistoryCachePolicy)) {
         if let Some(policy) = &mut self.policy {
             change(policy);
         }
     }
 
-    /// Where messages are kept, if they are.
-    pub(crate) fn store(self) -> Option<Store> {
-        self.policy.map(Store::new)
+    /// A cache for histories, if they are kept.
+    pub(crate) fn cache(self) -> Option<HistoryCache> {
+        self.policy.map(HistoryCache::new)
     }
 }
 
-/// Reads a message with what the scope knows of the messages before it.
+/// Reads a message with what the scope has saved of those before it.
 pub(crate) fn read(
     scope: &Scope,
     meter: &Meter,
     root: ElementId,
     text: &Bytes,
 ) -> Result<Arrived, Error> {
-    let (result, counts) = scope.receiving(root, text);
+    let (result, counts) = scope.read(root, text);
     meter.reads(&counts);
     result
 }

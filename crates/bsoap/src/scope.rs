@@ -1,30 +1,33 @@
-//! A scope: whose messages are remembered together. For a service it is a connection, for a client the client itself, which
-//! has one endpoint. What one scope knows no other gets to know, not even by how long a message takes.
+//! A scope: the saved messages of one peer. For a service it is a connection or a principal, for a client the client itself,
+//! which has one endpoint. Nothing that one scope has saved is used for another: not even the time a message takes tells one
+//! peer anything about another.
 //!
 //! ```text
-//! connection ──► Scope ──► Saved: decoders that know its spellings      charged to the Budget
+//! connection ──► Scope ──► Saved: decoders that know its spellings      charged to the Budget,
 //!                                 templates of what it was sent         forgotten when that is spent
-//!                                 histories of what it sent
-//! all scopes ──► Decoders: memory of those that are gone, cleared
+//!                                 histories and skeletons of what it sent
+//! all scopes ──► Decoders: memory of scopes that are gone, cleared
 //! ```
+//!
+//! A message locks the scope twice, each time for a moment: to check out what it is converted with, and to check it in.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use bsoap_codec::encode::{EncodeOptions, Error};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Decoder, Record, decode};
-use bsoap_differential::hint::{self, HintCounts};
-use bsoap_differential::receive::{self, Arrived, Reading, ReceiveCounts};
-use bsoap_differential::send::{Sent, Store, Stream};
+use bsoap_differential::hint::{HintCounts, SkeletonCache, SkeletonCheckout, Writer};
+use bsoap_differential::receive::{Arrived, HistoryCache, HistoryCheckout, ReceiveCounts};
+use bsoap_differential::send::{NoTemplate, Sent, StreamKey, TemplateCache};
 use bytes::Bytes;
 
 use crate::budget::Keeper;
 use crate::decoders::Decoders;
 use crate::{Budget, Hints, Receiving, Sending};
 
-/// What is remembered of one peer. Cloning gives the same scope.
+/// The saved messages of one peer. Cloning gives the same scope.
 #[derive(Clone)]
 pub(crate) struct Scope {
     inner: Arc<Inner>,
@@ -33,51 +36,48 @@ pub(crate) struct Scope {
 struct Inner {
     pool: Arc<Decoders>,
     budget: Budget,
-    /// The budget's number of it, once there is something to forget.
-    number: OnceLock<u64>,
     /// By the budget's clock.
     last_used: AtomicU64,
     saved: Mutex<Saved>,
 }
 
-/// What is remembered. Whatever is added here is to be told in [`memory`](Self::memory) and to be dropped in
-/// [`Inner::clear`].
+/// What is saved. Each part is to be counted in [`sizes`](Self::sizes) and dropped in [`drop_part`](Self::drop_part).
 #[derive(Default)]
 struct Saved {
-    /// As many as there were messages read at the same time: one, on a connection.
-    decoders: Vec<Decoder>,
-    /// None, where templates are not wanted.
-    store: Option<Store>,
-    /// None, where messages are not to be kept.
-    histories: Option<receive::Store>,
-    /// None, where hints are not followed.
-    skeletons: Option<hint::Store>,
-    /// As many as there were hints made at the same time.
-    writers: Vec<hint::Writer>,
-    /// So many messages are written without templates: there was no room.
-    starved: u32,
-    /// So many are read without histories.
-    forgetful: u32,
-    /// What the store held when it was charged last.
-    stored: usize,
-    /// What the histories held when they were charged last.
-    remembered: usize,
-    /// Bytes charged to the budget for all this.
+    /// As many as messages were read at the same time: one, on a connection.
+    decoders: Vec<Box<Decoder>>,
+    /// As many as hints were made at the same time.
+    writers: Vec<Writer>,
+    /// None if templates are not wanted.
+    templates: Option<TemplateCache>,
+    /// None if histories are not wanted.
+    histories: Option<HistoryCache>,
+    /// None if hints are not followed.
+    skeletons: Option<SkeletonCache>,
+    /// Bytes of each part when the budget was charged last.
+    charged_sizes: [usize; PARTS.len()],
+    /// Bytes charged to the budget for all parts.
     charged: usize,
 }
 
-impl Saved {
-    fn memory(&self) -> usize {
-        let decoders: usize = self.decoders.iter().map(Decoder::memory).sum();
-        let histories = self.histories.as_ref().map_or(0, receive::Store::memory);
-        let skeletons = self.skeletons.as_ref().map_or(0, hint::Store::memory);
-        let writers: usize = self.writers.iter().map(hint::Writer::memory).sum();
-        let templates = self.store.as_ref().map_or(0, Store::memory);
-        decoders + templates + histories + skeletons + writers
-    }
+#[derive(Clone, Copy)]
+enum Part {
+    Decoders,
+    Writers,
+    Templates,
+    Histories,
+    Skeletons,
 }
 
-/// What is to be remembered, and how.
+const PARTS: [Part; 5] = [
+    Part::Decoders,
+    Part::Writers,
+    Part::Templates,
+    Part::Histories,
+    Part::Skeletons,
+];
+
+/// What is to be saved, and how.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Keeping {
     pub(crate) sending: Sending,
@@ -85,327 +85,253 @@ pub(crate) struct Keeping {
     pub(crate) hints: Hints,
 }
 
-/// How messages were read or written.
+/// How a message was read.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Read {
+pub(crate) struct ReadCounts {
     pub(crate) receiving: ReceiveCounts,
     pub(crate) hints: HintCounts,
 }
 
-/// Room is charged in steps, so that not every message that teaches a little has to ask.
-const STEP: usize = 4 << 10;
+/// What a message is read with.
+enum ReadWith {
+    Skeleton(SkeletonCheckout),
+    History(HistoryCheckout),
+    Decoder,
+}
 
-/// Where there is no room for what is saved, so many messages are written and read before it is tried again.
-const STARVED: u32 = 32;
+/// The budget is charged in steps of this many bytes, so that not every message that teaches a little has to ask.
+const STEP: usize = 4 << 10;
 
 impl Scope {
     pub(crate) fn new(pool: &Arc<Decoders>, budget: &Budget, keeping: Keeping) -> Self {
-        Self {
-            inner: Arc::new(Inner {
-                pool: Arc::clone(pool),
-                budget: budget.clone(),
-                number: OnceLock::new(),
-                last_used: AtomicU64::new(0),
-                saved: Mutex::new(Saved {
-                    store: keeping.sending.store(),
-                    histories: keeping.receiving.store(),
-                    skeletons: keeping.hints.is_on().then(hint::Store::default),
-                    ..Saved::default()
-                }),
+        let inner = Arc::new(Inner {
+            pool: Arc::clone(pool),
+            budget: budget.clone(),
+            last_used: AtomicU64::new(0),
+            saved: Mutex::new(Saved {
+                templates: keeping.sending.cache(),
+                histories: keeping.receiving.cache(),
+                skeletons: keeping.hints.is_on().then(SkeletonCache::default),
+                ..Saved::default()
             }),
-        }
+        });
+        let keeper: Arc<dyn Keeper> = inner.clone();
+        budget.join(Arc::downgrade(&keeper));
+        Self { inner }
     }
 
-    /// Reads a message with what is known of those before it.
-    pub(crate) fn receiving(
+    /// Reads a message with what is saved of those before it.
+    pub(crate) fn read(
         &self,
         root: ElementId,
         message: &Bytes,
-    ) -> (Result<Arrived, decode::Error>, Read) {
-        let mut saved = self.inner.saved();
-        if let Some(skeletons) = &mut saved.skeletons
-            && let Some(lease) = skeletons.lend(root, message)
-        {
-            return self.following(saved, lease, root, message);
-        }
-        let is_forgetful = saved.forgetful > 0;
-        saved.forgetful = saved.forgetful.saturating_sub(1);
-        let lease = match &mut saved.histories {
-            Some(histories) if !is_forgetful => histories.lend(root, message),
-            is_kept => {
-                let mut counts = Read::default();
-                counts.receiving.plain = u64::from(is_kept.is_some());
-                drop(saved);
-                let read = self.reading(|decoder| decoder.decode(root, message));
-                return (read.map(Arrived::plain), counts);
+    ) -> (Result<Arrived, decode::Error>, ReadCounts) {
+        let mut saved = self.inner.lock();
+        let mut with = saved.check_out_to_read(root, message);
+        let mut decoder = match with.wants_decoder() {
+            true => saved.decoders.pop(),
+            false => None,
+        };
+        drop(saved);
+        let new = || self.inner.pool.take();
+        let mut counts = ReadCounts::default();
+        let result = match &mut with {
+            ReadWith::Skeleton(skeleton) => {
+                let (result, hints) = skeleton.read(root, message, &mut decoder, new);
+                counts.hints = hints;
+                result.map(Arrived::plain)
+            }
+            ReadWith::History(history) => {
+                let (result, receiving) = history.receive(root, message, &mut decoder, new);
+                counts.receiving = receiving;
+                result
+            }
+            ReadWith::Decoder => {
+                let decoder = decoder.get_or_insert_with(|| Box::new(new()));
+                decoder.decode(root, message).map(Arrived::plain)
             }
         };
-        let mut own = None;
-        if lease.wants_decoder() {
-            own = saved.decoders.pop();
-        }
-        drop(saved);
-        let Reading {
-            result,
-            mut counts,
-            settled,
-            ..
-        } = lease.receive(root, message, &mut own, || self.inner.pool.take());
-        let mut saved = self.inner.saved();
-        let mut has_grown = own.is_some();
-        saved.decoders.extend(own);
-        let before = saved.remembered;
-        if let Some(histories) = &mut saved.histories {
-            counts.evicted = histories.settle(settled);
-            has_grown |= histories.memory() != before;
-        }
-        let stored = saved.store.as_ref().map_or(0, Store::memory);
-        if has_grown {
-            self.settle(saved, Grown::Histories);
-        } else if stored != saved.stored {
-            // What was sent was compressed after its template had come back.
-            self.settle(saved, Grown::Store);
-        } else {
-            self.inner.is_used();
-        }
-        let counts = Read {
-            receiving: counts,
-            ..Read::default()
-        };
+        self.check_in(|saved| {
+            saved.decoders.extend(decoder);
+            match (with, &mut saved.skeletons, &mut saved.histories) {
+                (ReadWith::Skeleton(skeleton), Some(skeletons), _) => {
+                    counts.hints.evicted = skeletons.check_in(skeleton);
+                }
+                (ReadWith::History(history), _, Some(histories)) => {
+                    counts.receiving.evicted = histories.check_in(history);
+                }
+                _ => {}
+            }
+        });
         (result, counts)
     }
 
-    /// Reads a message that has a hint.
-    fn following(
+    /// Writes a message with what is saved of its stream. `gives_hint`: with a hint, if there is no template.
+    pub(crate) fn write(
         &self,
-        mut saved: MutexGuard<'_, Saved>,
-        lease: hint::Lease,
-        root: ElementId,
-        message: &Bytes,
-    ) -> (Result<Arrived, decode::Error>, Read) {
-        let mut own = None;
-        if lease.wants_decoder() {
-            own = saved.decoders.pop();
-        }
-        drop(saved);
-        let reading = lease.read(root, message, || {
-            own.take().unwrap_or_else(|| self.inner.pool.take())
-        });
-        let mut counts = Read {
-            hints: reading.counts,
-            ..Read::default()
-        };
-        let mut saved = self.inner.saved();
-        let has_grown = reading.decoder.is_some();
-        saved.decoders.extend(reading.decoder.map(|boxed| *boxed));
-        if let Some(skeletons) = &mut saved.skeletons {
-            counts.hints.evicted = skeletons.settle(reading.settled);
-        }
-        if has_grown {
-            self.settle(saved, Grown::Skeletons);
-        } else {
-            self.inner.is_used();
-        }
-        (reading.result.map(Arrived::plain), counts)
-    }
-
-    /// Lends a decoder that knows this peer's spellings.
-    fn reading<T>(&self, read: impl FnOnce(&mut Decoder) -> T) -> T {
-        let saved = self.inner.saved().decoders.pop();
-        let mut decoder = saved.unwrap_or_else(|| self.inner.pool.take());
-        let result = read(&mut decoder);
-        let mut saved = self.inner.saved();
-        saved.decoders.push(decoder);
-        self.settle(saved, Grown::Decoders);
-        result
-    }
-
-    /// Writes a message with what is known of those of its stream.
-    pub(crate) fn sending(
-        &self,
-        stream: Stream,
+        stream: StreamKey,
         mut record: Record,
-        hints: Hinting<'_>,
-    ) -> Result<Sent, Error> {
-        let mut lease = {
-            let mut saved = self.inner.saved();
-            let is_starved = saved.starved > 0;
-            saved.starved = saved.starved.saturating_sub(1);
-            match &mut saved.store {
-                Some(store) if !is_starved => store.lend(stream, &record),
-                None => {
-                    drop(saved);
-                    return match hints {
-                        Hinting::Yes(given) => self.hinting(&record, given),
-                        Hinting::No => Sent::plain(&record),
-                    };
-                }
-                Some(_) => {
-                    drop(saved);
-                    return Sent::plain(&record).map(Sent::starved);
-                }
-            }
+        gives_hint: bool,
+    ) -> Result<(Sent, HintCounts), Error> {
+        let checkout = {
+            let mut saved = self.inner.lock();
+            let templates = saved.templates.as_mut();
+            templates.map(|templates| templates.check_out(stream, &record))
         };
-        if lease.is_aside() {
-            return match hints {
-                Hinting::Yes(given) => self.hinting(&record, given).map(Sent::aside),
-                Hinting::No => lease.send(&mut record),
-            };
+        let mut checkout = match checkout {
+            Some(checkout) => checkout,
+            None => return self.write_plain(&record, gives_hint),
+        };
+        if let Some(why) = checkout.is_plain() {
+            let gives_hint = gives_hint && why == NoTemplate::Bypassed;
+            let (sent, hints) = self.write_plain(&record, gives_hint)?;
+            return Ok((sent.counted(why), hints));
         }
-        let mut sent = lease.send(&mut record);
-        let mut saved = self.inner.saved();
+        let sent = checkout.send(&mut record);
         let mut evicted = 0;
-        let mut stored = saved.stored;
-        if let Some(store) = &mut saved.store {
-            evicted = store.settle(lease);
-            stored = store.memory();
-        }
-        if stored == saved.stored {
-            self.inner.is_used();
-        } else {
-            self.settle(saved, Grown::Store);
-        }
-        if let Ok(sent) = &mut sent {
-            sent.counts.evicted += evicted;
-        }
-        sent
+        self.check_in(|saved| {
+            if let Some(templates) = &mut saved.templates {
+                evicted = templates.check_in(checkout);
+            }
+        });
+        let mut sent = sent?;
+        sent.counts.evicted = evicted;
+        Ok((sent, HintCounts::default()))
     }
 
-    /// Writes a message from first to last, with a hint. Says how many were given.
-    fn hinting(&self, record: &Record, given: &mut HintCounts) -> Result<Sent, Error> {
-        let mut writer = self.inner.saved().writers.pop().unwrap_or_default();
-        let before = writer.memory();
+    /// Writes a message without a template.
+    fn write_plain(&self, record: &Record, gives_hint: bool) -> Result<(Sent, HintCounts), Error> {
+        let mut counts = HintCounts::default();
+        if !gives_hint {
+            return Ok((Sent::plain(record)?, counts));
+        }
+        let mut writer = self.inner.lock().writers.pop().unwrap_or_default();
         let mut text = Vec::new();
-        let sent = writer.write(record, EncodeOptions::default(), &mut text);
-        let sent = sent.map(|hint| {
+        let hint = writer.write(record, EncodeOptions::default(), &mut text);
+        let chunks = hint.map(|hint| {
             let mut chunks = vec![text.into()];
             if let Some(hint) = hint {
-                given.given += 1;
+                counts.given = 1;
                 hint.splice(&mut chunks);
             }
-            Sent::of_chunks(chunks)
+            chunks
         });
-        let has_grown = writer.memory() != before;
-        let mut saved = self.inner.saved();
-        saved.writers.push(writer);
-        if has_grown {
-            self.settle(saved, Grown::Writers);
-        } else {
-            drop(saved);
-        }
-        sent
+        self.check_in(|saved| saved.writers.push(writer));
+        let chunks = chunks?;
+        Ok((Sent::of_chunks(chunks), counts))
     }
 
-    /// Charges the budget for what is kept now, once it was used. Without room, what has grown is not.
-    fn settle(&self, mut saved: MutexGuard<'_, Saved>, grown: Grown) {
+    /// Puts back what was checked out, and charges the budget if the memory of some part has changed. Without memory in the
+    /// budget, the part that has grown is dropped.
+    fn check_in(&self, put_back: impl FnOnce(&mut Saved)) {
         let inner = &*self.inner;
-        inner.is_used();
-        inner.number.get_or_init(|| {
-            let keeper: Arc<dyn Keeper> = self.inner.clone();
-            inner.budget.join(Arc::downgrade(&keeper))
-        });
+        let mut saved = inner.lock();
+        put_back(&mut saved);
+        inner.last_used.store(inner.budget.now(), Ordering::Relaxed);
+        if saved.sizes() == saved.charged_sizes {
+            return;
+        }
         let Err(missing) = inner.charge(&mut saved) else {
             return;
         };
-        // Others must be able to make us forget while they look for room, as we them.
+        // Not under the lock: others must be able to make this scope forget while they look for memory, as it makes them.
         drop(saved);
         inner.budget.make_room(missing);
-        let mut saved = inner.saved();
+        let mut saved = inner.lock();
         if inner.charge(&mut saved).is_ok() {
             return;
         }
-        match grown {
-            Grown::Decoders => inner.clear_decoders(&mut saved),
-            Grown::Store => inner.starve(&mut saved),
-            Grown::Histories => {
-                saved.forgetful = STARVED;
-                saved.histories.as_mut().map(receive::Store::clear);
-            }
-            Grown::Skeletons => {
-                saved.skeletons.as_mut().map(hint::Store::clear);
-            }
-            Grown::Writers => saved.writers.clear(),
-        }
+        let grown = saved.grown_part();
+        inner.drop_part(&mut saved, grown);
         if inner.charge(&mut saved).is_err() {
-            inner.starve(&mut saved);
             inner.clear(&mut saved);
-            saved.forgetful = STARVED;
         }
     }
 }
 
-/// What may have grown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Grown {
-    Decoders,
-    Store,
-    Histories,
-    Skeletons,
-    Writers,
+impl Saved {
+    fn check_out_to_read(&mut self, root: ElementId, message: &[u8]) -> ReadWith {
+        let skeletons = self.skeletons.as_mut();
+        if let Some(skeleton) = skeletons.and_then(|it| it.check_out(root, message)) {
+            return ReadWith::Skeleton(skeleton);
+        }
+        match &mut self.histories {
+            Some(histories) => ReadWith::History(histories.check_out(root, message)),
+            None => ReadWith::Decoder,
+        }
+    }
+
+    /// Bytes of each part, in the order of [`PARTS`].
+    fn sizes(&self) -> [usize; PARTS.len()] {
+        let decoders = self.decoders.iter().map(|decoder| decoder.memory()).sum();
+        let writers = self.writers.iter().map(Writer::memory).sum();
+        let templates = self.templates.as_ref().map_or(0, TemplateCache::memory);
+        let histories = self.histories.as_ref().map_or(0, HistoryCache::memory);
+        let skeletons = self.skeletons.as_ref().map_or(0, SkeletonCache::memory);
+        [decoders, writers, templates, histories, skeletons]
+    }
+
+    /// The part that has grown most since the budget was charged.
+    fn grown_part(&self) -> Part {
+        let sizes = self.sizes();
+        let growth =
+            |&part: &Part| sizes[part as usize].saturating_sub(self.charged_sizes[part as usize]);
+        PARTS
+            .into_iter()
+            .max_by_key(growth)
+            .unwrap_or(Part::Decoders)
+    }
 }
 
-/// Whether a message is to have a hint; then it is told how many were given.
-#[derive(Debug)]
-pub(crate) enum Hinting<'h> {
-    No,
-    Yes(&'h mut HintCounts),
+impl ReadWith {
+    fn wants_decoder(&self) -> bool {
+        match self {
+            Self::Skeleton(skeleton) => skeleton.wants_decoder(),
+            Self::History(history) => history.wants_decoder(),
+            Self::Decoder => true,
+        }
+    }
 }
 
 impl Inner {
-    fn saved(&self) -> MutexGuard<'_, Saved> {
+    fn lock(&self) -> MutexGuard<'_, Saved> {
         self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It was used now.
-    fn is_used(&self) {
-        self.last_used.store(self.budget.now(), Ordering::Relaxed);
-    }
-
-    /// Brings the charge up to date, or says how much room is missing.
+    /// Brings the charge up to date, or returns how many bytes the budget lacks.
     fn charge(&self, saved: &mut Saved) -> Result<(), usize> {
-        let holds = saved.memory().next_multiple_of(STEP);
-        if holds > saved.charged {
-            let more = holds - saved.charged;
+        let sizes = saved.sizes();
+        let bytes = sizes.iter().sum::<usize>().next_multiple_of(STEP);
+        if bytes > saved.charged {
+            let more = bytes - saved.charged;
             if !self.budget.take(more) {
                 return Err(more);
             }
         } else {
-            self.budget.give(saved.charged - holds);
+            self.budget.give(saved.charged - bytes);
         }
-        saved.charged = holds;
-        saved.stored = saved.store.as_ref().map_or(0, Store::memory);
-        saved.remembered = saved.histories.as_ref().map_or(0, receive::Store::memory);
+        saved.charged = bytes;
+        saved.charged_sizes = sizes;
         Ok(())
     }
 
-    /// Forgets the templates, for which there is no room, and makes none for a while.
-    fn starve(&self, saved: &mut Saved) {
-        if let Some(store) = &mut saved.store {
-            store.clear();
-            saved.starved = STARVED;
+    /// Drops a part for which there is no memory. A cache then saves nothing for a while.
+    fn drop_part(&self, saved: &mut Saved, part: Part) {
+        match part {
+            Part::Decoders => saved.decoders.drain(..).for_each(|it| self.pool.give(*it)),
+            Part::Writers => saved.writers.clear(),
+            Part::Templates => saved.templates.iter_mut().for_each(TemplateCache::pause),
+            Part::Histories => saved.histories.iter_mut().for_each(HistoryCache::pause),
+            Part::Skeletons => saved.skeletons.iter_mut().for_each(SkeletonCache::pause),
         }
     }
 
-    fn clear_decoders(&self, saved: &mut Saved) {
-        for decoder in std::mem::take(&mut saved.decoders) {
-            self.pool.give(decoder);
-        }
-    }
-
+    /// Drops all parts.
     fn clear(&self, saved: &mut Saved) {
-        self.clear_decoders(saved);
-        if let Some(store) = &mut saved.store {
-            store.clear();
-        }
-        if let Some(histories) = &mut saved.histories {
-            histories.clear();
-        }
-        if let Some(skeletons) = &mut saved.skeletons {
-            skeletons.clear();
-        }
-        saved.writers.clear();
-        saved.stored = 0;
-        saved.remembered = 0;
+        PARTS
+            .into_iter()
+            .for_each(|part| self.drop_part(saved, part));
+        saved.charged_sizes = [0; PARTS.len()];
         self.budget.give(std::mem::take(&mut saved.charged));
     }
 }
@@ -426,18 +352,15 @@ impl Keeper for Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let mut saved = std::mem::take(&mut *self.saved());
+        let mut saved = std::mem::take(&mut *self.lock());
         self.clear(&mut saved);
-        if let Some(number) = self.number.get() {
-            self.budget.leave(*number);
-        }
     }
 }
 
 impl fmt::Debug for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scope")
-            .field("charged", &self.inner.saved().charged)
+            .field("charged", &self.inner.lock().charged)
             .finish_non_exhaustive()
     }
 }
@@ -483,10 +406,12 @@ mod tests {
 
         /// How many events the message takes: few, if the scope has met it before.
         fn events(&self, scope: &Scope) -> u64 {
-            scope.reading(|decoder| {
-                decoder.decode(self.root(), MESSAGE).expect("a message");
-                decoder.events()
-            })
+            let saved = scope.inner.lock().decoders.pop();
+            let mut decoder = saved.unwrap_or_else(|| Box::new(self.pool.take()));
+            decoder.decode(self.root(), MESSAGE).expect("a message");
+            let events = decoder.events();
+            scope.check_in(|saved| saved.decoders.push(decoder));
+            events
         }
     }
 

@@ -5,19 +5,18 @@ use std::sync::PoisonError;
 use bsoap_codec::Record;
 use bsoap_codec::encode;
 use bsoap_codec::plan::ElementId;
-use bsoap_differential::hint::HintCounts;
-use bsoap_differential::send::{Policy, Sent, Store, StorePolicy, Stream};
+use bsoap_differential::send::{Policy, StreamKey, TemplateCache, TemplateCachePolicy};
 use bsoap_http::Body;
 use bsoap_protocol::Target;
 
 use crate::Meter;
-use crate::scope::{Hinting, Scope};
+use crate::scope::Scope;
 
 /// Whether a client or a service keeps the text of its messages, and how, so that only what changes has to be written
 /// for the next one.
 ///
-/// By default it does, and no peer can tell: each message is, byte for byte, what it would be otherwise. Other policies
-/// give values room to grow, which peers see as white space.
+/// By default it does, and no peer notices: each message is, byte for byte, what it would be otherwise. Other policies
+/// reserve width for values to grow, which peers see as white space.
 ///
 /// ```
 /// use bsoap::{Client, Sending, SendPolicy};
@@ -29,13 +28,13 @@ use crate::scope::{Hinting, Scope};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending {
-    policy: Option<StorePolicy>,
+    policy: Option<TemplateCachePolicy>,
 }
 
 impl Default for Sending {
     fn default() -> Self {
         Self {
-            policy: Some(StorePolicy::default()),
+            policy: Some(TemplateCachePolicy::default()),
         }
     }
 }
@@ -55,14 +54,14 @@ impl Sending {
     /// Templates are kept like this.
     pub fn new(policy: Policy) -> Self {
         let mut sending = Self::default();
-        sending.change(|store| store.template = policy);
+        sending.change(|cache| cache.template = policy);
         sending
     }
 
     /// So many templates for each operation (4), each for messages of another structure.
     #[must_use]
     pub fn templates(mut self, most: usize) -> Self {
-        self.change(|store| store.templates = most);
+        self.change(|policy| policy.templates = most);
         self
     }
 
@@ -70,17 +69,17 @@ impl Sending {
     /// [`Budget`](crate::Budget) bounds all together.
     #[must_use]
     pub fn bytes(mut self, most: usize) -> Self {
-        self.change(|store| store.bytes = most);
+        self.change(|policy| policy.bytes = most);
         self
     }
 
     /// Whether messages may be sent as gzip.
     pub(crate) fn as_gzip(mut self, may_be: bool) -> Self {
-        self.change(|store| store.folds = may_be);
+        self.change(|policy| policy.keeps_compressed = may_be);
         self
     }
 
-    fn change(&mut self, change: impl FnOnce(&mut StorePolicy)) {
+    fn change(&mut self, change: impl FnOnce(&mut TemplateCachePolicy)) {
         if let Some(policy) = &mut self.policy {
             change(policy);
         }
@@ -88,61 +87,50 @@ impl Sending {
 
     /// How templates are kept.
     pub(crate) fn template(self) -> Policy {
-        self.policy.map(|store| store.template).unwrap_or_default()
+        self.policy
+            .map(|policy| policy.template)
+            .unwrap_or_default()
     }
 
-    /// Where templates are kept, if they are.
-    pub(crate) fn store(self) -> Option<Store> {
-        self.policy.map(Store::new)
+    /// A cache for templates, if they are kept.
+    pub(crate) fn cache(self) -> Option<TemplateCache> {
+        self.policy.map(TemplateCache::new)
     }
 }
 
-/// Which of the messages of a target are expected to be alike.
-pub(crate) fn stream(endpoint: u32, root: ElementId, target: &Target) -> Stream {
-    Stream {
+/// Which messages of a target are expected to be similar.
+pub(crate) fn stream(endpoint: u32, root: ElementId, target: &Target) -> StreamKey {
+    StreamKey {
         endpoint,
         root,
         operation: u32::try_from(target.number()).unwrap_or(u32::MAX - 1),
     }
 }
 
-/// Faults are more like one another than like answers.
-pub(crate) fn faults(root: ElementId) -> Stream {
-    Stream {
+/// Faults are a stream of their own: they are similar to one another, and not to answers.
+pub(crate) fn faults(root: ElementId) -> StreamKey {
+    StreamKey {
         endpoint: 0,
         root,
         operation: u32::MAX,
     }
 }
 
-/// Writes a message with what the scope knows of the stream. `has_hint`: with a hint, if little of it is known.
+/// Writes a message with what the scope has saved of its stream. `gives_hint`: with a hint, if there is no template.
 pub(crate) fn write(
     scope: &Scope,
-    stream: Stream,
+    stream: StreamKey,
     meter: &Meter,
     record: Record,
-    has_hint: bool,
+    gives_hint: bool,
 ) -> Result<Body, encode::Error> {
-    let mut given = HintCounts::default();
-    let hints = match has_hint {
-        true => Hinting::Yes(&mut given),
-        false => Hinting::No,
-    };
-    let Sent {
-        outgoing,
-        counts,
-        folds,
-        ..
-    } = scope.sending(stream, record, hints)?;
-    meter.writes(&counts);
-    if has_hint {
-        meter.hints_at(&given);
-    }
-    let body = Body::from_chunks(outgoing.chunks);
-    Ok(match folds {
-        Some(folds) => body.with_gzip(move |chunks| {
-            let mut folds = folds.lock().unwrap_or_else(PoisonError::into_inner);
-            folds.compress(chunks).chunks
+    let (sent, hints) = scope.write(stream, record, gives_hint)?;
+    meter.writes(&sent.counts, &hints);
+    let body = Body::from_chunks(sent.outgoing.chunks);
+    Ok(match sent.compressed {
+        Some(compressed) => body.with_gzip(move |chunks| {
+            let mut compressed = compressed.lock().unwrap_or_else(PoisonError::into_inner);
+            compressed.compress(chunks).chunks
         }),
         None => body,
     })

@@ -14,10 +14,12 @@ mod block;
 mod key;
 mod reader;
 mod skeleton;
-mod store;
+mod skeletons;
 mod values;
 mod writer;
 
 pub use block::{Key, NAMESPACE};
-pub use store::{HintCounts, Lease, Reader, Reading, Settled, Store, StorePolicy};
+pub use skeletons::{Reader, SkeletonCache, SkeletonCachePolicy, SkeletonCheckout};
 pub use writer::{Hint, Writer};
+
+pub use crate::stats::HintCounts;

@@ -6,7 +6,10 @@
 
 #![forbid(unsafe_code)]
 
+mod bypass;
+mod cache;
 pub mod hint;
 pub mod receive;
 pub mod send;
 pub mod stats;
+mod timing;

@@ -9,21 +9,22 @@
 //! A [`Stream`] does it in one of several [ways](Way). The default is described in `docs/design/receiving.md`, that of the
 //! papers (portions and checkpoints) in `docs/design/checkpointing.md`.
 
-mod aside;
 mod change;
 mod checkpointing;
 mod exact;
-mod kind;
+mod histories;
 mod pace;
 mod policy;
 mod received;
-mod store;
+mod similarity;
 mod stream;
 mod text;
 
 pub use change::{Changes, Span};
 pub use checkpointing::{Checkpoints, Crc32ForReproduction, Digest, Keyed, Portioning, Sameness};
+pub use histories::{Arrived, HistoryCache, HistoryCachePolicy, HistoryCheckout, Stamp};
 pub use policy::Policy;
 pub use received::{Mode, Received, Totals};
-pub use store::{Arrived, Lease, Reading, ReceiveCounts, Settled, Stamp, Store, StorePolicy};
 pub use stream::{Stream, Way};
+
+pub use crate::stats::ReceiveCounts;

@@ -1,6 +1,5 @@
 //! Sending: what of a message need not be converted to text again. (HPDC-13)
 
-mod aside;
 mod batch;
 mod build;
 mod check;
@@ -10,7 +9,6 @@ mod digest;
 mod dut_table;
 mod gzip;
 mod lexical;
-mod likeness;
 mod overflow;
 mod overlay;
 mod padding;
@@ -21,9 +19,10 @@ mod relay;
 mod restructure;
 mod set;
 mod shift;
+mod similarity;
 mod steal;
-mod store;
 mod template;
+mod templates;
 mod update;
 
 pub use gzip::{GzipCache, GzipStream};
@@ -31,5 +30,9 @@ pub use overlay::{Cells, Layout, Number, Offer, Overlay, OverlayError, Piece, Ro
 pub use policy::{Chunks, Order, Pad, Policy, Steal, Stuffing};
 pub use relay::Part;
 pub use set::SetError;
-pub use store::{Lease, SendCounts, Sent, Store, StorePolicy, Stream};
 pub use template::{Match, Outgoing, Pieces, Template};
+pub use templates::{
+    NoTemplate, Sent, StreamKey, TemplateCache, TemplateCachePolicy, TemplateCheckout,
+};
+
+pub use crate::stats::SendCounts;

@@ -1,34 +1,151 @@
-//! Counts that tests, benchmarks, metrics and the console read.
+//! What was sent, received and saved, in numbers: for tests, benchmarks, metrics and the console.
 
-/// What a template has done, or several together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct SendStats {
-    /// Messages encoded from first to last.
-    pub first_time: u64,
-    /// Messages sent again as they were.
-    pub content: u64,
-    /// Messages of which values were written into their rooms, and nothing else.
-    pub perfect_structural: u64,
-    /// Messages of which values changed their length, or which changed in structure.
-    pub partial_structural: u64,
-    /// Values written into the text of a message before. Where most values of an array or of a stretch of strings have
-    /// changed nobody finds out which, and all of it is written: then those count too that are what they were.
-    pub values: u64,
-    /// Of those, how many took room from a neighbour ...
-    pub stolen: u64,
-    /// ... moved the rest of their chunk ...
-    pub shifted: u64,
-    /// ... or were written with their whole chunk in one pass.
-    pub rewritten: u64,
-    /// Chunks whose text was encoded anew.
-    pub encoded_chunks: u64,
-    /// Chunks that were kept when messages changed in structure.
-    pub kept_chunks: u64,
-    /// Bytes of all messages.
-    pub bytes: u64,
-    /// Of those, bytes of chunks that were sent as they were.
-    pub unchanged_bytes: u64,
+use std::ops::{AddAssign, Sub};
+use std::time::Duration;
+
+/// Defines counts that can be added up, and subtracted to learn what was counted in between.
+macro_rules! counts {
+    ($(
+        $(#[$meta:meta])*
+        pub struct $name:ident { $($(#[$doc:meta])* pub $field:ident: $type:ty,)* }
+    )*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct $name { $($(#[$doc])* pub $field: $type,)* }
+
+        impl $name {
+            /// Adds the counts of another.
+            pub fn add(&mut self, other: &Self) {
+                $(self.$field += other.$field;)*
+            }
+
+            /// What was counted after `earlier` was read.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self { $($field: self.$field - earlier.$field,)* }
+            }
+        }
+
+        impl AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                self.add(&other);
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Self;
+
+            fn sub(self, earlier: Self) -> Self {
+                self.since(&earlier)
+            }
+        }
+    )*};
+}
+
+counts! {
+    /// What a template has done, or several together.
+    pub struct SendStats {
+        /// Messages encoded from first to last.
+        pub first_time: u64,
+        /// Messages sent again as they were.
+        pub content: u64,
+        /// Messages of which values were written within their widths, and nothing else.
+        pub perfect_structural: u64,
+        /// Messages of which values changed their length, or which changed in structure.
+        pub partial_structural: u64,
+        /// Values written into the text of a message before. Where most values of an array or of a run of strings have
+        /// changed, all of them are written without looking for the changed ones: then unchanged ones count too.
+        pub values: u64,
+        /// Of those, how many took padding from a neighbour, ...
+        pub stolen: u64,
+        /// ... moved the rest of their chunk, ...
+        pub shifted: u64,
+        /// ... or were written with their whole chunk in one pass.
+        pub rewritten: u64,
+        /// Chunks whose text was encoded again.
+        pub encoded_chunks: u64,
+        /// Chunks that were kept when messages changed in structure.
+        pub kept_chunks: u64,
+        /// Bytes of all messages.
+        pub bytes: u64,
+        /// Of those, bytes of chunks that were sent as they were.
+        pub unchanged_bytes: u64,
+    }
+
+    /// What receivers have done that keep the message before.
+    pub struct ReceiveStats {
+        /// Messages read from first to last, and kept for the next.
+        pub regular: u64,
+        /// Messages compared with the one before, to the end.
+        pub fast: u64,
+        /// Of those read from first to last, how many comparisons were begun and given up.
+        pub failed: u64,
+        /// Values re-read alone, where texts differed.
+        pub values: u64,
+        /// How often the decoder read on, where markup differed.
+        pub restructured: u64,
+        /// Slots of the messages compared to the end.
+        pub slots: u64,
+        /// Of those, unchanged slots.
+        pub unchanged_slots: u64,
+        /// Bytes of all messages.
+        pub bytes: u64,
+        /// Of those, bytes of messages compared to the end.
+        pub fast_bytes: u64,
+    }
+
+    /// What templates saved, and what they did not.
+    pub struct SendCounts {
+        /// What templates have done.
+        pub matches: SendStats,
+        /// Messages written without one: the first of their kind, ...
+        pub plain: u64,
+        /// ... those of streams that have nothing in common, ...
+        pub bypassed: u64,
+        /// ... and those for which there was no memory.
+        pub no_memory: u64,
+        /// Templates evicted for lack of memory.
+        pub evicted: u64,
+        /// About how much longer it would have taken without templates.
+        pub saved: Duration,
+    }
+
+    /// What histories saved, and what they did not.
+    pub struct ReceiveCounts {
+        /// What histories have done.
+        pub reads: ReceiveStats,
+        /// Messages read without one: the first of their kind, ...
+        pub plain: u64,
+        /// ... and those of streams that do not repeat.
+        pub bypassed: u64,
+        /// Messages with errors, however they were read.
+        pub errors: u64,
+        /// Histories evicted for lack of memory.
+        pub evicted: u64,
+        /// About how much longer it would have taken without histories.
+        pub saved: Duration,
+    }
+
+    /// What became of messages with hints.
+    pub struct HintCounts {
+        /// Messages that followed a skeleton.
+        pub followed: u64,
+        /// Messages read as any other, of which skeletons were made: the first of their key, and those that ...
+        pub learned: u64,
+        /// ... began like a skeleton, and did not follow it.
+        pub missed: u64,
+        /// Messages read as any other, of which no skeleton was made.
+        pub plain: u64,
+        /// Messages with errors.
+        pub errors: u64,
+        /// Bytes of the messages that followed a skeleton.
+        pub followed_bytes: u64,
+        /// Skeletons evicted for lack of memory.
+        pub evicted: u64,
+        /// Of the messages sent, those with a hint.
+        pub given: u64,
+    }
 }
 
 impl SendStats {
@@ -36,79 +153,6 @@ impl SendStats {
     pub fn messages(&self) -> u64 {
         self.first_time + self.content + self.perfect_structural + self.partial_structural
     }
-
-    /// Adds the counts of another.
-    pub fn add(&mut self, other: &Self) {
-        let Self {
-            first_time,
-            content,
-            perfect_structural,
-            partial_structural,
-            values,
-            stolen,
-            shifted,
-            rewritten,
-            encoded_chunks,
-            kept_chunks,
-            bytes,
-            unchanged_bytes,
-        } = self;
-        *first_time += other.first_time;
-        *content += other.content;
-        *perfect_structural += other.perfect_structural;
-        *partial_structural += other.partial_structural;
-        *values += other.values;
-        *stolen += other.stolen;
-        *shifted += other.shifted;
-        *rewritten += other.rewritten;
-        *encoded_chunks += other.encoded_chunks;
-        *kept_chunks += other.kept_chunks;
-        *bytes += other.bytes;
-        *unchanged_bytes += other.unchanged_bytes;
-    }
-
-    /// What was counted after `earlier` was read.
-    #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            first_time: self.first_time - earlier.first_time,
-            content: self.content - earlier.content,
-            perfect_structural: self.perfect_structural - earlier.perfect_structural,
-            partial_structural: self.partial_structural - earlier.partial_structural,
-            values: self.values - earlier.values,
-            stolen: self.stolen - earlier.stolen,
-            shifted: self.shifted - earlier.shifted,
-            rewritten: self.rewritten - earlier.rewritten,
-            encoded_chunks: self.encoded_chunks - earlier.encoded_chunks,
-            kept_chunks: self.kept_chunks - earlier.kept_chunks,
-            bytes: self.bytes - earlier.bytes,
-            unchanged_bytes: self.unchanged_bytes - earlier.unchanged_bytes,
-        }
-    }
-}
-
-/// What receivers have done that keep the message before.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReceiveStats {
-    /// Messages read from first to last, and kept for the next.
-    pub regular: u64,
-    /// Messages compared with the one before, to the end.
-    pub fast: u64,
-    /// Of those read from first to last, how many were begun to be compared.
-    pub failed: u64,
-    /// Values read again alone, where texts differed.
-    pub values: u64,
-    /// How often the decoder read on, where markup differed.
-    pub restructured: u64,
-    /// Slots of the messages compared to the end.
-    pub slots: u64,
-    /// Of those, slots that are what they were.
-    pub unchanged_slots: u64,
-    /// Bytes of all messages.
-    pub bytes: u64,
-    /// Of those, bytes of messages compared to the end.
-    pub fast_bytes: u64,
 }
 
 impl ReceiveStats {
@@ -116,28 +160,25 @@ impl ReceiveStats {
     pub fn messages(&self) -> u64 {
         self.regular + self.fast
     }
+}
 
-    /// Adds the counts of another.
-    pub fn add(&mut self, other: &Self) {
-        let Self {
-            regular,
-            fast,
-            failed,
-            values,
-            restructured,
-            slots,
-            unchanged_slots,
-            bytes,
-            fast_bytes,
-        } = self;
-        *regular += other.regular;
-        *fast += other.fast;
-        *failed += other.failed;
-        *values += other.values;
-        *restructured += other.restructured;
-        *slots += other.slots;
-        *unchanged_slots += other.unchanged_slots;
-        *bytes += other.bytes;
-        *fast_bytes += other.fast_bytes;
+impl SendCounts {
+    /// How many messages.
+    pub fn messages(&self) -> u64 {
+        self.matches.messages() + self.plain + self.bypassed + self.no_memory
+    }
+}
+
+impl ReceiveCounts {
+    /// How many messages.
+    pub fn messages(&self) -> u64 {
+        self.reads.messages() + self.plain + self.bypassed + self.errors
+    }
+}
+
+impl HintCounts {
+    /// How many messages with hints were received.
+    pub fn messages(&self) -> u64 {
+        self.followed + self.learned + self.plain + self.errors
     }
 }

@@ -12,7 +12,7 @@ use bsoap_codec::encode::{EncodeOptions, Encoder};
 use bsoap_codec::plan::{ElementId, NamespaceConstraint, ProcessContents, Wildcard};
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
-use bsoap_differential::hint::{HintCounts, NAMESPACE, Reader, StorePolicy, Writer};
+use bsoap_differential::hint::{HintCounts, NAMESPACE, Reader, SkeletonCachePolicy, Writer};
 use common::message::message;
 use common::random::{self, Random};
 use common::schema::Schema;
@@ -118,7 +118,7 @@ struct Session {
 impl Session {
     fn new((plan, root): (Arc<Plan>, ElementId), options: DecodeOptions) -> Self {
         Self {
-            reader: Reader::new(plan.clone(), options, StorePolicy::default()),
+            reader: Reader::new(plan.clone(), options, SkeletonCachePolicy::default()),
             plan,
             root,
             options,
@@ -271,7 +271,7 @@ fn most_true_hints_are_followed() {
 #[test]
 fn skeletons_stay_within_their_budget_and_keys_that_never_come_again_are_not_learned_for_long() {
     let (plan, root) = random::enveloped(4);
-    let mut policy = StorePolicy::default();
+    let mut policy = SkeletonCachePolicy::default();
     (policy.skeletons, policy.bytes) = (4, 20_000);
     let mut reader = Reader::new(plan.clone(), DecodeOptions::default(), policy);
     let mut random = Random::new(4);
@@ -282,7 +282,7 @@ fn skeletons_stay_within_their_budget_and_keys_that_never_come_again_are_not_lea
         let block = format!("<b:hint xmlns:b=\"{NAMESPACE}\" key=\"{key:032x}\"/>");
         let text = hinted(&text, &block, &mut Random::new(99));
         assert!(reader.receive(root, text.as_bytes()).is_ok());
-        assert!(reader.store().len() <= 4 && reader.store().memory() <= 24_000);
+        assert!(reader.cache().len() <= 4 && reader.cache().memory() <= 24_000);
     }
     let counts = reader.counts();
     assert!(counts.learned < 20 && counts.plain > 150, "{counts:?}");

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bsoap_codec::Record;
-use bsoap_differential::send::{Outgoing, Store, StorePolicy, Stream};
+use bsoap_differential::send::{Outgoing, StreamKey, TemplateCache, TemplateCachePolicy};
 
 use super::sender::Sender;
 use crate::wire::Wire;
 
 /// Sends by a store.
 pub(crate) struct Stored {
-    store: Store,
+    store: TemplateCache,
     messages: Arc<Vec<Record>>,
     /// The messages to be sent next, as a program would have made them.
     given: VecDeque<Record>,
@@ -25,7 +25,7 @@ impl Stored {
     /// Of the messages of a stream.
     pub(crate) fn new(messages: Arc<Vec<Record>>) -> Self {
         Self {
-            store: Store::new(StorePolicy::default()),
+            store: TemplateCache::new(TemplateCachePolicy::default()),
             messages,
             given: VecDeque::new(),
             spent: Vec::new(),
@@ -54,14 +54,14 @@ impl Sender for Stored {
         self.outgoing = Outgoing::default();
         let record = self.given.pop_front();
         let mut record = record.unwrap_or_else(|| self.messages[message].clone());
-        let stream = Stream {
+        let stream = StreamKey {
             endpoint: 0,
             root: record.root(),
             operation: 0,
         };
-        let mut lease = self.store.lend(stream, &record);
-        let sent = lease.send(&mut record);
-        self.store.settle(lease);
+        let mut checkout = self.store.check_out(stream, &record);
+        let sent = checkout.send(&mut record);
+        self.store.check_in(checkout);
         self.spent.push(record);
         self.outgoing = sent.map_err(|error| error.to_string())?.outgoing;
         Ok(())

@@ -23,14 +23,19 @@ use bsoap_codec::decode::{Checkpoint, Decoder, Error, Piece, Trace};
 use bsoap_codec::plan::ElementId;
 use bytes::Bytes;
 
-use super::aside::{Aside, Turn, look_alike};
 use super::change::Changes;
 use super::pace::Pace;
 use super::policy::Policy;
 use super::received::{Fail, Mode, Received, Receiver, Totals, fit};
+use super::similarity::shares_a_piece;
 use super::text::{Text, cut, opening};
+use crate::bypass::{Backoff, Bypass, Turn};
 use history::{History, Root};
 use pass::Pass;
+
+/// After a pause of this length even the first comparison has to cost little: a message is not kept before it was found to
+/// share a piece with the last one.
+const LONG_PAUSE: u32 = 8;
 
 /// Reads the messages of a stream, each as what differs from the one before.
 ///
@@ -40,7 +45,7 @@ pub(super) struct Exact {
     decoder: Decoder,
     policy: Policy,
     history: Option<History>,
-    aside: Aside,
+    bypass: Bypass,
     pace: Pace,
     /// Between messages, to be used again.
     pass: Option<Box<Pass>>,
@@ -81,7 +86,7 @@ impl Exact {
             decoder,
             policy,
             history: None,
-            aside: Aside::default(),
+            bypass: Bypass::new(Backoff::RECEIVE),
             pace: Pace::default(),
             pass: None,
             unused: Unused::default(),
@@ -95,7 +100,7 @@ impl Exact {
     /// A message could not be compared to its end. Whether that is because it is not like the one before, so that it need
     /// not be kept.
     fn is_left_aside(&mut self, mut pass: Box<Pass>) -> bool {
-        let is_unlike = pass.gave_up && self.policy.stands_aside && self.aside.learn(false);
+        let is_unlike = pass.gave_up && self.policy.stands_aside && self.bypass.dissimilar();
         self.reuse(&mut pass.history);
         pass.give_back();
         self.pass = Some(pass);
@@ -144,7 +149,7 @@ impl Exact {
         self.totals.fast += 1;
         let is_worn = record.heap().len() > 2 * history.heap + WORN;
         // Strings that are no more take room; now and then all is read, which leaves them out.
-        let stands_aside = self.policy.stands_aside && self.aside.learn(alike);
+        let stands_aside = self.policy.stands_aside && self.bypass.learn(alike);
         if is_worn || is_in_doubt {
             // All of the next message is read: with new memory that would take longer, and be taken for what reading takes.
             self.reuse(&mut history);
@@ -292,20 +297,20 @@ impl Receiver for Exact {
 
     fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
         self.totals.messages += 1;
-        match self.aside.turn() {
+        match self.bypass.turn() {
             Turn::Compare => {}
-            Turn::Keep if self.aside.is_sceptical() => {
+            Turn::Keep if self.bypass.last_pause() >= LONG_PAUSE => {
                 let received = self.pass_by(root, &message)?;
                 self.glimpse = Some(message);
                 return Ok(received);
             }
             Turn::Keep => return self.regular(root, &message),
-            Turn::Pass => return self.pass_by(root, &message),
+            Turn::Bypass => return self.pass_by(root, &message),
         }
         if let Some(before) = self.glimpse.take()
-            && !look_alike(&before, &message)
+            && !shares_a_piece(&before, &message)
         {
-            self.aside.learn(false);
+            self.bypass.dissimilar();
             return self.pass_by(root, &message);
         }
         if self.history.as_ref().is_none_or(|it| it.root != Root(root)) {
@@ -338,11 +343,11 @@ impl Receiver for Exact {
 
     fn again(&mut self, root: ElementId, message: &[u8]) -> Option<Received> {
         let history = self.history.as_ref()?;
-        if self.aside.is_on() || history.root != Root(root) || !history.text.is_of(message) {
+        if self.bypass.left() > 0 || history.root != Root(root) || !history.text.is_of(message) {
             return None;
         }
         let record = history.record.clone()?;
-        self.aside.learn(true);
+        self.bypass.useful();
         self.totals.messages += 1;
         self.totals.fast += 1;
         Some(Received {
@@ -353,13 +358,13 @@ impl Receiver for Exact {
     }
 
     fn stands_aside(&self) -> bool {
-        self.aside.is_on()
+        self.bypass.left() > 0
     }
 
     fn pass(&mut self) -> bool {
-        let passes = self.aside.passes();
+        let passes = self.bypass.left() > 1;
         if passes {
-            self.aside.turn();
+            self.bypass.turn();
             self.totals.messages += 1;
             self.totals.aside += 1;
             self.let_go();
@@ -370,7 +375,7 @@ impl Receiver for Exact {
     fn forget(&mut self) {
         self.decoder.forget();
         self.history = None;
-        self.aside = Aside::default();
+        self.bypass = Bypass::new(Backoff::RECEIVE);
         self.pace = Pace::default();
         self.pass = None;
         self.unused = Unused::default();

@@ -16,11 +16,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use flate2::{Compress, Compression, Crc, FlushCompress, Status};
+
+use crate::cache::ByteCount;
 
 /// No name, no time stamp, fastest algorithm, unknown system.
 const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
@@ -43,21 +43,10 @@ const LAST_BLOCK: [u8; 2] = [3, 0];
 #[derive(Default)]
 pub struct GzipCache {
     chunks: HashMap<Address, CompressedChunk>,
-    account: Account,
+    /// Counts its bytes: messages are compressed after their template was checked in.
+    account: ByteCount,
     /// The part of the account that is its own.
     charged: usize,
-}
-
-/// Sums up the bytes of all caches of a store as soon as they are taken: messages are compressed when their templates are long back in the store.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Account(Arc<AtomicUsize>);
-
-impl Account {
-    /// Bytes of all caches together.
-    #[inline]
-    pub(super) fn held(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// Address and length of bytes; as long as they are held, no others have them.
@@ -82,7 +71,7 @@ pub struct GzipStream {
 
 impl GzipCache {
     /// An empty one, whose bytes are counted there.
-    pub(super) fn of(account: &Account) -> Self {
+    pub(super) fn of(account: &ByteCount) -> Self {
         Self {
             chunks: HashMap::new(),
             account: account.clone(),
@@ -144,16 +133,14 @@ impl GzipCache {
     /// Brings the account up to date.
     fn charge(&mut self) {
         let size = self.size();
-        // Wraps if it is less.
-        let more = size.wrapping_sub(self.charged);
-        self.account.0.fetch_add(more, Ordering::Relaxed);
+        self.account.replace(self.charged, size);
         self.charged = size;
     }
 }
 
 impl Drop for GzipCache {
     fn drop(&mut self) {
-        self.account.0.fetch_sub(self.charged, Ordering::Relaxed);
+        self.account.replace(self.charged, 0);
     }
 }
 
@@ -202,6 +189,7 @@ fn compress(deflate: &mut Compress, text: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use std::io::Read;
+    use std::sync::Arc;
 
     use flate2::read::GzDecoder;
 

@@ -1,12 +1,11 @@
-//! Messages written from first to last, of which nothing is kept: their text goes to a buffer that is used again, once the
-//! message before has left. (A buffer of some kilobytes that is asked for anew costs as much as a small message, and one of
-//! megabytes comes from the system page by page.)
+//! Messages without a template: their text is written to a buffer that is used again, once the message before has been sent. (A new
+//! buffer of some kilobytes costs as much as a small message, and one of megabytes comes from the system page by page.)
 //!
 //! | text | buffer |
 //! |---|---|
-//! | of some hundred bytes | the thread's; what is sent is a copy |
-//! | of up to 64 KB | the thread's, if the message before has left |
-//! | longer | the store's, which counts it |
+//! | of some hundred bytes | the thread's; a copy is sent |
+//! | of up to 64 KB | the thread's, if the message before has been sent |
+//! | longer | the cache's, which counts it |
 
 use std::cell::Cell;
 
@@ -17,21 +16,21 @@ use bytes::Bytes;
 use super::chunk::Text;
 use super::template::Outgoing;
 
-/// The largest text and buffer that a thread keeps.
-const LARGEST: usize = 64 << 10;
-/// Of messages of about so many bytes a copy costs less than to share them.
-const COPIED: usize = 512;
+/// The largest text and buffer that a thread keeps, in bytes.
+const MAX_THREAD_BUFFER: usize = 64 << 10;
+/// Up to about this size copying a message costs less than sharing it.
+const MAX_COPIED: usize = 512;
 /// The largest buffer for messages that are copied.
-const SCRATCH: usize = 16 << 10;
+const MAX_COPY_BUFFER: usize = 16 << 10;
 
 thread_local! {
     /// The buffer for small texts.
     static SMALL: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-    /// The last larger text, which somebody may still hold.
+    /// The last larger text, which a send may still hold.
     static SPARE: Cell<Option<Text>> = const { Cell::new(None) };
 }
 
-/// What the encoder asks for: most texts are somewhat longer.
+/// About the length of the text: most are somewhat longer.
 #[inline]
 fn estimate(record: &Record) -> usize {
     record.slots().len() * 16 + record.heap().len()
@@ -40,11 +39,10 @@ fn estimate(record: &Record) -> usize {
 /// Whether the text of a message is too long for the buffer of a thread.
 #[inline]
 pub(super) fn is_large(record: &Record) -> bool {
-    estimate(record) > LARGEST
+    estimate(record) > MAX_THREAD_BUFFER
 }
 
-/// Makes a message ready to be sent, in what has no chunk. Its text, if that is large, goes to `buffer`, if nobody holds
-/// what is in that any more.
+/// Makes a message ready to be sent. A large text is written to `buffer`, unless a send still holds what is in it.
 ///
 /// # Errors
 /// As [`bsoap_codec::encode()`].
@@ -55,9 +53,9 @@ pub(super) fn prepare(
     outgoing: &mut Outgoing,
 ) -> Result<(), Error> {
     let about = estimate(record);
-    if about <= COPIED {
+    if about <= MAX_COPIED {
         copied(record, outgoing)
-    } else if about <= LARGEST {
+    } else if about <= MAX_THREAD_BUFFER {
         shared(record, outgoing)
     } else {
         let text = buffer.get_or_insert_default();
@@ -67,21 +65,21 @@ pub(super) fn prepare(
     }
 }
 
-// The bytes are made where they stay: on their way through a `Result` they are read wider than they were written, which
-// waits.
+// The bytes are made where they stay: a move through a `Result` reads them wider than they were written, which stalls store
+// forwarding.
 #[inline]
 fn put(outgoing: &mut Outgoing, bytes: Bytes) {
     outgoing.length = bytes.len() as u64;
     outgoing.chunks.push(bytes);
 }
 
-/// (A thread at its end has no buffers any more.)
+/// (A thread that ends has no buffers any more.)
 fn copied(record: &Record, outgoing: &mut Outgoing) -> Result<(), Error> {
     let mut buffer = SMALL.try_with(Cell::take).unwrap_or_default();
     buffer.clear();
     Encoder::default().encode(record, &mut buffer)?;
     put(outgoing, Bytes::copy_from_slice(&buffer));
-    if buffer.capacity() <= SCRATCH {
+    if buffer.capacity() <= MAX_COPY_BUFFER {
         let _ = SMALL.try_with(|small| small.set(buffer));
     }
     Ok(())
@@ -92,13 +90,13 @@ fn shared(record: &Record, outgoing: &mut Outgoing) -> Result<(), Error> {
     let mut text = spare.unwrap_or_default();
     write(record, &mut text)?;
     put(outgoing, text.share());
-    if text.memory() <= LARGEST {
+    if text.memory() <= MAX_THREAD_BUFFER {
         let _ = SPARE.try_with(|spare| spare.set(Some(text)));
     }
     Ok(())
 }
 
-/// Writes a message in place of another, which whoever holds it keeps.
+/// Writes a message in place of another, unless a send still holds that.
 fn write(record: &Record, text: &mut Text) -> Result<(), Error> {
     text.write(|text| Encoder::default().encode(record, text))
 }

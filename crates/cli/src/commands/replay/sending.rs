@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bsoap_codec::{DecodeOptions, Decoder, Plan};
-use bsoap_differential::send::{Policy, SendCounts, Sent, Store, StorePolicy, Stream, Stuffing};
+use bsoap_differential::send::{
+    Policy, SendCounts, Sent, StreamKey, Stuffing, TemplateCache, TemplateCachePolicy,
+};
 use indicatif::ProgressBar;
 use serde_json::json;
 
@@ -75,7 +77,7 @@ pub(super) fn replay(
 
 /// All that is sent to one peer.
 struct Sender {
-    store: Store,
+    store: TemplateCache,
     /// Whether each message must be, byte for byte, what it would be without templates.
     is_identical: bool,
     /// Their numbers.
@@ -86,10 +88,10 @@ struct Sender {
 
 impl Sender {
     fn new(policy: Policy) -> Self {
-        let mut kept = StorePolicy::default();
+        let mut kept = TemplateCachePolicy::default();
         kept.template = policy;
         Self {
-            store: Store::new(kept),
+            store: TemplateCache::new(kept),
             is_identical: policy.stuffing == Stuffing::None,
             kinds: HashMap::new(),
             before: HashMap::new(),
@@ -106,7 +108,7 @@ impl Sender {
             Failure::input(format!("{} cannot be written again", message.file)).because(error)
         };
         let known = self.kinds.len() as u32;
-        let stream = Stream {
+        let stream = StreamKey {
             endpoint: 0,
             root: valid.found.root,
             operation: *self.kinds.entry(valid.kind()).or_insert(known),
@@ -114,9 +116,9 @@ impl Sender {
         // As a program would have made it.
         let mut record = valid.record.clone();
         let start = Instant::now();
-        let mut lease = self.store.lend(stream, &record);
-        let sent = lease.send(&mut record);
-        self.store.settle(lease);
+        let mut checkout = self.store.check_out(stream, &record);
+        let sent = checkout.send(&mut record);
+        self.store.check_in(checkout);
         written.times.push(start.elapsed().as_nanos() as f64);
         let sent = sent.map_err(cannot)?;
         written.note(&sent);
@@ -157,7 +159,9 @@ fn differs(message: &Recorded, how: &str) -> Failure {
 
 impl Written {
     fn note(&mut self, sent: &Sent) {
-        let SendCounts { matches, aside, .. } = &sent.counts;
+        let SendCounts {
+            matches, bypassed, ..
+        } = &sent.counts;
         self.matched = if matches.content > 0 {
             "content"
         } else if matches.perfect_structural > 0 {
@@ -166,7 +170,7 @@ impl Written {
             "partial structural"
         } else if matches.first_time > 0 {
             "first time"
-        } else if *aside > 0 {
+        } else if *bypassed > 0 {
             "aside"
         } else {
             "plain"

@@ -16,7 +16,7 @@ use super::digest::Digest;
 use super::modes::{Modes, Saved};
 use super::portion::{Entry, Mark, Portions};
 use super::portioning::Portioning;
-use crate::receive::aside::{Aside, Turn};
+use crate::bypass::{Backoff, Bypass, Turn};
 use crate::receive::change::Changes;
 use crate::receive::received::{Fail, Mode, Received, Receiver, Totals, fit};
 use crate::receive::text::{Text, cut, opening};
@@ -28,7 +28,7 @@ pub(super) struct Portioned<C: Checkpointer> {
     portioning: Portioning,
     keeper: C,
     saved: Option<Saved<C::Saved>>,
-    aside: Aside,
+    bypass: Bypass,
     /// Memory of a Record that nobody holds.
     spare: Option<Record>,
     totals: Totals,
@@ -49,7 +49,7 @@ impl<C: Checkpointer> Portioned<C> {
             portioning,
             keeper: C::new(&portioning),
             saved: None,
-            aside: Aside::default(),
+            bypass: Bypass::new(Backoff::RECEIVE),
             spare: None,
             totals: Totals::default(),
         }
@@ -78,7 +78,7 @@ impl<C: Checkpointer> Portioned<C> {
         let record = saved.record.clone();
         let is_worn = record.heap().len() > 2 * saved.heap + MAX_UNUSED_HEAP;
         let is_similar = read <= length - length / 8;
-        let bypasses = self.portioning.stands_aside && self.aside.learn(is_similar);
+        let bypasses = self.portioning.stands_aside && self.bypass.learn(is_similar);
         if !bypasses && !is_worn {
             self.saved = Some(saved);
         }
@@ -184,10 +184,10 @@ impl<C: Checkpointer> Receiver for Portioned<C> {
     fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
         self.totals.messages += 1;
         if self.portioning.stands_aside {
-            match self.aside.turn() {
+            match self.bypass.turn() {
                 Turn::Compare => {}
                 Turn::Keep => return self.regular(root, &message),
-                Turn::Pass => return self.bypass(root, &message),
+                Turn::Bypass => return self.bypass(root, &message),
             }
         }
         let text = Text::new(message.clone());
@@ -207,14 +207,14 @@ impl<C: Checkpointer> Receiver for Portioned<C> {
     }
 
     fn stands_aside(&self) -> bool {
-        self.portioning.stands_aside && self.aside.is_on()
+        self.portioning.stands_aside && self.bypass.left() > 0
     }
 
     fn forget(&mut self) {
         self.decoder.forget();
         self.keeper.clear();
         self.saved = None;
-        self.aside = Aside::default();
+        self.bypass = Bypass::new(Backoff::RECEIVE);
         self.spare = None;
     }
 

@@ -1,34 +1,33 @@
-//! What a template was good for, by what had to be written: the clock would judge the same stream this way or that on a busy
-//! machine.
+//! Whether a template was useful, judged by what had to be written: a clock would judge the same stream now this way, now
+//! that on a busy machine.
 //!
-//! What a message costs by a template is guessed in parts of what it costs from first to last:
+//! The cost of a message with its template is estimated as a share of its cost without one:
 //!
 //! ```text
-//! 0        compare     chunks that were changed: their tables put together anew, if lengths changed, and each value
-//! ├──────────┼────────────────────────────────────────────────────────────────────────────────────┤ 1: as good as nothing
+//! 0        compare     changed chunks: their tables written again, if lengths changed, and each changed value
+//! ├──────────┼────────────────────────────────────────────────────────────────────────────────────┤ 1: useless
 //!                      or all their values written, where that costs less
 //! ```
 //!
-//! The parts were measured by the benchmark `ready` (100 000 values), and are rounded to the disadvantage of templates.
+//! The shares were measured by the benchmark `ready` (100 000 values), and are rounded against templates.
 
-use super::lease::Use;
 use crate::send::chunk::Chunk;
 use crate::send::dut_table::{Locations, SlotKind};
 use crate::send::template::{Match, Template};
 use crate::stats::SendStats;
 
-/// What things cost where most values are of some sort.
+/// What the steps of an update cost.
 #[derive(Clone, Copy, Debug)]
 struct Costs {
-    /// To find out what has changed.
+    /// Finding out what has changed.
     compare: f64,
-    /// Besides what is written, of chunks in which something has changed, ...
+    /// In addition to what is written, for chunks in which something has changed, ...
     touch: f64,
     /// ... and if the lengths of values have.
     rewrite: f64,
-    /// Values found and written into their places.
+    /// Finding each value, and writing it to its location.
     values: f64,
-    /// All values written, unseen.
+    /// Writing all values, without looking for changed ones.
     whole: f64,
 }
 
@@ -40,7 +39,7 @@ const DOUBLES: Costs = Costs {
     values: 2.1,
     whole: 1.2,
 };
-/// To format an integer costs half as much, to find it and its place the same.
+/// An integer is formatted in half the time, and found and placed in the same.
 const INTEGERS: Costs = Costs {
     compare: 0.2,
     touch: 0.2,
@@ -56,7 +55,7 @@ const MIXED: Costs = Costs {
     values: 3.4,
     whole: 1.3,
 };
-/// Such a message in one chunk: what it costs is not so much its values.
+/// The same in a single chunk: values are a smaller share of the cost.
 const SMALL: Costs = Costs {
     compare: 0.1,
     touch: 0.1,
@@ -64,42 +63,31 @@ const SMALL: Costs = Costs {
     values: 1.0,
     whole: 1.3,
 };
-/// A chunk that is encoded anew.
+/// A chunk that is encoded again.
 const ENCODED: f64 = 2.0;
-
-/// What a template was good for, after an update that did this.
-pub(super) fn use_of(template: &Template, matched: Match, counted: &SendStats) -> Use {
-    match matched {
-        Match::Content => Use::Some,
-        Match::FirstTime => Use::Later,
-        Match::PerfectStructural | Match::PartialStructural => {
-            if !are_few(template, counted) && cost(template, counted) > 1.0 {
-                Use::None
-            } else {
-                Use::Some
-            }
-        }
-    }
-}
-
-/// Of so small a part of the values writing costs less than a message, whatever they are, if no table was put together anew.
+/// Writing this share of the values costs less than a message, whatever they are, if no table was written again.
 const FEW: f64 = 0.2;
 
-/// Whether so little was done that it need not be counted what it cost.
+/// Whether an update that did this cost less than a message without a template.
+pub(super) fn is_useful(template: &Template, matched: Match, counted: &SendStats) -> bool {
+    matched == Match::Content || are_few(template, counted) || cost(template, counted) <= 1.0
+}
+
+/// Whether so little was done that its cost need not be estimated.
 fn are_few(template: &Template, counted: &SendStats) -> bool {
     let moved = counted.stolen + counted.shifted;
     let most = template.values() as f64 * FEW;
     counted.encoded_chunks + counted.rewritten == 0 && (counted.values + moved) as f64 <= most
 }
 
-/// What the update cost, by what a message from first to last costs.
+/// What the update cost, as a share of what a message without a template costs.
 fn cost(template: &Template, counted: &SendStats) -> f64 {
     let chunks = template.chunks_for_check();
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     let values = share(counted.values, template.values() as u64);
     let touched = 1.0 - share(counted.unchanged_bytes, counted.bytes).min(1.0);
     let encoded = share(counted.encoded_chunks, chunks.len() as u64);
-    // Of another length a value of a small message costs twice as much.
+    // A value of another length costs a small message twice as much.
     let values = match chunks {
         [_] => {
             let moved = counted.stolen + counted.shifted + counted.rewritten;
@@ -111,15 +99,15 @@ fn cost(template: &Template, counted: &SendStats) -> f64 {
 }
 
 impl Costs {
-    /// Of writing this share of the values, all of them in chunks that are so much of the text.
+    /// Of writing this share of the values, all of them in chunks that are `touched` of the text.
     fn of(self, values: f64, touched: f64, is_rewritten: bool) -> f64 {
         let rewrite = if is_rewritten { self.rewrite } else { 0.0 };
-        let places = (self.touch + rewrite) * touched + self.values * values;
-        self.compare + places.min(self.whole * touched)
+        let locations = (self.touch + rewrite) * touched + self.values * values;
+        self.compare + locations.min(self.whole * touched)
     }
 }
 
-/// What most values of the chunks are.
+/// By what most values of the chunks are.
 fn costs(chunks: &[Chunk]) -> Costs {
     let (mut doubles, mut integers, mut mixed) = (0, 0, 0);
     for segment in chunks.iter().flat_map(|chunk| &chunk.segments) {
@@ -150,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_costs_more_than_to_write_it_all_is_of_no_use() {
+    fn what_costs_more_than_writing_the_whole_message_is_useless() {
         for (costs, most, most_moved) in [(DOUBLES, 0.35, 0.15), (INTEGERS, 0.2, 0.0)] {
             assert!(costs.of(most, 1.0, false) <= 1.0);
             assert!(costs.of(most + 0.1, 1.0, false) > 1.0);

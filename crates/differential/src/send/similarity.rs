@@ -1,4 +1,4 @@
-//! How alike two messages are, told from a few of their values: without a template, and before it is paid for.
+//! How similar two messages are, judged from a few of their values: without a template, and before one is paid for.
 //!
 //! Most slots of a small message are markers, and those of messages of one structure are the same whatever their values.
 //! So small numbers count only where there is little else.
@@ -7,44 +7,49 @@ use bsoap_codec::Record;
 
 use super::compare::range;
 
-/// Slots that are looked at.
+/// Number of slots sampled.
 const SLOTS: usize = 32;
 /// Numbers below this may be markers.
-const MARKER: u64 = 1 << 16;
-/// Of a small message so much must be as it was for a template to be tried.
-pub(super) const WORTH: f32 = 0.25;
-/// So many of the others are enough to judge by.
-const ENOUGH: u32 = 3;
+const MAX_MARKER: u64 = 1 << 16;
+/// The share of a small message that must be unchanged for a template to be tried.
+pub(super) const WORTH_A_TEMPLATE: f32 = 0.25;
+/// This many values that cannot be markers are enough to judge by.
+const ENOUGH_VALUES: u32 = 3;
 
 /// Some values of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sample {
+pub(super) struct ValueSample {
     slots: usize,
-    /// A number as its slot is, a text as its digest.
+    /// A number as its slot is, a string as its digest.
     values: [u64; SLOTS],
 }
 
-impl Sample {
-    /// How many slots it was told of.
+impl ValueSample {
+    /// How many slots it was taken of.
     pub(super) fn slots(&self) -> usize {
         self.slots
     }
 
+    /// Of a message.
+    pub(super) fn of(record: &Record) -> Self {
+        Self::of_first(record, record.slots().len())
+    }
+
     /// Of the first `slots` slots of a message.
-    pub(super) fn of(record: &Record, slots: usize) -> Self {
+    pub(super) fn of_first(record: &Record, slots: usize) -> Self {
         let mut values = [0; SLOTS];
         for (nth, value) in values.iter_mut().enumerate().take(slots) {
-            *value = value_at(record, place(nth, slots));
+            *value = value_at(record, sampled_slot(nth, slots));
         }
         Self { slots, values }
     }
 
-    /// How much another one, of as many slots, is like this, from 0 to 1.
-    pub(super) fn likeness(&self, other: &Self) -> f32 {
+    /// The share of values that are equal, from 0 to 1. The other sample must be of as many slots.
+    pub(super) fn similarity(&self, other: &Self) -> f32 {
         let (mut values, mut markers) = (Tally::default(), Tally::default());
         let both = self.values.iter().zip(&other.values);
         for (&own, &other) in both.take(self.slots) {
-            let tally = if own.max(other) < MARKER {
+            let tally = if own.max(other) < MAX_MARKER {
                 &mut markers
             } else {
                 &mut values
@@ -52,7 +57,7 @@ impl Sample {
             tally.seen += 1;
             tally.equal += u32::from(own == other);
         }
-        if values.seen < ENOUGH {
+        if values.seen < ENOUGH_VALUES {
             values.seen += markers.seen;
             values.equal += markers.equal;
         }
@@ -60,8 +65,8 @@ impl Sample {
     }
 
     /// Whether a template of one is worth trying for the other.
-    pub(super) fn is_like(&self, other: &Self) -> bool {
-        self.slots == other.slots && self.likeness(other) >= WORTH
+    pub(super) fn is_similar(&self, other: &Self) -> bool {
+        self.slots == other.slots && self.similarity(other) >= WORTH_A_TEMPLATE
     }
 }
 
@@ -71,9 +76,9 @@ struct Tally {
     equal: u32,
 }
 
-/// The `nth` slot that is looked at: all, if there are few; otherwise one of each stretch, not always at the same place of
-/// it, for rows have a length, too.
-fn place(nth: usize, slots: usize) -> usize {
+/// The `nth` slot that is sampled: all slots if there are few, otherwise one of each run of slots. Its position within the run
+/// varies, since rows have a length, too.
+fn sampled_slot(nth: usize, slots: usize) -> usize {
     if slots <= SLOTS {
         return nth;
     }
@@ -81,8 +86,8 @@ fn place(nth: usize, slots: usize) -> usize {
     ((nth * SLOTS + within) * slots) / (SLOTS * SLOTS)
 }
 
-/// The value of a slot, told without the Plan: what looks like a stretch of the heap is taken for that. (If it is none,
-/// other messages are taken the same way.)
+/// The value of a slot, without looking at the Plan: a slot that looks like a range of the heap is taken for one. (If it is
+/// none, it is taken the same way in other messages.)
 fn value_at(record: &Record, slot: usize) -> u64 {
     let Some(&slot) = record.slots().get(slot) else {
         return 0;
@@ -97,7 +102,7 @@ fn value_at(record: &Record, slot: usize) -> u64 {
     }
 }
 
-/// Ends and length of a text: enough to tell most from one another.
+/// Both ends and the length of a string: enough to distinguish most strings.
 fn digest(text: &[u8]) -> u64 {
     let ends = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
         (Some(first), Some(last)) => {
@@ -105,5 +110,5 @@ fn digest(text: &[u8]) -> u64 {
         }
         _ => text.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte)),
     };
-    (ends ^ text.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | MARKER
+    (ends ^ text.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | MAX_MARKER
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
-use bsoap_differential::send::{SendCounts, Store, StorePolicy, Stream};
+use bsoap_differential::send::{SendCounts, StreamKey, TemplateCache, TemplateCachePolicy};
 use by_hand::{MANY, ONCE, OPTIONAL, Schema};
 use random::Random;
 
@@ -111,8 +111,8 @@ impl World {
         build(&self.plan, self.root, &Value::object(members)).expect("it fits")
     }
 
-    fn stream(&self, endpoint: u32, operation: u32) -> Stream {
-        Stream {
+    fn stream(&self, endpoint: u32, operation: u32) -> StreamKey {
+        StreamKey {
             endpoint,
             root: self.root,
             operation,
@@ -123,17 +123,17 @@ impl World {
 /// Sends by a store, checks the text, and counts.
 struct Sender {
     world: World,
-    store: Store,
+    store: TemplateCache,
     counts: SendCounts,
 }
 
 impl Sender {
-    fn new(change: impl FnOnce(&mut StorePolicy)) -> Self {
-        let mut policy = StorePolicy::default();
+    fn new(change: impl FnOnce(&mut TemplateCachePolicy)) -> Self {
+        let mut policy = TemplateCachePolicy::default();
         change(&mut policy);
         Self {
             world: World::new(),
-            store: Store::new(policy),
+            store: TemplateCache::new(policy),
             counts: SendCounts::default(),
         }
     }
@@ -145,9 +145,9 @@ impl Sender {
             .encode(&record, &mut fresh)
             .expect("a message");
         let stream = self.world.stream(endpoint, operation);
-        let mut lease = self.store.lend(stream, &record);
-        let sent = lease.send(&mut record);
-        let evicted = self.store.settle(lease);
+        let mut checkout = self.store.check_out(stream, &record);
+        let sent = checkout.send(&mut record);
+        let evicted = self.store.check_in(checkout);
         let mut sent = sent.expect("a message");
         sent.counts.evicted += evicted;
         assert!(sent.outgoing.chunks.concat() == fresh, "another text");
@@ -351,19 +351,19 @@ fn another_endpoint_begins_with_a_copy_where_the_message_is_the_same() {
 #[test]
 fn messages_written_at_the_same_time_have_templates_of_their_own() {
     let world = World::new();
-    let mut store = Store::new(StorePolicy::default());
+    let mut store = TemplateCache::new(TemplateCachePolicy::default());
     let record = world.record(&Message::small());
     let mut counts = SendCounts::default();
     for _ in 0..10 {
-        let leases: Vec<_> = (0..6)
-            .map(|_| store.lend(world.stream(0, 0), &record))
+        let checkouts: Vec<_> = (0..6)
+            .map(|_| store.check_out(world.stream(0, 0), &record))
             .collect();
-        let sent: Vec<_> = leases
+        let sent: Vec<_> = checkouts
             .into_iter()
-            .map(|mut lease| (lease.send(&mut record.clone()), lease))
+            .map(|mut checkout| (checkout.send(&mut record.clone()), checkout))
             .collect();
-        for (sent, lease) in sent {
-            let evicted = store.settle(lease);
+        for (sent, checkout) in sent {
+            let evicted = store.check_in(checkout);
             let mut sent = sent.expect("a message").counts;
             sent.evicted += evicted;
             counts.add(&sent);
@@ -390,9 +390,9 @@ fn a_message_that_cannot_be_written_takes_its_template_along() {
     };
     let mut record = sender.world.record(&bad);
     let stream = sender.world.stream(0, 0);
-    let mut lease = sender.store.lend(stream, &record);
-    let sent = lease.send(&mut record);
-    let _ = sender.store.settle(lease);
+    let mut checkout = sender.store.check_out(stream, &record);
+    let sent = checkout.send(&mut record);
+    let _ = sender.store.check_in(checkout);
     sent.expect_err("a control character");
     assert!(sender.store.is_empty());
     assert!(

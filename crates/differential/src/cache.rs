@@ -1,0 +1,446 @@
+//! The cache of saved messages. Templates, histories and skeletons are kept by the same rules.
+//!
+//! ```text
+//! message ──► its group ──► bypassed, or no memory?   converted without a saved message
+//!                      └──► a similar saved message?  check out ──► convert, without the lock ──► check in
+//! ```
+//!
+//! - A **group** holds the saved messages of one stream. The group used least recently is forgotten when there are too many.
+//! - A saved message is **checked out** for one use, so that messages of one owner are converted at the same time. If all
+//!   are checked out, another one is made.
+//! - All saved messages together stay within a number of bytes: those used least recently are evicted.
+//! - **Bypass**: a group whose saved messages save nothing, or evict one another, is bypassed for a while (see
+//!   [`Bypass`]), and so is the whole cache if the budget of all caches has no memory for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::bypass::{Bypass, Turn};
+use crate::timing::Timer;
+
+/// Messages that are converted without a saved one before memory is asked for again.
+const NO_MEMORY_PAUSE: u32 = 32;
+
+/// How much a cache may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) bytes: usize,
+    pub(crate) groups: usize,
+    /// Saved messages of one group.
+    pub(crate) entries: usize,
+}
+
+/// Saved messages of one owner.
+#[derive(Debug)]
+pub(crate) struct Cache<G, V> {
+    limits: Limits,
+    groups: Vec<Group<G, V>>,
+    /// The group of the last message: the next one is most likely of the same, or of the one behind it.
+    recent: usize,
+    /// Goes up by one with each message.
+    clock: u64,
+    /// Bytes of the saved messages that are not checked out.
+    held: usize,
+    /// What else counts against the limit.
+    extra: ByteCount,
+    /// Saved messages evicted since the last report.
+    evicted: u64,
+    /// Messages left for which no memory is asked.
+    no_memory: u32,
+}
+
+/// Bytes that are allocated and freed while nobody has access to the cache. Cloning shares the count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ByteCount(Arc<AtomicUsize>);
+
+/// The saved messages of one stream.
+#[derive(Debug)]
+pub(crate) struct Group<G, V> {
+    /// What identifies the stream, and what is known of it.
+    pub(crate) stream: G,
+    pub(crate) bypass: Bypass,
+    /// What a byte costs without a saved message: see [`Timer`].
+    byte_cost: u64,
+    /// In order of use, most recent last.
+    #[allow(clippy::vec_box)] // they are moved with each message
+    entries: Vec<Box<Entry<V>>>,
+    checked_out: usize,
+    id: GroupId,
+    last_used: u64,
+}
+
+/// Identifies a group, also after others were forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GroupId(u64);
+
+/// A saved message.
+#[derive(Debug)]
+pub(crate) struct Entry<V> {
+    pub(crate) value: V,
+    /// Bytes it takes. Whoever checks it in brings it up to date.
+    pub(crate) memory: usize,
+    last_used: u64,
+}
+
+/// What comes back to a group after a message.
+#[derive(Debug)]
+pub(crate) struct Return<V> {
+    pub(crate) group: GroupId,
+    /// The saved message, unless it is of no use any more, or there was none.
+    pub(crate) entry: Option<Box<Entry<V>>>,
+    /// Whether a saved message was checked out, or made.
+    pub(crate) was_out: bool,
+    /// Whether the saved message was made for this message.
+    pub(crate) is_new: bool,
+    pub(crate) timer: Timer,
+}
+
+impl<G, V> Cache<G, V> {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            groups: Vec::new(),
+            recent: 0,
+            clock: 0,
+            held: 0,
+            extra: ByteCount::default(),
+            evicted: 0,
+            no_memory: 0,
+        }
+    }
+
+    /// Counts a message. True if it has to do without a saved message, for lack of memory.
+    #[inline]
+    pub(crate) fn next_message(&mut self) -> bool {
+        self.clock += 1;
+        let no_memory = self.no_memory > 0;
+        self.no_memory -= u32::from(no_memory);
+        no_memory
+    }
+
+    /// The index of a message's group, and whether it was added just now. An index is valid until the next call.
+    #[inline]
+    pub(crate) fn group_of(
+        &mut self,
+        is_it: impl Fn(&G) -> bool,
+        new: impl FnOnce() -> (G, Bypass),
+    ) -> (usize, bool) {
+        let found = match self.groups.get(self.recent) {
+            Some(group) if is_it(&group.stream) => Some(self.recent),
+            _ => self.find(is_it),
+        };
+        let is_new = found.is_none();
+        self.recent = found.unwrap_or_else(|| self.add(new()));
+        self.groups[self.recent].last_used = self.clock;
+        (self.recent, is_new)
+    }
+
+    fn find(&self, is_it: impl Fn(&G) -> bool) -> Option<usize> {
+        // Streams that take turns: the next one is often the one that was added next.
+        let next = self.recent + 1;
+        match self.groups.get(next) {
+            Some(group) if is_it(&group.stream) => Some(next),
+            _ => self.groups.iter().position(|group| is_it(&group.stream)),
+        }
+    }
+
+    fn add(&mut self, (stream, bypass): (G, Bypass)) -> usize {
+        if self.groups.len() >= self.limits.groups.max(1) {
+            let by_use = self.groups.iter().enumerate();
+            if let Some((oldest, _)) = by_use.min_by_key(|(_, group)| group.last_used) {
+                let group = self.groups.swap_remove(oldest);
+                self.held -= group.held();
+                self.evicted += group.entries.len() as u64;
+            }
+        }
+        self.groups.push(Group {
+            stream,
+            bypass,
+            byte_cost: 0,
+            entries: Vec::new(),
+            checked_out: 0,
+            id: GroupId(self.clock),
+            last_used: self.clock,
+        });
+        self.groups.len() - 1
+    }
+
+    #[inline]
+    pub(crate) fn group(&mut self, index: usize) -> &mut Group<G, V> {
+        &mut self.groups[index]
+    }
+
+    pub(crate) fn group_with(&mut self, id: GroupId) -> Option<&mut Group<G, V>> {
+        let index = self.index_of(id)?;
+        self.groups.get_mut(index)
+    }
+
+    #[inline]
+    fn index_of(&self, id: GroupId) -> Option<usize> {
+        match self.groups.get(self.recent) {
+            Some(group) if group.id == id => Some(self.recent),
+            _ => self.groups.iter().position(|group| group.id == id),
+        }
+    }
+
+    /// For a cache with a single group.
+    #[inline]
+    pub(crate) fn first_group(&mut self) -> Option<&mut Group<G, V>> {
+        self.groups.first_mut()
+    }
+
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Group<G, V>> {
+        self.groups.iter()
+    }
+
+    /// How a message of this group is timed. `is_plain`: it is converted without a saved message.
+    #[inline]
+    pub(crate) fn timer(&self, group: usize, is_plain: bool, is_long: bool) -> Timer {
+        let byte_cost = self.groups[group].byte_cost;
+        Timer::new(byte_cost, is_long, self.clock, is_plain && byte_cost == 0)
+    }
+
+    /// Takes a saved message out of a group, to be returned by [`check_in`](Self::check_in).
+    #[inline]
+    pub(crate) fn check_out(&mut self, group: usize, entry: usize) -> Box<Entry<V>> {
+        let group = &mut self.groups[group];
+        group.checked_out += 1;
+        let entry = group.entries.remove(entry);
+        self.held -= entry.memory;
+        entry
+    }
+
+    /// Begins a saved message, to be returned by [`check_in`](Self::check_in).
+    pub(crate) fn check_out_new(&mut self, group: usize) {
+        self.groups[group].checked_out += 1;
+    }
+
+    /// Takes a saved message back. Returns how many were evicted since the last message.
+    #[inline]
+    pub(crate) fn check_in(&mut self, returned: Return<V>) -> u64 {
+        match self.index_of(returned.group) {
+            Some(index) => self.take_back(index, returned),
+            None => self.evicted += u64::from(returned.entry.is_some()),
+        }
+        std::mem::take(&mut self.evicted)
+    }
+
+    #[inline]
+    fn take_back(&mut self, index: usize, returned: Return<V>) {
+        let group = &mut self.groups[index];
+        group.checked_out -= usize::from(returned.was_out);
+        group.byte_cost = returned.timer.byte_cost();
+        let Some(mut entry) = returned.entry else {
+            return;
+        };
+        if entry.memory > self.limits.bytes {
+            // It would be made again and again, and evicted each time.
+            group.bypass.pause_longest();
+            self.evicted += 1;
+            return;
+        }
+        let before = self.evicted;
+        if group.entries.len() >= self.limits.entries.max(1) {
+            self.held -= group.entries.remove(0).memory;
+            self.evicted += 1;
+        }
+        self.held += entry.memory;
+        entry.last_used = self.clock;
+        group.entries.push(entry);
+        self.shrink(self.limits.bytes);
+        let group = &mut self.groups[index];
+        if self.evicted > before && (returned.is_new || group.entries.is_empty()) {
+            // Saved messages that evict one another, or themselves, save little.
+            group.bypass.useless();
+        }
+    }
+
+    /// Evicts saved messages, those used least recently first, until no more than `bytes` are held.
+    pub(crate) fn shrink(&mut self, bytes: usize) {
+        while self.held() > bytes {
+            let used = self.groups.iter_mut();
+            let used = used.filter(|group| !group.entries.is_empty());
+            let Some(group) = used.min_by_key(|group| group.entries[0].last_used) else {
+                return;
+            };
+            self.held -= group.entries.remove(0).memory;
+            self.evicted += 1;
+        }
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        self.evicted += self.len() as u64;
+        self.groups = Vec::new();
+        self.held = 0;
+    }
+
+    /// Forgets everything, because the budget has no memory for it, and saves nothing for a while.
+    pub(crate) fn pause(&mut self) {
+        self.clear();
+        self.no_memory = NO_MEMORY_PAUSE;
+    }
+
+    /// What else counts against the limit.
+    #[inline]
+    pub(crate) fn extra(&self) -> &ByteCount {
+        &self.extra
+    }
+
+    #[inline]
+    pub(crate) fn held(&self) -> usize {
+        self.held + self.extra.get()
+    }
+
+    /// Bytes held by the saved messages that are not checked out, and by what is known of streams.
+    pub(crate) fn memory(&self) -> usize {
+        self.held() + self.groups.capacity() * size_of::<Group<G, V>>()
+    }
+
+    /// How many saved messages are not checked out.
+    pub(crate) fn len(&self) -> usize {
+        self.groups.iter().map(|group| group.entries.len()).sum()
+    }
+}
+
+impl<G, V> Group<G, V> {
+    #[inline]
+    pub(crate) fn id(&self) -> GroupId {
+        self.id
+    }
+
+    /// Whether the next message is to be converted without a saved one. Counts it, if so.
+    #[inline]
+    pub(crate) fn is_bypassed(&mut self) -> bool {
+        self.bypass.turn() != Turn::Compare
+    }
+
+    /// The saved messages that are not checked out, most recently used last.
+    #[inline]
+    pub(crate) fn entries(&self) -> &[Box<Entry<V>>] {
+        &self.entries
+    }
+
+    /// The saved message used last, which is used again.
+    #[inline]
+    pub(crate) fn latest(&mut self) -> Option<&mut V> {
+        let entry = self.entries.last_mut()?;
+        entry.last_used = self.last_used;
+        Some(&mut entry.value)
+    }
+
+    /// How many saved messages it has, those checked out included.
+    pub(crate) fn count(&self) -> usize {
+        self.entries.len() + self.checked_out
+    }
+
+    fn held(&self) -> usize {
+        self.entries.iter().map(|entry| entry.memory).sum()
+    }
+}
+
+impl<V> Entry<V> {
+    pub(crate) fn new(value: V) -> Box<Self> {
+        Box::new(Self {
+            value,
+            memory: 0,
+            last_used: 0,
+        })
+    }
+}
+
+impl ByteCount {
+    #[inline]
+    pub(crate) fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Replaces a share of the count by another.
+    pub(crate) fn replace(&self, old: usize, new: usize) {
+        // Wraps around to what is less.
+        self.0.fetch_add(new.wrapping_sub(old), Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bypass::Backoff;
+
+    type Numbers = Cache<u32, u32>;
+
+    fn cache(bytes: usize, groups: usize, entries: usize) -> Numbers {
+        Cache::new(Limits {
+            bytes,
+            groups,
+            entries,
+        })
+    }
+
+    /// Saves a value of so many bytes for a stream.
+    fn save(cache: &mut Numbers, stream: u32, value: u32, memory: usize) -> u64 {
+        cache.next_message();
+        let (index, _) = cache.group_of(
+            |&it| it == stream,
+            || (stream, Bypass::new(Backoff::RECEIVE)),
+        );
+        cache.check_out_new(index);
+        let mut entry = Entry::new(value);
+        entry.memory = memory;
+        let group = cache.group(index).id();
+        let timer = cache.timer(index, true, false);
+        cache.check_in(Return {
+            group,
+            entry: Some(entry),
+            was_out: true,
+            is_new: true,
+            timer,
+        })
+    }
+
+    fn values(cache: &Numbers) -> Vec<u32> {
+        let entries = cache.groups().flat_map(|group| group.entries());
+        let mut values: Vec<u32> = entries.map(|entry| entry.value).collect();
+        values.sort_unstable();
+        values
+    }
+
+    #[test]
+    fn the_saved_message_used_least_recently_is_evicted() {
+        let mut cache = cache(100, 8, 2);
+        for (value, evicted) in [(1, 0), (2, 0), (3, 1)] {
+            assert_eq!(save(&mut cache, 0, value, 10), evicted);
+        }
+        assert_eq!(values(&cache), [2, 3]);
+        // The limit of bytes is that of all groups.
+        assert_eq!(save(&mut cache, 1, 4, 75), 0);
+        assert_eq!(save(&mut cache, 1, 5, 10), 1);
+        assert_eq!((values(&cache), cache.held()), (vec![3, 4, 5], 95));
+        // One that is too large for all of it is not kept, and evicts nothing.
+        assert_eq!(save(&mut cache, 2, 6, 101), 1);
+        assert_eq!(values(&cache), [3, 4, 5]);
+        cache.shrink(80);
+        assert_eq!(values(&cache), [5]);
+    }
+
+    #[test]
+    fn the_group_used_least_recently_is_forgotten_with_its_saved_messages() {
+        let mut cache = cache(100, 2, 2);
+        save(&mut cache, 0, 1, 10);
+        save(&mut cache, 1, 2, 10);
+        save(&mut cache, 0, 3, 10);
+        assert_eq!(save(&mut cache, 2, 4, 10), 1);
+        assert_eq!((values(&cache), cache.held()), (vec![1, 3, 4], 30));
+    }
+
+    #[test]
+    fn without_memory_messages_do_without_for_a_while() {
+        let mut cache = cache(100, 2, 2);
+        save(&mut cache, 0, 1, 10);
+        cache.pause();
+        assert_eq!((cache.len(), cache.held()), (0, 0));
+        let paused = (0..100).filter(|_| cache.next_message()).count();
+        assert_eq!(paused as u32, NO_MEMORY_PAUSE);
+        assert_eq!(save(&mut cache, 0, 2, 10), 1);
+    }
+}

@@ -1,0 +1,444 @@
+//! The skeletons of one owner.
+//!
+//! ```text
+//! message ──► begins like the skeleton used last?   check it out   ──► follow              ──► check it in
+//!               │  a known key?                     check that out ──► follow              ──► check it in
+//!               │  a key                            decode, and learn a skeleton           ──► check it in
+//!               └─ none                             nothing to do with hints
+//! ```
+//!
+//! While a skeleton is checked out, the next message of its key makes another one. The first message of a key is learned from
+//! at once, until that was useless several times: then the second.
+
+use std::sync::Arc;
+
+use bsoap_codec::decode::{Decoder, Error};
+use bsoap_codec::plan::{ElementId, Plan};
+use bsoap_codec::{DecodeOptions, Record};
+
+use super::block::{Block, Key};
+use super::reader::Lazy;
+use super::skeleton::{Skeleton, learn};
+use crate::bypass::{Backoff, Bypass};
+use crate::cache::{Cache, Entry, GroupId, Limits, Return};
+use crate::stats::HintCounts;
+use crate::timing::Timer;
+
+/// After this many skeletons in a row that no message followed, keys have to be seen twice.
+const USELESS_SKELETONS: u32 = 8;
+/// Keys remembered for that.
+const SEEN_KEYS: usize = 64;
+/// How often in a row a skeleton is learned again because a message did not follow it.
+const MAX_MISSES: u32 = 2;
+
+/// What is kept, and how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SkeletonCachePolicy {
+    /// Number of skeletons.
+    pub skeletons: usize,
+    /// Bytes of all skeletons. Those used least recently are evicted.
+    pub bytes: usize,
+}
+
+impl Default for SkeletonCachePolicy {
+    /// 64 skeletons, 16 MiB in all.
+    fn default() -> Self {
+        Self {
+            skeletons: 64,
+            bytes: 16 << 20,
+        }
+    }
+}
+
+/// Skeletons of one owner. They belong to the decoders of one Plan.
+#[derive(Debug)]
+pub struct SkeletonCache {
+    policy: SkeletonCachePolicy,
+    /// With one group: a message is recognised by its first bytes.
+    cache: Cache<Keys, Skeleton>,
+}
+
+/// What is known of keys.
+#[derive(Debug, Default)]
+struct Keys {
+    /// Skeletons made since one was followed.
+    useless: u32,
+    /// The last keys that had no skeleton.
+    seen: Vec<Key>,
+}
+
+impl Keys {
+    /// Whether a message of this key is to be learned from.
+    fn is_worth_learning(&mut self, key: Key) -> bool {
+        let is_worth_it = self.useless < USELESS_SKELETONS || self.seen.contains(&key);
+        if self.seen.len() >= SEEN_KEYS {
+            self.seen.remove(0);
+        }
+        self.seen.push(key);
+        is_worth_it
+    }
+}
+
+/// What a message with a hint is read with.
+#[derive(Debug)]
+#[must_use]
+pub struct SkeletonCheckout {
+    /// None if there is nothing to check in.
+    group: Option<GroupId>,
+    with: With,
+    /// Whether the skeleton was made of this message.
+    is_new: bool,
+    was_followed: bool,
+}
+
+#[derive(Debug)]
+enum With {
+    /// A skeleton that the message begins like.
+    Skeleton(Box<Entry<Skeleton>>),
+    /// A decoder; a skeleton is to be made of the message.
+    New(Block),
+    /// A decoder.
+    Plain,
+}
+
+impl SkeletonCache {
+    /// An empty cache.
+    pub fn new(policy: SkeletonCachePolicy) -> Self {
+        Self {
+            policy,
+            cache: Cache::new(Limits {
+                bytes: policy.bytes,
+                groups: 1,
+                entries: policy.skeletons,
+            }),
+        }
+    }
+
+    /// Chooses what the next message is read with; none if it has no hint. The result is to be
+    /// [checked in](Self::check_in) afterwards, also after an error.
+    #[inline]
+    pub fn check_out(&mut self, root: ElementId, message: &[u8]) -> Option<SkeletonCheckout> {
+        let no_memory = self.cache.next_message();
+        let new = || (Keys::default(), Bypass::new(Backoff::RECEIVE));
+        let (index, _) = self.cache.group_of(|_| true, new);
+        let group = self.cache.group(index);
+        let (id, entries) = (group.id(), group.entries());
+        let is_it = |entry: &Entry<Skeleton>| {
+            let skeleton = &entry.value;
+            skeleton.root == root && skeleton.begins(message)
+        };
+        if let Some(last) = entries.last()
+            && is_it(last)
+        {
+            let last = entries.len() - 1;
+            let skeleton = With::Skeleton(self.cache.check_out(index, last));
+            return Some(SkeletonCheckout::new(id, skeleton));
+        }
+        let block = Block::find(message)?;
+        let is_it = |entry: &Box<Entry<Skeleton>>| entry.value.key == block.key && is_it(entry);
+        let with = match entries.iter().rposition(is_it) {
+            Some(entry) => With::Skeleton(self.cache.check_out(index, entry)),
+            None => {
+                let is_worth_it = group.stream.is_worth_learning(block.key);
+                match is_worth_it && self.policy.skeletons > 0 && !no_memory {
+                    true => With::New(block),
+                    false => With::Plain,
+                }
+            }
+        };
+        Some(SkeletonCheckout::new(id, with))
+    }
+
+    /// Takes a skeleton back. Returns how many were evicted.
+    #[inline]
+    pub fn check_in(&mut self, checkout: SkeletonCheckout) -> u64 {
+        let Some(id) = checkout.group else {
+            return 0;
+        };
+        let With::Skeleton(entry) = checkout.with else {
+            return 0;
+        };
+        if checkout.was_followed {
+            self.count_followed();
+        } else if checkout.is_new
+            && let Some(group) = self.cache.first_group()
+        {
+            group.stream.useless += 1;
+        }
+        self.cache.check_in(Return {
+            group: id,
+            entry: Some(entry),
+            was_out: !checkout.is_new,
+            is_new: false,
+            timer: Timer::off(),
+        })
+    }
+
+    /// Evicts skeletons, those used least recently first, until no more than `bytes` are held.
+    pub fn shrink(&mut self, bytes: usize) {
+        self.cache.shrink(bytes);
+    }
+
+    /// The skeleton used last, to be used in place.
+    fn latest(&mut self) -> Option<&mut Skeleton> {
+        self.cache.first_group()?.latest()
+    }
+
+    /// A message followed a skeleton.
+    fn count_followed(&mut self) {
+        if let Some(group) = self.cache.first_group() {
+            group.stream.useless = 0;
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.cache.clear();
+    }
+
+    /// Forgets everything, since there is no memory for it, and learns nothing of the next messages.
+    pub fn pause(&mut self) {
+        self.cache.pause();
+    }
+
+    /// Bytes held by the skeletons that are not checked out.
+    pub fn memory(&self) -> usize {
+        self.cache.memory() + SEEN_KEYS * size_of::<Key>()
+    }
+
+    /// How many skeletons are not checked out.
+    pub fn len(&self) -> usize {
+        self.cache.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Default for SkeletonCache {
+    fn default() -> Self {
+        Self::new(SkeletonCachePolicy::default())
+    }
+}
+
+impl SkeletonCheckout {
+    fn new(group: GroupId, with: With) -> Self {
+        Self {
+            group: Some(group),
+            with,
+            is_new: false,
+            was_followed: false,
+        }
+    }
+
+    /// Whether a decoder is certainly needed.
+    pub fn wants_decoder(&self) -> bool {
+        !matches!(self.with, With::Skeleton(_))
+    }
+
+    /// Reads a message, which must be the one that this was checked out for. A `decoder` is used, or a `new` one if there is
+    /// none, only where it is needed; it is there afterwards.
+    ///
+    /// The values are those that a fresh decoder gives, and so are the errors.
+    pub fn read(
+        &mut self,
+        root: ElementId,
+        message: &[u8],
+        decoder: &mut Option<Box<Decoder>>,
+        new: impl FnOnce() -> Decoder,
+    ) -> (Result<Arc<Record>, Error>, HintCounts) {
+        let mut lazy = Lazy::new(|| decoder.take().map_or_else(new, |decoder| *decoder));
+        let mut counts = HintCounts::default();
+        let result = match self.follow(message, &mut lazy) {
+            Some(record) => {
+                counts.followed = 1;
+                counts.followed_bytes = message.len() as u64;
+                Ok(record)
+            }
+            None => self.decode(root, message, &mut lazy, &mut counts),
+        };
+        if let Some(used) = lazy.decoder {
+            *decoder = Some(Box::new(used));
+        }
+        (result, counts)
+    }
+
+    #[inline]
+    fn follow<F: FnOnce() -> Decoder>(
+        &mut self,
+        message: &[u8],
+        lazy: &mut Lazy<F>,
+    ) -> Option<Arc<Record>> {
+        let With::Skeleton(entry) = &mut self.with else {
+            return None;
+        };
+        let skeleton = &mut entry.value;
+        if !skeleton.follow(message, lazy) {
+            return None;
+        }
+        skeleton.misses = 0;
+        self.was_followed = true;
+        Some(skeleton.values.keep())
+    }
+
+    /// Reads a message as any other, and learns from it.
+    #[cold]
+    fn decode<F: FnOnce() -> Decoder>(
+        &mut self,
+        root: ElementId,
+        message: &[u8],
+        lazy: &mut Lazy<F>,
+        counts: &mut HintCounts,
+    ) -> Result<Arc<Record>, Error> {
+        let (block, misses) = match &mut self.with {
+            With::Skeleton(entry) => {
+                counts.missed = 1;
+                let misses = entry.value.misses.saturating_add(1);
+                entry.value.misses = misses;
+                let is_tried = misses <= MAX_MISSES || misses.is_power_of_two();
+                (is_tried.then(|| Block::find(message)).flatten(), misses)
+            }
+            With::New(block) => (Some(*block), 0),
+            With::Plain => (None, 0),
+        };
+        let Some(decoder) = lazy.get() else {
+            unreachable!("a decoder is made when it is asked for");
+        };
+        let result = match block {
+            Some(block) => learn(decoder, root, message, &block),
+            None => decoder
+                .decode(root, message)
+                .map(|record| (Arc::new(record), None)),
+        };
+        counts.errors = u64::from(result.is_err());
+        let (record, skeleton) = result?;
+        match skeleton {
+            Some(skeleton) => {
+                counts.learned = 1;
+                self.save(*skeleton, misses);
+            }
+            None => counts.plain = 1,
+        }
+        Ok(record)
+    }
+
+    /// Puts a skeleton made of this message in the place of the one that it did not follow.
+    fn save(&mut self, mut skeleton: Skeleton, misses: u32) {
+        skeleton.misses = misses;
+        let memory = size_of::<Entry<Skeleton>>() + skeleton.memory();
+        match &mut self.with {
+            With::Skeleton(entry) => {
+                entry.value = skeleton;
+                entry.memory = memory;
+            }
+            _ => {
+                let mut entry = Entry::new(skeleton);
+                entry.memory = memory;
+                self.with = With::Skeleton(entry);
+                self.is_new = true;
+            }
+        }
+    }
+}
+
+/// Reads the messages of a stream with the help of the hints in them, if they have any.
+#[derive(Debug)]
+pub struct Reader {
+    plan: Arc<Plan>,
+    options: DecodeOptions,
+    decoder: Option<Box<Decoder>>,
+    cache: SkeletonCache,
+    counts: HintCounts,
+    /// A message that followed no skeleton.
+    last: Option<Arc<Record>>,
+}
+
+impl Reader {
+    /// For messages that are read by this Plan.
+    pub fn new(plan: Arc<Plan>, options: DecodeOptions, policy: SkeletonCachePolicy) -> Self {
+        Self {
+            plan,
+            options,
+            decoder: None,
+            cache: SkeletonCache::new(policy),
+            counts: HintCounts::default(),
+            last: None,
+        }
+    }
+
+    /// Reads a whole message, whose root element must be `root`.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`].
+    pub fn receive(&mut self, root: ElementId, message: &[u8]) -> Result<Arc<Record>, Error> {
+        let plain = SkeletonCheckout {
+            group: None,
+            with: With::Plain,
+            is_new: false,
+            was_followed: false,
+        };
+        let mut checkout = self.cache.check_out(root, message).unwrap_or(plain);
+        let new = || Decoder::new(self.plan.clone(), self.options);
+        let (result, counts) = checkout.read(root, message, &mut self.decoder, new);
+        self.counts.add(&counts);
+        self.counts.evicted += self.cache.check_in(checkout);
+        result
+    }
+
+    /// The same; the values are there until the next message is read, and their memory is used again.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`].
+    pub fn read(&mut self, root: ElementId, message: &[u8]) -> Result<&Record, Error> {
+        if !self.follow_latest(root, message) {
+            self.last = Some(self.receive(root, message)?);
+            return match &self.last {
+                Some(record) => Ok(record),
+                None => unreachable!("it was put there just now"),
+            };
+        }
+        self.counts.followed += 1;
+        self.counts.followed_bytes += message.len() as u64;
+        self.cache.count_followed();
+        match self.cache.latest() {
+            Some(skeleton) => Ok(skeleton.values.get()),
+            None => unreachable!("a message followed it just now"),
+        }
+    }
+
+    /// Reads a message with the skeleton used last, in place, if it follows that.
+    fn follow_latest(&mut self, root: ElementId, message: &[u8]) -> bool {
+        let Some(skeleton) = self.cache.latest() else {
+            return false;
+        };
+        if skeleton.root != root || !skeleton.begins(message) {
+            return false;
+        }
+        let mut lazy = Lazy::new(|| match self.decoder.take() {
+            Some(decoder) => *decoder,
+            None => Decoder::new(self.plan.clone(), self.options),
+        });
+        skeleton.values.take_back();
+        let follows = skeleton.follow(message, &mut lazy);
+        if let Some(decoder) = lazy.decoder {
+            self.decoder = Some(Box::new(decoder));
+        }
+        if follows {
+            skeleton.misses = 0;
+        }
+        follows
+    }
+
+    /// What has been done so far.
+    pub fn counts(&self) -> &HintCounts {
+        &self.counts
+    }
+
+    /// The skeletons kept.
+    pub fn cache(&self) -> &SkeletonCache {
+        &self.cache
+    }
+}

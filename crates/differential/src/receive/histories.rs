@@ -1,0 +1,240 @@
+//! The histories of one owner: several for each kind of message, chosen by similarity.
+//!
+//! ```text
+//! message ──► its kind: root element, and the last tags: </m:temperature></s:Body></s:Envelope>
+//!               │  a history of a similar message?   check it out   ──► compare         ──► check it in
+//!               │  such a message seen before?       begin one      ──► decode and keep ──► check it in
+//!               └─ otherwise                         decode it; remember that there was one
+//! ```
+//!
+//! Each history decides itself when to be [bypassed](crate::bypass); this module only chooses the history that a message is
+//! compared with. A history is only made of the second of two messages of a kind: what comes once would pay for it and gain
+//! nothing.
+
+mod checkout;
+
+use bsoap_codec::plan::ElementId;
+
+use super::similarity::{MAX_TAIL, Similarity, TextSample, tail};
+use super::stream::Way;
+use crate::bypass::{Backoff, Bypass};
+use crate::cache::{Cache, Entry, Limits, Return};
+
+pub use checkout::{Arrived, HistoryCheckout, Stamp};
+
+use checkout::{SavedHistory, With};
+
+/// This many histories are tried, also if none is useful.
+const FREE_HISTORIES: usize = 4;
+/// Messages from this size on are all timed.
+const LONG_MESSAGE: usize = 16 << 10;
+
+/// What is kept, and how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HistoryCachePolicy {
+    /// How messages of a kind are received.
+    pub way: Way,
+    /// Histories for one kind of message.
+    pub histories: usize,
+    /// Bytes of all histories. Those used least recently are evicted.
+    pub bytes: usize,
+    /// Kinds of messages that are known.
+    pub kinds: usize,
+}
+
+impl Default for HistoryCachePolicy {
+    /// Eight for each kind of message, 64 MiB in all.
+    fn default() -> Self {
+        Self {
+            way: Way::default(),
+            histories: 8,
+            bytes: 64 << 20,
+            kinds: 64,
+        }
+    }
+}
+
+/// Histories of one owner. They belong to the decoders of one Plan.
+#[derive(Debug)]
+pub struct HistoryCache {
+    policy: HistoryCachePolicy,
+    cache: Cache<Kind, SavedHistory>,
+}
+
+/// Messages that are likely to answer the same question.
+#[derive(Debug)]
+struct Kind {
+    root: ElementId,
+    tail: Box<[u8]>,
+    /// How many histories there should be: one, until messages turn out not to be similar to the one before.
+    wanted: usize,
+    /// Whether any was useful since one more was wanted.
+    is_useful: bool,
+}
+
+impl Kind {
+    fn of(root: ElementId, message: &[u8]) -> Self {
+        Self {
+            root,
+            tail: tail(message).into(),
+            wanted: 1,
+            is_useful: false,
+        }
+    }
+
+    /// A message was compared. `was_in_vain`: with one that it is not similar to, so there may be several streams that look
+    /// the same from outside.
+    fn learn(&mut self, was_useful: bool, was_in_vain: bool, most: usize) {
+        self.is_useful |= was_useful;
+        if was_in_vain && (self.is_useful || self.wanted < FREE_HISTORIES) {
+            self.wanted = (self.wanted + 1).min(most.max(1));
+            self.is_useful = false;
+        }
+    }
+}
+
+impl HistoryCache {
+    /// An empty cache.
+    pub fn new(policy: HistoryCachePolicy) -> Self {
+        Self {
+            policy,
+            cache: Cache::new(Limits {
+                bytes: policy.bytes,
+                groups: policy.kinds,
+                entries: policy.histories,
+            }),
+        }
+    }
+
+    /// Chooses what the next message is decoded with. The result is to be [checked in](Self::check_in) afterwards, also after
+    /// an error.
+    pub fn check_out(&mut self, root: ElementId, message: &[u8]) -> HistoryCheckout {
+        if self.cache.next_message() {
+            return HistoryCheckout::without_memory();
+        }
+        let (index, is_new) = self.cache.group_of(
+            |kind: &Kind| kind.root == root && message.ends_with(&kind.tail),
+            || (Kind::of(root, message), Bypass::new(Backoff::RECEIVE)),
+        );
+        let with = match is_new {
+            true => With::Plain { is_bypassed: false },
+            false => self.choose(index, message),
+        };
+        let is_plain = matches!(with, With::Plain { .. });
+        let timer = self
+            .cache
+            .timer(index, is_plain, message.len() >= LONG_MESSAGE);
+        HistoryCheckout::new(self.cache.group(index).id(), timer, with)
+    }
+
+    fn choose(&mut self, index: usize, message: &[u8]) -> With {
+        let group = self.cache.group(index);
+        // Whatever it looks like, if it is bypassed.
+        if group.is_bypassed() || group.latest().is_some_and(|last| last.stream.pass()) {
+            return With::Plain { is_bypassed: true };
+        }
+        let sample = TextSample::of(message);
+        let count = group.count();
+        match most_similar(group.entries(), &sample, message) {
+            Some((similarity, entry)) if similarity.is_full() || count >= group.stream.wanted => {
+                // If it is similar to none, it replaces the one that was not useful for longest.
+                let entry = if similarity.is_low() { 0 } else { entry };
+                let mut entry = self.cache.check_out(index, entry);
+                entry.value.sample = sample;
+                With::History {
+                    entry,
+                    is_similar: similarity.is_high(),
+                }
+            }
+            // All may be checked out; then there are more than were wanted.
+            _ if count < self.policy.histories => {
+                self.cache.check_out_new(index);
+                With::New {
+                    way: self.policy.way,
+                    sample: Box::new(sample),
+                }
+            }
+            _ => With::Plain { is_bypassed: false },
+        }
+    }
+
+    /// Takes a history back. Returns how many were evicted.
+    pub fn check_in(&mut self, checkout: HistoryCheckout) -> u64 {
+        let Some(id) = checkout.group else {
+            return 0;
+        };
+        if let Some(group) = self.cache.group_with(id) {
+            let most = self.policy.histories;
+            let (was_useful, was_in_vain) = (checkout.was_useful, checkout.was_in_vain);
+            group.stream.learn(was_useful, was_in_vain, most);
+        }
+        let (was_out, entry) = match checkout.with {
+            With::Plain { .. } => (false, None),
+            With::New { .. } => (true, None),
+            With::History { entry, .. } => (true, Some(entry)),
+        };
+        self.cache.check_in(Return {
+            group: id,
+            entry,
+            was_out,
+            is_new: checkout.is_new,
+            timer: checkout.timer,
+        })
+    }
+
+    /// Evicts histories, those used least recently first, until no more than `bytes` are held.
+    pub fn shrink(&mut self, bytes: usize) {
+        self.cache.shrink(bytes);
+    }
+
+    /// Bytes held by the histories that are not checked out.
+    pub fn memory(&self) -> usize {
+        self.cache.memory() + self.cache.groups().count() * MAX_TAIL
+    }
+
+    /// How many histories are not checked out.
+    pub fn len(&self) -> usize {
+        self.cache.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.cache.clear();
+    }
+
+    /// Forgets everything, since there is no memory for it, and saves nothing of the next messages.
+    pub fn pause(&mut self) {
+        self.cache.pause();
+    }
+}
+
+impl Default for HistoryCache {
+    fn default() -> Self {
+        Self::new(HistoryCachePolicy::default())
+    }
+}
+
+/// The history of the message that this one is most similar to; of several, the one used last.
+fn most_similar(
+    entries: &[Box<Entry<SavedHistory>>],
+    sample: &TextSample,
+    message: &[u8],
+) -> Option<(Similarity, usize)> {
+    let mut most: Option<(Similarity, usize)> = None;
+    for (index, entry) in entries.iter().enumerate().rev() {
+        let similarity = entry.value.sample.similarity(sample, message);
+        if most.is_none_or(|(most, _)| similarity > most) {
+            most = Some((similarity, index));
+        }
+        if similarity.is_full() {
+            break;
+        }
+    }
+    most
+}

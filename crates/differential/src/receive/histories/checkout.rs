@@ -1,0 +1,276 @@
+//! Decoding one message with what was checked out for it. The cache is not needed meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use bsoap_codec::Record;
+use bsoap_codec::decode::{Decoder, Error};
+use bsoap_codec::plan::ElementId;
+use bytes::Bytes;
+
+use crate::cache::{Entry, GroupId};
+use crate::receive::change::Changes;
+use crate::receive::received::{Mode, Received, Totals};
+use crate::receive::similarity::TextSample;
+use crate::receive::stream::{Stream, Way};
+use crate::stats::ReceiveCounts;
+use crate::timing::Timer;
+
+/// Messages below this size are copied to be kept: the buffer they came in may be much larger.
+const SHARED_MESSAGE: usize = 64 << 10;
+
+/// What a message is decoded with.
+#[derive(Debug)]
+#[must_use]
+pub struct HistoryCheckout {
+    /// None if there is nothing to check in.
+    pub(super) group: Option<GroupId>,
+    pub(super) timer: Timer,
+    pub(super) with: With,
+    /// Whether the history begins with this message.
+    pub(super) is_new: bool,
+    /// Whether most of the message was unchanged.
+    pub(super) was_useful: bool,
+    /// Whether it was compared with a message that it is not similar to.
+    pub(super) was_in_vain: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum With {
+    /// A decoder.
+    Plain { is_bypassed: bool },
+    /// A decoder, which the history will keep.
+    New { way: Way, sample: Box<TextSample> },
+    /// A history, whose message is similar to this one, or not.
+    History {
+        entry: Box<Entry<SavedHistory>>,
+        is_similar: bool,
+    },
+}
+
+/// A history in the cache.
+#[derive(Debug)]
+pub(super) struct SavedHistory {
+    pub(super) stream: Stream,
+    /// Of its message.
+    pub(super) sample: TextSample,
+    stamp: Stamp,
+}
+
+/// Identifies a message among all that were read with a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stamp(u64);
+
+/// A message that was read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Arrived {
+    /// Its values. They may be kept: they are never changed.
+    pub record: Arc<Record>,
+    /// What changed since the message before.
+    pub changes: Changes,
+    /// Identifies the message; none if it has no history.
+    pub stamp: Option<Stamp>,
+    /// The message that the changes are relative to.
+    pub since: Option<Stamp>,
+    /// How it was read.
+    pub mode: Mode,
+}
+
+impl HistoryCheckout {
+    pub(super) fn new(group: GroupId, timer: Timer, with: With) -> Self {
+        Self {
+            group: Some(group),
+            timer,
+            with,
+            is_new: false,
+            was_useful: false,
+            was_in_vain: false,
+        }
+    }
+
+    pub(super) fn without_memory() -> Self {
+        Self {
+            group: None,
+            timer: Timer::off(),
+            with: With::Plain { is_bypassed: false },
+            is_new: false,
+            was_useful: false,
+            was_in_vain: false,
+        }
+    }
+
+    /// Whether a decoder is needed to read the message.
+    pub fn wants_decoder(&self) -> bool {
+        !matches!(self.with, With::History { .. })
+    }
+
+    /// Reads the message, with a `decoder` if one is [needed](Self::wants_decoder), or a `new` one if there is none. The
+    /// decoder is there afterwards, unless the history keeps it.
+    pub fn receive(
+        &mut self,
+        root: ElementId,
+        message: &Bytes,
+        decoder: &mut Option<Box<Decoder>>,
+        new: impl FnOnce() -> Decoder,
+    ) -> (Result<Arrived, Error>, ReceiveCounts) {
+        let start = self.timer.start();
+        if let With::New { way, sample } = &self.with {
+            let decoder = decoder.take().map_or_else(new, |decoder| *decoder);
+            let history = SavedHistory {
+                stream: Stream::with_decoder(*way, decoder),
+                sample: **sample,
+                stamp: Stamp(0),
+            };
+            self.is_new = true;
+            self.with = With::History {
+                entry: Entry::new(history),
+                is_similar: false,
+            };
+            return self.read_with_history(root, message, start);
+        }
+        match self.with {
+            With::Plain { is_bypassed } => {
+                let decoder = decoder.get_or_insert_with(|| Box::new(new()));
+                let result = decoder.decode(root, message);
+                self.count_plain(result, message.len(), is_bypassed, start)
+            }
+            _ => self.read_with_history(root, message, start),
+        }
+    }
+
+    fn count_plain(
+        &mut self,
+        result: Result<Record, Error>,
+        length: usize,
+        is_bypassed: bool,
+        start: Option<Instant>,
+    ) -> (Result<Arrived, Error>, ReceiveCounts) {
+        let mut counts = ReceiveCounts::default();
+        match &result {
+            Ok(_) => {
+                self.timer.learn(start, length);
+                counts.plain = u64::from(!is_bypassed);
+                counts.bypassed = u64::from(is_bypassed);
+            }
+            Err(_) => counts.errors = 1,
+        }
+        (result.map(Arrived::plain), counts)
+    }
+
+    fn read_with_history(
+        &mut self,
+        root: ElementId,
+        message: &Bytes,
+        start: Option<Instant>,
+    ) -> (Result<Arrived, Error>, ReceiveCounts) {
+        let With::History { entry, is_similar } = &mut self.with else {
+            unreachable!("the caller has seen that there is a history");
+        };
+        let history = &mut entry.value;
+        let before = history.stream.totals();
+        let was_bypassed = history.stream.stands_aside();
+        let since = history.stamp;
+        let (is_same, result) = history.read(root, message);
+        if result.is_ok() {
+            // After an error the history is that of the message before, or empty.
+            history.stamp = Stamp::next();
+        }
+        let (after, stamp) = (history.stream.totals(), history.stamp);
+        // Not if there was nothing to compare with: after an error, or when a history was given up to be made again.
+        let gave_up = !*is_similar && history.stream.stands_aside();
+        let failed = after.failed > before.failed || gave_up;
+        self.was_in_vain = failed && !self.is_new && !was_bypassed;
+        if !is_same {
+            entry.memory = size_of::<Entry<SavedHistory>>() + entry.value.stream.memory();
+        }
+        let length = message.len();
+        let mut counts = count(&before, &after, &result, length);
+        self.was_useful = counts.reads.unchanged_slots * 2 > counts.reads.slots;
+        let result = result.map(|received| {
+            match received.mode {
+                Mode::Fast => counts.saved = self.timer.saved(start, length),
+                Mode::Regular | Mode::Aside => self.timer.learn(start, length),
+            }
+            Arrived {
+                since: (!received.changes.is_all()).then_some(since),
+                stamp: Some(stamp),
+                record: received.record,
+                changes: received.changes,
+                mode: received.mode,
+            }
+        });
+        (result, counts)
+    }
+}
+
+impl SavedHistory {
+    /// Reads a message. True if it was that of the history, byte for byte.
+    fn read(&mut self, root: ElementId, message: &Bytes) -> (bool, Result<Received, Error>) {
+        if message.len() >= SHARED_MESSAGE {
+            return (false, self.stream.receive(root, message.clone()));
+        }
+        match self.stream.again(root, message) {
+            Some(again) => (true, Ok(again)),
+            None => {
+                let own = Bytes::copy_from_slice(message);
+                (false, self.stream.receive(root, own))
+            }
+        }
+    }
+}
+
+impl Stamp {
+    fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+impl Arrived {
+    /// A message without a history.
+    pub fn plain(record: impl Into<Arc<Record>>) -> Self {
+        Self {
+            record: record.into(),
+            changes: Changes::all(),
+            stamp: None,
+            since: None,
+            mode: Mode::Aside,
+        }
+    }
+}
+
+/// Counts how a message was read.
+fn count(
+    before: &Totals,
+    after: &Totals,
+    result: &Result<Received, Error>,
+    length: usize,
+) -> ReceiveCounts {
+    let mut counts = ReceiveCounts::default();
+    let Ok(received) = result else {
+        counts.errors = 1;
+        return counts;
+    };
+    let reads = &mut counts.reads;
+    match received.mode {
+        Mode::Regular => reads.regular = 1,
+        Mode::Fast => {
+            reads.fast = 1;
+            let slots = received.record.slots().len();
+            reads.slots = slots as u64;
+            reads.unchanged_slots = (slots - received.changes.count(slots).min(slots)) as u64;
+            reads.fast_bytes = length as u64;
+        }
+        Mode::Aside => {
+            counts.bypassed = 1;
+            return counts;
+        }
+    }
+    reads.failed = after.failed - before.failed;
+    reads.values = after.touched - before.touched;
+    reads.restructured = after.restructured - before.restructured;
+    reads.bytes = length as u64;
+    counts
+}

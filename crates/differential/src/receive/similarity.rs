@@ -1,0 +1,221 @@
+//! How similar two messages are, judged from a few bytes of each, in nanoseconds and before anything is parsed: which kind a
+//! message is of, and which saved message of its kind it is most similar to.
+//!
+//! ```text
+//! <s:Envelope …><s:Header>…</s:Header><s:Body><m:status>…12…</m:status></s:Body></s:Envelope>
+//!   ▪▪  ▪▪  ▪▪  ▪▪  ▪▪  ▪▪  ▪▪  ▪▪    ▪▪  ▪▪  ▪▪  ▪▪  └────────────── tail ──────────────┘
+//!   from the front                    from the end
+//! ```
+//!
+//! Whatever the header contains, and however long it is, the last tags name the operation. Samples are taken at offsets counted
+//! from the nearer end: if something was inserted, most of them are still where they were.
+
+use memchr::memmem;
+
+/// Samples from either end.
+const HALF: usize = 8;
+/// The longest tail, in bytes.
+pub(super) const MAX_TAIL: usize = 256;
+/// Tags of the tail: those of the operation, the Body and the Envelope.
+const TAIL_TAGS: usize = 3;
+/// Bytes at the end of a message that are not sampled: they are the same in all messages of a kind.
+const UNSAMPLED: usize = 32;
+
+/// The end tags at the end of a message, which contain no value.
+pub(super) fn tail(message: &[u8]) -> &[u8] {
+    let from = message.len().saturating_sub(MAX_TAIL);
+    let last = &message[from..];
+    let tags = memchr::memrchr_iter(b'<', last).take(TAIL_TAGS);
+    let end_tags = tags.take_while(|at| last.get(at + 1) == Some(&b'/'));
+    &last[end_tags.last().unwrap_or(last.len())..]
+}
+
+/// A few bytes of a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TextSample {
+    length: usize,
+    /// The distance between samples. It is the same for messages of about one length, so that the samples of a new message,
+    /// once taken, can be compared with those of many.
+    step: usize,
+    words: [u64; 2 * HALF],
+}
+
+/// How many samples are the same, and whether the length is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Similarity {
+    same: u8,
+    same_length: bool,
+}
+
+impl Similarity {
+    pub(super) fn is_high(self) -> bool {
+        usize::from(self.same) >= HALF
+    }
+
+    pub(super) fn is_low(self) -> bool {
+        usize::from(self.same) < HALF / 2
+    }
+
+    /// Whether no difference was found.
+    pub(super) fn is_full(self) -> bool {
+        self.same_length && usize::from(self.same) == 2 * HALF
+    }
+}
+
+impl TextSample {
+    pub(super) fn of(message: &[u8]) -> Self {
+        let step = (message.len() + 1).next_power_of_two() / (4 * HALF);
+        Self::with_step(message, step.max(1))
+    }
+
+    /// The bytes where a sample with this step has its own.
+    fn with_step(message: &[u8], step: usize) -> Self {
+        let word = |at: usize| {
+            let bytes = message.get(at..at.checked_add(size_of::<u64>())?)?;
+            Some(u64::from_le_bytes(bytes.try_into().ok()?))
+        };
+        let mut words = [0; 2 * HALF];
+        let (front, back) = words.split_at_mut(HALF);
+        for (index, front) in front.iter_mut().enumerate() {
+            *front = word(index * step).unwrap_or(0);
+        }
+        for (index, back) in back.iter_mut().enumerate() {
+            let at = message.len().checked_sub((index + 1) * step + UNSAMPLED);
+            *back = at.and_then(word).unwrap_or(0);
+        }
+        Self {
+            length: message.len(),
+            step,
+            words,
+        }
+    }
+
+    /// How similar the sampled message is to another, of which `other` is the sample.
+    #[inline]
+    pub(super) fn similarity(&self, other: &Self, message: &[u8]) -> Similarity {
+        if self.step != other.step {
+            return self.similarity(&Self::with_step(message, self.step), message);
+        }
+        let same = self.words.iter().zip(&other.words);
+        Similarity {
+            same: same.map(|(own, other)| u8::from(own == other)).sum(),
+            same_length: self.length == other.length,
+        }
+    }
+}
+
+/// At most this many pieces are searched for, ...
+const PIECES: usize = 8;
+/// ... one for each of so many bytes, ...
+const PIECE_DISTANCE: usize = 1 << 10;
+/// ... each of this length ...
+const PIECE: usize = 48;
+/// ... and at most this far from where it was.
+const REACH: usize = 1 << 10;
+
+/// Whether some piece of a text is found in another, near where it was. This takes no longer than reading some values.
+pub(super) fn shares_a_piece(old: &[u8], new: &[u8]) -> bool {
+    let reach = (new.len() / 8).min(REACH);
+    // One search takes as long as reading some values: in a message with few values there are few searches.
+    let pieces = (new.len() / PIECE_DISTANCE).clamp(2, PIECES);
+    (0..pieces).any(|index| {
+        let part = |length: usize| length / (2 * pieces) * (2 * index + 1);
+        let (from, there) = (part(old.len()), part(new.len()));
+        let Some(value) = old.get(from..).and_then(next_value) else {
+            return false;
+        };
+        let (at, there) = (from + value, there + value);
+        let from = there.saturating_sub(reach);
+        let to = (there + reach + PIECE).min(new.len());
+        match (old.get(at..at + PIECE), new.get(from..to)) {
+            (Some(piece), Some(window)) => memmem::find(window, piece).is_some(),
+            _ => false,
+        }
+    })
+}
+
+/// Where the next value of a text begins. A piece of nothing but markup is in any message.
+fn next_value(text: &[u8]) -> Option<usize> {
+    let is_value = |&at: &usize| {
+        let next = text.get(at + 1);
+        next.is_some_and(|next| *next != b'<' && !next.is_ascii_whitespace())
+    };
+    memchr::memchr_iter(b'>', text).find(is_value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_the_last_end_tags_up_to_three() {
+        let tails: [(&[u8], &[u8]); 5] = [
+            (
+                b"<E><B><op>1</op></B></E>\n".as_slice(),
+                b"</op></B></E>\n".as_slice(),
+            ),
+            (b"<E><B><op at='1'/></B></E>", b"</B></E>"),
+            (b"<E></E>", b"</E>"),
+            (b"nothing", b""),
+            (b"", b""),
+        ];
+        for (message, expected) in tails {
+            assert_eq!(tail(message), expected);
+        }
+        let long = [b"</a>".as_slice(), &[b'x'; 1000]].concat();
+        assert_eq!(tail(&long), b"");
+    }
+
+    fn similarity(sample: &TextSample, text: &str) -> Similarity {
+        let other = TextSample::of(text.as_bytes());
+        sample.similarity(&other, text.as_bytes())
+    }
+
+    #[test]
+    fn a_message_is_most_similar_to_itself_and_to_itself_with_something_inserted() {
+        let text: String = (0..200)
+            .map(|number| format!("<v>{}</v>", number * 7919))
+            .collect();
+        let other: String = (0..200)
+            .map(|number| format!("<v>{}</v>", number * 104_729 + 1))
+            .collect();
+        let sample = TextSample::of(text.as_bytes());
+        let inserted = text.replace("<v>79190</v>", "<v>79190</v><v>new</v>");
+        let [same, similar, other] =
+            [&text, &inserted, &other].map(|text| similarity(&sample, text));
+        assert!(
+            same > similar && similar > other,
+            "{same:?} {similar:?} {other:?}"
+        );
+        assert!(same.is_high() && similar.is_high() && !other.is_high());
+        for short in ["", "<a/>", "<a>text</a>"] {
+            let sample = TextSample::of(short.as_bytes());
+            assert!(similarity(&sample, short).is_full());
+        }
+        // Of nearly the same length, but sampled at other offsets.
+        let (shorter, longer) = (&text[..1023], &text[..1025]);
+        let sample = TextSample::of(shorter.as_bytes());
+        assert!(sample.step != TextSample::of(longer.as_bytes()).step);
+        assert!(similarity(&sample, longer).is_high());
+    }
+
+    #[test]
+    fn texts_share_a_piece_if_a_part_is_the_same_and_not_if_only_the_markup_is() {
+        let text = |from: u64| -> String {
+            let item = |n: u64| {
+                format!(
+                    "<item>{}</item>",
+                    (n + from).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                )
+            };
+            (0..500).map(item).collect()
+        };
+        let (one, other) = (text(0), text(1_000_000));
+        assert!(!shares_a_piece(one.as_bytes(), other.as_bytes()));
+        assert!(shares_a_piece(one.as_bytes(), text(3).as_bytes()));
+        let half = one.len() / 2;
+        let mixed = format!("{}{}", &other[..half + 20], &one[half..]);
+        assert!(shares_a_piece(one.as_bytes(), mixed.as_bytes()));
+        assert!(!shares_a_piece(b"", b"") && !shares_a_piece(b"short", b"short"));
+    }
+}

@@ -1,0 +1,376 @@
+//! The templates of one owner: several for each stream of messages, chosen by structure and similarity.
+//!
+//! ```text
+//! message ──► its stream: (endpoint, operation)
+//!               │  nothing in common so far?      bypass 8, 32, 128, 512 messages
+//!               │  a template of this structure?  check it out                          ─► update ─► check it in
+//!               │  one of another endpoint?       a copy of it, which shares its chunks ─► update ─► check it in
+//!               │  a similar message seen before? a new template                        ─► encode ─► check it in
+//!               └─ otherwise                      encode it; remember what it was like
+//! ```
+//!
+//! A template is only made of the second of two similar messages: what is sent once would pay for it and gain nothing.
+//! *Small* messages, which fit in one chunk, are similar if they have the same structure and some of the same values: a chunk
+//! whose structure changes is encoded again as a whole, so its template would be of no use. *Large* ones are similar if they
+//! have about as many slots: what they have in common may have moved.
+
+use bsoap_codec::Record;
+use bsoap_codec::encode::EncodeOptions;
+use bsoap_codec::plan::ElementId;
+
+use super::chunk::Text;
+use super::plain;
+use super::policy::Policy;
+use super::similarity::{ValueSample, WORTH_A_TEMPLATE};
+use super::template::Template;
+use crate::bypass::{Backoff, Bypass};
+use crate::cache::{Cache, Entry, Group, Limits, Return};
+
+mod checkout;
+mod cost;
+mod saved;
+
+pub use checkout::{NoTemplate, Sent, TemplateCheckout};
+
+use checkout::Outcome;
+use saved::SavedTemplate;
+
+/// Slots of a small message at most, and bytes in its heap: it fits in one chunk.
+const SMALL_MESSAGE: (usize, usize) = (1024, 32 << 10);
+
+/// What is kept, and how much.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TemplateCachePolicy {
+    /// How templates are kept.
+    pub template: Policy,
+    /// Templates for one stream.
+    pub templates: usize,
+    /// Bytes of all templates. Those used least recently are evicted.
+    pub bytes: usize,
+    /// Streams that are known.
+    pub streams: usize,
+    /// Whether compressed chunks are kept: of use where messages are sent as gzip.
+    pub keeps_compressed: bool,
+}
+
+impl Default for TemplateCachePolicy {
+    /// Messages byte for byte as without templates; four for each stream, 64 MiB in all.
+    fn default() -> Self {
+        Self {
+            template: Policy::default(),
+            templates: 4,
+            bytes: 64 << 20,
+            streams: 256,
+            keeps_compressed: false,
+        }
+    }
+}
+
+/// Which messages are expected to be similar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StreamKey {
+    /// The receiver; streams of several endpoints share chunks.
+    pub endpoint: u32,
+    /// The root element.
+    pub root: ElementId,
+    /// The operation, by any number; faults by another.
+    pub operation: u32,
+}
+
+/// Templates of one owner.
+#[derive(Debug)]
+pub struct TemplateCache {
+    policy: TemplateCachePolicy,
+    cache: Cache<Stream, SavedTemplate>,
+    /// The text of the last large message without a template, which a send may still hold; and its size.
+    buffer: Option<(Box<Text>, usize)>,
+}
+
+/// What is known of a stream.
+#[derive(Debug)]
+struct Stream {
+    key: StreamKey,
+    /// The last messages that had no template, newest last.
+    seen: Vec<Seen>,
+    /// Whether messages of one number of slots have had several structures.
+    varies: bool,
+}
+
+/// A message that had no template.
+#[derive(Debug)]
+enum Seen {
+    Small(Box<ValueSample>),
+    Large { slots: usize },
+}
+
+type StreamGroup = Group<Stream, SavedTemplate>;
+
+impl TemplateCache {
+    /// An empty cache.
+    pub fn new(policy: TemplateCachePolicy) -> Self {
+        Self {
+            policy,
+            cache: Cache::new(Limits {
+                bytes: policy.bytes,
+                groups: policy.streams,
+                entries: policy.templates,
+            }),
+            buffer: None,
+        }
+    }
+
+    /// Chooses what the next message of a stream is written with. The result is to be [checked in](Self::check_in) afterwards,
+    /// also after an error.
+    #[inline]
+    pub fn check_out(&mut self, stream: StreamKey, record: &Record) -> TemplateCheckout {
+        if self.cache.next_message() {
+            return TemplateCheckout::plain(NoTemplate::NoMemory, None);
+        }
+        let backoff = Backoff::send(self.policy.templates);
+        let (index, _) = self.cache.group_of(
+            |it: &Stream| it.key == stream,
+            || (Stream::new(stream), Bypass::new(backoff)),
+        );
+        let is_large = plain::is_large(record);
+        let group = self.cache.group(index);
+        if group.is_bypassed() {
+            let buffer = is_large.then(|| self.take_buffer());
+            return TemplateCheckout::plain(NoTemplate::Bypassed, buffer);
+        }
+        let id = group.id();
+        let template = match choose(group, record) {
+            Some(entry) => Some(self.cache.check_out(index, entry)),
+            None => self.new_template(index, record),
+        };
+        if is_large && template.is_some() {
+            // It will not be needed for a while.
+            self.free_buffer();
+        }
+        let timer = self.cache.timer(index, template.is_none(), false);
+        TemplateCheckout::new(id, template, timer)
+    }
+
+    /// A copy of another endpoint's template, or an empty one, if more messages like this one are likely to follow.
+    fn new_template(&mut self, index: usize, record: &Record) -> Option<Box<Entry<SavedTemplate>>> {
+        let most = self.policy.templates;
+        let other = self.of_another_endpoint(index, record);
+        let template = match other {
+            Some(template) => template,
+            None if most > 0 && self.cache.group(index).has_seen(record, most) => {
+                Template::new(self.policy.template, EncodeOptions::default())
+            }
+            None => return None,
+        };
+        self.cache.check_out_new(index);
+        let account = self.policy.keeps_compressed.then(|| self.cache.extra());
+        Some(Entry::new(SavedTemplate::new(template, account)))
+    }
+
+    /// A copy of the template of another endpoint that is most similar to a message.
+    fn of_another_endpoint(&mut self, index: usize, record: &Record) -> Option<Template> {
+        let own = self.cache.group(index).stream.key;
+        let others = self.cache.groups().filter(|group| {
+            let other = group.stream.key;
+            other.endpoint != own.endpoint
+                && (other.root, other.operation) == (own.root, own.operation)
+                && !group.entries().is_empty()
+        });
+        let mut others = others.peekable();
+        others.peek()?;
+        let sample = ValueSample::of(record);
+        let similar = others.filter_map(|group| {
+            let saved = &group.entries()[choose(group, record)?].value;
+            Some((saved.similarity(record, &sample).1, &saved.template))
+        });
+        let most = similar.max_by(|(one, _), (other, _)| one.total_cmp(other));
+        most.map(|(_, template)| template.clone())
+    }
+
+    /// Takes back what was checked out. Returns how many templates were evicted.
+    #[inline]
+    pub fn check_in(&mut self, checkout: TemplateCheckout) -> u64 {
+        if let Some(buffer) = checkout.buffer {
+            self.keep_buffer(buffer);
+        }
+        let Some(id) = checkout.group else {
+            return 0;
+        };
+        let is_new = matches!(checkout.outcome, Outcome::First);
+        let was_out = checkout.template.is_some();
+        let entry = checkout.template.filter(|it| !it.value.template.is_empty());
+        if let Some(group) = self.cache.group_with(id) {
+            match checkout.outcome {
+                Outcome::Useful => group.bypass.useful(),
+                Outcome::Useless => group.bypass.useless(),
+                Outcome::OtherStructure(seen) => {
+                    group.bypass.dissimilar();
+                    group.stream.varies = true;
+                    group.stream.add(seen, self.policy.templates);
+                }
+                Outcome::First => {}
+            }
+        }
+        self.cache.check_in(Return {
+            group: id,
+            entry,
+            was_out,
+            is_new,
+            timer: checkout.timer,
+        })
+    }
+
+    /// The buffer for the text of a large message.
+    fn take_buffer(&mut self) -> Box<Text> {
+        let (buffer, memory) = self.buffer.take().unwrap_or_default();
+        self.cache.extra().replace(memory, 0);
+        buffer
+    }
+
+    fn free_buffer(&mut self) {
+        drop(self.take_buffer());
+    }
+
+    /// Keeps the buffer, unless that would evict templates, which are worth more.
+    fn keep_buffer(&mut self, buffer: Box<Text>) {
+        self.free_buffer();
+        let memory = buffer.memory();
+        if self.cache.held() + memory <= self.policy.bytes {
+            self.cache.extra().replace(0, memory);
+            self.buffer = Some((buffer, memory));
+        }
+    }
+
+    /// Evicts templates, those used least recently first, until no more than `bytes` are held.
+    pub fn shrink(&mut self, bytes: usize) {
+        if self.cache.held() > bytes {
+            self.free_buffer();
+            self.cache.shrink(bytes);
+        }
+    }
+
+    /// Bytes held by the templates that are not checked out, by the buffer, and by what is known of streams.
+    pub fn memory(&self) -> usize {
+        let seen = self.policy.templates * (size_of::<Seen>() + size_of::<ValueSample>());
+        self.cache.memory() + self.cache.groups().count() * seen
+    }
+
+    /// How many templates are not checked out.
+    pub fn len(&self) -> usize {
+        self.cache.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets everything. Evicted templates are reported with the next message.
+    pub fn clear(&mut self) {
+        self.free_buffer();
+        self.cache.clear();
+    }
+
+    /// Forgets everything, since there is no memory for it, and makes no templates of the next messages.
+    pub fn pause(&mut self) {
+        self.free_buffer();
+        self.cache.pause();
+    }
+}
+
+impl Default for TemplateCache {
+    fn default() -> Self {
+        Self::new(TemplateCachePolicy::default())
+    }
+}
+
+impl Stream {
+    fn new(key: StreamKey) -> Self {
+        Self {
+            key,
+            seen: Vec::new(),
+            varies: false,
+        }
+    }
+
+    fn add(&mut self, seen: Seen, most: usize) {
+        if self.seen.len() >= most {
+            self.seen.remove(0);
+        }
+        self.seen.push(seen);
+    }
+}
+
+impl StreamGroup {
+    /// Whether a message similar to this one had no template. If not, this one had none.
+    fn has_seen(&mut self, record: &Record, most: usize) -> bool {
+        let new = Seen::of(record);
+        if self.stream.seen.iter().any(|seen| seen.is_similar(&new)) {
+            return true;
+        }
+        self.bypass.dissimilar();
+        self.stream.add(new, most);
+        false
+    }
+}
+
+impl Seen {
+    fn of(record: &Record) -> Self {
+        let slots = record.slots().len();
+        if slots <= SMALL_MESSAGE.0 && record.heap().len() <= SMALL_MESSAGE.1 {
+            Self::Small(Box::new(ValueSample::of(record)))
+        } else {
+            Self::Large { slots }
+        }
+    }
+
+    fn is_similar(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Small(own), Self::Small(other)) => own.is_similar(other),
+            (Self::Large { slots }, Self::Large { slots: others }) => is_close(*slots, *others),
+            _ => false,
+        }
+    }
+}
+
+/// Whether messages of these numbers of slots may be made of one another.
+fn is_close(slots: usize, others: usize) -> bool {
+    slots.abs_diff(others) <= slots.max(others) / 4
+}
+
+/// The template whose message is most similar to this one, if there is one of its structure.
+fn choose(group: &StreamGroup, record: &Record) -> Option<usize> {
+    let is_trusted = group.bypass.last_pause() == 0;
+    if let [only] = group.entries()
+        && is_trusted
+        && !group.stream.varies
+    {
+        return only.value.has_slots_of(record).then_some(0);
+    }
+    let fits = |saved: &SavedTemplate| saved.has_slots_of(record) && saved.has_structure_of(record);
+    let entries = group.entries().iter().enumerate();
+    let mut fitting = entries.rev().filter(|(_, entry)| fits(&entry.value));
+    let first = fitting.next()?;
+    let second = fitting.next();
+    if second.is_none() && is_trusted {
+        return Some(first.0);
+    }
+    let sample = ValueSample::of(record);
+    let fitting = std::iter::once(first).chain(second).chain(fitting);
+    // Messages that take turns are each the same as one before.
+    let is_same = |saved: &SavedTemplate| saved.sample() == Some(&sample);
+    if let Some((index, _)) = fitting.clone().find(|(_, entry)| is_same(&entry.value)) {
+        return Some(index);
+    }
+    let mut best: Option<(usize, (bool, f32))> = None;
+    for (index, entry) in fitting {
+        let similarity = entry.value.similarity(record, &sample);
+        // Finding out whether a template is of use costs a small message much.
+        let is_worth_it =
+            is_trusted || !entry.value.is_single() || similarity.1 >= WORTH_A_TEMPLATE;
+        if is_worth_it && best.is_none_or(|(_, best)| similarity > best) {
+            best = Some((index, similarity));
+        }
+    }
+    best.map(|(index, _)| index)
+}

@@ -1,0 +1,189 @@
+//! Writing one message with what was checked out for it. The cache is not needed meanwhile.
+
+use std::sync::{Arc, Mutex};
+
+use bsoap_codec::Record;
+use bsoap_codec::encode::Error;
+use bytes::Bytes;
+
+use super::Seen;
+use super::cost::is_useful;
+use super::saved::SavedTemplate;
+use crate::cache::{Entry, GroupId};
+use crate::send::chunk::Text;
+use crate::send::gzip::GzipCache;
+use crate::send::plain;
+use crate::send::template::{Match, Outgoing};
+use crate::stats::SendCounts;
+use crate::timing::Timer;
+
+/// What a message is written with.
+#[derive(Debug)]
+#[must_use]
+pub struct TemplateCheckout {
+    /// None if there is nothing to check in but a buffer.
+    pub(super) group: Option<GroupId>,
+    pub(super) template: Option<Box<Entry<SavedTemplate>>>,
+    /// Why there is no template, if there is none.
+    why: NoTemplate,
+    /// For the text of a large message without a template.
+    pub(super) buffer: Option<Box<Text>>,
+    pub(super) timer: Timer,
+    pub(super) outcome: Outcome,
+}
+
+/// Why a message is written without a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoTemplate {
+    /// It is the first of its kind.
+    First,
+    /// Its stream has nothing in common.
+    Bypassed,
+    /// There is no memory for templates.
+    NoMemory,
+}
+
+/// What a template was good for.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// It is the first message, or there was no template.
+    First,
+    /// It was faster than without a template.
+    Useful,
+    /// It was not.
+    Useless,
+    /// The template was not used: the message has another structure.
+    OtherStructure(Seen),
+}
+
+/// A message that was written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Sent {
+    /// The text.
+    pub outgoing: Outgoing,
+    /// What of it had been written before.
+    pub counts: SendCounts,
+    /// Its compressed chunks, if they are kept.
+    pub compressed: Option<Arc<Mutex<GzipCache>>>,
+}
+
+impl TemplateCheckout {
+    #[inline]
+    pub(super) fn new(
+        group: GroupId,
+        template: Option<Box<Entry<SavedTemplate>>>,
+        timer: Timer,
+    ) -> Self {
+        Self {
+            group: Some(group),
+            template,
+            why: NoTemplate::First,
+            buffer: None,
+            timer,
+            outcome: Outcome::First,
+        }
+    }
+
+    #[inline]
+    pub(super) fn plain(why: NoTemplate, buffer: Option<Box<Text>>) -> Self {
+        Self {
+            group: None,
+            template: None,
+            why,
+            buffer,
+            timer: Timer::off(),
+            outcome: Outcome::First,
+        }
+    }
+
+    /// Why the message is written without a template, if there is nothing to check in either. Then it may as well be written by
+    /// other means.
+    #[inline]
+    pub fn is_plain(&self) -> Option<NoTemplate> {
+        (self.group.is_none() && self.buffer.is_none()).then_some(self.why)
+    }
+
+    /// Writes the message. Where there is a template, `record` gets the values of the message before in exchange: a buffer
+    /// for those of the next.
+    ///
+    /// # Errors
+    /// As [`bsoap_codec::encode()`].
+    pub fn send(&mut self, record: &mut Record) -> Result<Sent, Error> {
+        let start = self.timer.start();
+        let mut sent = Sent::new();
+        if let Some(entry) = &mut self.template {
+            let saved = &mut entry.value;
+            let before = *saved.template.stats();
+            if let Some(matched) = saved.update(record)? {
+                sent.outgoing = saved.template.outgoing();
+                sent.compressed = saved.compressed.clone();
+                let counted = saved.template.stats().since(&before);
+                self.outcome = match matched {
+                    Match::FirstTime => Outcome::First,
+                    _ if is_useful(&saved.template, matched, &counted) => Outcome::Useful,
+                    _ => Outcome::Useless,
+                };
+                sent.counts.matches = counted;
+                if matched != Match::FirstTime {
+                    let length = sent.outgoing.length as usize;
+                    sent.counts.saved = self.timer.saved(start, length);
+                }
+                entry.memory = saved.memory();
+                return Ok(sent);
+            }
+            self.outcome = Outcome::OtherStructure(Seen::of(record));
+        }
+        plain::prepare(record, &mut self.buffer, &mut sent.outgoing)?;
+        self.timer.learn(start, sent.outgoing.length as usize);
+        sent.count(self.why);
+        Ok(sent)
+    }
+}
+
+impl Sent {
+    #[inline]
+    fn new() -> Self {
+        Self {
+            outgoing: Outgoing::default(),
+            counts: SendCounts::default(),
+            compressed: None,
+        }
+    }
+
+    /// A message written from first to last, of which nothing is kept; not counted.
+    ///
+    /// # Errors
+    /// As [`bsoap_codec::encode()`].
+    pub fn plain(record: &Record) -> Result<Self, Error> {
+        let mut sent = Self::new();
+        plain::prepare(record, &mut None, &mut sent.outgoing)?;
+        Ok(sent)
+    }
+
+    /// A message that was written by other means, of which nothing is kept; not counted.
+    pub fn of_chunks(chunks: Vec<Bytes>) -> Self {
+        let mut sent = Self::new();
+        sent.outgoing = Outgoing {
+            length: chunks.iter().map(|chunk| chunk.len() as u64).sum(),
+            chunks: chunks.into(),
+        };
+        sent
+    }
+
+    /// Counts it as a message without a template.
+    #[must_use]
+    pub fn counted(mut self, why: NoTemplate) -> Self {
+        self.count(why);
+        self
+    }
+
+    #[inline]
+    fn count(&mut self, why: NoTemplate) {
+        match why {
+            NoTemplate::First => self.counts.plain = 1,
+            NoTemplate::Bypassed => self.counts.bypassed = 1,
+            NoTemplate::NoMemory => self.counts.no_memory = 1,
+        }
+    }
+}
