@@ -3,8 +3,6 @@
 
 #![no_main]
 
-#[path = "../../crates/codec/tests/common/mod.rs"]
-mod common;
 mod streams;
 
 use bsoap_differential::receive::{Portioning, Sameness, Way};

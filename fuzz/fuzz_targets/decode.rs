@@ -4,20 +4,18 @@
 
 #![no_main]
 
-#[path = "../../crates/codec/tests/common/mod.rs"]
-mod common;
-
 use bsoap_codec::decode::{DecodeOptions, Empty, Unknown, Validation};
-use common::message::{Style, message};
-use common::random::{self, Random};
-use common::roads::Roads;
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::random::Random;
+use bsoap_testkit::decode_paths::DecodePaths;
+use bsoap_testkit::plan::{random_plan};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let Some((seed, edits)) = input.split_first_chunk::<8>() else { return };
     let seed = u64::from_le_bytes(*seed);
     let mut random = Random::new(seed);
-    let (plan, root) = random::plan(seed >> 8);
+    let (plan, root) = random_plan(seed >> 8);
     let mut options = DecodeOptions::default();
     if seed & 1 != 0 {
         options.validation = Validation::Full;
@@ -29,7 +27,7 @@ fuzz_target!(|input: &[u8]| {
         options.empty_values = Empty::Absent;
     }
     let style = Style { gap: if seed & 4 != 0 { "\n  " } else { "" }, noise: 2, size: 40 };
-    let mut roads = Roads::new(&plan, root, options);
+    let mut paths = DecodePaths::new(&plan, root, options);
     for edited in [false, true, false] {
         let mut bytes = message(&plan, root, &mut random, style).into_bytes();
         for edit in edits.chunks_exact(4).take(if edited { 16 } else { 0 }) {
@@ -37,7 +35,7 @@ fuzz_target!(|input: &[u8]| {
             let end = (at + usize::from(edit[2] % 32)).min(bytes.len());
             bytes.splice(at..end, (edit[3] != 0).then_some(edit[3]));
         }
-        if let Err(difference) = roads.agree(&bytes, &mut random) {
+        if let Err(difference) = paths.agree(&bytes, &mut random) {
             panic!("{difference}");
         }
     }

@@ -7,8 +7,6 @@
 
 #![no_main]
 
-#[path = "../../crates/codec/tests/common/mod.rs"]
-mod common;
 #[allow(dead_code)] // it serves other targets too
 mod streams;
 
@@ -19,8 +17,9 @@ use bsoap_codec::encode::{EncodeOptions, Encoder};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 use bsoap_differential::hint::{Hint, NAMESPACE, Reader, SkeletonCachePolicy, Writer};
-use common::message::{Style, message};
-use common::random::{self, Random};
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::random::Random;
+use bsoap_testkit::plan::{random_envelope_plan};
 use libfuzzer_sys::fuzz_target;
 
 /// What may stand in a block for a length, and what may not.
@@ -87,7 +86,7 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 fn read(input: &[u8]) {
     let Some((seed, operations)) = input.split_first_chunk::<8>() else { return };
     let seed = u64::from_le_bytes(*seed);
-    let (plan, root): (Arc<Plan>, ElementId) = random::enveloped(seed >> 8);
+    let (plan, root): (Arc<Plan>, ElementId) = random_envelope_plan(seed >> 8);
     let options = streams::options(seed);
     let gap = ["", "\n  ", "", "\r\n"][(seed >> 6 & 3) as usize];
     let fresh = |seed: u64, size: usize| {

@@ -4,15 +4,13 @@
 
 #![no_main]
 
-#[path = "../../crates/codec/tests/common/mod.rs"]
-mod common;
-
 use std::sync::Arc;
 
 use bsoap_codec::{DecodeOptions, Decoder, EncodeOptions, Record};
 use bsoap_differential::send::{Chunks, Outgoing, Pad, Policy, Template};
-use common::message::{Style, message};
-use common::random::{self, Random};
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::random::Random;
+use bsoap_testkit::plan::{random_plan};
 use libfuzzer_sys::fuzz_target;
 
 fn policy(seed: u64) -> Policy {
@@ -25,7 +23,7 @@ fn policy(seed: u64) -> Policy {
 fuzz_target!(|input: &[u8]| {
     let Some((seed, operations)) = input.split_first_chunk::<8>() else { return };
     let seed = u64::from_le_bytes(*seed);
-    let (plan, root) = random::plan(seed >> 8);
+    let (plan, root) = random_plan(seed >> 8);
     let mut decoder = Decoder::new(Arc::clone(&plan), DecodeOptions::default());
     let mut template = Template::new(policy(seed), EncodeOptions::default());
     let mut text = message(&plan, root, &mut Random::new(seed), Style { gap: "", noise: 0, size: 40 }).into_bytes();

@@ -1,8 +1,6 @@
 //! Arrays and rows of numbers and strings, which are read many at a time: the same Record, Index, places and errors as one
 //! by one.
 
-mod common;
-
 use std::sync::Arc;
 
 use bsoap_codec::decode::{
@@ -12,9 +10,9 @@ use bsoap_codec::plan::{ElementId, ParticleId, TypeId, UNBOUNDED};
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
-use common::random::Random;
-use common::roads::Roads;
-use common::schema::Schema;
+use bsoap_testkit::decode_paths::DecodePaths;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::Schema;
 use proptest::prelude::*;
 
 const KINDS: [Datatype; 14] = [
@@ -120,7 +118,7 @@ fn part(
     if let [(None, datatype, _)] = fields {
         let ty = value_type(schema, *datatype, random);
         let element = schema.element(name, ty);
-        return schema.of(0, max, element);
+        return schema.of((0, max), element);
     }
     let children = fields
         .iter()
@@ -128,12 +126,12 @@ fn part(
             let min = u32::from(!may_be_missing);
             let ty = value_type(schema, datatype, random);
             let element = schema.element(name.unwrap_or_default(), ty);
-            schema.of(min, 1, element)
+            schema.of((min, 1), element)
         })
         .collect();
     let ty = schema.structure(children);
     let element = schema.element(name, ty);
-    schema.of(0, max, element)
+    schema.of((0, max), element)
 }
 
 /// A string: mostly plain, now and then with what is replaced, looked at twice, or wrong.
@@ -389,7 +387,7 @@ fn agree(seed: u64) -> Result<usize, TestCaseError> {
     let mut random = Random::new(seed);
     let model = model(&mut random);
     let options = options(&mut random);
-    let mut roads = Roads::new(&model.plan, model.root, options);
+    let mut paths = DecodePaths::new(&model.plan, model.root, options);
     let mut decoder = Decoder::new(model.plan.clone(), options);
     let mut general = options;
     general.fast = Fast::Off;
@@ -401,7 +399,7 @@ fn agree(seed: u64) -> Result<usize, TestCaseError> {
             style = self::style(&mut random);
         }
         let text = message(&model, &mut random, style);
-        match roads.agree(text.as_bytes(), &mut random) {
+        match paths.agree(text.as_bytes(), &mut random) {
             Ok(is_valid) => valid += usize::from(is_valid),
             Err(difference) => {
                 return Err(TestCaseError::fail(format!("seed {seed}: {difference}")));

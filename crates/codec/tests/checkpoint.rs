@@ -1,17 +1,17 @@
 //! A decoder can be asked for its state anywhere, set back to it, and go on as if nothing had happened.
 
-mod common;
-
 use std::sync::Arc;
 
 use bsoap_codec::decode::{
     Checkpoint, DecodeOptions, Decoder, Error, ErrorKind, Piece, Trace, Unknown, Validation,
 };
-use bsoap_codec::plan::{ElementId, UNBOUNDED};
+use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
-use common::message::{Style, message};
-use common::random::{self, Random};
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::plan::random_plan;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, Schema};
 use proptest::prelude::*;
 
 type Outcome = Result<Record, Error>;
@@ -132,7 +132,7 @@ fn text(plan: &Plan, root: ElementId, random: &mut Random, broken: bool) -> Stri
 
 fn check(seed: u64, broken: bool) -> Result<(), TestCaseError> {
     let mut random = Random::new(seed ^ 0x1234);
-    let (plan, root) = random::plan(seed / 4);
+    let (plan, root) = random_plan(seed / 4);
     let mut decoder = Decoder::new(plan.clone(), options(seed));
     for _ in 0..3 {
         let text = text(&plan, root, &mut random, broken);
@@ -172,7 +172,7 @@ fn check(seed: u64, broken: bool) -> Result<(), TestCaseError> {
 /// Where the trace says that a value stands, it stands; and it can be read again there.
 fn check_trace(seed: u64) -> Result<(), TestCaseError> {
     let mut random = Random::new(seed ^ 0x77);
-    let (plan, root) = random::plan(seed / 4);
+    let (plan, root) = random_plan(seed / 4);
     let mut decoder = Decoder::new(plan.clone(), options(seed));
     for _ in 0..3 {
         let text = text(&plan, root, &mut random, false);
@@ -231,8 +231,8 @@ proptest! {
 
 #[test]
 fn checkpoints_agree_where_only_counts_differ() {
-    let mut schema = common::schema::Schema::new();
-    let items = schema.field(0, UNBOUNDED, "i", Datatype::Double);
+    let mut schema = Schema::new();
+    let items = schema.field("i", Datatype::Double, MANY);
     let (plan, root): (Arc<Plan>, ElementId) = schema.rooted("v", vec![items]);
     let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
     let mut at = |text: &str, from: &str| {
@@ -263,8 +263,8 @@ fn checkpoints_agree_where_only_counts_differ() {
 
 #[test]
 fn an_opening_resumed_behind_other_slots_is_not_taken_for_that_of_a_message() {
-    let mut schema = common::schema::Schema::new();
-    let items = schema.field(0, UNBOUNDED, "i", Datatype::String);
+    let mut schema = Schema::new();
+    let items = schema.field("i", Datatype::String, MANY);
     let (plan, root) = schema.rooted("v", vec![items]);
     let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
     let text = "<v><i>one</i><i>two</i></v>";

@@ -1,7 +1,5 @@
 //! Messages into Records: what each slot becomes, and what errors say.
 
-mod common;
-
 use std::sync::Arc;
 
 use bsoap_codec::decode::{
@@ -13,7 +11,7 @@ use bsoap_codec::plan::{
 use bsoap_codec::{Plan, Record, marker};
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
-use common::schema::Schema;
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 type Root = (Arc<Plan>, ElementId);
 
@@ -74,14 +72,14 @@ fn wildcard(namespaces: NamespaceConstraint) -> Wildcard {
 fn order() -> Root {
     let mut schema = Schema::new();
     let item = vec![
-        schema.field(1, 1, "quantity", Datatype::Int),
-        schema.field(0, 1, "note", Datatype::String),
+        schema.field("quantity", Datatype::Int, ONCE),
+        schema.field("note", Datatype::String, OPTIONAL),
     ];
     let item = schema.structure(item);
     let item = schema.element("item", item);
     let children = vec![
-        schema.field(1, 1, "id", Datatype::Token),
-        schema.of(1, 5, item),
+        schema.field("id", Datatype::Token, ONCE),
+        schema.of((1, 5), item),
     ];
     schema.rooted("order", children)
 }
@@ -148,8 +146,8 @@ fn errors_tell_the_place_and_what_was_expected() {
 fn too_few_of_a_group_are_counted() {
     let mut schema = Schema::new();
     let children = vec![
-        schema.field(2, 3, "a", Datatype::Int),
-        schema.field(0, 1, "b", Datatype::Int),
+        schema.field("a", Datatype::Int, (2, 3)),
+        schema.field("b", Datatype::Int, OPTIONAL),
     ];
     let root = schema.rooted("r", children);
     let short = "<r><a>1</a><b>1</b></r>";
@@ -170,15 +168,15 @@ fn too_few_of_a_group_are_counted() {
 #[test]
 fn absent_scalars_keep_their_slot_and_other_elements_do_not() {
     let mut schema = Schema::new();
-    let inner = vec![schema.field(1, 1, "x", Datatype::Int)];
+    let inner = vec![schema.field("x", Datatype::Int, ONCE)];
     let inner = schema.structure(inner);
     let inner = schema.element("inner", inner);
     let double = schema.builtin(Datatype::Double);
     let nillable = schema.element_with("", "d", double, |def| def.nillable = true);
-    let nillable = schema.of(0, 1, nillable);
+    let nillable = schema.of(OPTIONAL, nillable);
     let children = vec![
-        schema.field(0, 1, "a", Datatype::Int),
-        schema.of(0, 1, inner),
+        schema.field("a", Datatype::Int, OPTIONAL),
+        schema.of(OPTIONAL, inner),
         nillable,
     ];
     let root = schema.rooted("r", children);
@@ -219,15 +217,15 @@ fn nillable_id((plan, _): &Root) -> ElementId {
 fn a_choice_is_its_branch_and_an_all_keeps_the_order() {
     let mut schema = Schema::new();
     let branches = vec![
-        schema.field(1, 1, "a", Datatype::Int),
-        schema.field(1, UNBOUNDED, "b", Datatype::Int),
+        schema.field("a", Datatype::Int, ONCE),
+        schema.field("b", Datatype::Int, (1, UNBOUNDED)),
     ];
-    let once = schema.choice(0, 1, branches);
+    let once = schema.choice(OPTIONAL, branches);
     let branches = vec![
-        schema.field(1, 1, "c", Datatype::Int),
-        schema.field(1, 1, "d", Datatype::Int),
+        schema.field("c", Datatype::Int, ONCE),
+        schema.field("d", Datatype::Int, ONCE),
     ];
-    let often = schema.choice(0, UNBOUNDED, branches);
+    let often = schema.choice(MANY, branches);
     let root = schema.rooted("r", vec![once, often]);
     assert_eq!(slots(&root, "<r/>"), [0, 0]);
     assert_eq!(slots(&root, "<r><a>5</a></r>"), [1, 5, 0]);
@@ -239,9 +237,9 @@ fn a_choice_is_its_branch_and_an_all_keeps_the_order() {
 
     let mut schema = Schema::new();
     let children = vec![
-        schema.field(1, 1, "a", Datatype::Int),
-        schema.field(0, 1, "b", Datatype::Int),
-        schema.field(1, 1, "c", Datatype::Int),
+        schema.field("a", Datatype::Int, ONCE),
+        schema.field("b", Datatype::Int, OPTIONAL),
+        schema.field("c", Datatype::Int, ONCE),
     ];
     let all = schema.all(1, children);
     let ty = schema.ty(Content::Particle(all));
@@ -266,15 +264,15 @@ fn a_choice_is_its_branch_and_an_all_keeps_the_order() {
 fn groups_repeat_and_may_be_missing() {
     let mut schema = Schema::new();
     let children = vec![
-        schema.field(1, 1, "a", Datatype::Int),
-        schema.field(0, 1, "b", Datatype::Int),
+        schema.field("a", Datatype::Int, ONCE),
+        schema.field("b", Datatype::Int, OPTIONAL),
     ];
-    let pairs = schema.sequence(0, UNBOUNDED, children);
+    let pairs = schema.sequence(MANY, children);
     let children = vec![
-        schema.field(0, 1, "c", Datatype::Int),
-        schema.field(1, 1, "d", Datatype::Int),
+        schema.field("c", Datatype::Int, OPTIONAL),
+        schema.field("d", Datatype::Int, ONCE),
     ];
-    let maybe = schema.sequence(0, 1, children);
+    let maybe = schema.sequence(OPTIONAL, children);
     let root = schema.rooted("r", vec![pairs, maybe]);
     assert_eq!(slots(&root, "<r/>"), [0, 0]);
     assert_eq!(
@@ -334,8 +332,8 @@ fn attributes_stand_in_schema_order_with_their_defaults() {
 #[test]
 fn wildcards_keep_xml_that_can_stand_alone() {
     let mut schema = Schema::new();
-    let any = schema.any(0, UNBOUNDED, wildcard(NamespaceConstraint::Any));
-    let first = schema.field(1, 1, "a", Datatype::Int);
+    let any = schema.any(MANY, wildcard(NamespaceConstraint::Any));
+    let first = schema.field("a", Datatype::Int, ONCE);
     let ty = schema.structure(vec![first, any]);
     schema.amend(ty).any_attribute = Some(wildcard(NamespaceConstraint::Not("urn:not".into())));
     let root = schema.element("r", ty);
@@ -377,7 +375,7 @@ fn any_type_keeps_its_inner_xml() {
     let ty = schema.ty(Content::Any);
     schema.amend(ty).any_attribute = Some(wildcard(NamespaceConstraint::Any));
     let any = schema.element("any", ty);
-    let any = schema.of(0, UNBOUNDED, any);
+    let any = schema.of(MANY, any);
     let root = schema.rooted("r", vec![any]);
     let text = format!(
         "<r {XSI} xmlns:x='http://www.w3.org/2001/XMLSchema' xmlns:p='urn:p'><any xsi:type='x:int'> 5 </any><any/>\
@@ -403,10 +401,10 @@ fn any_type_keeps_its_inner_xml() {
 fn mixed_content_is_a_list_of_items() {
     let mut schema = Schema::new();
     let children = vec![
-        schema.field(0, UNBOUNDED, "b", Datatype::String),
-        schema.field(0, 1, "n", Datatype::Int),
+        schema.field("b", Datatype::String, MANY),
+        schema.field("n", Datatype::Int, OPTIONAL),
     ];
-    let group = schema.sequence(0, UNBOUNDED, children);
+    let group = schema.sequence(MANY, children);
     let ty = schema.mixed(group);
     let root = schema.element("r", ty);
     let root = (schema.finish(), root);
@@ -443,14 +441,14 @@ fn an_empty_value_is_absent_or_nil_where_that_is_asked_for_and_may_be() {
     let [b, c] = ["b", "c"].map(|name| schema.element_with("", name, int, nillable));
     let d = schema.element_with("", "d", int, |element| element.default = Some("7".into()));
     let children = vec![
-        schema.field(0, 1, "a", Datatype::Int),
-        schema.of(0, 1, b),
-        schema.of(1, 1, c),
-        schema.of(0, 1, d),
-        schema.field(0, 1, "s", Datatype::String),
-        schema.field(0, 1, "when", Datatype::DateTime),
-        schema.field(0, UNBOUNDED, "n", Datatype::Double),
-        schema.field(0, 1, "last", Datatype::Int),
+        schema.field("a", Datatype::Int, OPTIONAL),
+        schema.of(OPTIONAL, b),
+        schema.of(ONCE, c),
+        schema.of(OPTIONAL, d),
+        schema.field("s", Datatype::String, OPTIONAL),
+        schema.field("when", Datatype::DateTime, OPTIONAL),
+        schema.field("n", Datatype::Double, MANY),
+        schema.field("last", Datatype::Int, OPTIONAL),
     ];
     let root = schema.rooted("r", children);
     let nil = marker::state(marker::NIL, int);
@@ -470,9 +468,9 @@ fn an_empty_value_is_absent_or_nil_where_that_is_asked_for_and_may_be() {
     let mut schema = Schema::new();
     let f = schema.element_with("", "f", int, nillable);
     let children = vec![
-        schema.field(0, 1, "e", Datatype::Int),
-        schema.of(0, 1, f),
-        schema.field(1, 1, "g", Datatype::Int),
+        schema.field("e", Datatype::Int, OPTIONAL),
+        schema.of(OPTIONAL, f),
+        schema.field("g", Datatype::Int, ONCE),
     ];
     let all = schema.all(1, children);
     let ty = schema.ty(Content::Particle(all));
@@ -485,19 +483,19 @@ fn an_empty_value_is_absent_or_nil_where_that_is_asked_for_and_may_be() {
 #[test]
 fn an_xsi_type_chooses_among_the_alternatives() {
     let mut schema = Schema::new();
-    let circle = vec![schema.field(1, 1, "radius", Datatype::Double)];
+    let circle = vec![schema.field("radius", Datatype::Double, ONCE)];
     let circle = schema.structure(circle);
-    let square = vec![schema.field(1, 1, "side", Datatype::Int)];
+    let square = vec![schema.field("side", Datatype::Int, ONCE)];
     let square = schema.structure(square);
     let shape = schema.ty(Content::Empty);
-    let names = ["Shape", "Circle", "Square"].map(|name| schema.0.name("urn:s", name));
+    let names = ["Shape", "Circle", "Square"].map(|name| schema.builder.name("urn:s", name));
     for (ty, name) in [(shape, names[0]), (circle, names[1]), (square, names[2])] {
         schema.amend(ty).name = Some(name);
     }
     schema.amend(shape).alternatives = vec![circle, square];
     schema.amend(shape).is_abstract = true;
     let element = schema.element("shape", shape);
-    let many = schema.of(0, UNBOUNDED, element);
+    let many = schema.of(MANY, element);
     let root = schema.rooted("r", vec![many]);
     let body = |inner: &str| format!("<r {XSI} xmlns:s='urn:s'>{inner}</r>");
     assert_eq!(
@@ -529,7 +527,7 @@ fn an_xsi_type_chooses_among_the_alternatives() {
 #[test]
 fn a_simple_element_may_say_its_own_type_or_a_derived_one() {
     let mut schema = Schema::new();
-    let children = vec![schema.field(0, UNBOUNDED, "n", Datatype::Decimal)];
+    let children = vec![schema.field("n", Datatype::Decimal, MANY)];
     let root = schema.rooted("r", children);
     let body = |ty: &str| {
         format!("<r {XSI} xmlns:x='http://www.w3.org/2001/XMLSchema'><n xsi:type='{ty}'>5</n></r>")
@@ -547,7 +545,7 @@ fn an_empty_element_has_its_default_and_fixed_values_are_checked_in_full() {
     let text = schema.builtin(Datatype::Token);
     let a = schema.element_with("", "a", int, |def| def.default = Some("42".into()));
     let b = schema.element_with("", "b", text, |def| def.fixed = Some("x y".into()));
-    let children = vec![schema.of(0, UNBOUNDED, a), schema.of(0, UNBOUNDED, b)];
+    let children = vec![schema.of(MANY, a), schema.of(MANY, b)];
     let root = schema.rooted("r", children);
     let record = decode(&root, "<r><a/><a></a><a>1</a><b/><b>z</b></r>");
     assert_eq!(record.slots()[..5], [3, 42, 42, 1, 2]);
@@ -576,7 +574,7 @@ fn every_kind_of_leaf_has_its_slot() {
         ("names", Datatype::NmTokens),
     ];
     let children = kinds
-        .map(|(name, datatype)| schema.field(1, 1, name, datatype))
+        .map(|(name, datatype)| schema.field(name, datatype, ONCE))
         .to_vec();
     let root = schema.rooted("r", children);
     let record = decode(
@@ -608,7 +606,7 @@ fn every_kind_of_leaf_has_its_slot() {
     ] {
         let mut schema = Schema::new();
         let datatype = kinds.iter().find(|kind| kind.0 == name).expect("a kind").1;
-        let child = schema.field(1, 1, name, datatype);
+        let child = schema.field(name, datatype, ONCE);
         let root = schema.rooted("r", vec![child]);
         let message = error(&root, &format!("<r><{name}>{text}</{name}></r>"));
         assert!(
@@ -634,7 +632,7 @@ fn facets_are_checked_only_in_full_but_unions_always() {
     .unwrap();
     let (die, union) = (schema.simple(&die), schema.simple(&union));
     let (die, union) = (schema.element("die", die), schema.element("union", union));
-    let children = vec![schema.of(0, UNBOUNDED, die), schema.of(0, UNBOUNDED, union)];
+    let children = vec![schema.of(MANY, die), schema.of(MANY, union)];
     let root = schema.rooted("r", children);
     assert_eq!(slots(&root, "<r><die>7</die></r>"), [1, 7, 0]);
     let found = decode_with(&root, full(), "<r><die>6</die><die>7</die></r>").unwrap_err();
@@ -651,8 +649,8 @@ fn facets_are_checked_only_in_full_but_unions_always() {
 fn text_may_come_in_any_pieces() {
     let mut schema = Schema::new();
     let children = vec![
-        schema.field(0, UNBOUNDED, "s", Datatype::String),
-        schema.field(0, UNBOUNDED, "n", Datatype::Int),
+        schema.field("s", Datatype::String, MANY),
+        schema.field("n", Datatype::Int, MANY),
     ];
     let root = schema.rooted("r", children);
     let text = "<r><s>a<![CDATA[ <b> ]]>c<!-- x -->&lt;d&#x1D11E;\r\n</s><s></s><n>1<!-- -->2</n><n><![CDATA[3]]></n></r>";
@@ -671,8 +669,8 @@ fn text_may_come_in_any_pieces() {
 fn what_xml_refuses_is_refused_in_the_middle_of_an_array() {
     let mut schema = Schema::new();
     let children = vec![
-        schema.field(0, UNBOUNDED, "s", Datatype::String),
-        schema.field(0, UNBOUNDED, "n", Datatype::Double),
+        schema.field("s", Datatype::String, MANY),
+        schema.field("n", Datatype::Double, MANY),
     ];
     let root = schema.rooted("r", children);
     let strings = "<s>fine</s>".repeat(20);
@@ -750,11 +748,11 @@ fn validation_goes_on_behind_each_violation() {
 fn limits_are_named_and_hold_against_small_messages() {
     let mut schema = Schema::new();
     let many = (0..1000)
-        .map(|index| schema.field(0, 1, &format!("f{index}"), Datatype::Int))
+        .map(|index| schema.field(&format!("f{index}"), Datatype::Int, OPTIONAL))
         .collect();
     let wide = schema.structure(many);
     let wide = schema.element("w", wide);
-    let wide = schema.of(0, UNBOUNDED, wide);
+    let wide = schema.of(MANY, wide);
     let root = schema.rooted("r", vec![wide]);
     let mut options = DecodeOptions::default();
     options.record_slots = 10_000;
@@ -799,11 +797,11 @@ fn declarations_copied_along_count_as_room() {
     let mut schema = Schema::new();
     let ty = schema.ty(Content::Any);
     let any = schema.element("any", ty);
-    let any = schema.of(0, 1, any);
+    let any = schema.of(OPTIONAL, any);
     let names = SimpleType::list_of(&SimpleType::builtin(Datatype::QName)).unwrap();
     let names = schema.simple(&names);
     let names = schema.element("names", names);
-    let names = schema.of(0, 1, names);
+    let names = schema.of(OPTIONAL, names);
     let root = schema.rooted("r", vec![any, names]);
     let mut options = DecodeOptions::default();
     options.record_heap = 100_000;
@@ -836,10 +834,10 @@ fn any_number_of_things_that_look_like_prefixes_takes_no_more_than_its_share_of_
 #[test]
 fn a_recursive_type_needs_no_recursion() {
     let mut schema = Schema::new();
-    let ty = schema.0.reserve_type();
+    let ty = schema.builder.reserve_type();
     let node = schema.element("node", ty);
-    let children = vec![schema.of(0, UNBOUNDED, node)];
-    let sequence = schema.sequence(1, 1, children);
+    let children = vec![schema.of(MANY, node)];
+    let sequence = schema.sequence(ONCE, children);
     schema.define(ty, Content::Particle(sequence));
     let plan = schema.finish();
     let mut options = DecodeOptions::default();
@@ -871,7 +869,7 @@ fn utf_16_is_read_as_well() {
 #[test]
 fn a_record_takes_little_more_than_its_values() {
     let mut schema = Schema::new();
-    let children = vec![schema.field(0, UNBOUNDED, "v", Datatype::Double)];
+    let children = vec![schema.field("v", Datatype::Double, MANY)];
     let root = schema.rooted("r", children);
     let items: String = (0..100_000)
         .map(|n| format!("<v>{}</v>", f64::from(n) / 7.0))
@@ -890,20 +888,20 @@ fn what_was_met_before_takes_no_events() {
     let mut schema = Schema::new();
     let attribute = schema.attribute("n", Datatype::Int);
     let fields = vec![
-        schema.field(1, 1, "x", Datatype::Int),
-        schema.field(0, 1, "y", Datatype::String),
+        schema.field("x", Datatype::Int, ONCE),
+        schema.field("y", Datatype::String, OPTIONAL),
     ];
     let row = schema.structure(fields);
     let row = schema.element("row", row);
-    let named = vec![schema.field(1, 1, "x", Datatype::Int)];
+    let named = vec![schema.field("x", Datatype::Int, ONCE)];
     let named = schema.structure(named);
     schema.amend(named).attributes = vec![attribute];
     let named = schema.element("named", named);
     let children = vec![
-        schema.of(0, UNBOUNDED, row),
-        schema.of(0, UNBOUNDED, named),
-        schema.field(0, UNBOUNDED, "v", Datatype::Double),
-        schema.field(1, 1, "end", Datatype::Date),
+        schema.of(MANY, row),
+        schema.of(MANY, named),
+        schema.field("v", Datatype::Double, MANY),
+        schema.field("end", Datatype::Date, ONCE),
     ];
     let root = schema.rooted("r", children);
     let text = |count: usize| {
@@ -953,7 +951,7 @@ fn a_decoder_that_forgets_reads_as_a_new_one_does() {
 #[test]
 fn a_long_text_is_not_kept_behind_its_message() {
     let mut schema = Schema::new();
-    let text = schema.field(0, 1, "t", Datatype::String);
+    let text = schema.field("t", Datatype::String, OPTIONAL);
     let root = schema.rooted("r", vec![text]);
     let mut decoder = Decoder::new(root.0.clone(), DecodeOptions::default());
     // With references it has to be put together.

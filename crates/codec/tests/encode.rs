@@ -1,25 +1,22 @@
 //! Records become text that reads back as the same Record.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-mod common;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use bsoap_codec::decode::{Piece, Trace};
 use bsoap_codec::encode::{Error, LeafForm, LeafRef, PieceEncoder, Places, Stuffing};
 use bsoap_codec::plan::{
-    Content, ElementDef, ElementId, NamespaceConstraint, ProcessContents, Role, TermDef, Wildcard,
+    Content, ElementDef, ElementId, NamespaceConstraint, ProcessContents, Role, Wildcard,
 };
 use bsoap_codec::{
     DecodeOptions, Decoder, EncodeOptions, Encoder, Plan, Record, Value, View, build, encode,
 };
 use bsoap_datatypes::Datatype;
 
-use by_hand::{MANY, ONCE, OPTIONAL, Schema};
-use common::message::{Style, message};
-use common::random::{Random, plan};
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::plan::random_plan;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 fn text(plan: &Arc<Plan>, root: ElementId, value: &Value) -> String {
     let record = build(plan, root, value).unwrap_or_else(|error| panic!("{error}"));
@@ -91,7 +88,7 @@ fn pads_of_no_width_change_nothing() {
     let mut valid = 0;
     for seed in 0..3000 {
         let random = &mut Random::new(seed);
-        let (plan, root) = plan(seed);
+        let (plan, root) = random_plan(seed);
         let style = Style {
             gap: "",
             noise: 20,
@@ -136,10 +133,10 @@ fn text_of_any_length_with_anything_in_it_is_written_anywhere_in_the_buffer() {
         ),
         schema.field("n", Datatype::Int, OPTIONAL),
     ];
-    let line = schema.record(fields);
+    let line = schema.structure(fields);
     let line = schema.child("line", line, MANY);
-    let root = schema.record(vec![line]);
-    let root = schema.element("urn:text", "lines", root);
+    let root = schema.structure(vec![line]);
+    let root = schema.element_in("urn:text", "lines", root);
     schema.builder.prefix("urn:text", "t");
     let plan = schema.finish();
     let special = ["", "<", "&&&&", "ü", "\u{fffd}", "\t\n", "\r"];
@@ -188,7 +185,7 @@ fn what_is_encoded_decodes_to_the_same_record() {
     let mut valid = 0;
     for seed in 0..4000 {
         let random = &mut Random::new(seed);
-        let (plan, root) = plan(seed);
+        let (plan, root) = random_plan(seed);
         for noise in [0, 20] {
             let style = Style {
                 gap: if noise == 0 { "" } else { "\n " },
@@ -263,11 +260,11 @@ fn arrays_of_structs_are_rows() {
         schema.field("ok", Datatype::Boolean, ONCE),
         schema.field("v", Datatype::Double, ONCE),
     ];
-    let point = schema.record(fields);
+    let point = schema.structure(fields);
     let points = schema.child("p", point, MANY);
     let after = schema.field("note", Datatype::String, OPTIONAL);
-    let root = schema.record(vec![points, after]);
-    let root = schema.element("urn:m", "mesh", root);
+    let root = schema.structure(vec![points, after]);
+    let root = schema.element_in("urn:m", "mesh", root);
     schema.builder.prefix("urn:m", "m");
     let plan = schema.finish();
     let point = |x: i64, v: f64| {
@@ -295,17 +292,17 @@ fn arrays_of_structs_are_rows() {
 #[test]
 fn namespaces_of_names_are_declared_where_they_are_needed() {
     let mut schema = Schema::new();
-    let id = schema.attribute("ref", Datatype::QName, false, None);
+    let id = schema.attribute("ref", Datatype::QName);
     let leaf = schema
         .builder
         .leaf(&bsoap_datatypes::SimpleType::builtin(Datatype::QName));
-    let name = schema.define(bsoap_codec::plan::TypeDef {
+    let name = schema.add_type(bsoap_codec::plan::TypeDef {
         attributes: vec![id],
         ..Schema::plain(Content::Simple(leaf))
     });
     let name = schema.child("name", name, MANY);
-    let root = schema.record(vec![name]);
-    let root = schema.element("urn:a", "names", root);
+    let root = schema.structure(vec![name]);
+    let root = schema.element_in("urn:a", "names", root);
     schema.builder.prefix("urn:a", "a");
     let plan = schema.finish();
     let one = |text: &str, reference: &str| {
@@ -338,19 +335,19 @@ fn what_soap_carries_declares_its_own_namespaces() {
     let soap = "http://schemas.xmlsoap.org/soap/envelope/";
     schema.builder.prefix(soap, "soap");
     let [first, second] = ["urn:one", "urn:two"].map(|namespace| {
-        let field = schema.simple(Datatype::Int);
-        let field = schema.element(namespace, "n", field);
-        let field = schema.particle(OPTIONAL, TermDef::Element(field));
-        let ty = schema.record(vec![field]);
-        let element = schema.element(namespace, "op", ty);
-        schema.particle(ONCE, TermDef::Element(element))
+        let field = schema.builtin(Datatype::Int);
+        let field = schema.element_in(namespace, "n", field);
+        let field = schema.of(OPTIONAL, field);
+        let ty = schema.structure(vec![field]);
+        let element = schema.element_in(namespace, "op", ty);
+        schema.of(ONCE, element)
     });
-    let choice = schema.particle(OPTIONAL, TermDef::Choice(vec![first, second]));
-    let body = schema.complex(choice);
-    let body = schema.any_element(soap, "Body", body, false, Role::Soap);
-    let body = schema.particle(ONCE, TermDef::Element(body));
-    let envelope = schema.record(vec![body]);
-    let root = schema.any_element(soap, "Envelope", envelope, false, Role::Soap);
+    let choice = schema.choice(OPTIONAL, vec![first, second]);
+    let body = schema.ty(Content::Particle(choice));
+    let body = schema.element_with(soap, "Body", body, |def| def.role = Role::Soap);
+    let body = schema.of(ONCE, body);
+    let envelope = schema.structure(vec![body]);
+    let root = schema.element_with(soap, "Envelope", envelope, |def| def.role = Role::Soap);
     let plan = schema.finish();
     let value = Value::object([(
         "Body",
@@ -373,13 +370,13 @@ fn attributes_of_wildcards_get_prefixes_that_mean_the_same() {
     let leaf = schema
         .builder
         .leaf(&bsoap_datatypes::SimpleType::builtin(Datatype::String));
-    let own = schema.attribute("own", Datatype::String, false, None);
-    let ty = schema.define(bsoap_codec::plan::TypeDef {
+    let own = schema.attribute("own", Datatype::String);
+    let ty = schema.add_type(bsoap_codec::plan::TypeDef {
         attributes: vec![own],
         any_attribute: Some(any),
         ..Schema::plain(Content::Simple(leaf))
     });
-    let root = schema.element("urn:a", "e", ty);
+    let root = schema.element_in("urn:a", "e", ty);
     let plan = schema.finish();
     let any = Value::object([
         ("{urn:x}k", Value::from("1 < \"2\"")),
@@ -428,10 +425,10 @@ fn attributes_of_wildcards_get_prefixes_that_mean_the_same() {
 fn characters_that_xml_cannot_carry_are_refused_with_their_place() {
     let mut schema = Schema::new();
     let line = vec![schema.field("note", Datatype::String, OPTIONAL)];
-    let line = schema.record(line);
+    let line = schema.structure(line);
     let lines = schema.child("line", line, MANY);
-    let root = schema.record(vec![lines]);
-    let root = schema.element("", "order", root);
+    let root = schema.structure(vec![lines]);
+    let root = schema.element("order", root);
     let plan = schema.finish();
     let note = |text: &str| Value::object([("note", Value::from(text))]);
     let value = Value::object([("line", Value::Array(vec![note("fine"), note("bell \u{7}")]))]);
@@ -453,11 +450,11 @@ fn what_an_any_type_is_said_to_be_keeps_its_namespace() {
         namespaces: NamespaceConstraint::Any,
         process: ProcessContents::Skip,
     };
-    let ty = schema.define(bsoap_codec::plan::TypeDef {
+    let ty = schema.add_type(bsoap_codec::plan::TypeDef {
         any_attribute: Some(any),
         ..Schema::plain(Content::Any)
     });
-    let root = schema.element("urn:a", "e", ty);
+    let root = schema.element_in("urn:a", "e", ty);
     let plan = schema.finish();
     let written = |given: &str| {
         let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
@@ -491,7 +488,7 @@ fn what_an_any_type_is_said_to_be_keeps_its_namespace() {
 #[test]
 fn an_empty_value_stands_for_the_default_which_is_told_as_its_type_is() {
     let mut schema = Schema::new();
-    let ty = schema.simple(Datatype::HexBinary);
+    let ty = schema.builtin(Datatype::HexBinary);
     let name = schema.builder.name("", "e");
     let root = schema.builder.element(ElementDef {
         name,

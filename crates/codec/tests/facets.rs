@@ -1,10 +1,6 @@
 //! Strings and decimals under facets, which are seen to at a glance where that is enough: the same Records and errors as on
 //! the general road, which asks the simple type.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-mod common;
-
 use std::sync::Arc;
 
 use bsoap_codec::Plan;
@@ -12,9 +8,9 @@ use bsoap_codec::decode::{DecodeOptions, Decoder, Validation};
 use bsoap_codec::plan::{AttributeDef, ElementId, TypeDef, TypeId};
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName as F, SimpleType};
-use by_hand::{MANY, ONCE, OPTIONAL, Schema};
-use common::random::Random;
-use common::roads::Roads;
+use bsoap_testkit::decode_paths::DecodePaths;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 use proptest::prelude::*;
 
 type Facets = &'static [(F, &'static str)];
@@ -101,7 +97,7 @@ fn plan() -> (Arc<Plan>, ElementId) {
     let mut schema = Schema::new();
     let types: Vec<Arc<SimpleType>> = KINDS.map(simple).to_vec();
     let leaves: Vec<_> = types.iter().map(|ty| schema.builder.leaf(ty)).collect();
-    let define = |schema: &mut Schema, content| -> TypeId { schema.define(content) };
+    let define = |schema: &mut Schema, content| -> TypeId { schema.add_type(content) };
     let mut parts = Vec::new();
     let mut fields = Vec::new();
     let mut attributes = Vec::new();
@@ -120,7 +116,7 @@ fn plan() -> (Arc<Plan>, ElementId) {
             fixed: None,
         });
     }
-    let row = schema.sequence(fields);
+    let row = schema.sequence(ONCE, fields);
     let row = define(
         &mut schema,
         TypeDef {
@@ -129,8 +125,8 @@ fn plan() -> (Arc<Plan>, ElementId) {
         },
     );
     parts.push(schema.child("row", row, MANY));
-    let root = schema.record(parts);
-    let root = schema.element("", "m", root);
+    let root = schema.structure(parts);
+    let root = schema.element("m", root);
     (schema.finish(), root)
 }
 
@@ -187,10 +183,10 @@ proptest! {
         let random = &mut Random::new(seed);
         let mut options = DecodeOptions::default();
         options.validation = Validation::Full;
-        let mut roads = Roads::new(&plan, root, options);
+        let mut paths = DecodePaths::new(&plan, root, options);
         for odd in [0, 0, 1, 0, 3, 20, 0] {
             let text = message(random, odd);
-            let is_good = roads.agree(text.as_bytes(), random).map_err(TestCaseError::fail)?;
+            let is_good = paths.agree(text.as_bytes(), random).map_err(TestCaseError::fail)?;
             prop_assert!(is_good || odd > 0, "{}", text);
             if is_good {
                 // Looking at facets changes no value.

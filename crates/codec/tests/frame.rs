@@ -1,46 +1,42 @@
 //! The text around an array, put together with rows, is the text of the message.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-
 use std::sync::Arc;
 
 use bsoap_codec::frame::{Frame, FrameError};
 use bsoap_codec::plan::{ElementId, LeafKind};
 use bsoap_codec::{Plan, Record, Value, build, encode};
 use bsoap_datatypes::Datatype;
-
-use by_hand::{MANY, ONCE, OPTIONAL, Schema};
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 /// `{string? note, {double item*}? values, {{int x, {double v} inner} p*} points, {{string s} t*, double item*}* texts}`
 fn plan() -> (Arc<Plan>, ElementId) {
     let mut schema = Schema::new();
     let item = schema.field("item", Datatype::Double, MANY);
-    let values = schema.record(vec![item]);
+    let values = schema.structure(vec![item]);
     let v = schema.field("v", Datatype::Double, ONCE);
-    let inner = schema.record(vec![v]);
+    let inner = schema.structure(vec![v]);
     let p = vec![
         schema.field("x", Datatype::Int, ONCE),
         schema.child("inner", inner, ONCE),
     ];
-    let p = schema.record(p);
+    let p = schema.structure(p);
     let p = schema.child("p", p, MANY);
-    let points = schema.record(vec![p]);
+    let points = schema.structure(vec![p]);
     let s = schema.field("s", Datatype::String, ONCE);
-    let t = schema.record(vec![s]);
+    let t = schema.structure(vec![s]);
     let texts = vec![
         schema.child("t", t, MANY),
         schema.field("item", Datatype::Double, MANY),
     ];
-    let texts = schema.record(texts);
+    let texts = schema.structure(texts);
     let root = vec![
         schema.field("note", Datatype::String, OPTIONAL),
         schema.child("values", values, OPTIONAL),
         schema.child("points", points, ONCE),
         schema.child("texts", texts, MANY),
     ];
-    let root = schema.record(root);
-    let root = schema.element("urn:x", "root", root);
+    let root = schema.structure(root);
+    let root = schema.element_in("urn:x", "root", root);
     (schema.finish(), root)
 }
 

@@ -1,18 +1,15 @@
 //! Records as JSON and back.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-mod common;
-
 use std::sync::Arc;
 
-use bsoap_codec::plan::{ElementId, TermDef, UNBOUNDED};
+use bsoap_codec::plan::{Content, ElementId, UNBOUNDED};
 use bsoap_codec::{DecodeOptions, Decoder, Object, Plan, Record, Value, View, build};
 use bsoap_datatypes::Datatype;
 
-use by_hand::{MANY, ONCE, OPTIONAL, Schema};
-use common::message::{Style, message};
-use common::random::{Random, plan};
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::plan::random_plan;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 fn json(record: &Record) -> String {
     serde_json::to_string(&View::of(record)).unwrap_or_else(|error| panic!("{error}"))
@@ -63,7 +60,7 @@ fn slots(a: &Record, b: &Record) -> String {
 fn records(seeds: std::ops::Range<u64>, mut check: impl FnMut(u64, &Arc<Plan>, ElementId, Record)) {
     for seed in seeds {
         let random = &mut Random::new(seed);
-        let (plan, root) = plan(seed);
+        let (plan, root) = random_plan(seed);
         let style = Style {
             gap: "",
             noise: (seed % 3) as usize,
@@ -243,7 +240,7 @@ fn a_value_of_any_shape_is_an_error_or_a_message_that_can_be_sent() {
 #[test]
 fn a_sample_is_a_message() {
     for seed in 0..3000 {
-        let (plan, root) = plan(seed);
+        let (plan, root) = random_plan(seed);
         let value = bsoap_codec::sample(&plan, root);
         // Random schemas have defaults that are none of the type's values.
         let defaults = (0..plan.element_count() as u32)
@@ -263,9 +260,9 @@ fn the_order_of_repeated_groups_is_told_only_where_it_cannot_be_guessed() {
     let mut schema = Schema::new();
     let a = schema.field("a", Datatype::Int, ONCE);
     let b = schema.field("b", Datatype::String, ONCE);
-    let choice = schema.particle((0, UNBOUNDED), TermDef::Choice(vec![a, b]));
-    let ty = schema.complex(choice);
-    let root = schema.element("", "e", ty);
+    let choice = schema.choice((0, UNBOUNDED), vec![a, b]);
+    let ty = schema.ty(Content::Particle(choice));
+    let root = schema.element("e", ty);
     let plan = schema.finish();
     let round = |json_text: &str| {
         let record = build(&plan, root, &Value::from_json_str(json_text).unwrap()).unwrap();
@@ -300,8 +297,8 @@ fn numbers_and_texts_stand_for_each_other() {
         schema.field("o", Datatype::Base64Binary, OPTIONAL),
         schema.field("v", Datatype::Double, MANY),
     ];
-    let ty = schema.record(fields);
-    let root = schema.element("", "e", ty);
+    let ty = schema.structure(fields);
+    let root = schema.element("e", ty);
     let plan = schema.finish();
     let built = |text: &str| build(&plan, root, &Value::from_json_str(text).unwrap());
     let record = built(r#"{"i":"12","d":"INF","b":"1","m":1e21,"s":7,"o":"AQI=","v":2}"#).unwrap();
@@ -360,10 +357,10 @@ fn rows_of_structs_are_columns() {
         schema.field("note", Datatype::String, OPTIONAL),
         schema.field("v", Datatype::Double, ONCE),
     ];
-    let point = schema.record(fields);
+    let point = schema.structure(fields);
     let points = schema.child("p", point, MANY);
-    let ty = schema.record(vec![points]);
-    let root = schema.element("", "e", ty);
+    let ty = schema.structure(vec![points]);
+    let root = schema.element("e", ty);
     let plan = schema.finish();
     let text = r#"{"p":[{"x":1,"v":0.5},{"x":2,"note":"n","v":1.5}]}"#;
     let record = build(&plan, root, &Value::from_json_str(text).unwrap()).unwrap();
@@ -386,18 +383,18 @@ fn rows_of_structs_are_columns() {
 
 #[test]
 fn a_type_named_twice_or_not_by_a_name_is_refused() {
-    let mut schema = common::schema::Schema::new();
+    let mut schema = Schema::new();
     let [shape, circle] = ["Shape", "Circle"].map(|name| {
-        let content = vec![schema.field(0, 1, "radius", Datatype::Int)];
+        let content = vec![schema.field("radius", Datatype::Int, OPTIONAL)];
         let ty = schema.structure(content);
-        schema.amend(ty).name = Some(schema.0.name("urn:s", name));
+        schema.amend(ty).name = Some(schema.builder.name("urn:s", name));
         ty
     });
     schema.amend(shape).alternatives = vec![shape, circle];
     let element = schema.element("shape", shape);
-    let child = schema.of(1, 1, element);
+    let child = schema.of(ONCE, element);
     let fixed = schema.element("circle", circle);
-    let fixed = schema.of(0, 1, fixed);
+    let fixed = schema.of(OPTIONAL, fixed);
     let (plan, root) = schema.rooted("r", vec![child, fixed]);
     let made = |json: &str| {
         let value = Value::from_json_str(json).unwrap();

@@ -1,9 +1,5 @@
 //! A message written piece by piece is the message written at once.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-mod common;
-
 use std::sync::Arc;
 
 use bsoap_codec::encode::{
@@ -15,9 +11,10 @@ use bsoap_codec::{
 };
 use bsoap_datatypes::{Datatype, SimpleType};
 
-use by_hand::{MANY, ONCE, OPTIONAL, Schema};
-use common::message::{Style, message};
-use common::random::{Random, plan};
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::plan::random_plan;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 /// A place that was told: slot, offset from the first byte, length, width, leaf.
 type Told = (usize, usize, usize, usize, LeafRef);
@@ -40,7 +37,7 @@ impl Places for Remember {
 fn records(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Record)> {
     seeds.filter_map(|seed| {
         let random = &mut Random::new(seed);
-        let (plan, root) = plan(seed);
+        let (plan, root) = random_plan(seed);
         let size = *random.pick(&[10, 60, 200]);
         let style = Style {
             gap: "",
@@ -352,17 +349,17 @@ fn orders() -> (Arc<Plan>, ElementId) {
         schema.field("at", Datatype::Int, ONCE),
         schema.field("value", Datatype::Double, ONCE),
     ];
-    let reading = schema.record(numbers);
+    let reading = schema.structure(numbers);
     let lines = vec![
         schema.field("sku", Datatype::String, ONCE),
         schema.field("quantity", Datatype::Int, OPTIONAL),
         schema.child("reading", reading, MANY),
         schema.field("kind", Datatype::QName, OPTIONAL),
     ];
-    let line = schema.record(lines);
+    let line = schema.structure(lines);
     let leaf = schema.builder.leaf(&SimpleType::builtin(Datatype::Double));
-    let status = schema.attribute("status", Datatype::QName, false, None);
-    let price = schema.define(TypeDef {
+    let status = schema.attribute("status", Datatype::QName);
+    let price = schema.add_type(TypeDef {
         attributes: vec![status],
         ..Schema::plain(Content::Simple(leaf))
     });
@@ -372,11 +369,11 @@ fn orders() -> (Arc<Plan>, ElementId) {
         schema.child("price", price, OPTIONAL),
         schema.field("weight", Datatype::Double, MANY),
     ];
-    let order = schema.record(fields);
+    let order = schema.structure(fields);
     let order = schema.child("order", order, MANY);
     let note = schema.field("note", Datatype::String, OPTIONAL);
-    let root = schema.record(vec![order, note]);
-    let root = schema.element("urn:orders", "orders", root);
+    let root = schema.structure(vec![order, note]);
+    let root = schema.element_in("urn:orders", "orders", root);
     (schema.finish(), root)
 }
 
@@ -518,10 +515,10 @@ fn the_forms_say_how_wide_and_where() {
 fn what_xml_cannot_carry_is_an_error_in_its_piece() {
     let mut schema = Schema::new();
     let line = vec![schema.field("note", Datatype::String, OPTIONAL)];
-    let line = schema.record(line);
+    let line = schema.structure(line);
     let lines = schema.child("line", line, MANY);
-    let root = schema.record(vec![lines]);
-    let root = schema.element("", "order", root);
+    let root = schema.structure(vec![lines]);
+    let root = schema.element("order", root);
     let plan = schema.finish();
     let note = |text: &str| Value::object([("note", Value::from(text))]);
     let value = Value::object([("line", Value::Array(vec![note("fine"), note("bell \u{7}")]))]);
@@ -560,7 +557,7 @@ fn an_outline_has_the_lengths_that_places_have_and_tells_structures_apart() {
     let (mut same, mut other, mut seen) = (0, 0, 0);
     for seed in 0..150 {
         let random = &mut Random::new(seed);
-        let (plan, root) = plan(seed);
+        let (plan, root) = random_plan(seed);
         let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
         let mut outline = Outline::default();
         let mut known: Vec<(u64, usize, Vec<Vec<u8>>)> = Vec::new();

@@ -1,11 +1,10 @@
 //! What must hold for any Plan, any message and any way it arrives.
 
-mod common;
-
 use bsoap_codec::decode::{DecodeOptions, Empty, Unknown, Validation};
-use common::message::{Style, message};
-use common::random::{self, Random};
-use common::roads::Roads;
+use bsoap_testkit::decode_paths::DecodePaths;
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::plan::random_plan;
+use bsoap_testkit::random::Random;
 use proptest::prelude::*;
 
 fn options(seed: u64) -> DecodeOptions {
@@ -72,8 +71,8 @@ fn mutate(text: &str, random: &mut Random) -> Vec<u8> {
 /// One stream of messages on every road: all must agree.
 fn agree(seed: u64, broken: bool) -> Result<usize, TestCaseError> {
     let mut random = Random::new(seed ^ 0xabcd);
-    let (plan, root) = random::plan(seed / 4);
-    let mut roads = Roads::new(&plan, root, options(seed));
+    let (plan, root) = random_plan(seed / 4);
+    let mut paths = DecodePaths::new(&plan, root, options(seed));
     let mut style = style(&mut random);
     let mut valid = 0;
     for _ in 0..6 {
@@ -86,7 +85,7 @@ fn agree(seed: u64, broken: bool) -> Result<usize, TestCaseError> {
         } else {
             text.into_bytes()
         };
-        match roads.agree(&bytes, &mut random) {
+        match paths.agree(&bytes, &mut random) {
             Ok(is_valid) => valid += usize::from(is_valid),
             Err(difference) => {
                 return Err(TestCaseError::fail(format!("seed {seed}: {difference}")));

@@ -2,31 +2,29 @@
 
 #![allow(clippy::single_range_in_vec_init)] // there may be several
 
-mod common;
-
 use bsoap_codec::decode::{DecodeOptions, Decoder};
-use bsoap_codec::plan::UNBOUNDED;
 use bsoap_codec::{Record, regions};
 use bsoap_datatypes::Datatype;
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 fn order() -> Record {
-    let mut schema = common::schema::Schema::new();
+    let mut schema = Schema::new();
     let point = vec![
-        schema.field(1, 1, "x", Datatype::Double),
-        schema.field(1, 1, "y", Datatype::Double),
+        schema.field("x", Datatype::Double, ONCE),
+        schema.field("y", Datatype::Double, ONCE),
     ];
     let point = schema.structure(point);
     let point = schema.element("point", point);
-    let tags = vec![schema.field(0, UNBOUNDED, "tag", Datatype::String)];
+    let tags = vec![schema.field("tag", Datatype::String, MANY)];
     let sku = vec![schema.attribute("sku", Datatype::Token)];
     let line = schema.structure(tags);
     schema.amend(line).attributes = sku;
     let line = schema.element("line", line);
     let children = vec![
-        schema.field(0, 1, "note", Datatype::String),
-        schema.of(0, UNBOUNDED, point),
-        schema.of(0, UNBOUNDED, line),
-        schema.field(0, UNBOUNDED, "v", Datatype::Double),
+        schema.field("note", Datatype::String, OPTIONAL),
+        schema.of(MANY, point),
+        schema.of(MANY, line),
+        schema.field("v", Datatype::Double, MANY),
     ];
     let (plan, root) = schema.rooted("order", children);
     let text = "<order><note>n</note>\

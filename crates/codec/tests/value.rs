@@ -1,18 +1,14 @@
 //! Values, views and Rust types against Records.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-
 use std::sync::Arc;
 
-use bsoap_codec::plan::{Content, ElementId, TermDef, TypeDef, TypeId};
+use bsoap_codec::plan::{AttributeDef, Content, ElementId, TypeDef, TypeId};
 use bsoap_codec::{
     DecodeOptions, Decoder, Item, MAX_DEPTH, Octets, Pack, PackError, Packer, Plan, Unpack,
     Unpacker, Value, View, build, encode, pack,
 };
 use bsoap_datatypes::Datatype;
-
-use by_hand::{MANY, ONCE, OPTIONAL, Schema};
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 /// `node = { label?, node? }`
 fn tree() -> (Arc<Plan>, ElementId) {
@@ -20,11 +16,11 @@ fn tree() -> (Arc<Plan>, ElementId) {
     let ty = schema.builder.reserve_type();
     let label = schema.field("label", Datatype::String, OPTIONAL);
     let inner = schema.child("node", ty, OPTIONAL);
-    let content = schema.sequence(vec![label, inner]);
+    let content = schema.sequence(ONCE, vec![label, inner]);
     schema
         .builder
         .define_type(ty, Schema::plain(Content::Particle(content)));
-    let root = schema.element("", "node", ty);
+    let root = schema.element("node", ty);
     (schema.finish(), root)
 }
 
@@ -160,19 +156,22 @@ fn readings(samples: Datatype) -> (Arc<Plan>, ElementId) {
     let mut schema = Schema::new();
     let ty: TypeId = schema.builder.reserve_type();
     let attributes = vec![
-        schema.attribute("id", Datatype::UnsignedInt, true, None),
-        schema.attribute("unit", Datatype::String, false, None),
+        AttributeDef {
+            required: true,
+            ..schema.attribute("id", Datatype::UnsignedInt)
+        },
+        schema.attribute("unit", Datatype::String),
     ];
     let count = schema.field("count", Datatype::Long, ONCE);
     let note = schema.field("note", Datatype::String, ONCE);
-    let choice = schema.particle(OPTIONAL, TermDef::Choice(vec![count, note]));
+    let choice = schema.choice(OPTIONAL, vec![count, note]);
     let children = vec![
         schema.field("sample", samples, MANY),
         schema.field("raw", Datatype::Base64Binary, ONCE),
         schema.child("next", ty, OPTIONAL),
         choice,
     ];
-    let content = schema.sequence(children);
+    let content = schema.sequence(ONCE, children);
     schema.builder.define_type(
         ty,
         TypeDef {
@@ -180,7 +179,7 @@ fn readings(samples: Datatype) -> (Arc<Plan>, ElementId) {
             ..Schema::plain(Content::Particle(content))
         },
     );
-    let root = schema.element("urn:r", "reading", ty);
+    let root = schema.element_in("urn:r", "reading", ty);
     (schema.finish(), root)
 }
 
@@ -267,11 +266,11 @@ fn mixed_content_is_seen_in_order() {
     let mut schema = Schema::new();
     let bold = schema.field("b", Datatype::String, MANY);
     let content = Content::Mixed {
-        particle: schema.sequence(vec![bold]),
+        particle: schema.sequence(ONCE, vec![bold]),
         elements: 0..0,
     };
-    let ty = schema.define(Schema::plain(content));
-    let root = schema.element("", "p", ty);
+    let ty = schema.ty(content);
+    let root = schema.element("p", ty);
     let plan = schema.finish();
     let value = Value::from_json_str(r##"{"#mixed":["some ",{"b":"bold"}," text"]}"##).unwrap();
     let record = build(&plan, root, &value).unwrap();

@@ -1,19 +1,16 @@
 //! What checkpoints take in memory: lightweight ones (LCP) against differential (DCP) and full ones (FCP), on arrays and on
 //! structures that are deep.
 
-#[path = "../../codec/tests/common/mod.rs"]
-mod common;
-
 use std::fmt::Write;
 use std::sync::Arc;
 
 use bsoap_codec::Plan;
 use bsoap_codec::decode::DecodeOptions;
-use bsoap_codec::plan::{Content, ElementId, TermDef, UNBOUNDED};
+use bsoap_codec::plan::{Content, ElementId, TermDef};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{Portioning, Stream, Way};
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 use bytes::Bytes;
-use common::schema::Schema;
 
 const INTERRUPTS: [usize; 6] = [32, 64, 128, 256, 512, 1024];
 
@@ -88,19 +85,19 @@ fn values(text: &mut String, count: usize) {
 /// Elements in elements, so many levels; in the innermost, arrays of doubles.
 fn wrapped(levels: usize, arrays: usize, length: usize) -> ((Arc<Plan>, ElementId), Bytes) {
     let mut schema = Schema::new();
-    let doubles = schema.field(0, UNBOUNDED, "v", Datatype::Double);
+    let doubles = schema.field("v", Datatype::Double, MANY);
     let mut ty = schema.structure(vec![doubles]);
     let array = schema.element("array", ty);
-    let arrays_of = schema.of(0, UNBOUNDED, array);
+    let arrays_of = schema.of(MANY, array);
     ty = schema.structure(vec![arrays_of]);
     for level in 1..levels {
-        let before = schema.field(1, 1, "number", Datatype::Int);
+        let before = schema.field("number", Datatype::Int, ONCE);
         let element = schema.element(&format!("level{level}"), ty);
-        let inner = schema.of(1, 1, element);
+        let inner = schema.of(ONCE, element);
         ty = schema.structure(vec![before, inner]);
     }
     let inner = schema.element("inner", ty);
-    let inner = schema.of(1, 1, inner);
+    let inner = schema.of(ONCE, inner);
     let (mut head, mut tail) = ("<all><inner>".to_owned(), "</inner></all>".to_owned());
     for level in (1..levels).rev() {
         write!(head, "<number>{level}</number><level{level}>").expect("a string");
@@ -117,17 +114,17 @@ fn wrapped(levels: usize, arrays: usize, length: usize) -> ((Arc<Plan>, ElementI
 /// A tree, each node with a few numbers of its own.
 fn tree(levels: usize) -> ((Arc<Plan>, ElementId), Bytes) {
     let mut schema = Schema::new();
-    let ty = schema.0.reserve_type();
+    let ty = schema.builder.reserve_type();
     let node = schema.element("node", ty);
     let own = [
-        schema.field(1, 1, "key", Datatype::Int),
-        schema.field(1, 1, "weight", Datatype::Double),
+        schema.field("key", Datatype::Int, ONCE),
+        schema.field("weight", Datatype::Double, ONCE),
     ];
-    let inner = schema.of(0, UNBOUNDED, node);
+    let inner = schema.of(MANY, node);
     let all = vec![own[0], own[1], inner];
-    let sequence = schema.particle(1, 1, TermDef::Sequence(all));
+    let sequence = schema.particle(ONCE, TermDef::Sequence(all));
     schema.define(ty, Content::Particle(sequence));
-    let top = schema.of(1, 1, node);
+    let top = schema.of(ONCE, node);
     let mut text = "<tree>".to_owned();
     fn write_node(text: &mut String, levels: usize) {
         write!(
@@ -148,16 +145,16 @@ fn tree(levels: usize) -> ((Arc<Plan>, ElementId), Bytes) {
 fn lines(count: usize) -> ((Arc<Plan>, ElementId), Bytes) {
     let mut schema = Schema::new();
     let fields = vec![
-        schema.field(1, 1, "sku", Datatype::String),
-        schema.field(0, 1, "weight", Datatype::Double),
-        schema.field(0, UNBOUNDED, "tag", Datatype::String),
+        schema.field("sku", Datatype::String, ONCE),
+        schema.field("weight", Datatype::Double, OPTIONAL),
+        schema.field("tag", Datatype::String, MANY),
     ];
     let ty = schema.structure(fields);
     let line = schema.element("line", ty);
-    let lines = schema.of(0, UNBOUNDED, line);
+    let lines = schema.of(MANY, line);
     let ty = schema.structure(vec![lines]);
     let order = schema.element("order", ty);
-    let order = schema.of(1, 1, order);
+    let order = schema.of(ONCE, order);
     let mut text = "<orders><order>".to_owned();
     for index in 0..count {
         write!(text, "<line><sku>S{index}</sku>").expect("a string");

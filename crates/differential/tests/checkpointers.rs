@@ -1,19 +1,17 @@
 //! Whatever way checkpoints are kept, and whatever came before, a message is the one that a fresh decoder reads.
 
-#[path = "../../codec/tests/common/mod.rs"]
-mod common;
 mod streams;
 
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder};
-use bsoap_codec::plan::UNBOUNDED;
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{
     Checkpoints, Crc32ForReproduction, Digest, Mode, Portioning, Sameness, Stream, Way,
 };
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, Schema};
 use bytes::Bytes;
-use common::random::Random;
 use proptest::prelude::*;
 use streams::order_plan;
 use streams::session::{messages, orders, rows, strings, sums};
@@ -211,8 +209,8 @@ fn two_interrupts_in_a_row_are_never_passed_over() {
 /// What is matched are the namespaces that are bound, not how they were declared.
 #[test]
 fn fast_mode_resumes_where_the_same_prefixes_are_declared_otherwise() {
-    let mut schema = common::schema::Schema::new();
-    let item = schema.field(0, UNBOUNDED, "v", Datatype::Double);
+    let mut schema = Schema::new();
+    let item = schema.field("v", Datatype::Double, MANY);
     let (plan, root) = schema.rooted("root", vec![item]);
     let text = |declared: &str, changed: usize| -> Bytes {
         let values: String = (0..5000)

@@ -1,7 +1,5 @@
 //! Whatever a hint says, a message read with it is the message that a fresh decoder reads; and others read it too.
 
-#[path = "../../codec/tests/common/mod.rs"]
-mod common;
 #[allow(dead_code, unused_imports)] // it serves other tests too
 mod streams;
 
@@ -13,9 +11,10 @@ use bsoap_codec::plan::{ElementId, NamespaceConstraint, ProcessContents, Wildcar
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::hint::{HintCounts, NAMESPACE, Reader, SkeletonCachePolicy, Writer};
-use common::message::message;
-use common::random::{self, Random};
-use common::schema::Schema;
+use bsoap_testkit::message::message;
+use bsoap_testkit::plan::random_envelope_plan;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{ONCE, Schema};
 use proptest::prelude::*;
 use streams::{next, options, shown_record, style};
 
@@ -158,7 +157,7 @@ impl Session {
 
 fn check(seed: u64) -> Result<HintCounts, String> {
     let mut random = Random::new(seed ^ 0x7171);
-    let (plan, root) = random::enveloped(seed / 4);
+    let (plan, root) = random_envelope_plan(seed / 4);
     let mut session = Session::new((plan.clone(), root), options(seed));
     let style = style(&mut random);
     let mut text = message(&plan, root, &mut random, style);
@@ -207,7 +206,7 @@ proptest! {
 /// Messages of our own sender. How many were followed, of how many.
 fn own(seed: u64) -> Result<[u64; 2], String> {
     let mut random = Random::new(seed ^ 0x1717);
-    let (plan, root) = random::enveloped(seed / 4);
+    let (plan, root) = random_envelope_plan(seed / 4);
     let mut session = Session::new((plan.clone(), root), DecodeOptions::default());
     let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
     let (mut writer, mut hints) = (Writer::new(), 0);
@@ -270,7 +269,7 @@ fn most_true_hints_are_followed() {
 
 #[test]
 fn skeletons_stay_within_their_budget_and_keys_that_never_come_again_are_not_learned_for_long() {
-    let (plan, root) = random::enveloped(4);
+    let (plan, root) = random_envelope_plan(4);
     let mut policy = SkeletonCachePolicy::default();
     (policy.skeletons, policy.bytes) = (4, 20_000);
     let mut reader = Reader::new(plan.clone(), DecodeOptions::default(), policy);
@@ -297,7 +296,7 @@ fn skeletons_stay_within_their_budget_and_keys_that_never_come_again_are_not_lea
 
 #[test]
 fn what_may_not_stand_in_an_attribute_is_said_of_a_hint_too() {
-    let (plan, root) = random::enveloped(4);
+    let (plan, root) = random_envelope_plan(4);
     let mut random = Random::new(4);
     let style = style(&mut random);
     let text = message(&plan, root, &mut random, style);
@@ -340,12 +339,12 @@ fn what_is_empty_in_the_first_message_stays_within_the_record() {
         namespaces: NamespaceConstraint::Any,
         process: ProcessContents::Skip,
     };
-    let blocks = schema.any(0, 9, anything);
+    let blocks = schema.any((0, 9), anything);
     let header = schema.structure(vec![blocks]);
     let header = schema.element("header", header);
-    let header = schema.of(1, 1, header);
-    let octets = schema.field(1, 1, "octets", Datatype::HexBinary);
-    let number = schema.field(1, 1, "number", Datatype::Int);
+    let header = schema.of(ONCE, header);
+    let octets = schema.field("octets", Datatype::HexBinary, ONCE);
+    let number = schema.field("number", Datatype::Int, ONCE);
     let (plan, root) = schema.rooted("all", vec![header, octets, number]);
     let mut session = Session::new((plan, root), DecodeOptions::default());
     let text = |at: &str, number: u32| {

@@ -1,27 +1,25 @@
 //! Messages of several streams, received with the histories of a store, are the messages that a fresh decoder reads.
 
-#[path = "../../codec/tests/common/mod.rs"]
-mod common;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder, Error};
-use bsoap_codec::plan::{ElementId, UNBOUNDED};
+use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{
     Arrived, Changes, HistoryCache, HistoryCachePolicy, HistoryCheckout, Mode, ReceiveCounts, Stamp,
 };
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, ONCE, Schema};
 use bytes::Bytes;
-use common::random::Random;
 use proptest::prelude::*;
 
 fn plan() -> (Arc<Plan>, ElementId) {
-    let mut schema = common::schema::Schema::new();
+    let mut schema = Schema::new();
     let children = vec![
-        schema.field(1, 1, "name", Datatype::String),
-        schema.field(0, UNBOUNDED, "v", Datatype::Double),
+        schema.field("name", Datatype::String, ONCE),
+        schema.field("v", Datatype::Double, MANY),
     ];
     schema.rooted("values", children)
 }

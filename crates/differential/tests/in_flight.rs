@@ -1,29 +1,27 @@
 //! A send that is under way keeps the message that it began with, on every road to the wire; and a relay writes what it
 //! was told has changed, and nothing else.
 
-#[path = "../../codec/tests/common/mod.rs"]
-mod common;
-
 use std::io::Read;
 use std::sync::Arc;
 
-use bsoap_codec::plan::{ElementId, UNBOUNDED};
+use bsoap_codec::plan::ElementId;
 use bsoap_codec::{DecodeOptions, EncodeOptions, Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{self, Way};
 use bsoap_differential::send::{Chunks, GzipCache, Outgoing, Pad, Part, Policy, Template};
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, OPTIONAL, Schema};
 use bytes::Bytes;
-use common::random::Random;
 use flate2::read::GzDecoder;
 
 const COUNT: usize = 5000;
 
 /// A title and many numbers.
 fn plan() -> (Arc<Plan>, ElementId) {
-    let mut schema = common::schema::Schema::new();
+    let mut schema = Schema::new();
     let children = vec![
-        schema.field(0, 1, "title", Datatype::String),
-        schema.field(0, UNBOUNDED, "v", Datatype::Double),
+        schema.field("title", Datatype::String, OPTIONAL),
+        schema.field("v", Datatype::Double, MANY),
     ];
     schema.rooted("values", children)
 }

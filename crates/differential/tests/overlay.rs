@@ -1,17 +1,13 @@
 //! Rows written in blocks are those written one by one.
 
-#[path = "../../codec/tests/common/by_hand.rs"]
-mod by_hand;
-
 use std::fmt::Debug;
 
 use bsoap_codec::frame::Frame;
 use bsoap_codec::{Value, build};
 use bsoap_datatypes::{Datatype, boolean, double, float, integer};
 use bsoap_differential::send::{Layout, Offer, Overlay, OverlayError, Piece, Row};
+use bsoap_testkit::schema::{MANY, ONCE, Schema};
 use proptest::prelude::*;
-
-use by_hand::{MANY, ONCE, Schema};
 
 /// An array of numbers, or of structs of several.
 fn frame(datatypes: &[Datatype]) -> Frame {
@@ -23,11 +19,11 @@ fn frame(datatypes: &[Datatype]) -> Frame {
         let fields = fields
             .map(|(n, &datatype)| schema.field(&format!("field{n}"), datatype, ONCE))
             .collect();
-        let item = schema.record(fields);
+        let item = schema.structure(fields);
         schema.child("item", item, MANY)
     };
-    let root = schema.record(vec![item]);
-    let root = schema.element("urn:mesh", "array", root);
+    let root = schema.structure(vec![item]);
+    let root = schema.element_in("urn:mesh", "array", root);
     let value = Value::object([("item", Value::Array(Vec::new()))]);
     let record = build(&schema.finish(), root, &value).expect("a record");
     Frame::around(&record, "item").expect("a frame")

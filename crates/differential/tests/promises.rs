@@ -1,9 +1,6 @@
 //! What must hold for any Plan, any stream of messages and any policy: a patched template means what a
 //! fresh message means.
 
-#[path = "../../codec/tests/common/mod.rs"]
-mod common;
-
 use std::sync::Arc;
 
 use bsoap_codec::plan::ElementId;
@@ -13,8 +10,10 @@ use bsoap_codec::{
 use bsoap_differential::send::{
     Chunks, Match, Order, Outgoing, Pad, Policy, Steal, Stuffing, Template,
 };
-use common::message::{Style, message};
-use common::random::{self, Random};
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::plan::random_plan;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{ONCE, Schema};
 use proptest::prelude::*;
 
 fn policy(random: &mut Random) -> Policy {
@@ -141,7 +140,7 @@ struct Stream {
 
 impl Stream {
     fn new(seed: u64) -> Self {
-        let (plan, root) = random::plan(seed / 4);
+        let (plan, root) = random_plan(seed / 4);
         Self {
             root,
             random: Random::new(seed ^ 0x5e4d),
@@ -369,8 +368,8 @@ fn random_streams_have_matches_of_every_kind() {
 /// A message of one string.
 fn note(text: &str) -> Record {
     thread_local!(static PLAN: (Arc<Plan>, ElementId) = {
-        let mut schema = common::schema::Schema::new();
-        let note = schema.field(1, 1, "note", bsoap_datatypes::Datatype::String);
+        let mut schema = Schema::new();
+        let note = schema.field("note", bsoap_datatypes::Datatype::String, ONCE);
         schema.rooted("root", vec![note])
     });
     PLAN.with(|(plan, root)| {

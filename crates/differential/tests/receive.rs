@@ -1,18 +1,17 @@
 //! Whatever came before, a message read differentially is the message that a fresh decoder reads.
 
-#[path = "../../codec/tests/common/mod.rs"]
-mod common;
 mod streams;
 
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder};
-use bsoap_codec::plan::UNBOUNDED;
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{Mode, Policy, Stream, Way};
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::plan::random_plan;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, OPTIONAL, Schema};
 use bytes::Bytes;
-use common::message::{Style, message};
-use common::random::{self, Random};
 use proptest::prelude::*;
 use streams::order_plan;
 use streams::session::{messages, orders, rows, strings, sums};
@@ -77,7 +76,7 @@ fn most_orders_are_read_as_what_differs() {
 
 #[test]
 fn the_same_message_again_is_the_same_record() {
-    let (plan, root) = random::plan(5);
+    let (plan, root) = random_plan(5);
     let mut random = Random::new(5);
     let style = Style {
         gap: "",
@@ -159,9 +158,9 @@ fn word(random: &mut Random) -> String {
 
 #[test]
 fn strings_that_are_now_longer_and_now_shorter_have_their_room() {
-    let mut schema = common::schema::Schema::new();
-    let items = schema.field(0, UNBOUNDED, "item", Datatype::String);
-    let behind = schema.field(0, 1, "behind", Datatype::String);
+    let mut schema = Schema::new();
+    let items = schema.field("item", Datatype::String, MANY);
+    let behind = schema.field("behind", Datatype::String, OPTIONAL);
     let (plan, root) = schema.rooted("values", vec![items, behind]);
     for seed in 0..40 {
         let mut random = Random::new(seed);
@@ -208,8 +207,8 @@ fn strings_that_are_now_longer_and_now_shorter_have_their_room() {
 
 #[test]
 fn two_messages_by_turns_make_the_heap_grow_once() {
-    let mut schema = common::schema::Schema::new();
-    let items = schema.field(0, UNBOUNDED, "item", Datatype::String);
+    let mut schema = Schema::new();
+    let items = schema.field("item", Datatype::String, MANY);
     let (plan, root) = schema.rooted("values", vec![items]);
     let mut random = Random::new(3);
     let mut words: Vec<String> = (0..1000).map(|_| word(&mut random)).collect();

@@ -1,20 +1,18 @@
 //! A stream of messages gives the same values and errors, whichever way it is received.
 
-#[path = "../../codec/tests/common/mod.rs"]
-mod common;
-
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Error};
-use bsoap_codec::plan::{ElementId, UNBOUNDED};
+use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{Mode, Policy, Stream, Way};
+use bsoap_testkit::schema::{MANY, Schema};
 use bytes::Bytes;
 
 fn plan() -> (Arc<Plan>, ElementId) {
-    let mut schema = common::schema::Schema::new();
-    let children = vec![schema.field(0, UNBOUNDED, "v", Datatype::Double)];
+    let mut schema = Schema::new();
+    let children = vec![schema.field("v", Datatype::Double, MANY)];
     schema.rooted("values", children)
 }
 

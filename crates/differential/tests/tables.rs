@@ -1,19 +1,14 @@
 //! Long arrays through templates: tables of numbers that change, grow and shrink, get longer and
 //! shorter, in chunks of any size.
 
-#[path = "../../codec/tests/common/by_hand.rs"]
-mod by_hand;
-#[path = "../../datatypes/tests/common/random.rs"]
-mod random;
-
 use std::sync::Arc;
 
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{EncodeOptions, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::send::{Chunks, Match, Pad, Policy, Template};
-use by_hand::{MANY, ONCE, Schema};
-use random::Random;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, ONCE, Schema};
 
 /// An array of doubles, one of {int, int, double} and one of strings, with texts around them.
 fn plan() -> (Arc<Plan>, ElementId) {
@@ -26,7 +21,7 @@ fn plan() -> (Arc<Plan>, ElementId) {
     let fields = fields
         .map(|(name, datatype)| schema.field(name, datatype, ONCE))
         .to_vec();
-    let mesh = schema.record(fields);
+    let mesh = schema.structure(fields);
     let children = vec![
         schema.field("title", Datatype::String, ONCE),
         schema.field("item", Datatype::Double, MANY),
@@ -34,8 +29,8 @@ fn plan() -> (Arc<Plan>, ElementId) {
         schema.child("mesh", mesh, MANY),
         schema.field("word", Datatype::String, MANY),
     ];
-    let root = schema.record(children);
-    let root = schema.element("urn:mesh", "arrays", root);
+    let root = schema.structure(children);
+    let root = schema.element_in("urn:mesh", "arrays", root);
     schema.builder.prefix("urn:mesh", "m");
     (schema.finish(), root)
 }
@@ -145,7 +140,7 @@ fn word(random: &mut Random) -> String {
 fn a_patched_array_means_what_a_fresh_one_means() {
     let (plan, root) = plan();
     for seed in 0..120 {
-        let random = &mut Random(seed);
+        let random = &mut Random::new(seed);
         let size = [20, 100, 700][random.below(3)];
         let chunk = [64, 500, 8 << 10, 32 << 10, 1 << 20][random.below(5)];
         let policies = [
@@ -187,7 +182,7 @@ fn a_patched_array_means_what_a_fresh_one_means() {
 fn an_array_of_which_many_values_are_set_means_what_a_fresh_one_means() {
     let (plan, root) = plan();
     for seed in 0..60 {
-        let random = &mut Random(seed);
+        let random = &mut Random::new(seed);
         let size = [20, 100, 700, 3000][random.below(4)];
         let chunk = [500, 8 << 10, 32 << 10, 1 << 20][random.below(4)];
         let policies = [
@@ -223,7 +218,7 @@ fn an_array_of_which_many_values_are_set_means_what_a_fresh_one_means() {
 #[test]
 fn an_array_of_doubles_takes_at_most_fourteen_bytes_a_value_beside_its_text() {
     let (plan, root) = plan();
-    let random = &mut Random(1);
+    let random = &mut Random::new(1);
     let arrays = Arrays {
         title: String::new(),
         items: (0..20_000).map(|_| f64::from_bits(random.next())).collect(),
@@ -244,7 +239,7 @@ fn an_array_of_doubles_takes_at_most_fourteen_bytes_a_value_beside_its_text() {
 #[test]
 fn what_is_inserted_costs_what_it_is_not_the_whole() {
     let (plan, root) = plan();
-    let random = &mut Random(2);
+    let random = &mut Random::new(2);
     let mut arrays = Arrays::random(random, 6000);
     let policy = Policy::IDENTICAL.with_chunks(Chunks::of(4 << 10));
     let mut template =
@@ -289,7 +284,7 @@ fn what_is_inserted_costs_what_it_is_not_the_whole() {
 fn a_message_that_was_the_same_for_long_is_found_out_when_it_is_not() {
     let (plan, root) = plan();
     for seed in 0..12 {
-        let random = &mut Random(seed);
+        let random = &mut Random::new(seed);
         let mut arrays = Arrays::random(random, 9000);
         arrays.words[70] = "one of some length".into();
         arrays.words[2999] = "one at the end".into();

@@ -1,18 +1,13 @@
 //! Which messages have templates, and when none is kept.
 
-#[path = "../../codec/tests/common/by_hand.rs"]
-mod by_hand;
-#[path = "../../datatypes/tests/common/random.rs"]
-mod random;
-
 use std::sync::Arc;
 
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Encoder, Plan, Record, Value, build};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::send::{SendCounts, StreamKey, TemplateCache, TemplateCachePolicy};
-use by_hand::{MANY, ONCE, OPTIONAL, Schema};
-use random::Random;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 /// `{name, note?, tag?, rows: {sku, count}*, item: double*}`
 struct World {
@@ -76,7 +71,7 @@ impl World {
             schema.field("sku", Datatype::String, ONCE),
             schema.field("count", Datatype::Int, ONCE),
         ];
-        let row = schema.record(row);
+        let row = schema.structure(row);
         let fields = vec![
             schema.field("name", Datatype::String, ONCE),
             schema.field("note", Datatype::String, OPTIONAL),
@@ -84,8 +79,8 @@ impl World {
             schema.child("rows", row, MANY),
             schema.field("item", Datatype::Double, MANY),
         ];
-        let root = schema.record(fields);
-        let root = schema.element("urn:mesh", "reading", root);
+        let root = schema.structure(fields);
+        let root = schema.element_in("urn:mesh", "reading", root);
         schema.builder.prefix("urn:mesh", "m");
         Self {
             plan: schema.finish(),
@@ -165,7 +160,7 @@ impl Sender {
 #[test]
 fn small_messages_with_nothing_in_common_get_no_template_and_are_soon_not_looked_at() {
     let mut sender = Sender::new(|_| {});
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let mut message = Message::small();
     for _ in 0..1000 {
         message = message.other(&mut random);
@@ -180,7 +175,7 @@ fn small_messages_with_nothing_in_common_get_no_template_and_are_soon_not_looked
 #[test]
 fn large_ones_are_tried_with_less_than_one_in_a_hundred() {
     let mut sender = Sender::new(|_| {});
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let mut message = Message::large(2000);
     for _ in 0..1000 {
         message = message.other(&mut random);
@@ -194,7 +189,7 @@ fn large_ones_are_tried_with_less_than_one_in_a_hundred() {
 #[test]
 fn a_stream_that_comes_to_repeat_itself_is_found_out() {
     let mut sender = Sender::new(|_| {});
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut message = Message::small();
     for _ in 0..100 {
         message = message.other(&mut random);
@@ -255,7 +250,7 @@ fn optional_elements_that_come_and_go_have_a_template_for_each_structure() {
 #[test]
 fn a_few_changes_in_a_small_message_are_worth_a_template() {
     let mut sender = Sender::new(|_| {});
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let mut message = Message::small();
     for _ in 0..100 {
         let row = random.next() as usize % message.rows.len();
@@ -409,7 +404,7 @@ fn what_is_held_is_given_back_whatever_the_stream() {
         policy.templates = 3;
         policy.streams = 5;
     });
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut message = Message::small();
     for _ in 0..3000 {
         match random.next() % 12 {

@@ -12,8 +12,9 @@ use bsoap_codec::plan::ElementId;
 use bsoap_differential::receive::{Received, Stream, Way};
 use bytes::Bytes;
 
-use crate::common::message::{Style, message};
-use crate::common::random::{self, Random};
+use bsoap_testkit::message::{Style, message};
+use bsoap_testkit::random::Random;
+use bsoap_testkit::plan::{random_plan};
 
 pub(crate) fn options(seed: u64) -> DecodeOptions {
     let mut options = DecodeOptions::default();
@@ -118,7 +119,7 @@ fn is_same(found: &Result<Received, Error>, expected: &Result<Record, Error>, wh
 pub(crate) fn receive(input: &[u8], way: fn(u64) -> Way) {
     let Some((seed, operations)) = input.split_first_chunk::<8>() else { return };
     let seed = u64::from_le_bytes(*seed);
-    let (plan, root) = random::plan(seed >> 8);
+    let (plan, root) = random_plan(seed >> 8);
     let (options, way) = (options(seed), way(seed));
     let gap = ["", "\n  ", "", "\r\n"][(seed >> 6 & 3) as usize];
     let fresh = |seed: u64, size: usize| {

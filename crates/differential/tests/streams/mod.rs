@@ -12,9 +12,9 @@ use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{Changes, Received};
 
-use crate::common;
-use crate::common::message::Style;
-use crate::common::random::Random;
+use bsoap_testkit::message::Style;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
 pub(crate) fn options(seed: u64) -> DecodeOptions {
     let mut options = DecodeOptions::default();
@@ -228,24 +228,24 @@ struct Line {
 }
 
 pub(crate) fn order_plan() -> (Arc<Plan>, ElementId) {
-    let mut schema = common::schema::Schema::new();
+    let mut schema = Schema::new();
     let attributes = vec![
         schema.attribute("sku", Datatype::Token),
         schema.attribute("quantity", Datatype::Int),
     ];
     let fields = vec![
-        schema.field(0, 1, "weight", Datatype::Double),
-        schema.field(0, UNBOUNDED, "tag", Datatype::String),
+        schema.field("weight", Datatype::Double, OPTIONAL),
+        schema.field("tag", Datatype::String, MANY),
     ];
     let ty = schema.structure(fields);
     schema.amend(ty).attributes = attributes;
     let line = schema.element("line", ty);
-    let lines = schema.of(0, UNBOUNDED, line);
+    let lines = schema.of(MANY, line);
     let children = vec![
-        schema.field(1, 1, "number", Datatype::Int),
-        schema.field(0, 1, "note", Datatype::String),
+        schema.field("number", Datatype::Int, ONCE),
+        schema.field("note", Datatype::String, OPTIONAL),
         lines,
-        schema.field(1, UNBOUNDED, "v", Datatype::Double),
+        schema.field("v", Datatype::Double, (1, UNBOUNDED)),
     ];
     schema.rooted("order", children)
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use bsoap_codec::Plan;
-use bsoap_codec::plan::{ElementId, UNBOUNDED};
+use bsoap_codec::plan::ElementId;
 use bsoap_datatypes::Datatype;
 
-use crate::common;
-use crate::common::random::Random;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{MANY, ONCE, Schema};
 
 /// Rows of three fields, one of which may be missing; and an array of each kind.
 pub(crate) struct Rows {
@@ -77,18 +77,18 @@ fn pair(random: &mut Random) -> [String; 2] {
 
 impl Rows {
     pub(crate) fn plan(most: u32) -> (Arc<Plan>, ElementId) {
-        let mut schema = common::schema::Schema::new();
-        let fields = FIELDS.map(|(name, datatype, least)| schema.field(least, 1, name, datatype));
+        let mut schema = Schema::new();
+        let fields = FIELDS.map(|(name, datatype, least)| schema.field(name, datatype, (least, 1)));
         let row = schema.structure(fields.to_vec());
         let row = schema.element("row", row);
-        let mut children = vec![schema.of(0, most, row)];
+        let mut children = vec![schema.of((0, most), row)];
         for (name, datatype) in ARRAYS {
-            children.push(schema.field(0, UNBOUNDED, name, datatype));
+            children.push(schema.field(name, datatype, MANY));
         }
-        let fields = PAIR.map(|(name, datatype)| schema.field(1, 1, name, datatype));
+        let fields = PAIR.map(|(name, datatype)| schema.field(name, datatype, ONCE));
         let pair = schema.structure(fields.to_vec());
         let pair = schema.element("pair", pair);
-        children.push(schema.of(0, UNBOUNDED, pair));
+        children.push(schema.of(MANY, pair));
         schema.rooted("rows", children)
     }
 

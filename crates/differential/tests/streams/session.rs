@@ -12,8 +12,9 @@ use proptest::prelude::*;
 use super::rows::Rows;
 use super::strings::Strings;
 use super::{Order, check_changes, next, options, order_plan, same, shown_record, style};
-use crate::common::message::message;
-use crate::common::random::{self, Random};
+use bsoap_testkit::message::message;
+use bsoap_testkit::plan::random_plan;
+use bsoap_testkit::random::Random;
 
 /// The ways to be tried, and how many of a hundred messages come whole there: others come in pieces.
 pub(crate) type Ways = fn(&mut Random) -> Vec<(Way, usize)>;
@@ -124,7 +125,7 @@ impl Session {
 /// Random messages of a random Plan, most of them like the one before.
 pub(crate) fn messages(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> {
     let mut random = Random::new(seed ^ 0x5151);
-    let (plan, root) = random::plan(seed / 4);
+    let (plan, root) = random_plan(seed / 4);
     let ways = ways(&mut random);
     let mut session = Session::new((plan.clone(), root), options(seed), ways);
     let style = style(&mut random);

@@ -6,8 +6,8 @@ use bsoap_codec::Plan;
 use bsoap_codec::plan::ElementId;
 use bsoap_datatypes::Datatype;
 
-use crate::common;
-use crate::common::random::Random;
+use bsoap_testkit::random::Random;
+use bsoap_testkit::schema::{ONCE, OPTIONAL, Schema};
 
 /// Pieces of a text that is full of what is replaced.
 const PIECES: [&str; 18] = [
@@ -53,11 +53,11 @@ pub(crate) struct Strings {
 
 impl Strings {
     pub(crate) fn plan() -> (Arc<Plan>, ElementId) {
-        let mut schema = common::schema::Schema::new();
+        let mut schema = Schema::new();
         let children = vec![
-            schema.field(1, 1, "before", Datatype::Int),
-            schema.field(1, 3, "text", Datatype::String),
-            schema.field(0, 1, "token", Datatype::Token),
+            schema.field("before", Datatype::Int, ONCE),
+            schema.field("text", Datatype::String, (1, 3)),
+            schema.field("token", Datatype::Token, OPTIONAL),
         ];
         schema.rooted("strings", children)
     }

@@ -1,4 +1,4 @@
-//! Random Plans. Names within a content model differ, so that the model is deterministic.
+//! Random plans. Names within a content model differ, so that the model is deterministic.
 
 use std::sync::Arc;
 
@@ -10,41 +10,13 @@ use bsoap_codec::plan::{
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facet, FacetName, SimpleType};
 
-use super::schema::Schema;
+use crate::random::Random;
+use crate::schema::{MANY, ONCE, OPTIONAL, Occurs, Schema};
 
-/// A small generator of random numbers: a seed tells a whole test.
-#[derive(Clone, Debug)]
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub fn below(&mut self, bound: usize) -> usize {
-        ((self.next() >> 33) as usize) % bound.max(1)
-    }
-
-    pub fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    pub fn pick<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
-        &choices[self.below(choices.len())]
-    }
-}
-
-/// The namespaces of random Plans.
-pub const NAMESPACES: [&str; 3] = ["", "urn:a", "urn:b"];
-/// The namespace that wildcards admit.
-pub const WILD: &str = "urn:wild";
+/// The namespaces of random plans.
+const NAMESPACES: [&str; 3] = ["", "urn:a", "urn:b"];
+/// The namespace that wildcards allow.
+pub(crate) const WILD: &str = "urn:wild";
 
 const BUILTINS: [Datatype; 20] = [
     Datatype::String,
@@ -69,16 +41,16 @@ const BUILTINS: [Datatype; 20] = [
     Datatype::QName,
 ];
 
-/// A random Plan and its root element, a pure function of the seed.
-pub fn plan(seed: u64) -> (Arc<Plan>, ElementId) {
+/// The random plan of a seed, and its root element.
+pub fn random_plan(seed: u64) -> (Arc<Plan>, ElementId) {
     let mut maker = Maker::new(seed);
     let ty = maker.complex(4);
     let root = maker.schema.element_in("urn:a", "root", ty);
     (maker.schema.finish(), root)
 }
 
-/// The same in the body of an Envelope, whose header admits anything.
-pub fn enveloped(seed: u64) -> (Arc<Plan>, ElementId) {
+/// The same plan with its root in the body of an envelope whose header may hold anything.
+pub fn random_envelope_plan(seed: u64) -> (Arc<Plan>, ElementId) {
     let mut maker = Maker::new(seed);
     let ty = maker.complex(4);
     let schema = &mut maker.schema;
@@ -87,14 +59,14 @@ pub fn enveloped(seed: u64) -> (Arc<Plan>, ElementId) {
         namespaces: NamespaceConstraint::Any,
         process: ProcessContents::Skip,
     };
-    let blocks = schema.any(0, UNBOUNDED, anything);
+    let blocks = schema.any(MANY, anything);
     let header = schema.structure(vec![blocks]);
     let header = schema.element("Header", header);
-    let header = schema.of(0, 1, header);
-    let root = schema.of(1, 1, root);
+    let header = schema.of(OPTIONAL, header);
+    let root = schema.of(ONCE, root);
     let body = schema.structure(vec![root]);
     let body = schema.element("Body", body);
-    let body = schema.of(1, 1, body);
+    let body = schema.of(ONCE, body);
     let envelope = schema.structure(vec![header, body]);
     let envelope = schema.element("Envelope", envelope);
     (maker.schema.finish(), envelope)
@@ -103,7 +75,7 @@ pub fn enveloped(seed: u64) -> (Arc<Plan>, ElementId) {
 struct Maker {
     random: Random,
     schema: Schema,
-    /// Types that are being made: elements in them may refer to them.
+    /// Types whose definition is not finished: elements inside may refer to them.
     open: Vec<TypeId>,
     names: usize,
     types: usize,
@@ -164,13 +136,13 @@ impl Maker {
     }
 
     fn complex(&mut self, depth: usize) -> TypeId {
-        let id = self.schema.0.reserve_type();
+        let id = self.schema.builder.reserve_type();
         self.open.push(id);
         let content = match self.random.below(20) {
             0 => Content::Empty,
             1 | 2 => {
                 let simple = self.simple();
-                Content::Simple(self.schema.0.leaf(&simple))
+                Content::Simple(self.schema.builder.leaf(&simple))
             }
             3 => Content::Any,
             4 | 5 => Content::Mixed {
@@ -198,9 +170,9 @@ impl Maker {
     fn attributes(&mut self, id: TypeId) {
         for index in 0..self.random.below(5).saturating_sub(2) {
             let simple = self.simple();
-            let leaf = self.schema.0.leaf(&simple);
+            let leaf = self.schema.builder.leaf(&simple);
             let namespace = if self.random.chance(20) { "urn:b" } else { "" };
-            let name = self.schema.0.name(namespace, &format!("at{index}"));
+            let name = self.schema.builder.name(namespace, &format!("at{index}"));
             let required = self.random.chance(30);
             let attribute = AttributeDef {
                 name,
@@ -223,7 +195,7 @@ impl Maker {
         }
     }
 
-    /// Another type that may stand in for this one.
+    /// Adds a derived type that `xsi:type` may choose instead of this one.
     fn alternatives(&mut self, id: TypeId) {
         self.types += 1;
         let other = self.ty(0);
@@ -231,21 +203,21 @@ impl Maker {
             format!("Base{}", self.types),
             format!("Derived{}", self.types),
         );
-        let name = self.schema.0.name("urn:a", &first);
+        let name = self.schema.builder.name("urn:a", &first);
         let base = self.schema.amend(id);
         base.name = Some(name);
         base.alternatives = vec![id, other];
-        let name = self.schema.0.name("urn:a", &second);
+        let name = self.schema.builder.name("urn:a", &second);
         let derived = self.schema.amend(other);
         derived.name = Some(name);
         derived.base = Some(id);
     }
 
-    /// An element that comes at most once or often.
+    /// A child that occurs at most once.
     fn child(&mut self, depth: usize) -> ParticleId {
         let element = self.element(depth);
         let min = self.random.below(2) as u32;
-        self.schema.of(min, 1, element)
+        self.schema.of((min, 1), element)
     }
 
     fn element(&mut self, depth: usize) -> ElementId {
@@ -257,7 +229,7 @@ impl Maker {
         let default = self.random.chance(5);
         self.schema.element_with(namespace, &name, ty, |def| {
             def.nillable = nillable;
-            // It is wrong for many types; then the decoder says so, on every road.
+            // Wrong for many types: then every way to decode must report the same error.
             def.default = default.then(|| "42".to_owned());
         })
     }
@@ -271,50 +243,42 @@ impl Maker {
         self.schema.element(&name, ty)
     }
 
-    fn bounds(&mut self) -> (u32, u32) {
-        *self.random.pick(&[
-            (1, 1),
-            (1, 1),
-            (0, 1),
-            (0, 1),
-            (0, UNBOUNDED),
-            (1, UNBOUNDED),
-            (2, 3),
-        ])
+    fn bounds(&mut self) -> Occurs {
+        *self
+            .random
+            .pick(&[ONCE, ONCE, OPTIONAL, OPTIONAL, MANY, (1, UNBOUNDED), (2, 3)])
     }
 
     fn group(&mut self, depth: usize) -> ParticleId {
-        let mut wild = self.random.chance(15);
+        let has_wildcard = self.random.chance(15);
         let count = 1 + self.random.below(5);
         let mut children: Vec<ParticleId> = (0..count)
             .map(|_| {
-                let (min, max) = self.bounds();
+                let occurs = self.bounds();
                 match self.random.below(12) {
                     0 if depth > 0 => self.group(depth - 1),
                     1 => {
                         let element = self.recursive();
-                        self.schema.of(0, max, element)
+                        self.schema.of((0, occurs.1), element)
                     }
                     _ => {
                         let element = self.element(depth);
-                        self.schema.of(min, max, element)
+                        self.schema.of(occurs, element)
                     }
                 }
             })
             .collect();
-        if std::mem::take(&mut wild) {
-            let (min, max) = *self.random.pick(&[(0, 1), (0, UNBOUNDED), (1, 1)]);
-            children.push(self.schema.any(min, max, wildcard()));
+        if has_wildcard {
+            let occurs = *self.random.pick(&[OPTIONAL, MANY, ONCE]);
+            children.push(self.schema.any(occurs, wildcard()));
         }
-        let (min, max) = *self
-            .random
-            .pick(&[(1, 1), (1, 1), (1, 1), (0, 1), (0, UNBOUNDED)]);
+        let occurs = *self.random.pick(&[ONCE, ONCE, ONCE, OPTIONAL, MANY]);
         let term = if self.random.chance(25) {
             TermDef::Choice(children)
         } else {
             TermDef::Sequence(children)
         };
-        self.schema.particle(min, max, term)
+        self.schema.particle(occurs, term)
     }
 }
 

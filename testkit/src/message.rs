@@ -1,23 +1,24 @@
-//! Random messages of a Plan, spelled in all the ways XML allows.
+//! Random messages of a plan, in all the lexical forms that XML allows.
 
 use bsoap_codec::Plan;
 use bsoap_codec::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Term, TypeId};
 use bsoap_datatypes::{Datatype, Variety};
 
-use super::random::{Random, WILD};
+use crate::plan::WILD;
+use crate::random::Random;
 
-/// How a message is spelled.
+/// How a random message is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     /// White space between elements.
     pub gap: &'static str,
-    /// Percentage of places with something unusual: comments, CDATA, references, other prefixes.
+    /// How often, in percent, something unusual is used: a comment, CDATA, a reference, another prefix.
     pub noise: usize,
-    /// How many elements it may have.
+    /// About how many elements it may have.
     pub size: usize,
 }
 
-/// A message of the Plan. Most are valid.
+/// A message of the plan. Most messages are valid.
 pub fn message(plan: &Plan, root: ElementId, random: &mut Random, style: Style) -> String {
     let mut writer = Writer {
         plan,
@@ -173,7 +174,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Some text, where text may stand.
+    /// Text, if the content is mixed; otherwise white space.
     fn words(&mut self, mixed: bool) {
         if !mixed {
             return self.gap();

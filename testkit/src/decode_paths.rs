@@ -1,4 +1,4 @@
-//! Every road to a Record, side by side: all must agree, message after message.
+//! Decodes each message of a stream in every way that the decoder has, and compares the results.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use bsoap_codec::decode::{DecodeOptions, Decoder, Error, ErrorKind, Fast, Piece,
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 
-use super::random::Random;
+use crate::random::Random;
 
 type Outcome = Result<(Record, Trace), Error>;
 
@@ -46,7 +46,7 @@ fn feed(
     decoder.finish()
 }
 
-/// What is not well-formed may be told in other words if less of it was there to be seen.
+/// True if the outcomes are equal. Errors of well-formedness may differ: their text depends on how much input was there.
 fn same(one: &Result<Record, Error>, other: &Result<Record, Error>) -> bool {
     let is_xml = |error: &Error| matches!(error.kind(), ErrorKind::Xml(_));
     match (one, other) {
@@ -55,8 +55,8 @@ fn same(one: &Result<Record, Error>, other: &Result<Record, Error>) -> bool {
     }
 }
 
-/// Decoders of one stream.
-pub struct Roads {
+/// One decoder per way: fast path, slow path, and input in pieces.
+pub struct DecodePaths {
     plan: Arc<Plan>,
     root: ElementId,
     fast: Decoder,
@@ -64,26 +64,29 @@ pub struct Roads {
     chunked: Decoder,
 }
 
-impl Roads {
+impl DecodePaths {
+    /// Decoders for the messages of one stream.
     pub fn new(plan: &Arc<Plan>, root: ElementId, options: DecodeOptions) -> Self {
-        let mut general = options;
-        general.fast = Fast::Off;
+        let mut slow = options;
+        slow.fast = Fast::Off;
         Self {
             plan: plan.clone(),
             root,
             fast: Decoder::new(plan.clone(), options),
-            slow: Decoder::new(plan.clone(), general),
+            slow: Decoder::new(plan.clone(), slow),
             chunked: Decoder::new(plan.clone(), options),
         }
     }
 
-    /// Decodes the next message of the stream on every road. `Err` tells where they part.
+    /// Decodes the next message of the stream in every way: true if it is valid, and what differs as an error.
     pub fn agree(&mut self, message: &[u8], random: &mut Random) -> Result<bool, String> {
         let shown = String::from_utf8_lossy(message);
         let expected = decode(&mut self.slow, &self.plan, self.root, message);
         let found = decode(&mut self.fast, &self.plan, self.root, message);
         if found != expected {
-            return Err(format!("fast {found:?}\ngeneral {expected:?}\n{shown}"));
+            return Err(format!(
+                "fast path {found:?}\nslow path {expected:?}\n{shown}"
+            ));
         }
         let expected = expected.map(|(record, _)| record);
         let plain = self.fast.decode(self.root, message);
@@ -96,7 +99,7 @@ impl Roads {
         if !same(&fed, &expected) {
             return Err(format!("in pieces {fed:?}\nin one {expected:?}\n{shown}"));
         }
-        // Whatever is said of it, validating ends and does not contradict.
+        // Validation reports the same first error as decoding.
         let violations = self.slow.validate(self.root, message);
         if violations.first() != expected.as_ref().err() {
             return Err(format!(
