@@ -42,29 +42,29 @@ async fn main() -> Result<(), Error> {
 
 /// What messages took that differ in so many values.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Figures {
+struct Figures {
     /// How many.
-    pub(crate) changed: usize,
+    changed: usize,
     /// With nothing kept.
-    pub(crate) plain: Cost,
+    plain: Cost,
     /// With changes passed on.
-    pub(crate) relayed: Cost,
+    relayed: Cost,
 }
 
 /// What a message took.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cost {
+struct Cost {
     /// From the call to the answer.
-    pub(crate) all: Duration,
+    all: Duration,
     /// Of that, the time all three took between values and text.
-    pub(crate) converting: Duration,
+    converting: Duration,
 }
 
 /// Sends messages that differ in none of so many values, in a few, and in more; checks the answers.
 ///
 /// # Errors
 /// If a message does not get through.
-pub(crate) async fn run(values: usize, rounds: usize) -> Result<Vec<Figures>, Error> {
+async fn run(values: usize, rounds: usize) -> Result<Vec<Figures>, Error> {
     let (plain, relayed) = (Chain::start(false).await?, Chain::start(true).await?);
     let mut figures = Vec::new();
     for changed in [0, 1, 10, values / 1000, values / 100] {
@@ -205,4 +205,14 @@ async fn serve(service: Service) -> Result<String, Error> {
     let url = bound.urls()[0].clone();
     tokio::spawn(bound.run(std::future::pending()));
     Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_example_relays() {
+        let figures = super::run(500, 4).await.expect("messages");
+        let changed: Vec<usize> = figures.iter().map(|it| it.changed).collect();
+        assert_eq!(changed, [0, 1, 10, 0, 5]);
+    }
 }
