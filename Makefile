@@ -7,13 +7,13 @@ TARGET_DIR ?= $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench rust-tests docs bench-smoke python-lint peers
+.PHONY: help demo test lint bench rust-tests docs bench-smoke python-lint peers portability portability-full miri
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## Build, serve examples/mesh, solve the heat equation against it, leave a picture
-	$(CARGO) run --release --package bsoap-cli --bin bsoap -- demo
+demo: ## Build the command, solve the heat equation and poll sensors over SOAP, leave pictures in demo-out
+	$(CARGO) run --profile demo --package bsoap-cli --bin bsoap -- demo
 
 test: lint rust-tests docs bench-smoke peers ## Everything that must hold: format, lints, tests, conformance, docs, a smoke of the benchmarks
 	@echo "make test: all of it holds"
@@ -41,6 +41,15 @@ python-lint: ## ruff, where there are Python files
 	  if [ -x .venv/bin/ruff ]; then .venv/bin/ruff check . && .venv/bin/ruff format --check .; \
 	  else echo "ruff cannot be had here: Python files go unchecked"; fi; \
 	fi
+
+portability: ## Does it build on other targets, without warnings; a part of the tests on aarch64 under qemu
+	@CARGO=$(CARGO) .ci/portability
+
+portability-full: ## The same with all tests of the lower crates
+	@CARGO=$(CARGO) .ci/portability full
+
+miri: ## Undefined behaviour, where Miri can look for it
+	@.ci/miri
 
 peers: ## Which optional peers of tests and benchmarks are installed
 	@.ci/peers
