@@ -170,17 +170,26 @@ fn nobody_there_is_a_failure_of_transport() {
 }
 
 #[test]
-fn the_demo_solves_checks_and_leaves_a_picture() {
+fn the_demo_checks_every_answer_and_leaves_pictures() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
     let report = run(&[
-        "demo", "--size", "24", "--steps", "12", "--out", &out, "--json",
+        "demo", "--size", "24", "--steps", "12", "--polls", "6", "--out", &out, "--json",
     ])
     .json();
     assert_eq!(
         (&report["checked"], &report["messages"]),
         (&json!(true), &json!(24))
     );
-    let picture = std::fs::read(folder.path().join("field.png")).unwrap();
-    assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n"));
+    for name in ["field.png", "polls.png"] {
+        let picture = std::fs::read(folder.path().join(name)).unwrap();
+        assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n"), "{name}");
+    }
+    let [field, window] = [&report["polls"][0], &report["polls"][1]];
+    for stream in [field, window] {
+        let re_read = &stream["differential"]["receiving_client"]["values_read_again"];
+        let all = stream["polls"].as_u64().unwrap() * stream["values"].as_u64().unwrap();
+        assert!(re_read.as_u64().unwrap() < all / 2, "{stream}");
+        assert_eq!(stream["full"]["receiving_client"]["values_read_again"], 0);
+    }
 }
