@@ -1,4 +1,4 @@
-//! How a command fails: whose fault it is decides the exit code, and the message is a sentence with a place.
+//! How a command fails: the exit code says whose fault it is, the message what is wrong and where.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -7,21 +7,21 @@ use bsoap_codec::nearest;
 
 use crate::style::{BAD, DIM, paint};
 
-/// So many operations are all told.
-const FEW: usize = 8;
+/// Up to this number, an error lists all operations.
+const MAX_LISTED_OPERATIONS: usize = 8;
 
-/// The exit codes, as `--help` tells them.
+/// The exit codes, for `--help`.
 pub(crate) const EXIT_CODES: &str = "Exit codes:
-  0  all went well
+  0  success
   1  the peer answered with a fault, or validation or a check found violations
-  2  the command line makes no sense
+  2  the command line is wrong
   3  a WSDL, message or other input is wrong or cannot be read
   4  the transport failed: no connection, no answer in time, a status that is not SOAP's";
 
 /// Whose fault it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// A fault from the peer, or violations found: an answer, if not the one hoped for.
+    /// A fault from the peer, or violations found.
     Violation = 1,
     /// The command line.
     Usage = 2,
@@ -49,7 +49,7 @@ impl Failure {
         }
     }
 
-    /// A command line that makes no sense.
+    /// A wrong command line.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::Usage,
@@ -76,13 +76,12 @@ impl Failure {
         }
     }
 
-    /// An operation that a WSDL does not have among those it has: with all of them, or with those that look like it and how the
-    /// others are found.
+    /// An operation that a WSDL does not have: lists all that it has or, if there are many, the most similar names.
     pub(crate) fn no_operation(wsdl: &str, name: &str, known: &[&str]) -> Self {
         let count = known.len();
         let has = match nearest(name, known).as_slice() {
             _ if count == 0 => "it has none".to_owned(),
-            _ if count <= FEW => format!("it has {}", known.join(", ")),
+            _ if count <= MAX_LISTED_OPERATIONS => format!("it has {}", known.join(", ")),
             [] => format!("`bsoap describe {wsdl}` lists the {count} that it has"),
             near => format!(
                 "it has {} ({count} in all: `bsoap describe {wsdl}` lists them)",
@@ -92,7 +91,7 @@ impl Failure {
         Self::usage(format!("{wsdl} has no operation {name}; {has}"))
     }
 
-    /// With what caused it.
+    /// Adds the cause.
     pub(crate) fn because(self, source: impl Error + 'static) -> Self {
         Self {
             source: Some(Box::new(source)),
@@ -100,7 +99,7 @@ impl Failure {
         }
     }
 
-    /// Whether nobody reads our output any more, which is no failure of ours.
+    /// True if the reader of the output has closed it, such as `head`: this is not a failure.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         let io = self
             .source
@@ -109,12 +108,12 @@ impl Failure {
         io.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
     }
 
-    /// What the process returns.
+    /// The exit code of the process.
     pub(crate) fn code(&self) -> ExitCode {
         ExitCode::from(self.exit as u8)
     }
 
-    /// The message and all that caused it, a line each.
+    /// The message and its chain of causes, one per line.
     pub(crate) fn report(&self) -> String {
         let mut text = format!("{}: {}", paint(BAD.bold(), "error"), self.message);
         let mut cause: Option<&dyn Error> = self.source.as_deref();
@@ -128,7 +127,7 @@ impl Failure {
 
 impl From<bsoap_protocol::Error> for Failure {
     fn from(error: bsoap_protocol::Error) -> Self {
-        Self::input("the message is not what the WSDL says").because(error)
+        Self::input("the message does not conform to the WSDL").because(error)
     }
 }
 
@@ -138,7 +137,7 @@ impl From<bsoap::Error> for Failure {
             bsoap::Error::Fault(_) => Exit::Violation,
             bsoap::Error::Setup(_) => Exit::Usage,
             bsoap::Error::Transport(_) => Exit::Transport,
-            // A reply that is no SOAP at all comes from a proxy or a wrong address.
+            // A reply that is not SOAP comes from a proxy or from a wrong address.
             bsoap::Error::Exchange(error)
                 if matches!(
                     error.kind(),
@@ -151,7 +150,6 @@ impl From<bsoap::Error> for Failure {
             _ => Exit::Input,
         };
         let message = error.to_string();
-        // What it says itself is the message; what caused it follows.
         Self {
             exit,
             message,
@@ -162,7 +160,7 @@ impl From<bsoap::Error> for Failure {
     }
 }
 
-/// The causes of an error without the error itself, which has been told.
+/// The causes of an error without the error itself, which is the message.
 #[derive(Debug)]
 struct Causes(bsoap::Error);
 
@@ -186,7 +184,7 @@ impl Error for Causes {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::input("output cannot be written").because(error)
+        Self::input("cannot write the output").because(error)
     }
 }
 
@@ -195,35 +193,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_tells_the_whole_chain() {
+    fn a_report_has_the_whole_chain_of_causes() {
         let cause = std::io::Error::other("no such file");
-        let report = Failure::input("a.wsdl cannot be read")
-            .because(cause)
-            .report();
+        let report = Failure::input("cannot read a.wsdl").because(cause).report();
         assert!(
-            report.contains("a.wsdl cannot be read") && report.ends_with("no such file"),
+            report.contains("cannot read a.wsdl") && report.ends_with("no such file"),
             "{report}"
         );
     }
 
     #[test]
-    fn of_many_operations_those_that_look_like_the_one_asked_for_are_named() {
+    fn of_many_operations_the_most_similar_ones_are_named() {
         let all: Vec<String> = (0..100).map(|number| format!("add{number}")).collect();
         let known: Vec<&str> = all.iter().map(String::as_str).collect();
-        let told = |name: &str, count: usize| {
+        let message = |name: &str, count: usize| {
             Failure::no_operation("all.wsdl", name, &known[..count]).message
         };
-        assert_eq!(told("sub", 0), "all.wsdl has no operation sub; it has none");
         assert_eq!(
-            told("sub", 3),
+            message("sub", 0),
+            "all.wsdl has no operation sub; it has none"
+        );
+        assert_eq!(
+            message("sub", 3),
             "all.wsdl has no operation sub; it has add0, add1, add2"
         );
         assert_eq!(
-            told("Add91", 91),
+            message("Add91", 91),
             "all.wsdl has no operation Add91; it has add11, add21, add31 (91 in all: `bsoap describe all.wsdl` lists them)"
         );
         assert_eq!(
-            told("unlike", 100),
+            message("unlike", 100),
             "all.wsdl has no operation unlike; `bsoap describe all.wsdl` lists the 100 that it has"
         );
     }

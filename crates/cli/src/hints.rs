@@ -1,20 +1,20 @@
-//! Hints on the command line, and what became of them, told to people and to programs.
+//! Hints: the command-line option, and their counts as text and JSON.
 
 use bsoap::{HintCounts, Hints};
 use serde_json::{Value, json};
 
 use crate::tally::tally;
 
-/// When hints are given.
+/// When hints are sent.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum When {
-    /// To peers that say they follow them
+    /// To peers that say they use them
     Offered,
     /// To every peer
     Always,
 }
 
-/// What an option, which may be missing, asks for.
+/// The setting that the option asks for.
 pub(crate) fn wanted(when: Option<When>) -> Hints {
     match when {
         None => Hints::Off,
@@ -23,7 +23,7 @@ pub(crate) fn wanted(when: Option<When>) -> Hints {
     }
 }
 
-/// For programs.
+/// The counts as JSON.
 pub(crate) fn json(counts: &HintCounts) -> Value {
     json!({
         "given": counts.given,
@@ -38,15 +38,15 @@ pub(crate) fn json(counts: &HintCounts) -> Value {
     })
 }
 
-/// For people: how many there were, and what was made of them.
-pub(crate) fn told(counts: &HintCounts) -> String {
+/// The counts as text.
+pub(crate) fn text(counts: &HintCounts) -> String {
     tally(
         &[
-            (counts.given, "given"),
-            (counts.followed, "followed"),
+            (counts.given, "sent"),
+            (counts.followed, "used"),
             (counts.learned, "learned from"),
             (counts.missed, "wrong"),
-            (counts.plain, "passed over"),
+            (counts.plain, "ignored"),
             (counts.errors, "with errors"),
         ],
         "none",

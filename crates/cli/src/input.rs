@@ -1,4 +1,4 @@
-//! What commands read: WSDLs, JSON and messages, from files or standard input. Errors name the place.
+//! What commands read: WSDLs, JSON and messages, from files or standard input. Errors name the location.
 
 use std::borrow::Cow;
 use std::fs;
@@ -17,13 +17,13 @@ pub(crate) struct WsdlArguments {
     /// The WSDL: a file or a URL
     #[arg(value_name = "SERVICE.wsdl")]
     pub(crate) wsdl: String,
-    /// Fetch over HTTP what the documents refer to
+    /// Fetch documents that the WSDL refers to over HTTP
     #[arg(long)]
     pub(crate) fetch: bool,
 }
 
 impl WsdlArguments {
-    /// What may be fetched.
+    /// Which documents may be fetched.
     pub(crate) fn fetching(&self) -> Fetch {
         if self.fetch {
             Fetch::Anything
@@ -38,7 +38,7 @@ impl WsdlArguments {
             .load(self.fetching(), &bsoap_http::ClientOptions::default())?)
     }
 
-    /// Loads it with all that messages may be checked against: types that replace simple ones, and what wildcards admit.
+    /// Loads it for validation: also with types derived from simple types, and with the elements that wildcards allow.
     pub(crate) fn load_to_validate(&self) -> Result<Definitions, Failure> {
         let mut options = LoadOptions::default();
         options.offers = Offers::All;
@@ -50,7 +50,7 @@ impl WsdlArguments {
 /// Standard input is called `-`.
 const STDIN: &str = "-";
 
-/// The octets of a file, or of standard input.
+/// The bytes of a file, or of standard input.
 pub(crate) fn bytes(file: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = if file == STDIN {
@@ -58,7 +58,7 @@ pub(crate) fn bytes(file: &str) -> Result<Vec<u8>, Failure> {
     } else {
         fs::read(file).map(|content| bytes = content)
     };
-    read.map_err(|error| Failure::input(format!("{} cannot be read", name(file))).because(error))?;
+    read.map_err(|error| Failure::input(format!("cannot read {}", name(file))).because(error))?;
     Ok(bytes)
 }
 
@@ -90,8 +90,8 @@ pub(crate) fn name(file: &str) -> &str {
     }
 }
 
-/// Line and column, both from 1, of a place in a document; columns count characters. The place is told as errors tell it: the
-/// byte of the document as UTF-8 without its byte order mark, whatever it is written in.
+/// Line and column, both from 1, of a location in a document; columns count characters. As in errors, the location is the offset in
+/// the document as UTF-8 without a byte order mark, whatever its encoding is.
 pub(crate) fn line_and_column(document: &[u8], offset: u64) -> (usize, usize) {
     let text = text(document);
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -112,7 +112,7 @@ pub(crate) fn line_and_column(document: &[u8], offset: u64) -> (usize, usize) {
 fn text(document: &[u8]) -> Cow<'_, str> {
     bsoap_xml::decode_str(document).unwrap_or_else(|_| {
         let mut input = bsoap_xml::Input::new();
-        // What is before the bytes that are no text is there all the same.
+        // The text before the bytes that cannot be decoded.
         drop(input.feed(document).and_then(|()| input.finish()));
         input.into_text().into()
     })
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_columns_are_those_of_the_text_whatever_it_is_written_in() {
+    fn lines_and_columns_are_those_of_the_text_in_any_encoding() {
         let text = "<a>\nä€<b>\n</a>";
         let wide = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect();
         let [little, big]: [Vec<u8>; 2] = [wide(u16::to_le_bytes), wide(u16::to_be_bytes)];
@@ -152,12 +152,12 @@ mod tests {
             );
         }
         assert_eq!(line_and_column(latin, 44 + 4), (2, 3));
-        // What is no text ends it; places before that are where they are.
+        // Bytes that cannot be decoded end the text; locations before them are right.
         assert_eq!(line_and_column(b"<a>\n<b>\xff</b>", 7), (2, 4));
     }
 
     #[test]
-    fn bad_json_is_told_with_its_place() {
+    fn an_error_in_json_has_its_location() {
         let report = parse_json("{\n \"a\": }", "x.json").unwrap_err().report();
         assert!(report.contains("x.json:2:7"), "{report}");
     }

@@ -1,5 +1,4 @@
-//! The `bsoap` command: a thin face over the crates. It reads arguments and files, calls one
-//! function, and prints what came of it.
+//! The `bsoap` command. Each subcommand reads arguments and files, calls one function of the crates, and prints the result.
 
 use std::process::ExitCode;
 
@@ -30,7 +29,7 @@ use output::Output;
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Tell more of what happens; twice for everything
+    /// Log what happens; twice: log everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
 }
@@ -78,7 +77,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     }
 }
 
-/// Sends traces to standard error: warnings, with -v what happens, with -vv everything.
+/// Logs to standard error: warnings, with -v also what happens, with -vv everything. `BSOAP_LOG` sets a filter of its own.
 fn trace(verbose: u8) {
     let default =
         ["bsoap=warn", "bsoap=info,bsoap_http=debug", "trace"][usize::from(verbose.min(2))];

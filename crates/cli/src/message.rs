@@ -9,23 +9,23 @@ use bsoap_protocol::{Name, Peek, Target, peek, peek_body};
 use bsoap_schema::{Binding, Definitions, Message, Operation, SoapVersion};
 use bsoap_xml::{Event, Options, Reader, Vocabulary};
 
-/// A message's place in a WSDL.
+/// What a message is according to a WSDL.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) direction: Direction,
     /// The element the message must be.
     pub(crate) root: ElementId,
-    /// The operation; `None` for a fault, which may belong to any, and for what is no Envelope.
+    /// The operation; `None` for a fault, which may belong to any operation, and for a single element.
     pub(crate) target: Option<Target>,
 }
 
-/// Which way a message goes.
+/// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Request,
     Response,
     Fault,
-    /// Not an Envelope: an element of the schemas by itself.
+    /// Not an envelope: a single element of the schemas.
     Element,
 }
 
@@ -40,7 +40,7 @@ impl Direction {
     }
 }
 
-/// How messages are read: strictly, or with much passed over that the WSDL does not have.
+/// How messages are decoded: strictly, or without elements that the WSDL does not have.
 pub(crate) fn options(lenient: bool) -> DecodeOptions {
     let mut options = DecodeOptions::default();
     if lenient {
@@ -50,20 +50,20 @@ pub(crate) fn options(lenient: bool) -> DecodeOptions {
     options
 }
 
-/// Why it is not known which operation a message belongs to.
+/// Why no operation was found for a message.
 #[derive(Debug)]
 pub(crate) struct NoOperation {
     /// A sentence.
     pub(crate) problem: String,
-    /// Where in the text it shows.
+    /// Where in the text.
     pub(crate) offset: u64,
 }
 
-/// Finds the operation from the first element in the body. Where an element is both a request and a response, it is taken as
-/// `prefer` says, otherwise as a request.
+/// Finds the operation by the first element in the body. An element that is both a request and a response is what `prefer` says,
+/// otherwise a request.
 ///
 /// # Errors
-/// There is none. Of a text that is not XML, or not all of a document: where that shows.
+/// If no operation has such a message, or the text is not a complete XML document: with the location.
 pub(crate) fn find(
     definitions: &Definitions,
     text: &[u8],
@@ -71,14 +71,14 @@ pub(crate) fn find(
 ) -> Result<Found, NoOperation> {
     operation(definitions, text, prefer).map_err(|problem| match unreadable(text) {
         Some(error) => NoOperation {
-            problem: format!("this cannot be read as XML: {error}"),
+            problem: format!("the message is not well-formed XML: {error}"),
             offset: error.offset(),
         },
         None => NoOperation { problem, offset: 0 },
     })
 }
 
-/// What keeps a text from being read to its end.
+/// Why a text cannot be read to its end.
 fn unreadable(text: &[u8]) -> Option<bsoap_xml::Error> {
     let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
     let mut read = || -> bsoap_xml::Result<()> {
@@ -99,16 +99,16 @@ fn operation(
         Peek::Envelope(version) => version,
         Peek::ForeignEnvelope(namespace) => {
             return Err(format!(
-                "this is an Envelope of {namespace:?}, which is no SOAP that is known here"
+                "the message is an envelope in namespace {namespace:?}; expected that of SOAP 1.1 or SOAP 1.2"
             ));
         }
         Peek::Other(name) => return global_element(definitions, &name),
-        Peek::Nothing => return Err("this is not an XML document".into()),
+        Peek::Nothing => return Err("the message is not an XML document".into()),
     };
     let bindings = bindings(definitions, version);
     if bindings.is_empty() {
         return Err(format!(
-            "this is a message of {version}, for which the WSDL has no port"
+            "the message is {version}, but the WSDL has no port for that version"
         ));
     }
     let body = peek_body(text);
@@ -134,13 +134,13 @@ fn operation(
             target: None,
         }),
         Some(name) => Err(format!(
-            "no operation has a message with <{name}> in its Body"
+            "no operation of the WSDL has a message with <{name}> in its Body"
         )),
-        None => Err("no operation has a message with an empty Body".into()),
+        None => Err("the Body is empty, and no operation of the WSDL has such a message".into()),
     }
 }
 
-/// Every binding of a version, each once.
+/// All bindings of a version, each once.
 fn bindings(definitions: &Definitions, version: SoapVersion) -> Vec<&Arc<Binding>> {
     let mut bindings: Vec<&Arc<Binding>> = Vec::new();
     for (_, port) in definitions.ports() {
@@ -196,7 +196,7 @@ fn global_element(definitions: &Definitions, name: &Name) -> Result<Found, Strin
             target: None,
         }),
         None => Err(format!(
-            "<{name}> is neither an Envelope nor an element of the WSDL's schemas"
+            "<{name}> is neither a SOAP Envelope nor a global element of the WSDL's schemas"
         )),
     }
 }

@@ -33,7 +33,7 @@ impl Output {
         self.text(&format!("{text}\n"))
     }
 
-    /// Octets, untouched.
+    /// Bytes, unchanged.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         stdout
@@ -48,13 +48,13 @@ impl Output {
         self.bytes(format!("{text}\n").as_bytes())
     }
 
-    /// JSON laid out for people who read it.
+    /// Indented JSON.
     pub(crate) fn pretty_json(&mut self, value: &impl serde::Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
         self.bytes(format!("{text}\n").as_bytes())
     }
 
-    /// Something beside the result, on standard error. Nobody listening is no failure.
+    /// A note on standard error. It is no failure if that cannot be written.
     pub(crate) fn note(&self, text: &str) {
         let _ = writeln!(anstream::stderr().lock(), "{text}");
     }

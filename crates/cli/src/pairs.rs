@@ -2,9 +2,9 @@
 //!
 //! | pair | means |
 //! |---|---|
-//! | `name=text` | a value, as text; what type it has is for the schema to say |
-//! | `order.customer.name=x` | members of members (a dot in a name: `\.`) |
-//! | `item=1 item=2` | the same key again makes an array |
+//! | `name=text` | a value as text; the schema gives it its type |
+//! | `order.customer.name=x` | a member of a member (`\.` is a dot in a name) |
+//! | `item=1 item=2` | the same key again: an array |
 //! | `line[0].sku=x line[1].sku=y` | a member of an array's element |
 //! | `key=@file` | the text of a file; if it is called `*.json`, the value in it (text that starts with `@`: `key=@@text`) |
 //! | `key:=json` | a value as JSON: `key:=null`, `key:=[1,2]` |
@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Failure;
 
-/// The most elements an index may ask for.
+/// The greatest index plus one: an index makes an array of that length.
 const MOST_ELEMENTS: usize = 100_000;
 
 /// Adds pairs to a value.
@@ -34,12 +34,16 @@ pub(crate) fn add(pairs: &[String], value: &mut Value) -> Result<(), Failure> {
 fn split(pair: &str) -> Result<(&str, Value), Failure> {
     let Some((path, text)) = pair.split_once('=') else {
         return Err(Failure::usage(format!(
-            "{pair} is not an argument; expected key=value, as in name=Ada"
+            "{pair:?} is not an argument; expected key=value, such as name=Ada"
         )));
     };
     if let Some(path) = path.strip_suffix(':') {
-        let value = serde_json::from_str(text)
-            .map_err(|error| Failure::usage(format!("{pair} is not JSON")).because(error))?;
+        let value = serde_json::from_str(text).map_err(|error| {
+            Failure::usage(format!(
+                "the value of {pair} is not JSON; text is written with = instead of :="
+            ))
+            .because(error)
+        })?;
         return Ok((path, value));
     }
     match text.strip_prefix('@') {
@@ -52,7 +56,7 @@ fn split(pair: &str) -> Result<(&str, Value), Failure> {
 fn file_value(file: &Path) -> Result<Value, Failure> {
     let name = file.display();
     let text = fs::read_to_string(file)
-        .map_err(|error| Failure::input(format!("{name} cannot be read")).because(error))?;
+        .map_err(|error| Failure::input(format!("cannot read {name}")).because(error))?;
     if file
         .extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
@@ -98,18 +102,18 @@ fn step(name: String) -> Result<Step, String> {
             let index = index.parse().ok().filter(|&index| index < MOST_ELEMENTS);
             Step {
                 name: name.to_owned(),
-                index: Some(index.ok_or("the number in brackets is no index")?),
+                index: Some(index.ok_or("the index in brackets is not a number below 100000")?),
             }
         }
     };
     if step.name.is_empty() {
-        Err("a name is empty".into())
+        Err("a name is empty; use \\. for a dot in a name".into())
     } else {
         Ok(step)
     }
 }
 
-/// Puts a value at the end of a path. What is there already becomes the beginning of an array.
+/// Puts a value at the end of a path. A value that is there already becomes the first element of an array.
 fn place(root: &mut Value, steps: &[Step], value: Value) -> Result<(), String> {
     let Some((last, steps)) = steps.split_last() else {
         return Ok(());
@@ -124,7 +128,7 @@ fn place(root: &mut Value, steps: &[Step], value: Value) -> Result<(), String> {
         return Ok(());
     }
     match place {
-        // Made just now, or given as null: nothing to keep.
+        // New, or given as null: nothing to keep.
         Value::Null => *place = value,
         Value::Array(elements) => elements.push(value),
         first => *first = Value::Array(vec![first.take(), value]),

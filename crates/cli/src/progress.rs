@@ -1,4 +1,4 @@
-//! Progress of long work, drawn on standard error and only where that is a terminal.
+//! Progress bars, on standard error and only where that is a terminal.
 
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
-//! What of the messages received was known from those before, told to people and to programs.
+//! Counts of differential deserialization, as text and JSON.
 
 use bsoap::ReceiveCounts;
 use serde_json::{Value, json};
 
 use crate::tally::tally;
 
-/// For programs.
+/// The counts as JSON.
 pub(crate) fn json(counts: &ReceiveCounts) -> Value {
     let reads = &counts.reads;
     json!({
@@ -27,26 +27,29 @@ pub(crate) fn json(counts: &ReceiveCounts) -> Value {
     })
 }
 
-/// For people: how messages were read.
+/// How messages were read, as text.
 pub(crate) fn modes(counts: &ReceiveCounts) -> String {
     tally(
         &[
-            (counts.reads.fast, "compared"),
-            (counts.reads.regular, "read and kept"),
-            (counts.plain, "only read"),
-            (counts.bypassed, "nothing in common"),
+            (counts.reads.fast, "read differentially"),
+            (counts.reads.regular, "read in full and saved"),
+            (counts.plain, "read in full"),
+            (
+                counts.bypassed,
+                "read in full (bypass: too little in common)",
+            ),
             (counts.errors, "with errors"),
         ],
         "off",
     )
 }
 
-/// For people: what that saved.
+/// What was saved, as text.
 pub(crate) fn saved(counts: &ReceiveCounts) -> String {
     let reads = &counts.reads;
     let share = reads.unchanged_slots as f64 / reads.slots.max(1) as f64;
     format!(
-        "{} values read again, {:.0} % of what was compared as it was, about {:.1} ms saved",
+        "{} values re-read, {:.0} % of the values of compared messages unchanged, about {:.1} ms saved",
         reads.values,
         share * 100.0,
         counts.saved.as_secs_f64() * 1e3

@@ -1,11 +1,11 @@
-//! What of the messages sent had been written before, told to people and to programs.
+//! Counts of differential serialization, as text and JSON.
 
 use bsoap::SendCounts;
 use serde_json::{Value, json};
 
 use crate::tally::tally;
 
-/// For programs.
+/// The counts as JSON.
 pub(crate) fn json(counts: &SendCounts) -> Value {
     let matches = &counts.matches;
     json!({
@@ -25,29 +25,32 @@ pub(crate) fn json(counts: &SendCounts) -> Value {
     })
 }
 
-/// For people: which matches there were.
+/// How messages were written, as text.
 pub(crate) fn matches(counts: &SendCounts) -> String {
     let matches = &counts.matches;
     tally(
         &[
             (matches.content, "unchanged"),
             (matches.perfect_structural, "values patched"),
-            (matches.partial_structural, "text moved"),
+            (matches.partial_structural, "restructured"),
             (matches.first_time, "new templates"),
-            (counts.plain, "without one"),
-            (counts.bypassed, "nothing in common"),
-            (counts.no_memory, "no room for one"),
+            (counts.plain, "written in full"),
+            (
+                counts.bypassed,
+                "written in full (bypass: too little in common)",
+            ),
+            (counts.no_memory, "written in full (budget used up)"),
         ],
         "off",
     )
 }
 
-/// For people: what that saved.
+/// What was saved, as text.
 pub(crate) fn saved(counts: &SendCounts) -> String {
     let matches = &counts.matches;
     let share = matches.unchanged_bytes as f64 / matches.bytes.max(1) as f64;
     format!(
-        "{} values written again, {:.0} % of the chunks\u{2019} bytes as they were, about {:.1} ms saved",
+        "{} values patched, {:.0} % of the bytes in unchanged chunks, about {:.1} ms saved",
         matches.values,
         share * 100.0,
         counts.saved.as_secs_f64() * 1e3

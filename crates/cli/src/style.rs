@@ -1,16 +1,16 @@
-//! The few colours there are. Text is always painted; the output stream strips colours where no terminal is.
+//! The colours of output. Text always has them; the output stream removes them where there is no terminal.
 
 use anstyle::{AnsiColor, Style};
 
 /// Names and headings.
 pub(crate) const STRONG: Style = Style::new().bold();
-/// What may be skipped.
+/// Less important text.
 pub(crate) const DIM: Style = Style::new().dimmed();
-/// Types and other second names.
+/// Types and other secondary names.
 pub(crate) const KIND: Style = AnsiColor::Cyan.on_default();
-/// Well.
+/// Success.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// Not well.
+/// Failure.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 
 /// Text in a style.

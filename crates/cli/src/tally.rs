@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_did_not_happen_is_not_told() {
+    fn counts_of_zero_are_left_out() {
         assert_eq!(
             tally(&[(2, "compared"), (0, "read"), (1, "kept")], "off"),
             "2 compared, 1 kept"

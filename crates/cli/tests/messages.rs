@@ -191,14 +191,23 @@ fn what_is_sloppy_decodes_where_that_is_asked_for() {
 #[test]
 fn what_is_no_message_is_told_as_such() {
     for (text, problem) in [
-        ("{}", "standard input:1:1: this cannot be read as XML: "),
-        ("", "standard input:1:1: this cannot be read as XML: "),
-        ("<x", "standard input:1:1: this cannot be read as XML: "),
+        (
+            "{}",
+            "standard input:1:1: the message is not well-formed XML: ",
+        ),
+        (
+            "",
+            "standard input:1:1: the message is not well-formed XML: ",
+        ),
+        (
+            "<x",
+            "standard input:1:1: the message is not well-formed XML: ",
+        ),
         (
             "<a>\n <b></a>",
-            "standard input:2:5: this cannot be read as XML: found </a>, expected </b>",
+            "standard input:2:5: the message is not well-formed XML: found </a>, expected </b>",
         ),
-        ("<a/>", "neither an Envelope nor"),
+        ("<a/>", "neither a SOAP Envelope nor"),
         ("<e:Envelope xmlns:e='urn:x'/>", "no SOAP that is known"),
     ] {
         let ran = run_with(&["decode", &mesh()], text);

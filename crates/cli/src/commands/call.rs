@@ -1,4 +1,4 @@
-//! `bsoap call`: one call, or many to see how long they take.
+//! `bsoap call`: one call, or many with statistics of their times.
 
 use std::time::{Duration, Instant};
 
@@ -17,8 +17,8 @@ use crate::{hints, receiving, sending};
 
 /// Call an operation and print its answer
 ///
-/// Arguments of a wrapped operation are the children of its wrapper, of a bare or rpc one its parts by name; header
-/// blocks are under `@headers`. What type a value has is for the schema to say: write n=7, name=Ada.
+/// Arguments of a wrapped operation are the children of its wrapper; those of a bare or rpc operation are its parts by name;
+/// header blocks are under `@headers`. The schema gives each value its type: write n=7, name=Ada.
 ///
 ///   bsoap call mesh.wsdl sumDoubles values.item=1.5 values.item=2.5
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Arguments as JSON; `-` is standard input. With or without a file: print one line of JSON
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
     json: Option<String>,
-    /// Where to call, if not where the WSDL says
+    /// The address to call instead of the WSDL's
     #[arg(long, value_name = "URL")]
     endpoint: Option<String>,
     /// The service, where the WSDL has several
@@ -69,13 +69,13 @@ pub(crate) struct Arguments {
     /// Trust the certificate authorities in this PEM file, and no others
     #[arg(long, value_name = "FILE")]
     cacert: Option<String>,
-    /// Write each message from first to last, whatever is known of those before
+    /// Write each message in full, without templates
     #[arg(long)]
     no_templates: bool,
-    /// Read each answer from first to last, whatever is known of those before
+    /// Read each answer in full, without comparing it with the one before
     #[arg(long)]
     no_histories: bool,
-    /// Give the peer hints where values stand, and follow those it gives; without a word: whether it follows them or not
+    /// Send hints with the locations of values, and use those of the peer; without a value: also if the peer has not asked for them
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "always")]
     hints: Option<hints::When>,
     /// Send and ask for gzip
@@ -118,8 +118,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn client(arguments: &Arguments) -> Result<Client, Failure> {
-    let timeout = Duration::try_from_secs_f64(arguments.timeout)
-        .map_err(|error| Failure::usage("--timeout").because(error))?;
+    let timeout = Duration::try_from_secs_f64(arguments.timeout).map_err(|error| {
+        Failure::usage("--timeout is not a number of seconds that a timer can count").because(error)
+    })?;
     let mut builder = Client::builder(bsoap::Wsdl::Location(arguments.wsdl.wsdl.clone()))
         .fetch(arguments.wsdl.fetching())
         .timeout(timeout);
@@ -154,7 +155,7 @@ fn client(arguments: &Arguments) -> Result<Client, Failure> {
     for header in &arguments.header {
         let Some((name, value)) = header.split_once(':') else {
             return Err(Failure::usage(format!(
-                "{header} is no HTTP header; expected 'Name: value'"
+                "{header:?} is not an HTTP header; expected 'Name: value'"
             )));
         };
         builder = builder.header(name.trim(), value.trim());
@@ -174,7 +175,7 @@ async fn once(
     Ok(reply.into_value())
 }
 
-/// A fault is an answer too: told in full, and the exit code says so.
+/// Prints a fault in full; the exit code says that it was one.
 fn refused(fault: &Fault, output: &mut Output) -> Result<(), Failure> {
     let reason = fault
         .reasons
@@ -196,7 +197,7 @@ fn refused(fault: &Fault, output: &mut Output) -> Result<(), Failure> {
     Err(Failure::violation("the peer answered with a fault"))
 }
 
-/// What many calls took.
+/// The times of many calls.
 struct Statistics {
     /// Seconds of each call.
     calls: Vec<f64>,
@@ -294,13 +295,13 @@ impl Statistics {
             }
         }
         if self.hints != HintCounts::default() && !output.is_json() {
-            let told = hints::told(&self.hints);
-            output.line(&format!("{} {told}", paint(DIM, "hints:")))?;
+            let counts = hints::text(&self.hints);
+            output.line(&format!("{} {counts}", paint(DIM, "hints:")))?;
         }
         match self.faults {
             0 => Ok(()),
             faults => Err(Failure::violation(format!(
-                "the peer answered {faults} of {calls} calls with a fault"
+                "the peer answered {faults} of {calls} calls with a fault; call once, without --repeat, to see it"
             ))),
         }
     }

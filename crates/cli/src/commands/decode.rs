@@ -12,7 +12,7 @@ use crate::style::{DIM, paint};
 /// Turn a message into JSON
 ///
 /// The operation is found from the first element in the Body. Arguments of a wrapped operation are the children of its
-/// wrapper, of a bare or rpc one its parts by name; header blocks are under `@headers`.
+/// wrapper; those of a bare or rpc operation are its parts by name; header blocks are under `@headers`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -20,11 +20,11 @@ pub(crate) struct Arguments {
     /// The message; `-` is standard input
     #[arg(default_value = "-")]
     message: String,
-    /// Take the message as an answer, should it also be a request
+    /// Read an element that is both a request and a response as a response
     #[arg(long)]
     response: bool,
-    /// Pass over elements and attributes that the WSDL does not have, and take an empty element for an absent one where its
-    /// type, such as xs:int, needs a text
+    /// Skip elements and attributes that the WSDL does not have, and read an empty element as absent where its type, such as
+    /// xs:int, does not allow empty text
     #[arg(long)]
     lenient: bool,
     /// One line with the operation, the direction and the value
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .map_err(|error| {
             let (line, column) = input::line_and_column(&text, error.offset());
             Failure::input(format!(
-                "{name}:{line}:{column}: the message is not what the WSDL says"
+                "{name}:{line}:{column}: the message does not conform to the WSDL"
             ))
             .because(error)
         })?;

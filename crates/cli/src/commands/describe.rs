@@ -13,7 +13,7 @@ use crate::style::{DIM, KIND, STRONG, paint};
 /// Services, ports and operations of a WSDL with their signatures
 ///
 /// In a signature, `name?` may be missing, `type[]` may repeat, `@name` is an attribute, `(a | b)` is one of them,
-/// and `type*` has derived types that may stand in for it.
+/// and `type*` has derived types that may be used instead.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -182,7 +182,7 @@ fn expanded(text: &mut String, definitions: &Definitions, operation: &Operation)
     }
 }
 
-/// Documentation, its lines laid out anew.
+/// Documentation, with its lines broken again.
 fn documentation(text: &mut String, indent: &str, documentation: Option<&str>) {
     for line in documentation
         .unwrap_or_default()

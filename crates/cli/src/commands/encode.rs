@@ -14,8 +14,8 @@ use crate::{commands::describe, pairs};
 
 /// Write the message of an operation
 ///
-/// Arguments of a wrapped operation are the children of its wrapper, of a bare or rpc one its parts by name; header
-/// blocks are under `@headers`. Without pairs, they are read as JSON from standard input.
+/// Arguments of a wrapped operation are the children of its wrapper; those of a bare or rpc operation are its parts by name;
+/// header blocks are under `@headers`. Without pairs, they are read as JSON from standard input.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// The version of SOAP, where the WSDL has ports of both
     #[arg(long, value_name = "VERSION")]
     soap: Option<Version>,
-    /// With a hint where its values stand, for receivers that follow them
+    /// Add a hint with the locations of values, for receivers that use hints
     #[arg(long)]
     hints: bool,
 }
@@ -80,7 +80,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         true => hinted(&record, &mut text),
         false => encode(&record, &mut text),
     };
-    written.map_err(|error| Failure::input("the message cannot be written").because(error))?;
+    written.map_err(|error| {
+        Failure::input("the arguments cannot be written as a message").because(error)
+    })?;
     if output.is_json() {
         return output.json(
             &json!({"operation": arguments.operation, "envelope": String::from_utf8_lossy(&text)}),
@@ -124,7 +126,7 @@ fn find(definitions: &Definitions, arguments: &Arguments) -> Result<Target, Fail
     };
     if arguments.response && operation.output.is_none() {
         return Err(Failure::usage(format!(
-            "{name} is one-way: it has no answer"
+            "{name} is a one-way operation: it has no response, leave --response away"
         )));
     }
     Ok(Target::new(definitions.plan(), binding, name)?)

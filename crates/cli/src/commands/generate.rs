@@ -19,10 +19,10 @@ pub(crate) struct Arguments {
     /// The language
     #[arg(long, default_value = "rust")]
     lang: Language,
-    /// Where the code goes, if not to standard output
+    /// The file to write instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Types alone, without clients and service traits
+    /// Only types, without clients and service traits
     #[arg(long)]
     types_only: bool,
     /// One JSON object with the code
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// What code can be generated in.
+/// The languages in which code can be generated.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Language {
     /// Rust
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     if let Some(path) = &arguments.output {
         let failed =
-            |error| Failure::input(format!("{} cannot be written", path.display())).because(error);
+            |error| Failure::input(format!("cannot write {}", path.display())).because(error);
         std::fs::write(path, &code).map_err(failed)?;
     }
     match &arguments.output {

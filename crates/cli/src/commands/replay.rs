@@ -1,31 +1,28 @@
-//! `bsoap replay`: recorded messages, read or sent as what differs from those before, to see what that would save.
+//! `bsoap replay`: measures what differential serialization or deserialization saves on recorded messages.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use bsoap_codec::{DecodeOptions, Decoder, Plan, Record};
 use bsoap_differential::receive::{Portioning, Way};
 use bsoap_differential::send::Policy;
-use bsoap_schema::Definitions;
-use bytes::Bytes;
 
 use crate::error::Failure;
-use crate::input::{self, WsdlArguments};
-use crate::message::{self, Direction, Found};
+use crate::input::WsdlArguments;
+use crate::message::{self, Direction};
 use crate::output::Output;
 use crate::progress;
 
 mod files;
 mod receiving;
+mod recorded;
 mod report;
 mod sending;
 mod sum;
 
-/// Read or send recorded messages again, as what differs from those before, and tell what that saves
+use recorded::Reader;
+
+/// Measure what differential reading or sending saves on recorded messages
 ///
-/// Messages are read in the order given, each as an endpoint reads it that has seen those before
-/// it, and once more as if it were the only one: both must give the same values. Messages of one
-/// operation and direction are a stream.
+/// Messages are read in the order given. Each is read by an endpoint that has read those before it,
+/// and once more in full: both must give the same values. Messages of one operation and direction
+/// are a stream.
 ///
 ///   bsoap replay weather.wsdl recorded/
 ///   bsoap replay weather.wsdl recorded/ --way hashed --feed 1400
@@ -35,17 +32,17 @@ mod sum;
 pub(crate) struct Arguments {
     #[command(flatten)]
     wsdl: WsdlArguments,
-    /// The messages: files, folders of *.xml, or patterns such as 'session/*-response.xml'; the last two in the order of
-    /// their names
+    /// The messages: files, folders of *.xml, or patterns such as 'session/*-response.xml'; folders and patterns in the order
+    /// of file names
     #[arg(value_name = "MESSAGE", required = true)]
     messages: Vec<String>,
-    /// How messages are compared with those before
+    /// How a message is compared with the one before
     #[arg(long, value_enum, value_name = "WAY", default_value_t)]
     way: Named,
-    /// Send what was read, instead of reading it again
+    /// Measure sending what was read, instead of reading
     #[arg(long, conflicts_with_all = ["way", "feed"])]
     sending: bool,
-    /// How much room values get in what is kept of a message sent
+    /// How many bytes a template reserves for each value
     #[arg(
         long,
         value_enum,
@@ -54,39 +51,39 @@ pub(crate) struct Arguments {
         requires = "sending"
     )]
     stuffing: Stuffing,
-    /// Let messages arrive in pieces of so many bytes
+    /// Feed messages in pieces of this many bytes
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     feed: Option<u32>,
-    /// Do everything so many times, each time from nothing; times are medians
+    /// Repeat everything, each time without saved messages; times are medians
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Take messages as answers, should they also be requests
+    /// Read an element that is both a request and a response as a response
     #[arg(long)]
     response: bool,
-    /// Pass over elements and attributes that the WSDL does not have, and take an empty element for an absent one where its
-    /// type, such as xs:int, needs a text
+    /// Skip elements and attributes that the WSDL does not have, and read an empty element as absent where its type, such as
+    /// xs:int, does not allow empty text
     #[arg(long)]
     lenient: bool,
-    /// A line of JSON for each message, and one that sums them up
+    /// A line of JSON for each message, and one for the summary
     #[arg(long)]
     json: bool,
 }
 
-/// The ways to receive, by name.
+/// The ways to receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Named {
-    /// The text of the message before is kept and compared byte by byte
+    /// Keep the text of the message before and compare it byte by byte
     #[default]
     Exact,
-    /// Portions of the text are compared; all of the decoder's state is kept where each begins
+    /// Compare portions of the text; keep the decoder's whole state at the beginning of each (FCP)
     Full,
-    /// The same, and of each state what differs from one before
+    /// The same, but keep of each state only what differs from the one before (DCP)
     Differential,
-    /// The same, at places that few numbers tell
+    /// The same, at places where few numbers describe the state (LCP)
     Lightweight,
-    /// As lightweight, with keyed digests instead of the text: for small memory
+    /// As lightweight, but keep keyed digests instead of the text: needs the least memory
     Hashed,
-    /// Each message is read as if it were the only one
+    /// Read each message in full
     Off,
 }
 
@@ -114,17 +111,17 @@ impl Named {
     }
 }
 
-/// How much room values get in a template.
+/// The width of values in a template.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Stuffing {
-    /// What they take: each message is, byte for byte, what it would be otherwise
+    /// The length of the value: messages are byte for byte the same as without templates
     #[default]
     None,
-    /// What they took at first, white space behind those that have become shorter
+    /// The length of the first value; shorter ones are padded with white space
     Exact,
-    /// Three quarters of what the longest value of the type takes
+    /// Three quarters of the length of the longest value of the type
     Intermediate,
-    /// What the longest value of the type takes
+    /// The length of the longest value of the type
     Maximum,
 }
 
@@ -183,117 +180,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .count();
     match (invalid, recorded.len()) {
         (0, _) => Ok(()),
-        (_, 1) => Err(Failure::violation("the message is not valid")),
+        (_, 1) => Err(Failure::violation("the message is not valid (see above)")),
         (invalid, all) => Err(Failure::violation(format!(
-            "{invalid} of {all} messages are not valid"
+            "{invalid} of {all} messages are not valid (see above)"
         ))),
-    }
-}
-
-/// A message that was recorded.
-struct Recorded {
-    file: String,
-    text: Bytes,
-    /// What it says, to a fresh decoder.
-    outcome: Result<Valid, Invalid>,
-}
-
-/// A message that can be read.
-struct Valid {
-    found: Found,
-    record: Record,
-}
-
-impl Valid {
-    /// Messages of one kind are a stream.
-    fn kind(&self) -> Kind {
-        Kind {
-            root: self.found.root.0,
-            operation: self.operation().map(str::to_owned),
-        }
-    }
-
-    fn operation(&self) -> Option<&str> {
-        let target = self.found.target.as_ref()?;
-        Some(target.operation().name.as_str())
-    }
-}
-
-/// What messages of one stream have in common.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Kind {
-    root: u32,
-    operation: Option<String>,
-}
-
-/// A message that cannot be read.
-struct Invalid {
-    line: usize,
-    column: usize,
-    offset: u64,
-    path: String,
-    message: String,
-    /// What it was read as, if an operation has such a message.
-    found: Option<Found>,
-}
-
-/// Reads messages as a fresh decoder does.
-struct Reader<'d> {
-    definitions: &'d Definitions,
-    options: DecodeOptions,
-    prefer: Option<Direction>,
-}
-
-impl Reader<'_> {
-    fn read(&self, file: &Path) -> Result<Recorded, Failure> {
-        let name = file.to_string_lossy().into_owned();
-        let text = input::bytes(&name)?;
-        let outcome = self.decode(&text, self.prefer).or_else(|first| {
-            // An element may be both a request and an answer: whichever it can be read as.
-            let is_request = first
-                .found
-                .as_ref()
-                .is_some_and(|found| found.direction == Direction::Request);
-            match is_request && self.prefer.is_none() {
-                true => self
-                    .decode(&text, Some(Direction::Response))
-                    .map_err(|_| first),
-                false => Err(first),
-            }
-        });
-        Ok(Recorded {
-            file: name,
-            text: text.into(),
-            outcome,
-        })
-    }
-
-    fn decode(&self, text: &[u8], prefer: Option<Direction>) -> Result<Valid, Invalid> {
-        let found = message::find(self.definitions, text, prefer).map_err(|none| {
-            let (line, column) = input::line_and_column(text, none.offset);
-            Invalid {
-                line,
-                column,
-                offset: none.offset,
-                path: String::new(),
-                message: none.problem,
-                found: None,
-            }
-        })?;
-        let plan: &Arc<Plan> = self.definitions.plan();
-        match Decoder::new(plan.clone(), self.options).decode(found.root, text) {
-            Ok(record) => Ok(Valid { found, record }),
-            Err(error) => {
-                let (line, column) = input::line_and_column(text, error.offset());
-                Err(Invalid {
-                    line,
-                    column,
-                    offset: error.offset(),
-                    path: error.path().to_owned(),
-                    message: error.kind().to_string(),
-                    found: Some(found),
-                })
-            }
-        }
     }
 }

@@ -27,19 +27,19 @@ use bsoap_codec::sample;
 pub(crate) struct Arguments {
     #[command(flatten)]
     wsdl: WsdlArguments,
-    /// Where to listen; port 0 takes a free one
+    /// The address to listen at; port 0 chooses a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     listen: String,
-    /// Answers by operation: DIR/OPERATION.json, read anew for every request
+    /// Answers by operation: DIR/OPERATION.json, read again for every request
     #[arg(long, value_name = "DIR", conflicts_with = "echo")]
     answers: Option<PathBuf>,
-    /// Answer with the request's parts, where the answer has parts of that name, or of that type
+    /// Answer with the request's parts, as far as the response has parts of that name or type
     #[arg(long)]
     echo: bool,
     /// Only the service of this name
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
-    /// Give clients hints where values stand, and follow those they give; without a word: to those that say they follow them
+    /// Send hints with the locations of values, and use those of clients; without a value: only to clients that use them
     #[arg(long, value_name = "WHEN", num_args = 0..=1, require_equals = true, default_missing_value = "offered")]
     hints: Option<hints::When>,
     /// A line of JSON for each request
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let answers = match &arguments.answers {
         Some(folder) if !folder.is_dir() => {
             return Err(Failure::input(format!(
-                "{} is not a folder",
+                "--answers {} is not a folder",
                 folder.display()
             )));
         }
@@ -106,10 +106,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
-/// Answers that no operation will ask for are told at once.
+/// Reports at once an answer that belongs to no operation.
 fn check_folder(folder: &Path, definitions: &Definitions) -> Result<(), Failure> {
     let failed = |error: io::Error| {
-        Failure::input(format!("{} cannot be read", folder.display())).because(error)
+        Failure::input(format!("cannot read folder {}", folder.display())).because(error)
     };
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
@@ -126,7 +126,7 @@ fn check_folder(folder: &Path, definitions: &Definitions) -> Result<(), Failure>
                 .all(|(_, port)| port.binding.operation(name).is_none())
         {
             return Err(Failure::input(format!(
-                "{} is an answer for an operation that the WSDL does not have",
+                "{} answers an operation that the WSDL does not have: remove or rename it",
                 path.display()
             )));
         }
@@ -134,7 +134,7 @@ fn check_folder(folder: &Path, definitions: &Definitions) -> Result<(), Failure>
     Ok(())
 }
 
-/// Why an answer could not be made, told to whoever serves and, as a fault, to whoever asked.
+/// Why an answer could not be made: for the log and, as a fault, for the client.
 #[derive(Debug)]
 struct Unanswerable(String);
 
@@ -196,7 +196,7 @@ fn sampled(target: &Target) -> Value {
     }
 }
 
-/// An answer of the request's members: those of the same name, otherwise the only one for the only one.
+/// An answer of the request's members: those of the same name; if both have one member, that one.
 fn echoed(target: &Target, request: Value) -> Option<Record> {
     let Value::Object(given) = request else {
         return None;
@@ -241,11 +241,12 @@ impl Log {
         if self.json {
             let _ = Output::new(true).json(&json!({"serving": wsdl, "urls": urls}));
         } else {
-            let _ = Output::default().line(&format!("{text}\n{}", paint(DIM, "ctrl-C ends it")));
+            let _ =
+                Output::default().line(&format!("{text}\n{}", paint(DIM, "press Ctrl-C to stop")));
         }
     }
 
-    /// Nobody reading the log is no reason not to serve.
+    /// A log that cannot be written does not stop the service.
     fn request(&self, message: &Message, answer: &Result<Record, Unanswerable>) {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let (peer, operation) = (message.peer(), message.operation());
@@ -270,7 +271,7 @@ impl Log {
         let output = Output::default();
         output.note(&format!("{requests} requests served"));
         if *hints != HintCounts::default() {
-            output.note(&format!("hints: {}", hints::told(hints)));
+            output.note(&format!("hints: {}", hints::text(hints)));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `bsoap validate`: every violation in messages, with its place.
+//! `bsoap validate`: every violation in messages, with its location.
 
 use bsoap_codec::decode::Validation;
 use bsoap_codec::{DecodeOptions, Decoder};
@@ -10,9 +10,9 @@ use crate::message;
 use crate::output::Output;
 use crate::style::{BAD, DIM, GOOD, STRONG, paint};
 
-/// Check messages against a WSDL and tell every violation with its place
+/// Check messages against a WSDL and report every violation with its location
 ///
-/// A message is an Envelope, request or answer, or an element of the WSDL's schemas by itself.
+/// A message is an envelope, of a request or a response, or a single element of the WSDL's schemas.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -20,7 +20,7 @@ pub(crate) struct Arguments {
     /// The messages; `-` is standard input
     #[arg(value_name = "MESSAGE", required = true)]
     messages: Vec<String>,
-    /// The most violations told of one message
+    /// The most violations reported for one message
     #[arg(long, default_value_t = 100)]
     most: usize,
     /// A line of JSON for each message
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// A violation and its place.
+/// A violation and its location.
 struct Violation {
     line: usize,
     column: usize,
@@ -70,9 +70,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     match (invalid, arguments.messages.len()) {
         (0, _) => Ok(()),
-        (_, 1) => Err(Failure::violation("the message is not valid")),
+        (_, 1) => Err(Failure::violation("the message is not valid (see above)")),
         (invalid, all) => Err(Failure::violation(format!(
-            "{invalid} of {all} messages are not valid"
+            "{invalid} of {all} messages are not valid (see above)"
         ))),
     }
 }

@@ -1,4 +1,4 @@
-//! Which files are meant: themselves, all messages in a folder, or all that match a pattern.
+//! The files of the command line: files, all messages in a folder, or all that match a pattern.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -17,7 +17,9 @@ pub(super) fn expand(named: &[String]) -> Result<Vec<PathBuf>, Failure> {
             vec![path.to_owned()]
         };
         if found.is_empty() {
-            return Err(Failure::input(format!("there are no messages in {name}")));
+            return Err(Failure::input(format!(
+                "{name} matches no message: expected a file, a folder with *.xml files, or a pattern"
+            )));
         }
         all.extend(found);
     }
@@ -78,7 +80,7 @@ fn matching(pattern: &Path) -> Result<Vec<PathBuf>, Failure> {
 
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let failed = |error: std::io::Error| {
-        Failure::input(format!("{} cannot be read", folder.display())).because(error)
+        Failure::input(format!("cannot read folder {}", folder.display())).because(error)
     };
     let entries = std::fs::read_dir(folder).map_err(failed)?;
     entries
@@ -138,7 +140,7 @@ mod tests {
             ["b/1-response.xml", "b/2-request.xml"]
         );
         assert_eq!(found("/?.xml").unwrap(), ["a.xml"]);
-        // Whether it is there, who reads it will see.
+        // A missing file is reported when it is read.
         assert_eq!(found("/none.xml").unwrap(), ["none.xml"]);
         assert!(found("/*.json").is_err());
     }

@@ -1,4 +1,4 @@
-//! Reading recorded messages again, as what differs from those before.
+//! Reads recorded messages differentially and in full.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,49 +12,49 @@ use bytes::Bytes;
 use indicatif::ProgressBar;
 use serde_json::json;
 
+use super::recorded::{Invalid, Recorded, RecordedStream, Valid};
 use super::report::{self, median, microseconds, size};
 use super::sum::Sum;
-use super::{Invalid, Kind, Recorded, Valid};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::style::{DIM, GOOD, STRONG, paint};
 
-/// What was chosen.
+/// The options of the command.
 pub(super) struct Choice {
     pub(super) way: Way,
     pub(super) name: &'static str,
     pub(super) options: DecodeOptions,
-    /// Bytes at a time.
+    /// The size of the pieces in which messages arrive.
     pub(super) feed: Option<usize>,
 }
 
-/// What reading one message came to.
+/// The measurements of one message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Read {
     /// How it was read.
     mode: &'static str,
-    /// Slots of its Record.
+    /// Slots of its record.
     values: usize,
-    /// Of those, how many are not what they were, if that is known.
+    /// How many of those changed, if that is known.
     changed: Option<usize>,
-    /// Values read again alone.
+    /// Values re-read one by one.
     read_again: u64,
-    /// How often the decoder took over.
+    /// How often the decoder took over because the structure changed.
     switches: u64,
-    /// Nanoseconds, of each round.
+    /// Nanoseconds of each round.
     times: Vec<f64>,
-    /// The same, for reading all of it.
+    /// The same for reading in full.
     full: Vec<f64>,
-    /// What is held for the stream after it.
+    /// Bytes of the stream's history after it.
     memory: usize,
     /// Bytes it has in common with the message before.
     equal: Option<usize>,
 }
 
-/// Reads all messages, several times. A place for each; none for those that are not valid.
+/// Reads all messages several times. One entry per message; `None` for those that are not valid.
 ///
 /// # Errors
-/// A message is not what a fresh decoder says it is.
+/// If a message is read differently than by a fresh decoder.
 pub(super) fn replay(
     recorded: &[Recorded],
     rounds: u32,
@@ -71,7 +71,7 @@ pub(super) fn replay(
                 Ok(valid) => {
                     let read = read.get_or_insert_default();
                     streams
-                        .of(valid.kind(), plan, choice)
+                        .of(valid.stream(), plan, choice)
                         .read(message, valid, choice, read)?;
                 }
                 Err(invalid) => streams.refuse(message, invalid, plan, choice)?,
@@ -79,30 +79,30 @@ pub(super) fn replay(
             bar.inc(1);
         }
     }
-    let mut before: HashMap<Kind, &Bytes> = HashMap::new();
+    let mut before: HashMap<RecordedStream, &Bytes> = HashMap::new();
     for (message, read) in recorded.iter().zip(&mut all) {
         if let (Ok(valid), Some(read)) = (&message.outcome, read) {
-            let old = before.insert(valid.kind(), &message.text);
+            let old = before.insert(valid.stream(), &message.text);
             read.equal = old.map(|old| report::in_common(old, &message.text));
         }
     }
     Ok(all)
 }
 
-/// The streams of a connection, by what they are of.
+/// The streams of a connection.
 #[derive(Default)]
-struct Streams(HashMap<Kind, Pair>);
+struct Streams(HashMap<RecordedStream, Pair>);
 
 impl Streams {
-    fn of(&mut self, kind: Kind, plan: &Arc<Plan>, choice: &Choice) -> &mut Pair {
+    fn of(&mut self, key: RecordedStream, plan: &Arc<Plan>, choice: &Choice) -> &mut Pair {
         let new = |way| Stream::new(way, plan.clone(), choice.options);
-        self.0.entry(kind).or_insert_with(|| Pair {
+        self.0.entry(key).or_insert_with(|| Pair {
             stream: new(choice.way),
             full: new(Way::Off),
         })
     }
 
-    /// A message that is not valid comes to the stream it seems to be of, which must say what a fresh decoder says.
+    /// Feeds a message that is not valid to its stream, which must report the error of a fresh decoder.
     fn refuse(
         &mut self,
         message: &Recorded,
@@ -114,11 +114,11 @@ impl Streams {
             return Ok(());
         };
         let operation = found.target.as_ref();
-        let kind = Kind {
+        let key = RecordedStream {
             root: found.root.0,
             operation: operation.map(|target| target.operation().name.clone()),
         };
-        let stream = &mut self.of(kind, plan, choice).stream;
+        let stream = &mut self.of(key, plan, choice).stream;
         match receive(stream, found.root, &message.text, choice.feed) {
             Err(error)
                 if error.offset() == invalid.offset
@@ -129,16 +129,16 @@ impl Streams {
             Err(error) => Err(differs(
                 message,
                 &format!(
-                    "it is refused because {error}, and by a fresh decoder because {}",
+                    "its error is {error}, but a fresh decoder reports {}",
                     invalid.message
                 ),
             )),
-            Ok(_) => Err(differs(message, "it is read, although it is not valid")),
+            Ok(_) => Err(differs(message, "it is accepted, although it is not valid")),
         }
     }
 }
 
-/// A stream, and what reads all of each of its messages.
+/// A stream read differentially, and the same stream read in full.
 struct Pair {
     stream: Stream,
     full: Stream,
@@ -159,7 +159,7 @@ impl Pair {
         read.times.push(start.elapsed().as_nanos() as f64);
         let received = received.map_err(|error| differs(message, &error.to_string()))?;
         if *received.record != valid.record {
-            return Err(differs(message, "its values are others"));
+            return Err(differs(message, "its values differ"));
         }
         read.note(&received, before, self.stream.totals());
         drop(received);
@@ -188,10 +188,10 @@ fn receive(
     stream.finish()
 }
 
-/// What must never be.
+/// A result that would be a bug.
 fn differs(message: &Recorded, how: &str) -> Failure {
     Failure::violation(format!(
-        "{} is not read as a fresh decoder reads it: {how}. This is a bug of bsoap",
+        "{} is read differently than by a fresh decoder: {how}. This is a bug of bsoap, please report it",
         message.file
     ))
 }
@@ -212,7 +212,7 @@ impl Read {
     }
 }
 
-/// Tells a line for each message, and what it comes to.
+/// Prints a line for each message, and the summary.
 pub(super) fn report(
     recorded: &[Recorded],
     all: &[Option<Read>],
@@ -220,7 +220,7 @@ pub(super) fn report(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let mut sum = Sum::default();
-    let mut memory: HashMap<Kind, usize> = HashMap::new();
+    let mut memory: HashMap<RecordedStream, usize> = HashMap::new();
     if !output.is_json() {
         output.line(&paint(
             DIM,
@@ -248,7 +248,7 @@ pub(super) fn report(
             }
             _ => continue,
         };
-        memory.insert(valid.kind(), read.memory);
+        memory.insert(valid.stream(), read.memory);
         let (own, full) = (median(&read.times), median(&read.full));
         sum.add(
             message.text.len(),

@@ -1,22 +1,22 @@
-//! What both directions tell in the same words, and how much two messages have in common.
+//! What the reports of both directions share, and how much two messages have in common.
 
 use serde_json::json;
 
-use super::Invalid;
+use super::recorded::Invalid;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::style::{BAD, DIM, STRONG, paint};
 use crate::tally::quantile;
 
-/// So many tags ahead the end of a difference is sought.
+/// How many tags ahead the end of a difference is searched.
 const AHEAD: usize = 32;
 
-/// The middle one.
+/// The median.
 pub(super) fn median(times: &[f64]) -> f64 {
     quantile(times.to_vec(), 0.5)
 }
 
-/// A time, in few digits.
+/// A time with few digits.
 pub(super) fn microseconds(ns: f64) -> String {
     match ns / 1e3 {
         short if short < 10.0 => format!("{short:.2} µs"),
@@ -25,7 +25,7 @@ pub(super) fn microseconds(ns: f64) -> String {
     }
 }
 
-/// A number of bytes, in few digits.
+/// A number of bytes with few digits.
 pub(super) fn size(bytes: usize) -> String {
     match bytes as f64 / 1024.0 {
         few if few < 1.0 => format!("{bytes} B"),
@@ -34,7 +34,7 @@ pub(super) fn size(bytes: usize) -> String {
     }
 }
 
-/// How much of a message was there already, if there was one before it.
+/// The share of a message that the message before has too, if there was one.
 pub(super) fn share(equal: Option<usize>, of: usize) -> String {
     match equal {
         None => "–".to_owned(),
@@ -42,7 +42,7 @@ pub(super) fn share(equal: Option<usize>, of: usize) -> String {
     }
 }
 
-/// A message that is not valid, with its place.
+/// Prints a message that is not valid, with the location.
 pub(super) fn invalid(file: &str, invalid: &Invalid, output: &mut Output) -> Result<(), Failure> {
     let Invalid {
         line,
@@ -69,8 +69,8 @@ pub(super) fn invalid(file: &str, invalid: &Invalid, output: &mut Output) -> Res
     ))
 }
 
-/// How many bytes of a message stand in the one before too, in the same order; what lies between two tags counts if all of
-/// it is the same. Found by looking ahead a little where they differ, so it may be more.
+/// How many bytes of a message are in the one before too, in the same order; text between two tags counts if all of it is the
+/// same. Differences are searched only a few tags ahead, so the true number may be greater.
 pub(super) fn in_common(before: &[u8], now: &[u8]) -> usize {
     let same = std::iter::zip(before, now).take_while(|(old, new)| old == new);
     let prefix = same.count();
@@ -93,7 +93,7 @@ pub(super) fn in_common(before: &[u8], now: &[u8]) -> usize {
     equal
 }
 
-/// Tags with the text behind them.
+/// Tags with the text that follows them.
 fn parts(text: &[u8]) -> Vec<&[u8]> {
     let mut starts: Vec<usize> = memchr::memchr_iter(b'<', text).collect();
     starts.push(text.len());
@@ -103,7 +103,7 @@ fn parts(text: &[u8]) -> Vec<&[u8]> {
         .collect()
 }
 
-/// How many parts to pass over in both, the fewest, until two in a row are the same.
+/// The fewest parts to skip in both, until two in a row are the same.
 fn next_equal(old: &[&[u8]], new: &[&[u8]]) -> (usize, usize) {
     for distance in 1..=AHEAD {
         for skipped in 0..=distance {

@@ -1,4 +1,4 @@
-//! Sending what recorded messages say, as what differs from those before.
+//! Sends the values of recorded messages with templates.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,44 +11,44 @@ use bsoap_differential::send::{
 use indicatif::ProgressBar;
 use serde_json::json;
 
+use super::recorded::{Recorded, RecordedStream, Valid};
 use super::report::{self, median, microseconds, size};
 use super::sum::Sum;
-use super::{Kind, Recorded, Valid};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::style::{DIM, GOOD, STRONG, paint};
 
-/// What was chosen.
+/// The options of the command.
 pub(super) struct Choice {
     pub(super) policy: Policy,
     pub(super) options: DecodeOptions,
 }
 
-/// What sending one message came to.
+/// The measurements of one message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written {
-    /// What was there already, in the words of the HPDC-13 paper.
+    /// How it matched its template: the cases of the HPDC-13 paper.
     matched: &'static str,
-    /// Its length as it is sent.
+    /// Its length as sent.
     bytes: u64,
-    /// Bytes it has in common with the message of its kind sent before.
+    /// Bytes it has in common with the message of its stream sent before.
     equal: Option<usize>,
-    /// Of its bytes, those of chunks that were sent as they were.
+    /// Bytes in chunks that were sent unchanged.
     unchanged: u64,
-    /// Values written into the text of a message before.
+    /// Values patched.
     values: u64,
-    /// Nanoseconds, of each round.
+    /// Nanoseconds of each round.
     times: Vec<f64>,
-    /// The same, for writing all of it.
+    /// The same for writing in full.
     full: Vec<f64>,
-    /// What all templates hold after it.
+    /// Bytes of all templates after it.
     memory: usize,
 }
 
-/// Sends all messages, several times. A place for each; none for those that are not valid.
+/// Sends all messages several times. One entry per message; `None` for those that are not valid.
 ///
 /// # Errors
-/// A message that is sent means something else, or cannot be written.
+/// If a sent message has other values, or cannot be written.
 pub(super) fn replay(
     recorded: &[Recorded],
     rounds: u32,
@@ -65,9 +65,9 @@ pub(super) fn replay(
                 let written = written.get_or_insert_default();
                 let sent = sender.send(message, valid, written)?;
                 check(message, valid, &sent, plan, choice.options)?;
-                let before = sender.before.get(&valid.kind());
+                let before = sender.before.get(&valid.stream());
                 written.equal = before.map(|old| report::in_common(old, &sent));
-                sender.before.insert(valid.kind(), sent);
+                sender.before.insert(valid.stream(), sent);
             }
             bar.inc(1);
         }
@@ -75,15 +75,15 @@ pub(super) fn replay(
     Ok(all)
 }
 
-/// All that is sent to one peer.
+/// The sender of all messages, as to one peer.
 struct Sender {
     store: TemplateCache,
-    /// Whether each message must be, byte for byte, what it would be without templates.
+    /// True if each message must be byte for byte the same as without templates.
     is_identical: bool,
-    /// Their numbers.
-    kinds: HashMap<Kind, u32>,
-    /// The last text of each kind.
-    before: HashMap<Kind, Vec<u8>>,
+    /// The number of each stream.
+    streams: HashMap<RecordedStream, u32>,
+    /// The last text of each stream.
+    before: HashMap<RecordedStream, Vec<u8>>,
 }
 
 impl Sender {
@@ -93,7 +93,7 @@ impl Sender {
         Self {
             store: TemplateCache::new(kept),
             is_identical: policy.stuffing == Stuffing::None,
-            kinds: HashMap::new(),
+            streams: HashMap::new(),
             before: HashMap::new(),
         }
     }
@@ -105,15 +105,19 @@ impl Sender {
         written: &mut Written,
     ) -> Result<Vec<u8>, Failure> {
         let cannot = |error: bsoap_codec::encode::Error| {
-            Failure::input(format!("{} cannot be written again", message.file)).because(error)
+            Failure::input(format!(
+                "the values of {} cannot be written as a message",
+                message.file
+            ))
+            .because(error)
         };
-        let known = self.kinds.len() as u32;
+        let known = self.streams.len() as u32;
         let stream = StreamKey {
             endpoint: 0,
             root: valid.found.root,
-            operation: *self.kinds.entry(valid.kind()).or_insert(known),
+            operation: *self.streams.entry(valid.stream()).or_insert(known),
         };
-        // As a program would have made it.
+        // A program would have made a record of its own: the copy is not measured.
         let mut record = valid.record.clone();
         let start = Instant::now();
         let mut checkout = self.store.check_out(stream, &record);
@@ -128,13 +132,13 @@ impl Sender {
         written.full.push(start.elapsed().as_nanos() as f64);
         let text = |sent: &Sent| sent.outgoing.chunks.concat();
         if self.is_identical && text(&sent) != text(&plain) {
-            return Err(differs(message, "its text is another"));
+            return Err(differs(message, "its text differs"));
         }
         Ok(text(&sent))
     }
 }
 
-/// Whether a text means what was meant.
+/// Checks that a text has the values of the message.
 fn check(
     message: &Recorded,
     valid: &Valid,
@@ -144,15 +148,15 @@ fn check(
 ) -> Result<(), Failure> {
     match Decoder::new(plan.clone(), options).decode(valid.found.root, sent) {
         Ok(record) if record == valid.record => Ok(()),
-        Ok(_) => Err(differs(message, "it means something else")),
+        Ok(_) => Err(differs(message, "its values differ")),
         Err(error) => Err(differs(message, &error.to_string())),
     }
 }
 
-/// What must never be.
+/// A result that would be a bug.
 fn differs(message: &Recorded, how: &str) -> Failure {
     Failure::violation(format!(
-        "{} is not sent as it is without templates: {how}. This is a bug of bsoap",
+        "{} is sent differently with templates than without: {how}. This is a bug of bsoap, please report it",
         message.file
     ))
 }
@@ -185,7 +189,7 @@ impl Written {
     }
 }
 
-/// Tells a line for each message, and what it comes to.
+/// Prints a line for each message, and the summary.
 pub(super) fn report(
     recorded: &[Recorded],
     all: &[Option<Written>],

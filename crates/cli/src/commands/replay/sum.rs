@@ -1,4 +1,4 @@
-//! What a replay comes to: what the machinery would save here, or that it would not.
+//! The summary of a replay: what differential processing saves on these messages.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::report::{microseconds, size};
 use crate::style::{BAD, DIM, GOOD, STRONG, paint};
 
-/// Less is no gain, but the clock.
+/// A smaller ratio of times is noise.
 const GAIN: f64 = 1.05;
 
 /// The sum of all messages.
@@ -15,40 +15,46 @@ const GAIN: f64 = 1.05;
 pub(super) struct Sum {
     messages: usize,
     bytes: usize,
-    /// Bytes that were there already.
+    /// Bytes that the message before had too.
     equal: usize,
-    /// Nanoseconds with and without.
+    /// Nanoseconds: differential, in full.
     times: [f64; 2],
-    /// Those of messages that were made of the one before: how many, and their times.
-    alike: (usize, [f64; 2]),
-    /// How many were dealt with in which way.
+    /// Messages that were processed differentially: how many, and their times.
+    differential: (usize, [f64; 2]),
+    /// How many messages were processed in each mode.
     modes: BTreeMap<&'static str, usize>,
-    /// Bytes held in the end.
+    /// Bytes of saved messages at the end.
     pub(super) memory: usize,
     pub(super) invalid: usize,
 }
 
 impl Sum {
-    /// One more.
-    pub(super) fn add(&mut self, bytes: usize, equal: usize, times: [f64; 2], is_alike: bool) {
+    /// Adds a message.
+    pub(super) fn add(
+        &mut self,
+        bytes: usize,
+        equal: usize,
+        times: [f64; 2],
+        is_differential: bool,
+    ) {
         let more =
             |sum: &mut [f64; 2]| std::iter::zip(sum, times).for_each(|(sum, time)| *sum += time);
         self.messages += 1;
         self.bytes += bytes;
         self.equal += equal;
         more(&mut self.times);
-        if is_alike {
-            self.alike.0 += 1;
-            more(&mut self.alike.1);
+        if is_differential {
+            self.differential.0 += 1;
+            more(&mut self.differential.1);
         }
     }
 
-    /// It was dealt with so.
+    /// Counts the mode of a message.
     pub(super) fn count(&mut self, mode: &'static str) {
         *self.modes.entry(mode).or_default() += 1;
     }
 
-    /// How many times as fast.
+    /// The time in full, divided by the differential time.
     fn gain([own, full]: [f64; 2]) -> f64 {
         full / own.max(1.0)
     }
@@ -58,13 +64,13 @@ impl Sum {
         json!({
             "how": how, "messages": self.messages, "invalid": self.invalid, "bytes": self.bytes, "bytes_equal": self.equal,
             "modes": self.modes, "ns": own.round(), "full_ns": full.round(), "times_as_fast": rounded(Self::gain(self.times)),
-            "alike": {"messages": self.alike.0, "ns": self.alike.1[0].round(), "full_ns": self.alike.1[1].round(),
-                "times_as_fast": rounded(Self::gain(self.alike.1))},
+            "alike": {"messages": self.differential.0, "ns": self.differential.1[0].round(), "full_ns": self.differential.1[1].round(),
+                "times_as_fast": rounded(Self::gain(self.differential.1))},
             "memory": self.memory, "same_as_fresh": true,
         })
     }
 
-    /// `doing`: reading or writing.
+    /// As text; `doing` is "reading" or "writing".
     pub(super) fn text(&self, doing: &str, how: &str) -> String {
         if self.messages == 0 {
             return String::new();
@@ -76,14 +82,14 @@ impl Sum {
             .map(|(mode, count)| format!("{count} {mode}"))
             .collect();
         let mut text = format!(
-            "\n{} messages, {}, of which {:.1} % were there already; {}\n",
+            "\n{} messages, {}, of which {:.1} % are the same in the message before; {}\n",
             paint(STRONG, &self.messages.to_string()),
             size(self.bytes),
             100.0 * self.equal as f64 / self.bytes.max(1) as f64,
             modes.join(", "),
         );
         text += &format!(
-            "{doing} them took {} with {how}, {} in full; every message is what it is without\n",
+            "{doing} them took {} with {how}, {} in full; every result is the same\n",
             paint(STRONG, &microseconds(own)),
             paint(STRONG, &microseconds(full)),
         );
@@ -93,11 +99,11 @@ impl Sum {
 
     fn verdict(&self, doing: &str, how: &str) -> String {
         let gain = Self::gain(self.times);
-        let held = format!("{} held in the end", size(self.memory));
+        let held = format!("{} of saved messages at the end", size(self.memory));
         let mut text = if how == "off" {
             return paint(
                 DIM,
-                "nothing was compared: this is what reading in full costs, twice\n",
+                "nothing was compared: both times are of reading in full\n",
             );
         } else if gain >= GAIN {
             let saved = 100.0 - 100.0 / gain;
@@ -111,25 +117,25 @@ impl Sum {
             paint(
                 STRONG,
                 &format!(
-                    "with {how}, {doing} these takes as long as without: there is nothing to gain"
+                    "with {how}, {doing} these takes as long as in full: there is nothing to gain"
                 ),
             )
         } else {
             paint(
                 BAD,
                 &format!(
-                    "with {how}, {doing} these is {:.1} times as slow: leave it off here",
+                    "with {how}, {doing} these is {:.1} times as slow: turn it off here",
                     1.0 / gain
                 ),
             )
         };
         text += &format!("; {held}\n");
-        let (alike, times) = self.alike;
-        if 0 < alike && alike < self.messages {
+        let (differential, times) = self.differential;
+        if 0 < differential && differential < self.messages {
             text += &paint(
                 DIM,
                 &format!(
-                    "of {alike} messages that were made of the one before: {:.1} times as fast\n",
+                    "of these, {differential} were processed differentially: {:.1} times as fast\n",
                     Self::gain(times)
                 ),
             );
@@ -137,7 +143,7 @@ impl Sum {
         if self.messages < 10 {
             text += &paint(
                 DIM,
-                "so few messages tell little: what comes first is always dealt with in full\n",
+                "few messages say little: the first ones of a stream are always processed in full\n",
             );
         }
         text
@@ -163,6 +169,6 @@ mod tests {
         };
         assert!(verdict(1e3, 4e3).contains("4.0 times as fast: 75 % of the time is saved"));
         assert!(verdict(1e3, 1.01e3).contains("nothing to gain"));
-        assert!(verdict(2e3, 1e3).contains("2.0 times as slow: leave it off"));
+        assert!(verdict(2e3, 1e3).contains("2.0 times as slow: turn it off"));
     }
 }

@@ -1,0 +1,121 @@
+//! Recorded messages, read once by a fresh decoder: what replaying them must give as well.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use bsoap_codec::{DecodeOptions, Decoder, Plan, Record};
+use bsoap_schema::Definitions;
+use bytes::Bytes;
+
+use crate::error::Failure;
+use crate::input;
+use crate::message::{self, Direction, Found};
+
+/// A recorded message.
+pub(super) struct Recorded {
+    pub(super) file: String,
+    pub(super) text: Bytes,
+    /// The result of a fresh decoder.
+    pub(super) outcome: Result<Valid, Invalid>,
+}
+
+/// A message that was decoded.
+pub(super) struct Valid {
+    pub(super) found: Found,
+    pub(super) record: Record,
+}
+
+impl Valid {
+    /// Which stream the message belongs to.
+    pub(super) fn stream(&self) -> RecordedStream {
+        RecordedStream {
+            root: self.found.root.0,
+            operation: self.operation().map(str::to_owned),
+        }
+    }
+
+    pub(super) fn operation(&self) -> Option<&str> {
+        let target = self.found.target.as_ref()?;
+        Some(target.operation().name.as_str())
+    }
+}
+
+/// What the messages of one stream have in common: the root element, which tells the direction, and the operation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RecordedStream {
+    pub(super) root: u32,
+    pub(super) operation: Option<String>,
+}
+
+/// A message that is not valid, and where.
+pub(super) struct Invalid {
+    pub(super) line: usize,
+    pub(super) column: usize,
+    pub(super) offset: u64,
+    pub(super) path: String,
+    pub(super) message: String,
+    /// The operation and direction it was decoded as, if any has such a message.
+    pub(super) found: Option<Found>,
+}
+
+/// Reads recorded messages, each with a fresh decoder.
+pub(super) struct Reader<'d> {
+    pub(super) definitions: &'d Definitions,
+    pub(super) options: DecodeOptions,
+    /// The direction of elements that are both requests and responses.
+    pub(super) prefer: Option<Direction>,
+}
+
+impl Reader<'_> {
+    pub(super) fn read(&self, file: &Path) -> Result<Recorded, Failure> {
+        let name = file.to_string_lossy().into_owned();
+        let text = input::bytes(&name)?;
+        let outcome = self.decode(&text, self.prefer).or_else(|first| {
+            // An element may be both a request and a response: the message is whichever it can be decoded as.
+            let is_request = first
+                .found
+                .as_ref()
+                .is_some_and(|found| found.direction == Direction::Request);
+            match is_request && self.prefer.is_none() {
+                true => self
+                    .decode(&text, Some(Direction::Response))
+                    .map_err(|_| first),
+                false => Err(first),
+            }
+        });
+        Ok(Recorded {
+            file: name,
+            text: text.into(),
+            outcome,
+        })
+    }
+
+    fn decode(&self, text: &[u8], prefer: Option<Direction>) -> Result<Valid, Invalid> {
+        let found = message::find(self.definitions, text, prefer).map_err(|none| {
+            let (line, column) = input::line_and_column(text, none.offset);
+            Invalid {
+                line,
+                column,
+                offset: none.offset,
+                path: String::new(),
+                message: none.problem,
+                found: None,
+            }
+        })?;
+        let plan: &Arc<Plan> = self.definitions.plan();
+        match Decoder::new(plan.clone(), self.options).decode(found.root, text) {
+            Ok(record) => Ok(Valid { found, record }),
+            Err(error) => {
+                let (line, column) = input::line_and_column(text, error.offset());
+                Err(Invalid {
+                    line,
+                    column,
+                    offset: error.offset(),
+                    path: error.path().to_owned(),
+                    message: error.kind().to_string(),
+                    found: Some(found),
+                })
+            }
+        }
+    }
+}
