@@ -99,7 +99,7 @@ impl Carryless {
             super::x86::has_wide_carryless().then_some(Level::Four),
         ];
         #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-        let levels = [];
+        let levels: [Option<Level>; 0] = [];
         levels.into_iter().flatten()
     }
 

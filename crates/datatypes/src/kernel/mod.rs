@@ -17,11 +17,9 @@ mod carryless;
 pub mod form;
 mod found;
 mod memory;
-mod nearest;
 mod number;
 mod one;
 mod portable;
-mod powers;
 mod separator;
 mod steps;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -241,7 +239,11 @@ impl Kernel {
             Level::Avx512 if slots.len() > FEW => {
                 x86::write_array(slots, number, separator, memory, out, &mut placed)
             }
-            _ => slots,
+            _ => {
+                // Only the x86-64 kernel prefetches.
+                let _ = memory;
+                slots
+            }
         };
         portable::write_array(left, number, separator, out, &mut placed);
         if !slots.is_empty() {
@@ -346,7 +348,11 @@ impl Kernel {
         let fits = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Avx512 => x86::write_rooms(slots, rooms, memory, out),
-            _ => None,
+            _ => {
+                // Only the x86-64 kernel prefetches.
+                let _ = memory;
+                None
+            }
         };
         let fits = fits.unwrap_or_else(|| portable::write_rooms(slots, rooms, out));
         out.truncate(out.len() - last.separator.bytes.len());

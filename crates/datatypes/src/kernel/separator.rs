@@ -6,9 +6,11 @@ pub struct Separator {
     pub(super) head: [u8; 32],
     pub(super) mask: [u8; 32],
     pub(super) bytes: Box<[u8]>,
-    /// How often the first byte is among them.
+    /// How often the first byte occurs in them. (Only the x86-64 kernels read this and the next one.)
+    #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(dead_code))]
     pub(super) ends: u16,
-    /// How far the last of these is from what is behind all.
+    /// The distance from its last occurrence to the end.
+    #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(dead_code))]
     pub(super) lead: u16,
 }
 

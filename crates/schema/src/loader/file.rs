@@ -85,10 +85,21 @@ fn path_of(location: &str) -> Result<PathBuf, LoadError> {
         None => Ok(PathBuf::from(location)),
         Some(scheme) if scheme.eq_ignore_ascii_case("file") => url::Url::parse(location)
             .ok()
-            .and_then(|url| url.to_file_path().ok())
+            .and_then(|url| file_path(&url))
             .ok_or_else(|| LoadError::Failed("not the location of a file".to_owned())),
         Some(_) => Err(LoadError::NotHere),
     }
+}
+
+#[cfg(any(unix, windows))]
+fn file_path(url: &url::Url) -> Option<PathBuf> {
+    url.to_file_path().ok()
+}
+
+/// Other targets, such as WebAssembly in a browser, have no paths that a URL could name: `url` offers no conversion there.
+#[cfg(not(any(unix, windows)))]
+fn file_path(_: &url::Url) -> Option<PathBuf> {
+    None
 }
 
 /// What a file is that is no regular one.

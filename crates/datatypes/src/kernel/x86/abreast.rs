@@ -16,9 +16,9 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::super::nearest::{self, Format};
 use super::super::{Column, FoundInRow, Number, portable};
 use super::eight::{MOST, Sheet};
+use super::nearest::{self, Format};
 use super::read::{BEFORE, Pattern, integer, is_zero};
 use super::rows::{Read, Rows, Several};
 

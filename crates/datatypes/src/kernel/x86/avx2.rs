@@ -7,9 +7,10 @@ use std::arch::x86_64::{
 };
 
 use super::super::form::{Blank, Filled, Form, Sheet, Way};
-use super::super::nearest::Format;
-use super::super::{Found, FoundInRow, Stop, nearest};
+use super::super::{Found, FoundInRow, Stop};
 use super::form::{self, Fill, Special};
+use super::nearest;
+use super::nearest::Format;
 use super::read::{Array, Classes, Integer, Isa, Real, Significand, real};
 use super::rows::{Nobody, Rows};
 

@@ -8,10 +8,11 @@ use std::arch::x86_64::{
 };
 
 use super::super::form::{Blank, Filled, Form, Sheet, Way};
-use super::super::nearest::Format;
-use super::super::{Found, FoundInRow, Stop, nearest};
+use super::super::{Found, FoundInRow, Stop};
 use super::abreast::Abreast;
 use super::form::{self, Fill, Special};
+use super::nearest;
+use super::nearest::Format;
 use super::read::{Array, Classes, Isa, Real, Significand, real};
 use super::rows::Rows;
 

@@ -15,9 +15,9 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::super::nearest::{Format, ROUNDED};
-use super::super::powers::LEAST;
 use super::abreast::Spans;
+use super::nearest::{Format, ROUNDED};
+use super::powers::LEAST;
 
 /// So many numbers of a column are read side by side at most.
 pub(super) const MOST: usize = 32;

@@ -17,7 +17,7 @@ use std::arch::x86_64::{
 
 pub(super) use super::super::form::WIDEST;
 use super::super::form::{BEYOND, Blank, Filled, Form, Sheet, Way};
-use super::super::nearest::{self, Format, nearest};
+use super::nearest::{self, Format, nearest};
 use super::read::{Isa, Significand, integer, nineteen};
 use crate::datetime::is_plain_date_time;
 

@@ -21,7 +21,9 @@ mod carryless;
 mod differ;
 mod eight;
 mod form;
+mod nearest;
 mod overwrite;
+mod powers;
 mod read;
 mod ready;
 mod rows;
@@ -32,7 +34,6 @@ use ready::{Doubles, Integers};
 use rows::Rows;
 
 use super::form::{Filled, Form, Sheet};
-use super::nearest;
 use super::{
     Carryless, Column, Found, FoundInRow, Listed, Memory, Number, Over, Room, Separator, Stepped,
     Steps, Stop,

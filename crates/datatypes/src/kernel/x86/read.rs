@@ -13,9 +13,9 @@ use std::arch::x86_64::{
     _mm256_setzero_si256, _mm256_testz_si256, _mm256_xor_si256, _mm256_zextsi128_si256,
 };
 
-use super::super::nearest::{Format, nearest};
 use super::super::portable;
 use super::super::{Found, Number, Separator};
+use super::nearest::{Format, nearest};
 
 /// 32 bytes of text, by what they are.
 #[derive(Clone, Copy)]
