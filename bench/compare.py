@@ -2,9 +2,9 @@
 
 python3 bench/compare.py OLD NEW [--set small] [--rounds 5] [--engine 'bsoap*'] [BENCH=CASES …]
 
-OLD and NEW are programs `bsoap-bench`, or commands `bsoap` from when those had the subcommand `bench`. `BENCH=CASES` is
-a benchmark and a pattern of cases, such as `'ready=order/*'`; a set is a list of those (see SETS below). Pin the run to a
-core and give it priority: `chrt -f 50 taskset -c 1 python3 bench/compare.py …`.
+OLD and NEW are programs `bsoap-bench`, or commands `bsoap` from when those had the subcommand `bench`. `BENCH=CASES`
+is a benchmark and a pattern of cases, such as `'ready=order/*'`; a set is a list of those (see SETS below). Pin the run
+to a core and give it priority: `chrt -f 50 taskset -c 1 python3 bench/compare.py …`.
 """
 
 import argparse

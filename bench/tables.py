@@ -1,7 +1,8 @@
 """Writes the tables of recorded runs.
 
-python3 bench/tables.py [FOLDER…] writes README.md in each folder of bench/record (all, if none is named) from its files
-`*.jsonl` and the description of the machine in `machine.md`. A table has a row for each case and a column for each engine.
+python3 bench/tables.py [FOLDER…] writes README.md in each folder of bench/record (all, if none is named) from its
+files `*.jsonl` and the description of the machine in `machine.md`. A table has a row for each case and a column for
+each engine.
 """
 
 import sys
@@ -12,10 +13,10 @@ import records
 RECORD = Path(__file__).parent / "record"
 
 HOW_TO_READ = """\
-Made by `bench/tables.py` from the files beside this page; do not edit. Times are medians for one message, or for all messages
-of a case. The factor behind a time compares it with the first column that has one: 2.0× takes twice as long. Where only a
-ratio was recorded, the engine it refers to is named. What a benchmark measures is in `bench/definitions/`; the engines are
-listed in [bench/README.md](../../README.md).
+Made by `bench/tables.py` from the files beside this page; do not edit. Times are medians for one message, or for all
+messages of a case. The factor behind a time compares it with the first column that has one: 2.0× takes twice as long.
+Where only a ratio was recorded, the engine it refers to is named. What a benchmark measures is in
+`bench/definitions/`; the engines are listed in [bench/README.md](../../README.md).
 """
 
 
