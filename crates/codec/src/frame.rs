@@ -11,11 +11,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
-use bsoap_datatypes::{double, float};
+use bsoap_datatypes::double;
 
 use crate::encode::{self, EncodeOptions, LeafRef, PieceEncoder, Places};
 use crate::plan::{ElementId, LeafKind, Plan};
-use crate::record::{Record, marker};
+use crate::record::Record;
 use crate::walk::{Event, Walk};
 
 /// A message without the rows of one array of numbers, or of flat structs of numbers.
@@ -51,14 +51,7 @@ pub struct Cell {
 impl Cell {
     /// The most bytes that the number can take.
     pub fn width(&self) -> usize {
-        let digits = |number: i128| number.to_string().len();
-        match self.kind {
-            LeafKind::Boolean => "false".len(),
-            LeafKind::Signed { min, max } => digits(min.into()).max(digits(max.into())),
-            LeafKind::Unsigned { max } => digits(max.into()),
-            LeafKind::Float => float::WIDTH,
-            _ => double::WIDTH,
-        }
+        self.kind.max_width().unwrap_or(double::WIDTH)
     }
 }
 
@@ -104,11 +97,11 @@ impl std::error::Error for FrameError {
 
 /// Where the values of a message are, by slot.
 #[derive(Default)]
-struct Located(HashMap<usize, Range<usize>>);
+struct Located(HashMap<usize, (Range<usize>, LeafRef)>);
 
 impl Places for Located {
-    fn value(&mut self, slot: usize, offset: usize, length: usize, _: usize, _: LeafRef) {
-        self.0.insert(slot, offset..offset + length);
+    fn value(&mut self, slot: usize, offset: usize, length: usize, _: usize, leaf: LeafRef) {
+        self.0.insert(slot, (offset..offset + length, leaf));
     }
 }
 
@@ -144,10 +137,9 @@ impl Frame {
             record
         };
         let two = with_rows(2);
-        let kinds = kinds(&two, array.at).filter(|kinds| kinds.len() == stride);
-        let kinds = kinds.ok_or_else(not_numbers)?;
-        let (without, _) = text(&with_rows(0))?;
         let (with, located) = text(&two)?;
+        let kinds = kinds(&record.plan, &located, array.at, stride).ok_or_else(not_numbers)?;
+        let (without, _) = text(&with_rows(0))?;
         cut(&without, &with, &located, array.at, &kinds).ok_or_else(not_numbers)
     }
 
@@ -230,48 +222,15 @@ fn ends_with<'e>(
     })
 }
 
-/// The kinds of the numbers in the row at a slot; `None` if there is more in it than numbers.
-fn kinds(record: &Record, at: usize) -> Option<Vec<LeafKind>> {
-    let (mut walk, _) = Walk::new(record).ok()?;
-    let plan = &record.plan;
-    let mut inside = None;
-    let mut depth = 0_usize;
-    let mut kinds = Vec::new();
-    while let Some(event) = walk.next().ok()? {
-        let leaf = match event {
-            Event::Array { at: first, .. } => {
-                if first == at {
-                    inside = Some(0);
-                } else if inside.is_some() {
-                    return None;
-                }
-                continue;
-            }
-            Event::Start(_) => {
-                depth += usize::from(inside.is_some());
-                continue;
-            }
-            Event::End(_) if inside.is_some() => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    // The first row is over.
-                    break;
-                }
-                continue;
-            }
-            _ if inside.is_none() => continue,
-            Event::Leaf { leaf, .. } => leaf,
-            Event::Attribute {
-                id,
-                presence: marker::PRESENT,
-                ..
-            } => plan.attribute(id).leaf,
-            _ => return None,
-        };
-        kinds.push(plan.leaf(leaf).kind);
-    }
-    let is_number = |kind: &LeafKind| !kind.is_in_heap() && !matches!(kind, LeafKind::List(_));
-    kinds.iter().all(is_number).then_some(kinds)
+/// The kinds of the numbers in a row, if there is nothing else in it.
+fn kinds(plan: &Plan, located: &Located, at: usize, stride: usize) -> Option<Vec<LeafKind>> {
+    let kind = |slot| {
+        let form = plan.leaf_form(located.0.get(&slot)?.1)?;
+        let leaf = form.leaf().filter(|_| form.is_number())?;
+        Some(plan.leaf(leaf).kind)
+    };
+    let kinds: Option<Vec<_>> = (at..at + stride).map(kind).collect();
+    kinds.filter(|kinds| !kinds.is_empty())
 }
 
 fn text(record: &Record) -> Result<(Vec<u8>, Located), FrameError> {
@@ -292,8 +251,8 @@ fn cut(
     kinds: &[LeafKind],
 ) -> Option<Frame> {
     let stride = kinds.len();
-    let begin = |cell: usize| Some(located.0.get(&(at + cell))?.start);
-    let end = |cell: usize| Some(located.0.get(&(at + cell))?.end);
+    let begin = |cell: usize| Some(located.0.get(&(at + cell))?.0.start);
+    let end = |cell: usize| Some(located.0.get(&(at + cell))?.0.end);
     let stretch = |from: usize, to: usize| with.get(from..to);
     let between = stretch(end(stride - 1)?, begin(stride)?)?;
     let (first_number, behind) = (begin(0)?, end(2 * stride - 1)?);

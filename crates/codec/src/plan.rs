@@ -430,6 +430,19 @@ impl LeafKind {
         })
     }
 
+    /// The longest lexical form of a number or boolean, in bytes.
+    pub fn max_width(self) -> Option<usize> {
+        let digits = |number: i128| number.to_string().len();
+        Some(match self {
+            Self::Boolean => "false".len(),
+            Self::Signed { min, max } => digits(min.into()).max(digits(max.into())),
+            Self::Unsigned { max } => digits(max.into()),
+            Self::Double => bsoap_datatypes::double::WIDTH,
+            Self::Float => bsoap_datatypes::float::WIDTH,
+            _ => return None,
+        })
+    }
+
     /// Whether the slot points into the heap.
     pub fn is_in_heap(self) -> bool {
         matches!(self, Self::Text | Self::Base64 | Self::Hex | Self::Name)

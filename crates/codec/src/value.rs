@@ -1,5 +1,7 @@
 //! Values without types: what a program that knows no schema at compile time gives and gets.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 
 /// How deep values may nest, on the way in and out. Values are trees, and programs that walk them
@@ -164,6 +166,23 @@ impl Value {
         }
     }
 
+    /// The value at an index of an array of any kind; of anything else, that itself at 0.
+    pub(crate) fn item(&self, index: usize) -> Option<Cow<'_, Value>> {
+        let owned = match self {
+            Self::Array(values) => return values.get(index).map(Cow::Borrowed),
+            Self::Doubles(values) => values.get(index).map(|&value| Self::Double(value)),
+            Self::Floats(values) => values.get(index).map(|&value| Self::Float(value)),
+            Self::Ints(values) => values.get(index).map(|&value| Self::Int(value)),
+            one => return (index == 0).then_some(Cow::Borrowed(one)),
+        };
+        owned.map(Cow::Owned)
+    }
+
+    /// The values of an array of any kind, or the one value.
+    pub(crate) fn items(&self) -> impl Iterator<Item = Cow<'_, Value>> {
+        (0..self.len()).filter_map(|index| self.item(index))
+    }
+
     /// Whether it is an array without values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -309,24 +328,14 @@ impl Object {
             Some(Value::Array(values)) => values.push(value),
             Some(other) => {
                 let first = std::mem::take(other);
-                *other = Value::Array(spread(first).chain([value]).collect());
+                let values = first.items().map(Cow::into_owned);
+                *other = Value::Array(values.chain([value]).collect());
             }
             None => drop(
                 self.members
                     .insert(key.to_owned(), Value::Array(vec![value])),
             ),
         }
-    }
-}
-
-/// The values of an array, or the one value.
-fn spread(value: Value) -> Box<dyn Iterator<Item = Value>> {
-    match value {
-        Value::Array(values) => Box::new(values.into_iter()),
-        Value::Doubles(values) => Box::new(values.into_iter().map(Value::Double)),
-        Value::Floats(values) => Box::new(values.into_iter().map(Value::Float)),
-        Value::Ints(values) => Box::new(values.into_iter().map(Value::Int)),
-        one => Box::new(std::iter::once(one)),
     }
 }
 

@@ -66,17 +66,9 @@ impl Builder<'_> {
                     self.atom(leaf, &Value::from(item))?;
                 }
             }
-            Value::Array(values) => values.iter().try_for_each(|value| self.atom(leaf, value))?,
-            Value::Doubles(values) => values
-                .iter()
-                .try_for_each(|&value| self.atom(leaf, &Value::Double(value)))?,
-            Value::Floats(values) => values
-                .iter()
-                .try_for_each(|&value| self.atom(leaf, &Value::Float(value)))?,
-            Value::Ints(values) => values
-                .iter()
-                .try_for_each(|&value| self.atom(leaf, &Value::Int(value)))?,
-            one => self.atom(leaf, one)?,
+            values => values
+                .items()
+                .try_for_each(|value| self.atom(leaf, &value))?,
         }
         let items: u64 = match leaf.kind {
             LeafKind::List(_) => return Err(BuildErrorKind::mismatch("a list", value).into()),
@@ -296,29 +288,19 @@ fn check_facets(leaf: &Leaf, value: &Value) -> Result<()> {
             String::from_utf8_lossy(&octets)
         }
         (LeafKind::Hex | LeafKind::Name, _) => return Ok(()), // not given in their lexical forms
-        (_, Value::Array(values)) => {
-            let texts: Option<Vec<_>> = values.iter().map(text_of).collect();
-            let Some(texts) = texts else { return Ok(()) };
-            Cow::Owned(texts.join(" "))
+        (_, value) => {
+            let texts = value
+                .items()
+                .map(|item| text_of(&item).map(Cow::into_owned));
+            match texts.collect::<Option<Vec<_>>>() {
+                Some(texts) => Cow::Owned(texts.join(" ")),
+                None => return Ok(()), // the wrong kind of value, which is said elsewhere
+            }
         }
-        (_, Value::Doubles(values)) => joined(values.iter().map(|&value| Value::Double(value))),
-        (_, Value::Floats(values)) => joined(values.iter().map(|&value| Value::Float(value))),
-        (_, Value::Ints(values)) => joined(values.iter().map(|&value| Value::Int(value))),
-        (_, value) => match text_of(value) {
-            Some(text) => text,
-            None => return Ok(()), // the wrong kind of value, which is said elsewhere
-        },
     };
     leaf.simple
         .check(&text, &NoNamespaces)
         .map_err(|problem| BuildErrorKind::Lexical(problem.to_string()).into())
-}
-
-fn joined<'v>(values: impl Iterator<Item = Value>) -> Cow<'v, str> {
-    let texts: Vec<String> = values
-        .filter_map(|value| text_of(&value).map(Cow::into_owned))
-        .collect();
-    Cow::Owned(texts.join(" "))
 }
 
 /// What a piece of XML has to be.

@@ -101,16 +101,11 @@ impl<'v> Queue<'v> {
             return None;
         }
         self.next += 1;
-        let owned = match self.value {
-            Some(list) if self.whole => return Some(Cow::Borrowed(list)),
-            Some(Value::Array(values)) => return values.get(index).map(Cow::Borrowed),
-            Some(Value::Doubles(values)) => values.get(index).map(|&value| Value::Double(value)),
-            Some(Value::Floats(values)) => values.get(index).map(|&value| Value::Float(value)),
-            Some(Value::Ints(values)) => values.get(index).map(|&value| Value::Int(value)),
-            Some(one) => return Some(Cow::Borrowed(one)),
-            None => Some(Value::Nil),
-        };
-        owned.map(Cow::Owned)
+        match self.value {
+            Some(list) if self.whole => Some(Cow::Borrowed(list)),
+            Some(values) => values.item(index),
+            None => Some(Cow::Owned(Value::Nil)),
+        }
     }
 }
 
@@ -351,10 +346,11 @@ impl<L: Lay> Placer<'_, '_, L> {
                 self.element(element, presence)
             }
             Term::Any(_) if self.source.has(Head::Any) => match self.source.take(Head::Any) {
-                Some((value, nth)) => self
-                    .took(id)
-                    .fragment(value, id)
-                    .map_err(|error| error.inside(format!("#any[{nth}]"))),
+                Some((value, nth)) => {
+                    self.out.took(id);
+                    let done = self.out.fragment(value, id);
+                    done.map_err(|error| error.inside(format!("#any[{nth}]")))
+                }
                 None => Ok(()),
             },
             Term::Any(_) => Err(BuildErrorKind::Missing {
@@ -386,11 +382,6 @@ impl<L: Lay> Placer<'_, '_, L> {
                 self.all(&children)
             }
         }
-    }
-
-    fn took(&mut self, id: ParticleId) -> &mut L {
-        self.out.took(id);
-        self.out
     }
 
     fn nothing_chosen(&mut self, id: ParticleId) -> Result<()> {
@@ -509,11 +500,8 @@ impl Lay for Dry<'_> {
             .vocabulary
             .local(self.plan.element(id).name)
             .to_owned();
-        Err(BuildErrorKind::Missing {
-            name,
-            ty: String::new(),
-        }
-        .into())
+        let ty = String::new();
+        Err(BuildErrorKind::Missing { name, ty }.into())
     }
 }
 

@@ -9,17 +9,6 @@ use crate::record::heap_range;
 use super::error::ErrorKind;
 
 impl LeafForm {
-    /// Writes a number into a window and returns its length (at most 24; what is behind it in the window means nothing).
-    /// Of a value that is no number the length is 0.
-    #[inline(always)]
-    pub fn write_number(&self, slot: u64, window: &mut [u8; 32]) -> usize {
-        if self.form.is_number() {
-            number(self.form, slot, window)
-        } else {
-            0
-        }
-    }
-
     /// Appends the lexical form of a value, as it stands in its place, and returns its length.
     ///
     /// # Errors

@@ -16,31 +16,14 @@ use crate::record::{Record, heap_range};
 use super::places::{Places, Rows};
 
 /// What [`Encoder::encode_outlined`](super::Encoder::encode_outlined) tells of a message, besides writing it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Outline {
-    lengths: [u8; Self::TOLD],
-    /// How many of them are told.
-    told: usize,
-    /// Those of values that are longer than a byte says.
-    longer: Vec<usize>,
+    lengths: Vec<usize>,
     structure: u64,
     /// The slots that were digested, and what they hold.
     decided: Vec<(u32, u64)>,
     /// Whether they are all that was digested.
     is_few: bool,
-}
-
-impl Default for Outline {
-    fn default() -> Self {
-        Self {
-            lengths: [0; Self::TOLD],
-            told: 0,
-            longer: Vec::new(),
-            structure: 0,
-            decided: Vec::new(),
-            is_few: false,
-        }
-    }
 }
 
 /// Decisions up to this number are noted.
@@ -52,22 +35,12 @@ impl Outline {
 
     /// The lengths of the first values, in the order of the text: those that [`Places`](super::Places) are told of.
     pub fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
-        let mut longer = self.longer.iter();
-        let lengths = self.lengths[..self.told].iter();
-        lengths.map(move |&length| match length {
-            u8::MAX => longer.next().copied().unwrap_or_default(),
-            length => length.into(),
-        })
+        self.lengths.iter().copied()
     }
 
     /// How many lengths are told.
     pub fn told(&self) -> usize {
-        self.told
-    }
-
-    /// The lengths as bytes, zero behind the last; 255 stands for what is as long or longer.
-    pub fn bytes(&self) -> &[u8; Self::TOLD] {
-        &self.lengths
+        self.lengths.len()
     }
 
     /// A digest of all that is no value: if it is the same, then, but for forgeries, so is the text between the values of
@@ -83,9 +56,7 @@ impl Outline {
     }
 
     fn clear(&mut self) {
-        self.lengths = [0; Self::TOLD];
-        self.told = 0;
-        self.longer.clear();
+        self.lengths.clear();
         self.structure = 0;
         self.decided.clear();
         self.is_few = true;
@@ -140,12 +111,8 @@ impl<'r> Tracer<'r> {
 
     #[inline(always)]
     fn tell(&mut self, length: usize) {
-        if let Some(told) = self.outline.lengths.get_mut(self.outline.told) {
-            *told = length.min(u8::MAX.into()) as u8;
-            self.outline.told += 1;
-            if length >= u8::MAX.into() {
-                self.outline.longer.push(length);
-            }
+        if self.outline.lengths.len() < Outline::TOLD {
+            self.outline.lengths.push(length);
         }
     }
 
@@ -182,7 +149,7 @@ impl Places for Tracer<'_> {
 
     #[inline]
     fn wanted_numbers(&self) -> usize {
-        Outline::TOLD - self.outline.told
+        Outline::TOLD - self.outline.lengths.len()
     }
 
     #[inline]

@@ -125,16 +125,6 @@ impl State {
         frames.chain(rows)
     }
 
-    /// The same place at another slot, its loops as they are: for [`run`](super::PieceEncoder::run), which looks for it
-    /// there.
-    #[must_use]
-    pub fn at_slot(&self, slot: usize) -> Self {
-        Self {
-            slot,
-            ..self.clone()
-        }
-    }
-
     /// This place in another Record, where everything between `from` and this is the same and `from` has become `to`.
     ///
     /// `None` if slots would come to lie before the first, which means that `from` is not before this or does not

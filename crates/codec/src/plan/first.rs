@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bsoap_xml::{NameId, NamespaceId, Vocabulary};
+use bsoap_xml::{NameId, Vocabulary};
 
 use super::NamespaceConstraint;
 
@@ -104,13 +104,5 @@ impl FirstSet {
         self.wildcards
             .iter()
             .map(|(admitted, child)| (admitted, *child))
-    }
-
-    /// Names in no particular namespace id are compared by id; this says whether any name of
-    /// `namespace` is in the set.
-    pub fn has_namespace(&self, namespace: NamespaceId, vocabulary: &Vocabulary) -> bool {
-        self.names
-            .iter()
-            .any(|entry| vocabulary.namespace_of(entry.0) == namespace)
     }
 }

@@ -96,7 +96,10 @@ impl LeafForm {
             form: Form::of(kind),
             holder: Holder::Xml,
             leaf: Some(leaf),
-            widest: widest(kind, datatype),
+            widest: match kind {
+                LeafKind::Text => datatype.and_then(|datatype| datatype.width().bytes()),
+                kind => kind.max_width(),
+            },
             collapses,
             element_only: false,
         }
@@ -172,20 +175,6 @@ impl LeafForm {
             Holder::Element { close } => close,
             _ => 0,
         }
-    }
-}
-
-/// The longest lexical form of a value, if there is one.
-fn widest(kind: LeafKind, datatype: Option<Datatype>) -> Option<usize> {
-    let digits = |number: i128| number.to_string().len();
-    match kind {
-        LeafKind::Boolean => Some("false".len()),
-        LeafKind::Signed { min, max } => Some(digits(min.into()).max(digits(max.into()))),
-        LeafKind::Unsigned { max } => Some(digits(max.into())),
-        LeafKind::Double => Some(bsoap_datatypes::double::WIDTH),
-        LeafKind::Float => Some(bsoap_datatypes::float::WIDTH),
-        LeafKind::Text => datatype?.width().bytes(),
-        _ => None,
     }
 }
 
