@@ -150,7 +150,11 @@ impl Encoder {
             Err(kind) => {
                 let slot = interpreter.at.saturating_sub(1);
                 out.truncate(start);
-                Err(Error::new(kind, slot, crate::path::of_slot(record, slot)))
+                Err(Error::new(
+                    kind,
+                    slot,
+                    crate::record::path::of_slot(record, slot),
+                ))
             }
         }
     }

@@ -16,7 +16,7 @@ use bsoap_datatypes::double;
 use crate::encode::{self, EncodeOptions, LeafRef, PieceEncoder, Places};
 use crate::plan::{ElementId, LeafKind, Plan};
 use crate::record::Record;
-use crate::walk::{Event, Walk};
+use crate::record::walk::{Event, Walk};
 
 /// A message without the rows of one array of numbers, or of flat structs of numbers.
 ///

@@ -9,37 +9,26 @@
 
 #![forbid(unsafe_code)]
 
-pub mod build;
 pub mod decode;
 pub mod encode;
 mod escape;
 mod expanded;
-mod fingerprint;
 pub mod frame;
-mod json;
-mod kept;
-mod nearest;
-mod pack;
-mod path;
 pub mod plan;
 mod record;
-mod regions;
-mod sample;
-mod shape;
-mod unpack;
 mod value;
-mod view;
-mod walk;
 
-pub use build::{BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with};
 pub use decode::{DecodeOptions, Decoder};
 pub use encode::{EncodeOptions, Encoder, encode};
-pub use nearest::nearest;
-pub use pack::{Octets, Pack, PackError, Packer, pack, pack_with};
 pub use plan::Plan;
+pub use record::regions::{Region, regions};
 pub use record::{Column, HeapFull, Record, Scalar, marker};
-pub use regions::{Region, regions};
-pub use sample::sample;
-pub use unpack::{State, Unpack, Unpacker};
+pub use value::build::{
+    self, BuildError, BuildErrorKind, BuildOptions, build, build_leaf, build_with,
+};
+pub use value::nearest::nearest;
+pub use value::pack::{Octets, Pack, PackError, Packer, pack, pack_with};
+pub use value::sample::sample;
+pub use value::unpack::{State, Unpack, Unpacker};
+pub use value::view::{Item, Items, LeafView, Rows, TreeError, View};
 pub use value::{MAX_DEPTH, Object, Value};
-pub use view::{Item, Items, LeafView, Rows, TreeError, View};

@@ -20,12 +20,14 @@ use bsoap_datatypes::SimpleType;
 use bsoap_datatypes::kernel::Number;
 use bsoap_xml::{NameId, Vocabulary};
 
-use crate::shape::Shapes;
+use crate::plan::shape::Shapes;
 
 mod bounds;
 mod build;
+mod fingerprint;
 mod first;
 pub(crate) mod program;
+pub(crate) mod shape;
 
 pub(crate) use bounds::{Bounds, Range as RealRange};
 pub use build::{AttributeDef, ElementDef, ParticleDef, PlanBuilder, PlanError, TermDef, TypeDef};

@@ -7,6 +7,10 @@ use std::sync::Arc;
 use crate::plan::{ElementId, Plan};
 
 mod column;
+pub(crate) mod kept;
+pub(crate) mod path;
+pub(crate) mod regions;
+pub(crate) mod walk;
 
 pub use column::{Column, Scalar};
 
@@ -183,7 +187,7 @@ impl PartialEq for Record {
         if self.slots == other.slots && self.heap == other.heap {
             return true;
         }
-        crate::walk::same_values(self, other)
+        crate::record::walk::same_values(self, other)
     }
 }
 

@@ -4,6 +4,14 @@ use std::borrow::Cow;
 
 use indexmap::IndexMap;
 
+pub mod build;
+mod json;
+pub(crate) mod nearest;
+pub(crate) mod pack;
+pub(crate) mod sample;
+pub(crate) mod unpack;
+pub(crate) mod view;
+
 /// How deep values may nest, on the way in and out. Values are trees, and programs that walk them
 /// recur; no message that means something comes near.
 pub const MAX_DEPTH: usize = 256;

@@ -3,9 +3,9 @@
 use bsoap_datatypes::binary;
 
 use crate::escape;
-use crate::kept;
 use crate::plan::program::{Action, Field, Form, LeafRef, Op, Span};
 use crate::plan::{ElementId, LeafId, LeafKind, TypeId};
+use crate::record::kept;
 use crate::record::{heap_range, marker};
 
 use super::control::Control;

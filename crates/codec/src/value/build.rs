@@ -19,13 +19,13 @@ use std::sync::Arc;
 
 use crate::decode::Validation;
 use crate::expanded::{self, XSI};
-use crate::kept;
-use crate::pack::Pack;
+use crate::plan::shape::{Shapes, type_name};
 use crate::plan::{
     AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
 };
+use crate::record::kept;
 use crate::record::{HeapFull, Record, marker};
-use crate::shape::{Shapes, type_name};
+use crate::value::pack::Pack;
 use crate::value::{MAX_DEPTH, Object, Value};
 
 use place::{Lay, Placer, Presence, Source};
@@ -233,7 +233,7 @@ impl<'p> Builder<'p> {
     }
 
     fn packed(&mut self, id: ElementId, pack: &dyn Pack) -> Result<()> {
-        crate::pack::into_record(&mut self.record, id, pack)
+        crate::value::pack::into_record(&mut self.record, id, pack)
             .map_err(|problem| BuildErrorKind::Packed(problem).into())
     }
 

@@ -9,9 +9,9 @@
 
 use std::borrow::Cow;
 
+use crate::plan::shape::Shape;
 use crate::plan::{ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
 use crate::record::marker;
-use crate::shape::Shape;
 use crate::value::Value;
 
 use super::{BuildError, BuildErrorKind, Result};

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::plan::{ElementId, Plan};
 use crate::record::Record;
-use crate::walk::{Event, Walk};
+use crate::record::walk::{Event, Walk};
 
 /// A part of a message: an element, an attribute, or some items of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,8 +25,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::plan::{ElementId, Plan, TypeId};
+use crate::record::walk::Walk;
 use crate::record::{HeapFull, Record, Scalar, marker};
-use crate::walk::Walk;
 
 /// A Rust value that can be laid into a Record.
 pub trait Pack {

@@ -2,13 +2,13 @@
 
 use serde::ser::{Error as _, Serialize, Serializer};
 
-use crate::build::place::{Head, canonical};
-use crate::kept;
+use crate::plan::shape::{Shape, type_name};
 use crate::plan::{Content, ElementId, LeafKind, Plan, TypeId};
+use crate::record::kept;
+use crate::record::walk::{Event, Misfit, Start, Walk};
 use crate::record::{Record, marker};
-use crate::shape::{Shape, type_name};
+use crate::value::build::place::{Head, canonical};
 use crate::value::{MAX_DEPTH, Object, Value};
-use crate::walk::{Event, Misfit, Start, Walk};
 
 use super::View;
 use super::leaf::{LeafView, numbers};

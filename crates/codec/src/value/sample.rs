@@ -7,8 +7,8 @@
 
 mod leaf;
 
+use crate::plan::shape::type_name;
 use crate::plan::{Content, ElementId, ParticleId, Plan, Term, TypeId};
-use crate::shape::type_name;
 use crate::value::{Object, Value};
 
 /// Elements of a sample, so that a schema of many small types does not give a message of megabytes.
@@ -137,7 +137,7 @@ impl Sampler<'_> {
     fn particle(
         &mut self,
         id: ParticleId,
-        shape: &crate::shape::Shape,
+        shape: &crate::plan::shape::Shape,
         object: &mut Object,
         optional: bool,
     ) {
@@ -188,7 +188,7 @@ impl Sampler<'_> {
     fn chosen(
         &mut self,
         id: ParticleId,
-        shape: &crate::shape::Shape,
+        shape: &crate::plan::shape::Shape,
         object: &mut Object,
         optional: bool,
     ) {

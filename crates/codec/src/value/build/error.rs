@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crate::pack::PackError;
 use crate::plan::{Content, Leaf, Plan, TypeId};
 use crate::value::Value;
+use crate::value::pack::PackError;
 
 /// The most names an error offers.
 pub(super) const SHOWN: usize = 3;

@@ -7,9 +7,9 @@ use serde::ser::{Serialize, Serializer};
 use bsoap_datatypes::{binary, boolean, double, float, integer};
 
 use crate::plan::{LeafId, LeafKind};
+use crate::record::walk::octets;
 use crate::record::{Record, Scalar};
 use crate::value::Value;
-use crate::walk::octets;
 
 /// A simple value within a Record: what is between tags, or of an attribute.
 #[derive(Clone, Copy, Debug)]

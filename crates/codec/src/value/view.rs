@@ -14,8 +14,8 @@ use std::borrow::Cow;
 
 use crate::expanded;
 use crate::plan::{Content, ElementId, Plan, Term, TypeId};
+use crate::record::walk::{Event, Start, Walk};
 use crate::record::{Column, Record, Scalar, marker};
-use crate::walk::{Event, Start, Walk};
 
 /// An element's value within a Record.
 #[derive(Clone, Copy, Debug)]

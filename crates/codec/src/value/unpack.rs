@@ -2,9 +2,9 @@
 
 use crate::pack::{Octets, PackError};
 use crate::plan::TypeId;
+use crate::record::walk::octets;
 use crate::record::{Record, Scalar, marker};
-use crate::view::View;
-use crate::walk::octets;
+use crate::value::view::View;
 
 /// A Rust value that can be read from a Record.
 ///

@@ -3,10 +3,10 @@
 //! The stack is the walk's own, so the depth of a message does not matter to it. A Record that does
 //! not fit its Plan gives a [`Misfit`], never a panic.
 
-use crate::kept;
 use crate::plan::{
     AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
 };
+use crate::record::kept;
 use crate::record::{Record, heap_range, marker};
 
 /// The slots are not what the Plan says they are.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::plan::{ElementId, Plan};
 use crate::record::Record;
-use crate::walk::{Event, Walk};
+use crate::record::walk::{Event, Walk};
 
 /// `/order/item[3]/note`: the innermost element that slot `slot` belongs to. Elements that have
 /// siblings of their name before them are numbered. Empty if the Record does not fit its Plan.
