@@ -187,7 +187,7 @@ impl PartialEq for Record {
         if self.slots == other.slots && self.heap == other.heap {
             return true;
         }
-        crate::record::walk::same_values(self, other)
+        walk::same_values(self, other)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bsoap_datatypes::kernel::Kernel;
 
-use crate::plan::program::{LeafRef, PAD, Program, Span, Table};
+use crate::plan::program::{Form, LeafRef, PAD, Program, Span, Table};
 
 use super::control::Control;
 use super::error::{ErrorKind, Result};
@@ -99,7 +99,22 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         let begin = self.out.len();
         let (offset, located) = match is_for_kernel::<C>(table) {
             true => self.write_rows(table, batch, &mut places),
-            false => self.format_rows(table, batch, &mut places),
+            false => match table.cells.as_slice() {
+                // One kind of number alone is formatted without asking each time which it is.
+                [(_, Form::Double)] => {
+                    self.format_rows(table, batch, &mut places, |slot, _, out| {
+                        number(Form::Double, slot, out)
+                    })
+                }
+                [(_, Form::Signed)] => {
+                    self.format_rows(table, batch, &mut places, |slot, _, out| {
+                        number(Form::Signed, slot, out)
+                    })
+                }
+                _ => self.format_rows(table, batch, &mut places, |slot, form, out| {
+                    number(form, slot, out)
+                }),
+            },
         };
         if P::LISTENS {
             self.places.rows(Rows {
@@ -145,11 +160,13 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
 
     /// Formats rows with their tags and pads into reserved space. Returns where the first number begins, and how many were
     /// located.
+    #[inline(always)]
     fn format_rows(
         &mut self,
         table: &Table,
         batch: Batch<'_>,
         places: &mut [CellPlace; MAX_CELLS],
+        format: impl Fn(u64, Form, &mut [u8; 32]) -> usize,
     ) -> (usize, usize) {
         let program = self.program;
         let per_row = table.cells.len();
@@ -173,7 +190,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
                 let Some(free) = window[end..].first_chunk_mut() else {
                     unreachable!("a row has its space")
                 };
-                let length = number(form, slot, free);
+                let length = format(slot, form, free);
                 let mut width = length;
                 if C::STUFFS {
                     let close;

@@ -1,9 +1,9 @@
 //! Slots → Rust values, for generated code: the way back of [`pack`](crate::pack()).
 
-use crate::pack::{Octets, PackError};
 use crate::plan::TypeId;
 use crate::record::walk::octets;
 use crate::record::{Record, Scalar, marker};
+use crate::value::pack::{Octets, PackError};
 use crate::value::view::View;
 
 /// A Rust value that can be read from a Record.
