@@ -80,17 +80,17 @@ impl Config {
         self
     }
 
-    /// Into this file, and not `OUT_DIR/<name of the WSDL>.rs`.
+    /// Writes this file instead of `OUT_DIR/<name of the WSDL>.rs`.
     #[must_use]
     pub fn target(mut self, file: impl Into<PathBuf>) -> Self {
         self.target = Some(file.into());
         self
     }
 
-    /// Writes the code, and tells Cargo to do so again when a document changes.
+    /// Writes the code, and makes Cargo run the build script again when a document changes.
     ///
     /// # Errors
-    /// When the WSDL cannot be loaded or the file not written.
+    /// If the WSDL cannot be loaded or the file cannot be written.
     pub fn write(self) -> Result<(), Error> {
         let target = match self.target {
             Some(target) => target,
@@ -105,7 +105,7 @@ impl Config {
             .iter()
             .filter(|document| Path::new(document.location()).exists())
         {
-            // Cargo reads these lines; if nobody does, nobody misses them.
+            // Cargo reads these lines; outside of a build script they do not matter.
             let _ = writeln!(out, "cargo:rerun-if-changed={}", document.location());
         }
         let code = generate(&definitions, &self.options);

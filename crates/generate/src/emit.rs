@@ -1,7 +1,7 @@
-//! Rust types as tokens: definitions, and how they are packed into a Record and read back.
+//! Rust types as tokens: definitions, and their conversions to and from a record.
 //!
-//! What a type's `Pack` writes and its `Unpack` reads is exactly what `docs/design/record-layout.md` says of its element's
-//! content; what stands before that (presence, state, count) is written where the type is used.
+//! A type's `Pack` and `Unpack` follow `docs/design/record-layout.md` for the content of its element; the markers before the content
+//! (presence, state, count) are written where the type is used.
 
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -10,11 +10,11 @@ use crate::model::{
     Alternative, Field, Item, ItemId, Kind, Layout, Marker, Occurs, Slot, Ty, Variant,
 };
 
-/// All items, with what is known of them together.
+/// All items, and the facts that follow from all of them together.
 #[derive(Debug)]
 pub(crate) struct Items<'i> {
     items: &'i [Item],
-    /// Of which cycle of types that hold one another an item is part.
+    /// The cycle of types that contain each other, for each item.
     cycles: Vec<usize>,
     has_default: Vec<bool>,
 }
@@ -58,7 +58,7 @@ impl<'i> Items<'i> {
         match (&slot.ty, slot.occurs) {
             (_, Occurs::Optional | Occurs::Many) => true,
             _ if slot.nillable.is_some() => true,
-            // What holds itself without end has none.
+            // A type that always contains itself has no default.
             (Ty::Item(item), _) => {
                 self.has_default[*item] && self.cycles[*item] != self.cycles[owner]
             }
@@ -220,7 +220,7 @@ impl<'i> Items<'i> {
         }
     }
 
-    /// The Rust type of a place.
+    /// The Rust type of a field.
     pub(crate) fn slot_type(&self, owner: ItemId, slot: &Slot) -> TokenStream {
         let inner = match slot.occurs {
             Occurs::Many => self.ty(&slot.ty),
@@ -229,12 +229,12 @@ impl<'i> Items<'i> {
         wrapped(slot, &inner)
     }
 
-    /// The Rust type of a place outside of any item.
+    /// The Rust type of a value that is not in an item.
     pub(crate) fn free_type(&self, slot: &Slot) -> TokenStream {
         wrapped(slot, &self.ty(&slot.ty))
     }
 
-    /// A type as `owner` may hold it: in a box, if it holds `owner` in turn. The box is the enum's where one is on the way.
+    /// The type of a field of `owner`: in a box, if the type contains `owner` in turn. If an enum is in between, its variant has the box.
     fn boxed(&self, owner: ItemId, ty: &Ty) -> TokenStream {
         let plain = self.ty(ty);
         let is_enum = |item: ItemId| !matches!(self.items[item].kind, Kind::Struct { .. });
@@ -307,7 +307,7 @@ fn conversions(
     }
 }
 
-/// Writes a value with all that stands before it; `value` is a reference to it.
+/// Writes a value and the markers before it; `value` is a reference to it.
 pub(crate) fn pack(slot: &Slot, value: &TokenStream) -> TokenStream {
     let zero = slot.is_scalar.then(|| quote! { packer.zero(); });
     match slot.occurs {
@@ -337,7 +337,7 @@ fn is_simple(slot: &Slot) -> bool {
     slot.marker != Marker::State && slot.nillable.is_none() && !matches!(slot.ty, Ty::List(_))
 }
 
-/// Whether the value stands alone: always there, never nil, no list.
+/// True if no marker comes before the value: it is always present, never nil, and no list.
 pub(crate) fn is_plain(slot: &Slot) -> bool {
     slot.occurs == Occurs::Once && slot.nillable.is_none() && !matches!(slot.ty, Ty::List(_))
 }
@@ -378,7 +378,7 @@ fn has_own_state(slot: &Slot) -> bool {
     slot.marker == Marker::State && slot.has_alternatives
 }
 
-/// Reads a value with all that stands before it.
+/// Reads a value and the markers before it.
 pub(crate) fn unpack(slot: &Slot) -> TokenStream {
     match slot.occurs {
         Occurs::Once => unpack_once(slot),
@@ -532,7 +532,7 @@ fn alternatives_conversion(name: &Ident, alternatives: &[Alternative]) -> TokenS
     }
 }
 
-/// An enum of strings. What is not one of them is kept: senders know newer schemas.
+/// An enum of strings. Other strings are kept, since a sender may use a newer schema.
 fn enumeration(name: &Ident, values: &[(Ident, String)]) -> TokenStream {
     let Some(((other, _), known)) = values.split_last() else {
         return TokenStream::new();
@@ -569,8 +569,8 @@ fn enumeration(name: &Ident, values: &[(Ident, String)]) -> TokenStream {
     }
 }
 
-/// Which items hold one another without end (but for a `Vec`): equal numbers for those that do, all different for the
-/// others. (Kosaraju: a forward order, then the reverse graph; without recursion.)
+/// Which items contain each other in a cycle (a `Vec` breaks a cycle): equal numbers for the items of one cycle, different numbers
+/// for all others. (Strongly connected components by Kosaraju's algorithm, without recursion.)
 fn cycles(items: &[Item]) -> Vec<usize> {
     let held: Vec<Vec<ItemId>> = items.iter().map(|item| held_by(&item.kind)).collect();
     let mut holders = vec![Vec::new(); items.len()];
@@ -608,7 +608,7 @@ fn cycles(items: &[Item]) -> Vec<usize> {
             }
         }
     }
-    // An item alone is no cycle: give it a number that no holder of it can have.
+    // A component of one item is no cycle: it gets a number that nothing containing it has.
     (0..items.len())
         .map(|item| {
             if is_cyclic[cycle[item]] {

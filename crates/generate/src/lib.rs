@@ -13,8 +13,8 @@
 //! ```
 //!
 //! In a `build.rs`, [`build::Config`] writes the code where `include!` finds it and tells Cargo which documents it came from.
-//! What types become what is told in `types.rs`; the code stands on `bsoap::typed` and is only right for the WSDL it was
-//! generated from, which its client checks.
+//! `types.rs` has the table of which schema types become which Rust types. The code uses `bsoap::typed` and is only right for the
+//! WSDL it was generated from; its client checks that.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ mod types;
 use bsoap_schema::Definitions;
 use quote::quote;
 
-/// What is generated.
+/// Which parts are generated.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Options {
@@ -74,7 +74,7 @@ pub fn generate(definitions: &Definitions, options: &Options) -> String {
     };
     let code = match syn::parse2(tokens.clone()) {
         Ok(file) => prettyplease::unparse(&file),
-        // Cannot be, but then shows what is wrong with it where it is compiled.
+        // A bug of this crate: the compiler then shows what is wrong.
         Err(_) => tokens.to_string(),
     };
     format!("{}\n{}", header(definitions), spaced(&code))
@@ -91,7 +91,7 @@ fn header(definitions: &Definitions) -> String {
     )
 }
 
-/// A blank line before each item and method, as a person would write it.
+/// Adds a blank line before each item and method.
 fn spaced(code: &str) -> String {
     let mut spaced = String::with_capacity(code.len() + code.len() / 20);
     let mut before = "";

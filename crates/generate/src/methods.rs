@@ -61,7 +61,7 @@ fn client(items: &Items<'_>, interface: &Interface) -> TokenStream {
     }
 }
 
-/// The fingerprints of the bindings that the code fits.
+/// The fingerprints of the bindings that the code is right for.
 fn schemas(interface: &Interface) -> TokenStream {
     let count = Literal::usize_unsuffixed(interface.schemas.len());
     let schemas = interface.schemas.iter().map(|&(request, response)| {
@@ -172,8 +172,8 @@ fn reader(payload: &Payload) -> TokenStream {
     }
 }
 
-/// What may go wrong with an operation that declares faults. On the client everything else is an [`Error`], on the service a
-/// fault.
+/// The error type of an operation that declares faults: those, and everything else as an [`Error`] on the client, as a fault on the
+/// service.
 fn errors(items: &Items<'_>, method: &Method) -> TokenStream {
     let Some(name) = &method.error else {
         return TokenStream::new();
@@ -256,7 +256,7 @@ fn read_fault(fault: &DeclaredFault) -> TokenStream {
     }
 }
 
-/// An expression that ends with `?` without it, any other in `Ok`.
+/// As a result: an expression that ends with `?` without it, any other in `Ok`.
 fn fallible(expression: &TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = expression.clone().into_iter().collect();
     match tokens.split_last() {

@@ -1,4 +1,4 @@
-//! The Rust types to be: what they hold, and how it lies in a Record.
+//! A model of the Rust types to be generated: their fields, and the layout of these in a record.
 
 use bsoap_codec::plan::TypeId;
 use proc_macro2::Ident;
@@ -16,7 +16,7 @@ pub(crate) type ItemId = usize;
 
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// Not yet worked out.
+    /// Not determined yet.
     Pending,
     /// Attributes, then content.
     Struct { fields: Vec<Field>, layout: Layout },
@@ -24,18 +24,18 @@ pub(crate) enum Kind {
     Choice(Vec<Variant>),
     /// Text and elements mixed: one item.
     Mixed(Vec<Variant>),
-    /// A type or one derived from it, told apart by `xsi:type`.
+    /// A type or one derived from it; `xsi:type` says which.
     Alternatives(Vec<Alternative>),
     /// One of several strings.
     Enumeration(Vec<(Ident, String)>),
 }
 
-/// How the fields of a struct lie.
+/// The layout of a struct's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// One after the other.
     Sequence,
-    /// Those from this one on in any order, each behind its number.
+    /// Those from this one on in any order, each after its number.
     AllFrom(usize),
 }
 
@@ -61,16 +61,16 @@ pub(crate) struct Alternative {
     pub(crate) value: Ty,
 }
 
-/// A value in its place: its type, how often it occurs, whether it may be nil.
+/// A field: its type, how often it occurs, whether it may be nil.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) ty: Ty,
     pub(crate) occurs: Occurs,
-    /// What an absent value leaves behind, and how it says that it is absent.
+    /// Which marker says that the value is absent.
     pub(crate) marker: Marker,
     /// The declared type, if the element may be nil.
     pub(crate) nillable: Option<TypeId>,
-    /// Whether derived types may stand in: the value is an enum that reads and writes its state.
+    /// True if derived types are allowed: the value is an enum that reads and writes its state.
     pub(crate) has_alternatives: bool,
     /// Whether an absent or nil value keeps its slot.
     pub(crate) is_scalar: bool,
@@ -107,7 +107,7 @@ pub(crate) enum Ty {
     Item(ItemId),
 }
 
-/// What an operation carries one way.
+/// The message of an operation in one direction.
 #[derive(Debug)]
 pub(crate) struct Payload {
     /// Which branch of the Body it is.

@@ -1,4 +1,4 @@
-//! Names of schemas as names of Rust: cased, escaped, never twice.
+//! Names of schemas as Rust names: in the right case, escaped, unique in their scope.
 
 use std::collections::HashSet;
 
@@ -40,7 +40,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// A scope for types, in which what generated code refers to is taken.
+    /// A scope for types, in which the names that generated code uses are taken.
     pub(crate) fn of_types() -> Self {
         let more = [
             "Vec",
@@ -112,7 +112,7 @@ impl Scope {
     }
 }
 
-/// Case conversion drops what cannot be in a Rust name; something is left to begin with.
+/// Case conversion drops characters that a Rust name cannot have; the result must still begin like a name.
 fn start_with_letter(name: String, letter: &str) -> String {
     let name: String = name
         .chars()

@@ -1,4 +1,4 @@
-//! Operations as methods: what they take and give, and how it lies in a Body.
+//! Operations as methods: their arguments and results, and where these are in a Body.
 
 use std::collections::HashSet;
 
@@ -65,8 +65,8 @@ pub(crate) fn interfaces(definitions: &Definitions, types: &mut Types<'_>) -> Ve
     interfaces
 }
 
-/// Does code for one of them fit the other? They may differ in the version of SOAP, but then not in header blocks, whose
-/// attributes belong to a version.
+/// True if code for one of them is right for the other. The SOAP versions may differ if there are no header blocks: their attributes
+/// belong to a version.
 fn has_same_messages(one: &Binding, other: &Binding) -> bool {
     let same = |a: &Message, b: &Message| {
         a.body == b.body && a.branch == b.branch && a.headers == b.headers
@@ -139,7 +139,7 @@ fn method(
         )
     });
     let mut variants = Scope::default();
-    // The variant for whatever else goes wrong.
+    // The variant for all other errors.
     variants.variant("Other");
     let mut faults = Vec::new();
     for fault in &operation.faults {

@@ -8,8 +8,8 @@
 //! | `maxOccurs` above 1 | `Vec` |
 //! | choice, mixed content, type with derived ones | enum |
 //!
-//! Types are worked out one after the other from a queue, so that they may be recursive; only groups of one content model
-//! nest, and schemas bound that.
+//! Types are processed from a queue, so that they may be recursive. Only the groups of one content model are processed
+//! recursively; the schema loader limits their depth.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -26,16 +26,16 @@ use crate::names::Scope;
 
 const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
 
-/// Works out types on demand.
+/// Determines types on demand.
 #[derive(Debug)]
 pub(crate) struct Types<'d> {
     definitions: &'d Definitions,
     pub(crate) plan: &'d Plan,
     pub(crate) items: Vec<Item>,
     pub(crate) scope: Scope,
-    /// The Rust type of each type of the Plan, taken for itself.
+    /// The Rust type of each type of the plan, without its derived types.
     exact: HashMap<TypeId, Ty>,
-    /// The enum of each type that has others in its place.
+    /// The enum of each type that has derived types.
     alternatives: HashMap<TypeId, ItemId>,
     enumerations: HashMap<*const SimpleType, ItemId>,
     /// The types of groups: derived types share those of their base.
@@ -43,7 +43,7 @@ pub(crate) struct Types<'d> {
     queue: VecDeque<(ItemId, Task)>,
 }
 
-/// What is to be worked out.
+/// A type that is still to be determined.
 #[derive(Debug)]
 enum Task {
     Complex(TypeId),
@@ -65,7 +65,7 @@ impl<'d> Types<'d> {
         }
     }
 
-    /// Works out all that was asked for.
+    /// Processes the queue.
     pub(crate) fn finish(&mut self) {
         while let Some((item, task)) = self.queue.pop_front() {
             self.items[item].kind = match task {
@@ -75,7 +75,7 @@ impl<'d> Types<'d> {
         }
     }
 
-    /// A new type of this name, or one like it.
+    /// Adds a type of this name, with a number if the name is taken.
     pub(crate) fn item(&mut self, name: &str, documentation: Option<&str>, kind: Kind) -> ItemId {
         let name = self.scope.ty(name);
         self.items.push(Item {
@@ -116,7 +116,7 @@ impl<'d> Types<'d> {
         first.filter(|_| def.is_abstract).unwrap_or(ty)
     }
 
-    /// An element as a header block. Its type has attributes that the declared one has not, so it is another.
+    /// An element as a header block. Its type has attributes that the declared type lacks, so it becomes a type of its own.
     pub(crate) fn block(&mut self, element: ElementId) -> Slot {
         let ty = self.plan.element(element).ty;
         if self.plan.ty(ty).alternatives.is_empty() && !self.exact.contains_key(&ty) {
@@ -132,7 +132,7 @@ impl<'d> Types<'d> {
         self.element(element)
     }
 
-    /// The type of an element's value: an enum where other types may stand in.
+    /// The type of an element's value: an enum if derived types are allowed.
     fn element_type(&mut self, element: ElementId) -> Ty {
         let ty = self.plan.element(element).ty;
         if self.plan.ty(ty).alternatives.is_empty() {
@@ -163,7 +163,7 @@ impl<'d> Types<'d> {
             .map(|name| self.plan.vocabulary().local(name))
     }
 
-    /// The Rust type of exactly this type. An anonymous one is called after what has it.
+    /// The Rust type of exactly this type. An anonymous type is named after its element.
     fn exact(&mut self, ty: TypeId, owner: &str) -> Ty {
         if let Some(known) = self.exact.get(&ty) {
             return known.clone();
@@ -375,7 +375,7 @@ impl<'d> Types<'d> {
         fields.push(name, documentation, slot);
     }
 
-    /// A particle in its place.
+    /// A particle as a field.
     pub(crate) fn place(&mut self, owner: &str, id: ParticleId) -> Slot {
         let particle = self.plan.particle(id);
         let occurs = occurrence(particle);
@@ -383,7 +383,7 @@ impl<'d> Types<'d> {
             Term::Element(element) => {
                 let slot = match self.plan.ty(self.plan.element(*element).ty).name {
                     Some(_) => self.element(*element),
-                    // An anonymous type is called after its element and what that is in.
+                    // An anonymous type is named after its element and the type around it.
                     None => self.nested(owner, *element),
                 };
                 Slot { occurs, ..slot }
@@ -416,7 +416,7 @@ impl<'d> Types<'d> {
         }
     }
 
-    /// The parts of a message that are more than one, as a struct of this name.
+    /// The parts of a message that has several, as a struct of this name.
     pub(crate) fn parts(&mut self, name: &str, id: ParticleId) -> Slot {
         Slot::once(Ty::Item(self.group_named(name, id)))
     }
@@ -492,7 +492,7 @@ impl<'d> Types<'d> {
         variants
     }
 
-    /// Items of mixed content: text, or an element. An element is there by being named.
+    /// The items of mixed content: text, or an element.
     fn mixed(&mut self, owner: &str, elements: &std::ops::Range<u32>) -> Vec<Variant> {
         let mut scope = Scope::default();
         scope.variant("Text");
@@ -504,7 +504,7 @@ impl<'d> Types<'d> {
     }
 }
 
-/// The fields of a struct to be.
+/// The fields of a struct that is being built.
 struct Fields {
     scope: Scope,
     fields: Vec<Field>,
