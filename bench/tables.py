@@ -37,7 +37,7 @@ def cell(line, reference):
     if reference is None or reference is line:
         return time
     ratio = line["vs"].get(reference["engine"]) or line["ns"] / max(reference["ns"], 1)
-    return f"{time} ({ratio:.3g}×)"
+    return f"{time} ({ratio:.0f}×)" if ratio >= 10 else f"{time} ({ratio:.2g}×)"
 
 
 def table(cases):
