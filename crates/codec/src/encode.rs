@@ -30,7 +30,7 @@ use crate::escape;
 use crate::record::Record;
 
 use interpreter::Interpreter;
-use outline::{Teller, Tracer};
+use outline::{LengthRecorder, OutlineRecorder};
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
@@ -42,7 +42,7 @@ pub fn escape_content(text: &[u8], out: &mut Vec<u8>) -> Result<(), ErrorKind> {
     escape::text(text, out).map_err(Into::into)
 }
 
-/// Appends text as what stands between the double quotes of an attribute.
+/// Appends text as the value of an attribute, between double quotes.
 ///
 /// # Errors
 /// As [`escape_content`].
@@ -120,22 +120,22 @@ impl Encoder {
         out: &mut Vec<u8>,
         outline: &mut Outline,
     ) -> Result<(), Error> {
-        let tracer = Tracer::new(record, outline);
-        self.run(record, out, tracer).map(Tracer::finish)
+        let tracer = OutlineRecorder::new(record, outline);
+        self.run(record, out, tracer).map(OutlineRecorder::finish)
     }
 
-    /// Appends the text of a Record whose structure is known, and tells how long the first values are. Answers with whether
-    /// there were as many values as there is room for what is told.
+    /// Appends the text of a Record whose structure is known, and records how long the first values are. Returns whether
+    /// there were as many values as there is space for lengths.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode). What was told is then of no use.
+    /// As [`encode`](Self::encode). What was recorded is then of no use.
     pub fn encode_told(
         &self,
         record: &Record,
         out: &mut Vec<u8>,
         told: Told<'_>,
     ) -> Result<bool, Error> {
-        self.run(record, out, Teller(told))
+        self.run(record, out, LengthRecorder(told))
             .map(|teller| teller.0.is_full())
     }
 

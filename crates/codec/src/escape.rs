@@ -19,7 +19,7 @@ pub(crate) fn text(text: &[u8], out: &mut Vec<u8>) -> Result<(), BadCharacter> {
     }
 }
 
-/// Appends `text` as what stands between the double quotes of an attribute.
+/// Appends `text` as the value of an attribute, between double quotes.
 #[inline]
 pub(crate) fn value(text: &[u8], out: &mut Vec<u8>) -> Result<(), BadCharacter> {
     let clean = scan::find_value_escape(text);
@@ -55,7 +55,7 @@ fn rest(mut text: &[u8], out: &mut Vec<u8>, find: fn(&[u8]) -> usize) -> Result<
     Ok(())
 }
 
-/// What stands for a byte; nothing if it stands for itself or must not be.
+/// The reference that replaces a byte; nothing if the byte stays, or must not be.
 #[inline]
 fn reference(byte: u8) -> &'static [u8] {
     match byte {
@@ -71,13 +71,14 @@ fn reference(byte: u8) -> &'static [u8] {
     }
 }
 
-/// Writes `text` as character data to the start of `room` and returns its length; `None` if it does not fit or has a
+/// Writes `text` as character data to the start of `space` and returns its length; `None` if it does not fit or has a
 /// character that must be looked at more closely.
-pub(crate) fn text_into(mut text: &[u8], room: &mut [u8]) -> Option<usize> {
+pub(crate) fn text_into(mut text: &[u8], space: &mut [u8]) -> Option<usize> {
     let mut end = 0;
     loop {
         let (clean, rest) = text.split_at(scan::find_text_escape(text));
-        room.get_mut(end..)?
+        space
+            .get_mut(end..)?
             .get_mut(..clean.len())?
             .copy_from_slice(clean);
         end += clean.len();
@@ -88,7 +89,8 @@ pub(crate) fn text_into(mut text: &[u8], room: &mut [u8]) -> Option<usize> {
         if reference.is_empty() {
             return None;
         }
-        room.get_mut(end..)?
+        space
+            .get_mut(end..)?
             .get_mut(..reference.len())?
             .copy_from_slice(reference);
         end += reference.len();
@@ -140,25 +142,25 @@ mod tests {
 
     #[test]
     fn into_room_goes_the_same_or_nothing() {
-        let mut room = [0; 64];
+        let mut space = [0; 64];
         for input in [
             "",
             "a<b>&c\"\t\n\r",
             "größe <",
             "fifteen letters&sixteen letters <<",
         ] {
-            let length = text_into(input.as_bytes(), &mut room);
+            let length = text_into(input.as_bytes(), &mut space);
             let expected = escaped(text, input).unwrap();
             assert_eq!(
-                length.map(|length| &room[..length]),
+                length.map(|length| &space[..length]),
                 Some(expected.as_bytes())
             );
             assert_eq!(
-                text_into(input.as_bytes(), &mut room[..expected.len() / 2]).is_some(),
+                text_into(input.as_bytes(), &mut space[..expected.len() / 2]).is_some(),
                 input.is_empty()
             );
         }
-        assert_eq!(text_into(b"\x01", &mut room), None);
-        assert_eq!(text_into("\u{fffe}".as_bytes(), &mut room), None);
+        assert_eq!(text_into(b"\x01", &mut space), None);
+        assert_eq!(text_into("\u{fffe}".as_bytes(), &mut space), None);
     }
 }

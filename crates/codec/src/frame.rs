@@ -61,7 +61,7 @@ impl Cell {
 pub enum FrameError {
     /// The message has no array at this path; what it lies in must be there, if only empty.
     NotFound(String),
-    /// Several arrays have this path: more of it would tell them apart.
+    /// Several arrays have this path: more of it would distinguish them.
     Ambiguous(String),
     /// The array is not one of numbers, or of flat structs of numbers.
     NotNumbers(String),
@@ -241,8 +241,8 @@ fn text(record: &Record) -> Result<(Vec<u8>, Located), FrameError> {
     Ok((text, located))
 }
 
-/// Cuts the text of a message with two rows at their numbers. Where one row ends and the next begins is told by the text
-/// of the message without rows: it goes on there with what stands behind the last.
+/// Cuts the text of a message with two rows at their numbers. Where one row ends and the next begins follows from the text
+/// of the message without rows: it goes on there with what follows the last.
 fn cut(
     without: &[u8],
     with: &[u8],
@@ -253,14 +253,14 @@ fn cut(
     let stride = kinds.len();
     let begin = |cell: usize| Some(located.0.get(&(at + cell))?.0.start);
     let end = |cell: usize| Some(located.0.get(&(at + cell))?.0.end);
-    let stretch = |from: usize, to: usize| with.get(from..to);
-    let between = stretch(end(stride - 1)?, begin(stride)?)?;
+    let part = |from: usize, to: usize| with.get(from..to);
+    let between = part(end(stride - 1)?, begin(stride)?)?;
     let (first_number, behind) = (begin(0)?, end(2 * stride - 1)?);
     let opens = |length: usize| {
         let start = first_number.checked_sub(length)?;
         let (last, first) = between.split_at_checked(between.len() - length)?;
         let fits = with[start] == b'<'
-            && first == stretch(start, first_number)?
+            && first == part(start, first_number)?
             && without.get(..start)? == &with[..start]
             && with[behind..].strip_prefix(last)? == &without[start..];
         fits.then_some((start, last.len()))
@@ -269,7 +269,7 @@ fn cut(
     let cells = kinds.iter().enumerate().map(|(cell, &kind)| {
         let before = match cell {
             0 => &[],
-            _ => stretch(end(cell - 1)?, begin(cell)?)?,
+            _ => part(end(cell - 1)?, begin(cell)?)?,
         };
         Some(Cell {
             before: before.to_vec(),

@@ -1,10 +1,10 @@
-//! The waist of bsoap: a [`Plan`] says how messages are read and written, a [`Record`] holds the values of one.
+//! The core of bsoap: a [`Plan`] says how messages are read and written, a [`Record`] holds the values of one.
 //!
 //! ```text
 //! schema ──compiles──► Plan        text ──decode──► Record ──encode──► text
 //! ```
 //!
-//! A Plan is built with [`plan::PlanBuilder`] and shared by `Arc`. How a message lies in a Record is told in
+//! A Plan is built with [`plan::PlanBuilder`] and shared by `Arc`. How a message lies in a Record is described in
 //! `docs/design/record-layout.md`.
 
 #![forbid(unsafe_code)]

@@ -3,7 +3,7 @@
 //! A Plan knows elements, types, particles, attributes and leaves by number and refers to them by
 //! number; it knows nothing of schema documents. `bsoap-schema` compiles it, once, through
 //! [`PlanBuilder`]; encoder, decoder and views only read it. How a message described here lies in
-//! memory is told in `docs/design/record-layout.md`.
+//! memory is described in `docs/design/record-layout.md`.
 //!
 //! ```text
 //! Element ──type──► Type ──attributes──► Attribute ──► Leaf
@@ -71,7 +71,7 @@ pub struct Plan {
     pub(crate) elements: Vec<Element>,
     pub(crate) types: Vec<Type>,
     pub(crate) particles: Vec<Particle>,
-    /// Children of group particles, in stretches that [`Term`] points into.
+    /// Children of group particles, in ranges that [`Term`] has.
     pub(crate) children: Vec<ParticleId>,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) leaves: Vec<Leaf>,
@@ -171,7 +171,7 @@ pub struct Element {
     pub name: NameId,
     /// Its declared type.
     pub ty: TypeId,
-    /// Whether `xsi:nil="true"` may stand in for content.
+    /// Whether `xsi:nil="true"` may replace the content.
     pub nillable: bool,
     /// Whether the element itself may not appear (only its substitutes).
     pub is_abstract: bool,
@@ -217,7 +217,7 @@ pub struct Type {
     pub attributes: Range<u32>,
     /// Which undeclared attributes are allowed and kept, if any.
     pub any_attribute: Option<Wildcard>,
-    /// What stands between the tags.
+    /// What is between the tags.
     pub content: Content,
     /// The types that `xsi:type` may name in its place, itself included; empty if there is no choice.
     pub alternatives: Box<[TypeId]>,
@@ -236,7 +236,7 @@ impl Type {
     }
 }
 
-/// What stands between the tags of an element.
+/// What is between the tags of an element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Nothing but white space.
@@ -250,7 +250,7 @@ pub enum Content {
     Mixed {
         /// The content model.
         particle: ParticleId,
-        /// All element particles and wildcards of the model, a stretch of `Plan::children`.
+        /// All element particles and wildcards of the model, a range of `Plan::children`.
         elements: Range<u32>,
     },
     /// Anything (`xs:anyType`): kept as XML.
@@ -299,7 +299,7 @@ impl Particle {
 pub enum Term {
     /// An element.
     Element(ElementId),
-    /// Children one after the other; a stretch of `Plan::children`, see [`Plan::group`].
+    /// Children one after the other; a range of `Plan::children`, see [`Plan::group`].
     Sequence(Range<u32>),
     /// One of the children.
     Choice(Range<u32>),
@@ -325,7 +325,7 @@ pub enum NamespaceConstraint {
     Any,
     /// `##other`: neither this namespace nor none.
     Not(String),
-    /// A list; the empty string stands for no namespace.
+    /// A list; the empty string means no namespace.
     OneOf(Vec<String>),
 }
 
@@ -381,9 +381,9 @@ pub struct Leaf {
     pub has_facets: bool,
     /// If all that it asks for more is a number between bounds: those.
     pub(crate) bounds: Option<Bounds>,
-    /// Whether its value is its text as it stands: an atomic type that preserves white space.
+    /// Whether its value is its text unchanged: an atomic type that preserves white space.
     pub(crate) is_verbatim: bool,
-    /// If it is, and all that it asks for more is a length: texts of so many bytes surely have it.
+    /// If it is, and all that it asks for more is a length: texts of this many bytes are sure to have it.
     pub(crate) sure: Option<RangeInclusive<u32>>,
 }
 

@@ -1,6 +1,6 @@
 //! The Record: the values of one message in document order, as 8-byte slots and a heap for strings.
 //!
-//! What each slot means is told by the [`Plan`] it was made by; see `docs/design/record-layout.md`.
+//! What each slot means, the [`Plan`] it was made by says; see `docs/design/record-layout.md`.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub(crate) mod walk;
 
 pub use column::{Column, Scalar};
 
-/// Marker slots: what stands where the schema leaves something open.
+/// Marker slots: they decide what the schema leaves open.
 pub mod marker {
     /// Not there.
     pub const ABSENT: u64 = 0;
@@ -86,7 +86,7 @@ impl Record {
         &self.heap
     }
 
-    /// Its memory, for what changes some of the values of a message and knows the layout. Whatever stands in it, reading
+    /// Its memory, for what changes some of the values of a message and knows the layout. Whatever it holds, reading
     /// it is safe; whether it still means a message is the caller's affair.
     pub fn parts_mut(&mut self) -> (&mut Vec<u64>, &mut Vec<u8>) {
         (&mut self.slots, &mut self.heap)
@@ -174,7 +174,7 @@ impl Record {
     }
 }
 
-/// Two Records are equal if the same Plan and root gave them the same values: where strings stand in
+/// Two Records are equal if the same Plan and root gave them the same values: where strings are in
 /// the heap does not matter.
 impl PartialEq for Record {
     fn eq(&self, other: &Self) -> bool {
@@ -191,7 +191,7 @@ impl PartialEq for Record {
     }
 }
 
-/// The heap of a Record has no room: its slots count 4 GiB.
+/// The heap of a Record is full: its slots address 4 GiB.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapFull;
 

@@ -2,7 +2,7 @@
 
 use crate::plan::program::LeafRef;
 
-use super::state::Standing;
+use super::state::Position;
 
 /// May stop the interpreter, and may give values more than they take. `()` never does, at no cost.
 pub(crate) trait Control {
@@ -15,7 +15,7 @@ pub(crate) trait Control {
     fn limits(&self) -> (usize, usize);
 
     /// Whether to stop here.
-    fn stops(&mut self, standing: &Standing<'_>) -> bool;
+    fn stops(&mut self, position: &Position<'_>) -> bool;
 
     /// The width of a value, and, if its pad goes behind the end tag, the bytes of that.
     fn width(&self, leaf: LeafRef, length: usize) -> (usize, Option<usize>);
@@ -30,7 +30,7 @@ impl Control for () {
         (usize::MAX, usize::MAX)
     }
 
-    fn stops(&mut self, _: &Standing<'_>) -> bool {
+    fn stops(&mut self, _: &Position<'_>) -> bool {
         false
     }
 

@@ -32,7 +32,7 @@ use super::error::{ErrorKind, Result};
 use super::leaf::number;
 use super::places::Places;
 use super::scope::Scope;
-use super::state::{Frame, Loop, Phase, Standing};
+use super::state::{Frame, Loop, Phase, Position};
 
 /// Text up to this length is copied as this many bytes.
 const TINY_TEXT: usize = 32;
@@ -206,7 +206,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
 
     #[cold]
     fn ask(&mut self, pc: u32, in_rows: bool) -> bool {
-        self.control.stops(&Standing {
+        self.control.stops(&Position {
             pc,
             in_rows,
             slot: self.at,

@@ -9,7 +9,7 @@ use crate::record::heap_range;
 use super::error::ErrorKind;
 
 impl LeafForm {
-    /// Appends the lexical form of a value, as it stands in its place, and returns its length.
+    /// Appends the lexical form of a value, escaped as its place requires, and returns its length.
     ///
     /// # Errors
     /// [`ErrorKind::Character`] for what XML cannot carry; [`ErrorKind::Misfit`] if the slot does not point into the heap,

@@ -8,14 +8,14 @@
 //! From the same Plan, root, options and decisions comes the same text but for the values. So an outline is made from slots,
 //! not from text, and costs next to nothing where one value follows another. If what was decided is but a few slots, they
 //! are noted: whether the next message decides the same is then seen before it is written, and only lengths remain to be
-//! told: straight to where they are sent from.
+//! recorded: straight where they are sent from.
 
 use crate::plan::program::LeafRef;
 use crate::record::{Record, heap_range};
 
 use super::places::{Places, Rows};
 
-/// What [`Encoder::encode_outlined`](super::Encoder::encode_outlined) tells of a message, besides writing it.
+/// What [`Encoder::encode_outlined`](super::Encoder::encode_outlined) records of a message, besides writing it.
 #[derive(Clone, Debug, Default)]
 pub struct Outline {
     lengths: Vec<usize>,
@@ -30,15 +30,15 @@ pub struct Outline {
 const FEW: usize = 64;
 
 impl Outline {
-    /// Of so many values the lengths are told.
+    /// The lengths of this many values are recorded.
     pub const TOLD: usize = 48;
 
-    /// The lengths of the first values, in the order of the text: those that [`Places`](super::Places) are told of.
+    /// The lengths of the first values, in the order of the text: those that [`Places`](super::Places) record.
     pub fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
         self.lengths.iter().copied()
     }
 
-    /// How many lengths are told.
+    /// How many lengths are recorded.
     pub fn told(&self) -> usize {
         self.lengths.len()
     }
@@ -64,14 +64,14 @@ impl Outline {
 }
 
 /// Makes an outline.
-pub(super) struct Tracer<'r> {
+pub(super) struct OutlineRecorder<'r> {
     record: &'r Record,
-    /// The slot behind the value told last.
+    /// The slot behind the value recorded last.
     next: usize,
     outline: &'r mut Outline,
 }
 
-impl<'r> Tracer<'r> {
+impl<'r> OutlineRecorder<'r> {
     pub(super) fn new(record: &'r Record, outline: &'r mut Outline) -> Self {
         outline.clear();
         Self {
@@ -110,7 +110,7 @@ impl<'r> Tracer<'r> {
     }
 
     #[inline(always)]
-    fn tell(&mut self, length: usize) {
+    fn record(&mut self, length: usize) {
         if self.outline.lengths.len() < Outline::TOLD {
             self.outline.lengths.push(length);
         }
@@ -122,11 +122,11 @@ impl<'r> Tracer<'r> {
     }
 }
 
-impl Places for Tracer<'_> {
+impl Places for OutlineRecorder<'_> {
     #[inline(always)]
     fn value(&mut self, slot: usize, _: usize, length: usize, _: usize, _: LeafRef) {
         self.pass(slot);
-        self.tell(length);
+        self.record(length);
     }
 
     /// Its text is part of the structure; where in the heap that lies is not.
@@ -159,28 +159,28 @@ impl Places for Tracer<'_> {
         }
         self.next = rows.slot + rows.numbers;
         for place in rows.places {
-            self.tell(place.length.into());
+            self.record(place.length.into());
         }
     }
 }
 
-/// Where [`Encoder::encode_told`](super::Encoder::encode_told) tells how long values are: a byte each.
+/// Where [`Encoder::encode_told`](super::Encoder::encode_told) records how long values are: a byte each.
 #[derive(Debug)]
 pub struct Told<'t> {
-    room: std::slice::IterMut<'t, u8>,
+    space: std::slice::IterMut<'t, u8>,
     zero: u8,
     longest: usize,
     longer: &'t mut Vec<usize>,
 }
 
 impl<'t> Told<'t> {
-    /// Of as many values as `room` has bytes, the lengths are written over it: each as `zero` and its length, up to
+    /// Of as many values as `space` has bytes, the lengths are written over it: each as `zero` and its length, up to
     /// `longest`. Longer ones are written as one more than that, and put into `longer`.
     #[inline]
-    pub fn new(room: &'t mut [u8], zero: u8, longest: u8, longer: &'t mut Vec<usize>) -> Self {
+    pub fn new(space: &'t mut [u8], zero: u8, longest: u8, longer: &'t mut Vec<usize>) -> Self {
         longer.clear();
         Self {
-            room: room.iter_mut(),
+            space: space.iter_mut(),
             zero,
             longest: longest.into(),
             longer,
@@ -188,8 +188,8 @@ impl<'t> Told<'t> {
     }
 
     #[inline(always)]
-    fn tell(&mut self, length: usize) {
-        if let Some(told) = self.room.next() {
+    fn record(&mut self, length: usize) {
+        if let Some(told) = self.space.next() {
             *told = self.zero.wrapping_add(length.min(self.longest + 1) as u8);
             if length > self.longest {
                 self.push(length);
@@ -202,30 +202,30 @@ impl<'t> Told<'t> {
         self.longer.push(length);
     }
 
-    /// Whether all were told that there was room for.
+    /// Whether all were recorded that there was space for.
     pub(super) fn is_full(&self) -> bool {
-        self.room.as_slice().is_empty()
+        self.space.as_slice().is_empty()
     }
 }
 
-/// Tells lengths, and nothing else.
-pub(super) struct Teller<'t>(pub(super) Told<'t>);
+/// Records lengths, and nothing else.
+pub(super) struct LengthRecorder<'t>(pub(super) Told<'t>);
 
-impl Places for Teller<'_> {
+impl Places for LengthRecorder<'_> {
     #[inline(always)]
     fn value(&mut self, _: usize, _: usize, length: usize, _: usize, _: LeafRef) {
-        self.0.tell(length);
+        self.0.record(length);
     }
 
     #[inline]
     fn wanted_numbers(&self) -> usize {
-        self.0.room.len()
+        self.0.space.len()
     }
 
     #[inline]
     fn rows(&mut self, rows: Rows<'_>) {
         for place in rows.places {
-            self.0.tell(place.length.into());
+            self.0.record(place.length.into());
         }
     }
 }

@@ -7,7 +7,7 @@ use super::control::Control;
 use super::error::{Error, ErrorKind, Result as Written};
 use super::interpreter::Interpreter;
 use super::places::{Places, Stuffing};
-use super::state::{self, Frame, Loop, Phase, Standing, State};
+use super::state::{self, Frame, Loop, Phase, Position, State};
 use super::{DECLARATION, EncodeOptions};
 
 /// Writes a Record piece by piece. The pieces joined are what [`Encoder`](super::Encoder) writes at once.
@@ -78,25 +78,25 @@ impl<'r> PieceEncoder<'r> {
         }
     }
 
-    /// Where it stands.
+    /// Its state.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Where it stands.
+    /// Its state.
     pub fn into_state(self) -> State {
         self.state
     }
 
-    /// Appends the next piece: up to the first place from `size` bytes on where it can stop, or to where it stands as
+    /// Appends the next piece: up to the first place from `size` bytes on where it can stop, or to where its state is as
     /// `until` says (same slot, and [agrees](State::agrees)), or to the end.
     ///
-    /// It cannot stop between a value and its end tag, nor inside a value or a list. (A buffer with room for 512
+    /// It cannot stop between a value and its end tag, nor inside a value or a list. (A buffer with space for 512
     /// bytes more than `size` does not grow, unless there is a long value.) A piece is not empty, but for one that ends at
     /// `until` or at the end at once. Places are counted from the start of the piece.
     ///
     /// # Errors
-    /// As [`Encoder::encode`](super::Encoder::encode). What was written of the piece is taken back; places have been told
+    /// As [`Encoder::encode`](super::Encoder::encode). What was written of the piece is taken back; locations have been recorded
     /// all the same. The encoder cannot go on: further calls give the same error.
     pub fn run<S: Stuffing, P: Places>(
         &mut self,
@@ -271,19 +271,19 @@ impl<S: Stuffing> Control for PieceControl<'_, S> {
         (self.size, self.until_slot)
     }
 
-    fn stops(&mut self, standing: &Standing<'_>) -> bool {
+    fn stops(&mut self, position: &Position<'_>) -> bool {
         // Not between a value and its end tag.
-        let last = standing.pc.checked_sub(1);
-        if !standing.in_rows && last.is_some_and(|last| self.program.is_open_behind(last)) {
+        let last = position.pc.checked_sub(1);
+        if !position.in_rows && last.is_some_and(|last| self.program.is_open_behind(last)) {
             return false;
         }
-        if standing.slot > self.until_slot {
+        if position.slot > self.until_slot {
             self.until_slot = usize::MAX;
-        } else if self.until.is_some_and(|until| until.is_at(standing)) {
+        } else if self.until.is_some_and(|until| until.is_at(position)) {
             self.stop = Stop::Until;
             return true;
         }
-        if standing.length >= self.size {
+        if position.length >= self.size {
             self.stop = Stop::Size;
             return true;
         }

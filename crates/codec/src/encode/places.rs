@@ -1,16 +1,16 @@
-//! Who is told where values stand, and who says how much room they get.
+//! What records the locations of values, and what decides their widths.
 
 use crate::plan::program::{LeafForm, LeafRef, PadPlace};
 
-/// Who is told where the values of a piece stand, in the order of the text. `()` is told nothing, at no cost.
+/// Records the locations of the values of a piece, in the order of the text. `()` records nothing, at no cost.
 ///
-/// Markers, counts, QNames (their prefix depends on where they stand) and the attributes a wildcard admitted have no place.
+/// Markers, counts, QNames (their prefix depends on where they are) and the attributes a wildcard admitted have no location.
 pub trait Places {
     /// Whether anyone listens.
     const LISTENS: bool = true;
 
-    /// The lexical form of `slot` stands at `offset` of the piece. From there, `width` bytes are its own: the lexical
-    /// form and its pad, which stands right behind it, or behind the end tag, as the [`Stuffing`] has it.
+    /// The lexical form of `slot` is at `offset` of the piece. From there, `width` bytes are its own: the lexical
+    /// form and its pad, which follows it, or its end tag, as the [`Stuffing`] says.
     fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef);
 
     /// A slot that points into the heap and has no place all the same: a QName, the attributes a wildcard admitted, the
@@ -85,9 +85,9 @@ pub struct Rows<'a> {
     pub leaf: LeafRef,
     /// Numbers in a row.
     pub cells: usize,
-    /// Where the first number stands in the piece.
+    /// Where the first number is in the piece.
     pub offset: usize,
-    /// Where each number stands, counted from the first; of the first few if no more are [wanted](Places::wanted_numbers).
+    /// Where each number is, counted from the first; of the first few if no more are [wanted](Places::wanted_numbers).
     pub places: &'a [CellPlace],
 }
 
@@ -99,18 +99,18 @@ impl Rows<'_> {
     }
 }
 
-/// Where a number in a row stands.
+/// Where a number in a row is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CellPlace {
     /// Its first byte, counted from the first number of these rows.
     pub offset: u32,
     /// The length of its lexical form.
     pub length: u8,
-    /// The room it has.
+    /// Its width.
     pub width: u8,
 }
 
-/// How much room values get, and where what they do not need of it stands. `()` gives them what they take, at no cost.
+/// How wide values are, and where their pads go. `()` makes them as wide as they are long, at no cost.
 pub trait Stuffing {
     /// Whether any value gets more than it takes.
     const STUFFS: bool = true;
@@ -119,7 +119,7 @@ pub trait Stuffing {
     /// padded](LeafForm::may_pad) at the place of this stuffing are asked for. In rows no number gets more than 32.
     fn width(&self, leaf: &LeafForm, length: usize) -> usize;
 
-    /// Where the pad stands.
+    /// Where the pad goes.
     #[inline]
     fn place(&self) -> PadPlace {
         PadPlace::Inside

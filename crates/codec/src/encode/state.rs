@@ -1,4 +1,4 @@
-//! Where the encoder stands, as data.
+//! The state of the encoder, as data.
 //!
 //! ```text
 //! <list><item>…</item><item>…</item>│<item>…</item></list>
@@ -13,14 +13,14 @@ use crate::plan::program::{Action, Table};
 
 use super::scope::Declared;
 
-/// Where the encoder stands between two instructions: to be kept, compared and [resumed](super::PieceEncoder::resume).
+/// The state of the encoder between two instructions: to be kept, compared and [resumed](super::PieceEncoder::resume).
 ///
 /// It means something for Records of the same Plan and root, and for the same options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     pub(super) phase: Phase,
     pub(super) slot: usize,
-    /// Whether the occurrence before was one without slots: then nothing but what is done tells this State from others.
+    /// Whether the occurrence before was one without slots: then only the number of occurrences done distinguishes this State from others.
     pub(super) is_blind: bool,
     pub(super) frames: Vec<Frame>,
     pub(super) declared: Declared,
@@ -48,7 +48,7 @@ pub(crate) enum Frame {
     Repeat(Loop),
 }
 
-/// A loop the encoder stands in.
+/// A loop the encoder is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// The slot of its count.
@@ -58,7 +58,7 @@ pub struct Loop {
 }
 
 /// Where the interpreter is.
-pub(crate) struct Standing<'m> {
+pub(crate) struct Position<'m> {
     /// The next instruction.
     pub(crate) pc: u32,
     /// Whether it is one for rows, some of which are done.
@@ -112,7 +112,7 @@ impl State {
             && self.declared == other.declared
     }
 
-    /// The loops it stands in, the outermost first. Rows count as a loop.
+    /// The loops it is in, the outermost first. Rows count as a loop.
     pub fn loops(&self) -> impl Iterator<Item = Loop> + '_ {
         let rows = match self.phase {
             Phase::Rows { rows, .. } => Some(rows),
@@ -186,18 +186,18 @@ impl State {
     }
 
     /// Whether the interpreter is here.
-    pub(super) fn is_at(&self, standing: &Standing<'_>) -> bool {
+    pub(super) fn is_at(&self, position: &Position<'_>) -> bool {
         let is_at = match self.phase {
-            Phase::Before { pc } => pc == standing.pc && !standing.in_rows,
-            Phase::Rows { pc, .. } => pc == standing.pc && standing.in_rows,
+            Phase::Before { pc } => pc == position.pc && !position.in_rows,
+            Phase::Rows { pc, .. } => pc == position.pc && position.in_rows,
             Phase::Start | Phase::End => false,
         };
         is_at
             && !self.is_blind
-            && self.slot == standing.slot
-            && self.frames.len() == standing.stack.len()
-            && self.frames.iter().zip(standing.stack).all(Frame::agree)
-            && self.declared == *standing.declared
+            && self.slot == position.slot
+            && self.frames.len() == position.stack.len()
+            && self.frames.iter().zip(position.stack).all(Frame::agree)
+            && self.declared == *position.declared
     }
 }
 

@@ -63,7 +63,7 @@ pub struct TypeDef {
     pub attributes: Vec<AttributeDef>,
     /// `anyAttribute`
     pub any_attribute: Option<Wildcard>,
-    /// What stands between the tags. (For `Mixed`, leave `elements` empty: it is derived.)
+    /// What is between the tags. (For `Mixed`, leave `elements` empty: it is derived.)
     pub content: Content,
     /// What `xsi:type` may name instead, itself included (unless abstract); empty for no choice.
     pub alternatives: Vec<TypeId>,
@@ -409,16 +409,16 @@ impl Plan {
     }
 
     fn add_particle(&mut self, def: ParticleDef) {
-        let mut stretch = |children: Vec<ParticleId>| -> Range<u32> {
+        let mut range = |children: Vec<ParticleId>| -> Range<u32> {
             let start = self.children.len() as u32;
             self.children.extend(children);
             start..self.children.len() as u32
         };
         let term = match def.term {
             TermDef::Element(element) => Term::Element(element),
-            TermDef::Sequence(children) => Term::Sequence(stretch(children)),
-            TermDef::Choice(children) => Term::Choice(stretch(children)),
-            TermDef::All(children) => Term::All(stretch(children)),
+            TermDef::Sequence(children) => Term::Sequence(range(children)),
+            TermDef::Choice(children) => Term::Choice(range(children)),
+            TermDef::All(children) => Term::All(range(children)),
             TermDef::Any(wildcard) => Term::Any(wildcard),
         };
         self.particles.push(Particle {
@@ -527,7 +527,7 @@ impl Plan {
         particle.first = FirstSet::new(names, wildcards);
     }
 
-    /// What stands in a Record for a particle of which nothing is there; its children are derived already.
+    /// The slots of a particle of which nothing is there; its children are derived already.
     fn absent_slots(&self, id: ParticleId) -> u32 {
         let particle = self.particle(id);
         if particle.repeats() {

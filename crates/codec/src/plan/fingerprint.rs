@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::plan::{Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId};
 
 impl Plan {
-    /// A number that tells one layout from another: of the names, types, markers and leaves of all
+    /// A number that distinguishes layouts: a hash of the names, types, markers and leaves of all
     /// that an element can contain. Equal layouts have equal fingerprints in every process; it is no
     /// proof against forgery.
     pub fn fingerprint(&self, element: ElementId) -> u64 {
@@ -21,7 +21,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// The same, whatever the element itself is called: two elements that agree in it lie in a Record alike.
+    /// The same, whatever the element itself is called: two elements that agree in it have the same layout in a Record.
     pub fn content_fingerprint(&self, element: ElementId) -> u64 {
         let found = self.element(element);
         let mut this = Fingerprint::new(self);

@@ -62,7 +62,7 @@ pub(crate) struct Program {
     pub(crate) xsi_prefix: String,
 }
 
-/// A stretch of `Program::literals`.
+/// A range of `Program::literals`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Span {
     start: u32,
@@ -268,7 +268,7 @@ pub(crate) struct Table {
     /// The end of a row and the start of the next.
     pub(crate) between: Span,
     pub(crate) last: Span,
-    /// The numbers of a row; what stands before the first is `first` or `between`.
+    /// The numbers of a row; the markup before the first is `first` or `between`.
     pub(crate) cells: Vec<(Span, Form)>,
     /// The numbers as kernels write them; none if some value is no number.
     pub(crate) columns: Vec<Column>,
@@ -301,7 +301,7 @@ impl Program {
         self.forms.get(leaf.0 as usize)
     }
 
-    /// The two stretches of a literal before and behind `at`.
+    /// The two parts of a literal before and behind `at`.
     #[inline]
     pub(crate) fn split(span: Span, at: usize) -> (Span, Span) {
         let at = span.length.min(at as u32);
@@ -324,7 +324,7 @@ impl Program {
         (span.length as usize <= PAD).then_some((padded, span.length as usize))
     }
 
-    /// The namespaces that an element's markup can need, as far as its declaration tells: not those
+    /// The namespaces that an element's markup can need, as far as its declaration says: not those
     /// of derived types, wildcards and values, and not those of what SOAP's own elements carry.
     pub(crate) fn namespaces_of(&self, plan: &Plan, root: ElementId) -> &[NamespaceId] {
         self.element_namespaces[root.index()].get_or_init(|| {

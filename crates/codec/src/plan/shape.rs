@@ -33,7 +33,7 @@ pub(crate) struct Shape {
     has_nil_attribute: bool,
 }
 
-/// So many children are looked through faster than a map.
+/// This many children are searched faster than a map.
 const MANY: usize = 16;
 
 /// A child element by name.

@@ -117,7 +117,7 @@ impl<'r, T: Scalar> Column<'r, T> {
 macro_rules! slices {
     ($($ty:ty),*) => {$(
         impl<'r> Column<'r, $ty> {
-            /// The numbers as a slice, without copying, if they stand one after the other.
+            /// The numbers as a slice, without copying, if they are contiguous.
             pub fn as_slice(&self) -> Option<&'r [$ty]> {
                 (self.stride == 1).then(|| bytemuck::cast_slice(self.slots))
             }

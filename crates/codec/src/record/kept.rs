@@ -16,7 +16,7 @@ pub(crate) struct Kept<'x> {
     pub(crate) namespace: Cow<'x, str>,
     /// Its local name.
     pub(crate) local: &'x str,
-    /// Its value as it stands in the XML.
+    /// Its value as it is in the XML.
     raw: &'x str,
     /// Of `xsi:type`: namespace and local name of the type, whose prefix means nothing elsewhere.
     pub(crate) type_name: Option<(Cow<'x, str>, String)>,

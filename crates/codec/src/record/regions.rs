@@ -1,4 +1,4 @@
-//! Where in a message slots stand, for people and programs that look at what changed.
+//! Where in a message slots are, for people and programs that look at what changed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use crate::record::walk::{Event, Walk};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Region {
-    /// The path from the root, without a number behind the last name if [items](Self::items) tell it:
+    /// The path from the root, without a number behind the last name if [items](Self::items) has it:
     /// `/order/item[3]/note`, `/order/@number`, `/values/item`.
     pub path: String,
     /// Which items of an array of flat values, counted from 0.
@@ -31,7 +31,7 @@ impl fmt::Display for Region {
     }
 }
 
-/// Where some slots stand, which are in order. Markers stand where what they tell of does: a count that of the element
+/// Where some slots are, which are in order. A marker is where the thing it marks is: a count, where the element
 /// it is in. Empty if the Record does not fit its Plan.
 pub fn regions(record: &Record, slots: &[Range<usize>]) -> Vec<Region> {
     let Ok((walk, root)) = Walk::new(record) else {
@@ -45,7 +45,7 @@ pub fn regions(record: &Record, slots: &[Range<usize>]) -> Vec<Region> {
     };
     finder.enter(record.plan(), root.element, 1);
     if finder.covers(0, record.slots().len()) {
-        finder.tell(None);
+        finder.report(None);
     } else {
         finder.look(walk, 0);
     }
@@ -87,11 +87,11 @@ impl<'r> Finder<'r> {
                     if after.skip(event).is_err() {
                         return;
                     }
-                    let is_told = self.touches(at, start.at);
+                    let is_reported = self.touches(at, start.at);
                     at = start.at;
                     let is_all = self.covers(start.at, after.at());
-                    if is_told || is_all {
-                        self.tell(None);
+                    if is_reported || is_all {
+                        self.report(None);
                     }
                     if is_all || !self.touches(start.at, after.at()) {
                         at = after.at();
@@ -161,18 +161,18 @@ impl<'r> Finder<'r> {
                 match Walk::row(self.record, element, from) {
                     Some((walk, start)) => {
                         if self.touches(from, start) {
-                            self.tell(None);
+                            self.report(None);
                         }
                         self.look(walk, start);
                     }
-                    None => self.tell(None),
+                    None => self.report(None),
                 }
                 self.path.truncate(length);
             } else {
                 let length = self.path.len();
                 self.path.push('/');
                 self.path.push_str(local(&plan, element));
-                self.tell(Some(before + row..before + past));
+                self.report(Some(before + row..before + past));
                 self.path.truncate(length);
             }
         }
@@ -197,10 +197,10 @@ impl<'r> Finder<'r> {
         seen.pop();
     }
 
-    /// Tells of slots that belong to what the path says; where they end.
+    /// Reports slots that belong to what the path says; where they end.
     fn pass(&mut self, from: usize, to: usize) -> usize {
         if self.touches(from, to) {
-            self.tell(None);
+            self.report(None);
         }
         to
     }
@@ -224,7 +224,7 @@ impl<'r> Finder<'r> {
         first.is_some_and(|first| first.start <= from && first.end >= to)
     }
 
-    fn tell(&mut self, items: Option<Range<usize>>) {
+    fn report(&mut self, items: Option<Range<usize>>) {
         if let Some(last) = self.found.last_mut()
             && last.path == self.path
         {

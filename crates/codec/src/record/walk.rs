@@ -24,7 +24,7 @@ pub(crate) enum Event {
     Start(Start),
     /// The element has ended.
     End(ElementId),
-    /// So many elements follow, the first from slot `at`. Also said of none.
+    /// `count` elements follow, the first from slot `at`. Also reported if there are none.
     Array {
         element: ElementId,
         count: usize,
@@ -188,7 +188,7 @@ impl<'r> Walk<'r> {
         Ok(())
     }
 
-    /// Goes past what the last event began, if the Plan tells how many slots that has. Says whether it does.
+    /// Goes past what the last event began, if the Plan knows how many slots that has. Returns whether it does.
     fn jump(&mut self, event: Event) -> Result<bool, Misfit> {
         let stride = match event {
             Event::Start(Start { nil: true, .. }) => Some(0),
@@ -489,7 +489,7 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Whether two Records of one Plan and root hold the same values; where strings stand in the heap
+/// Whether two Records of one Plan and root hold the same values; where strings are in the heap
 /// does not matter. Numbers are compared by their bits.
 pub(crate) fn same_values(a: &Record, b: &Record) -> bool {
     differs_nowhere(a, b) == Ok(true)

@@ -248,7 +248,7 @@ impl<'p> Builder<'p> {
         })
     }
 
-    /// What `@type` names, among the types that may stand here.
+    /// What `@type` names, among the types allowed here.
     fn actual_type(&self, declared: TypeId, value: &Value) -> Result<TypeId> {
         let ty = self.plan.ty(declared);
         let Some(name) = self.given_type(declared, value)? else {
@@ -278,7 +278,7 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// The name of a type that an object gives. Where no other type may stand, `@type` can only be an attribute, known or
+    /// The name of a type that an object gives. Where no other type is allowed, `@type` can only be an attribute, known or
     /// not; `@xsi:type` never is one.
     fn given_type<'v>(&self, declared: TypeId, value: &'v Value) -> Result<Option<&'v str>> {
         let Some(object) = value.as_object() else {
@@ -463,7 +463,7 @@ impl<'p> Builder<'p> {
         Ok(self.record.push_octets(xml.as_bytes())?)
     }
 
-    /// Whether an attribute of this name may stand beside those that the type declares.
+    /// Whether an attribute of this name is allowed beside those that the type declares.
     fn is_free(&self, id: TypeId, (namespace, local): (&str, &str)) -> bool {
         // What declares a namespace is no attribute: it would change what the children are called.
         if (namespace, local) == ("", "xmlns") || namespace == "http://www.w3.org/2000/xmlns/" {

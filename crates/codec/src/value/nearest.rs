@@ -5,7 +5,7 @@ const SHOWN: usize = 3;
 /// Longer names are like none.
 const LONGEST: usize = 64;
 
-/// The known names that look like a name, at most three, the most alike first.
+/// The known names that look like a name, at most three, the most similar first.
 ///
 /// ```
 /// let known = ["quantity", "price", "@currency", "item"];

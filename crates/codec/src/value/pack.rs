@@ -163,7 +163,7 @@ pub(crate) fn into_record(
 #[derive(Debug)]
 pub struct Packer<'r> {
     record: &'r mut Record,
-    /// Whether the heap had no room for something.
+    /// Whether the heap was too full for something.
     full: bool,
 }
 
@@ -180,7 +180,7 @@ impl Packer<'_> {
         self.record.push(value.into_slot());
     }
 
-    /// Text: a string, decimal, date ..., or a QName as `{namespace}local`, or XML where a wildcard stands.
+    /// Text: a string, decimal, date ..., or a QName as `{namespace}local`, or XML in place of a wildcard.
     #[inline]
     pub fn text(&mut self, text: &str) {
         self.octets(text.as_bytes());

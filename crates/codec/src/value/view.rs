@@ -24,7 +24,7 @@ pub struct View<'r> {
     start: Start,
 }
 
-/// What stands between the tags of an element.
+/// What is between the tags of an element.
 #[derive(Clone, Copy, Debug)]
 pub enum Item<'r> {
     /// An element.

@@ -14,16 +14,16 @@ use crate::plan::{
 };
 use crate::record::marker;
 
-/// Elements of types that are copied rather than called have at most so many children ...
+/// Elements of types that are copied rather than called have at most this many children ...
 const INLINE_CHILDREN: usize = 16;
-/// ... and lie at most so deep in one another ...
+/// ... and nest at most this deep ...
 const INLINE_DEPTH: usize = 3;
 /// ... and are copied for as long as the program has fewer instructions, and bytes of markup, than these ...
 const INLINE_OPS: usize = 1 << 13;
 const INLINE_BYTES: usize = 1 << 18;
-/// ... and so many times those that it has if every type is called: a schema must not grow beyond measure.
+/// ... and this many times those that it has if every type is called: a program must not grow out of proportion.
 const INLINE_GROWTH: usize = 8;
-/// Behind every so many children one may stop: the literal ends there.
+/// Behind every this many children an encoder may stop: the literal ends there.
 const WIDE: usize = 32;
 /// The most numbers in a row of a [`Table`] ...
 const MAX_CELLS: usize = 64;
@@ -120,7 +120,7 @@ struct Compiler<'p> {
     pending: usize,
     /// Bytes of the end tag of the element whose type is being copied; 0 if the type is compiled for all that have it.
     close: usize,
-    /// Whether the element being compiled stands among text.
+    /// Whether the element being compiled is among text.
     is_in_mixed: bool,
     limits: Limits,
 }
@@ -623,7 +623,7 @@ impl Compiler<'_> {
             })
             .collect();
         let space = |span: Span| PAD + (span.length as usize).max(PAD);
-        // The first number is counted with what stands between rows, as is every other with what precedes it.
+        // The first number is counted with the markup between rows, as is every other with what precedes it.
         let space = space(between)
             + cells
                 .iter()
@@ -644,7 +644,7 @@ impl Compiler<'_> {
         Some(self.program.tables.len() as u32 - 1)
     }
 
-    /// The numbers of a row as kernels write them, if all are numbers: each with what stands behind it.
+    /// The numbers of a row as kernels write them, if all are numbers: each with the markup behind it.
     fn columns(&self, cells: &[(Span, Form)], between: Span) -> Option<Vec<Column>> {
         let behind = cells.iter().skip(1).map(|&(before, _)| before);
         let behind = behind.chain([between]);
@@ -659,7 +659,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The numbers of a row with the markup before each; what is left in `text` stands behind the last.
+/// The numbers of a row with the markup before each; what is left in `text` follows the last.
 fn row(
     plan: &Plan,
     id: ElementId,

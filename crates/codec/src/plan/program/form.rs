@@ -15,7 +15,7 @@ impl LeafRef {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
-/// Where the white space stands that fills the room of a value.
+/// Where the white space goes that fills the width of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PadPlace {
     /// Behind the value, inside its element: `<x>1  </x>`. The type's white space is collapsed, so it means the same.
@@ -25,7 +25,7 @@ pub enum PadPlace {
     AfterTag,
 }
 
-/// What a value stands in.
+/// What contains a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holder {
     /// The content of an element.
@@ -35,7 +35,7 @@ pub enum Holder {
     },
     /// The quotes of an attribute.
     Attribute,
-    /// A list, which stands in an element ...
+    /// A list in an element ...
     List,
     /// ... or in an attribute.
     AttributeList,
@@ -126,7 +126,7 @@ impl LeafForm {
         }
     }
 
-    /// What the value stands in.
+    /// What contains the value.
     pub fn holder(&self) -> Holder {
         self.holder
     }
@@ -156,7 +156,7 @@ impl LeafForm {
         !self.is_number()
     }
 
-    /// Whether white space may stand at this place without meaning anything.
+    /// Whether white space at this place means nothing.
     #[inline]
     pub fn may_pad(&self, place: PadPlace) -> bool {
         match (place, self.holder) {
@@ -168,7 +168,7 @@ impl LeafForm {
         }
     }
 
-    /// Bytes of the end tag, if the value stands in an element of its own and its end tag is always the same.
+    /// Bytes of the end tag, if the value is in an element of its own and its end tag is always the same.
     #[inline]
     pub(crate) fn close(&self) -> usize {
         match self.holder {
@@ -179,7 +179,7 @@ impl LeafForm {
 }
 
 impl Plan {
-    /// How the values at a place that an encoder told are written.
+    /// How the values are written that an encoder recorded with this number.
     #[inline]
     pub fn leaf_form(&self, leaf: LeafRef) -> Option<&LeafForm> {
         self.program().form(leaf)

@@ -68,7 +68,7 @@ pub enum BuildErrorKind {
         /// Types that may be named.
         possible: Vec<String>,
     },
-    /// `@type` names no type that may stand here.
+    /// `@type` names no type that is allowed here.
     UnknownType {
         /// What it names.
         name: String,

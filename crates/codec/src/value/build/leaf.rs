@@ -34,7 +34,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The value of a text that stands in the schema. Octets are told there as their type has them, not as base64.
+    /// The value of a text in the schema. Octets are written there as their type has them, not as base64.
     pub(super) fn of_schema(&self, id: LeafId, text: &str) -> Value {
         let hex = |text: &str| {
             let mut octets = Vec::new();
@@ -308,7 +308,7 @@ fn check_facets(leaf: &Leaf, value: &Value) -> Result<()> {
 pub(super) enum Wellformed {
     /// One element.
     OneElement,
-    /// What can stand in an element.
+    /// What can be in an element.
     Content,
 }
 
@@ -318,7 +318,7 @@ pub(super) fn check_fragment(xml: &str, what: Wellformed) -> Result<String> {
         Wellformed::OneElement => Cow::Borrowed(xml),
         Wellformed::Content => Cow::Owned(format!("<a>{xml}</a>")),
     };
-    // A fragment is no document: nothing may stand before its element, no declaration either.
+    // A fragment is no document: nothing may precede its element, no declaration either.
     let begins =
         wrapped.starts_with('<') && !wrapped.starts_with("<?") && !wrapped.starts_with("<!");
     let checked = if begins {

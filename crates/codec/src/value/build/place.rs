@@ -1,10 +1,10 @@
 //! The place of each child in a content model.
 //!
 //! Children come by name, each name with a queue of values; a content model is gone through once, and
-//! each particle takes from the queues of its names. Where the order of children cannot be told from
-//! that (repeated choices and groups, `all`), it is schema order, unless `#order` tells another.
+//! each particle takes from the queues of its names. Where the order of children does not follow from
+//! that (repeated choices and groups, `all`), it is schema order, unless `#order` gives another.
 //!
-//! The same walk without values tells what order children would get ([`canonical`]), so that
+//! The same walk without values finds what order children would get ([`canonical`]), so that
 //! `#order` is shown only where it is needed.
 
 use std::borrow::Cow;
@@ -36,7 +36,7 @@ pub(crate) trait Lay {
     /// Takes all values of an array at once, if they are numbers of the right kind.
     fn column(&mut self, id: ElementId, values: &Value) -> Result<bool>;
     fn fragment(&mut self, value: Cow<'_, Value>, wildcard: ParticleId) -> Result<()>;
-    /// Told of each element and wildcard particle that takes a value, before it does.
+    /// Called for each element and wildcard particle that takes a value, before it does.
     fn took(&mut self, _: ParticleId) {}
     /// An element nobody gave.
     fn missing(&mut self, id: ElementId, presence: Presence) -> Result<()>;

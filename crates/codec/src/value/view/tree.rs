@@ -178,7 +178,7 @@ struct Members<'t, 'r> {
     tree: &'t mut Tree<'r>,
     shape: &'r Shape,
     object: Object,
-    /// The children in the order of the text, where that may have to be told.
+    /// The children in the order of the text, where that may have to be given.
     order: Vec<Head>,
     mixed: Option<Vec<Value>>,
     fragments: Vec<Value>,
@@ -208,7 +208,7 @@ impl Members<'_, '_> {
             }
             Event::Array { element, count, .. } => {
                 let name = plan.element(element).name;
-                // Where children of this name can stand elsewhere too, they come one by one.
+                // Where children of this name can be elsewhere too, they come one by one.
                 if self.shape.streams && self.mixed.is_none() {
                     if let Some(values) = self.tree.array(event)? {
                         self.object.insert(self.shape.key(plan, name), values);
