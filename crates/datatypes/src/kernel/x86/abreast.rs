@@ -215,7 +215,7 @@ impl Abreast {
     #[inline(always)]
     unsafe fn separated(&self, rows: Rows<'_>, text: *const u8, mut count: usize) -> usize {
         for (column, place) in self.columns(rows) {
-            // SAFETY: as above.
+            // SAFETY: `ends` are listed up to the last row, and 64 bytes can be read from each, as the caller guarantees.
             unsafe {
                 let head = Pattern::new(&column.separator);
                 let bytes = &*column.separator.bytes;
@@ -259,7 +259,8 @@ impl Abreast {
         out: *mut u64,
     ) -> usize {
         for (column, place) in self.columns(rows) {
-            // SAFETY: as above; a marker is before its slot.
+            // SAFETY: the caller guarantees room for `count` rows from `out` on, and that their ends are listed. A marker
+            // is before its slot, within the row.
             unsafe {
                 let slots = Slots {
                     first: out.add(place.slot),
@@ -298,7 +299,8 @@ impl Abreast {
     ) -> usize {
         for first in (0..count).step_by(MOST) {
             let many = MOST.min(count - first);
-            // SAFETY: as above.
+            // SAFETY: `first` is below `count`, so the ends and slots of these rows exist, as the caller guarantees; for
+            // integers `count` is a multiple of `SIDE`.
             unsafe {
                 let (spans, slots) = (spans.from(first), slots.from(first));
                 let doubtful = match number {
@@ -332,7 +334,8 @@ impl Abreast {
     ) {
         for row in 0..read.rows {
             for (index, (_, place)) in self.columns(rows).enumerate() {
-                // SAFETY: as above.
+                // SAFETY: `row` is below `read.rows`, whose ends are listed and whose slots are written, as the caller
+                // guarantees.
                 let ((start, length), slot) = unsafe {
                     let end = self.ends().add(place.end + row * self.ends);
                     let slot = out.add(place.slot + row * self.slots);
@@ -374,7 +377,8 @@ unsafe fn general(
     count: usize,
 ) -> Option<usize> {
     for row in (0..count).filter(|row| bits >> row & 1 != 0) {
-        // SAFETY: as above.
+        // SAFETY: `row` is below `count`: its ends can be read, 32 bytes of text around it too, and its slot can be
+        // written, as the caller guarantees.
         unsafe {
             let (start, length) = spans.at(row);
             if let Number::Signed { .. } | Number::Unsigned { .. } = number {
@@ -407,7 +411,7 @@ unsafe fn reals<N: Format>(
     slots: Slots,
     count: usize,
 ) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees the features, the spans and the slots of `count` values; `found` has `MOST`.
     unsafe {
         let doubtful = sheet.read::<N>(spans, count, found);
         for (row, &slot) in found.iter().take(count).enumerate() {
@@ -425,7 +429,7 @@ unsafe fn reals<N: Format>(
 unsafe fn integers(spans: Spans, bounds: (i64, i64), slots: Slots, count: usize) -> u32 {
     let mut doubtful = 0;
     for first in (0..count).step_by(4) {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees the ends and slots up to the next multiple of four.
         if !unsafe { four_integers(spans.from(first), bounds, slots.from(first)) } {
             doubtful |= 0b1111 << first;
         }
@@ -516,7 +520,7 @@ impl Spans {
     /// There are such.
     #[inline(always)]
     unsafe fn from(self, row: usize) -> Self {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that the row exists, so the pointer stays within the ends.
         let ends = unsafe { self.ends.add(row * self.stride) };
         Self { ends, ..self }
     }
@@ -527,7 +531,7 @@ impl Spans {
     /// They can be read.
     #[inline(always)]
     unsafe fn pair(self, value: usize) -> i32 {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that both ends can be read; the load is unaligned.
         unsafe {
             let ends = self.ends.add(value * self.stride);
             ends.cast::<i32>().read_unaligned()
@@ -540,7 +544,7 @@ impl Spans {
     /// They can be read.
     #[inline(always)]
     unsafe fn sixteen_before(self, value: usize) -> __m128i {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that the end can be read, and 16 bytes of text before it.
         unsafe {
             let end = self.ends.add(value * self.stride + 1).read();
             _mm_loadu_si128(self.text.add(end.into()).sub(16).cast())
@@ -553,7 +557,7 @@ impl Spans {
     /// The ends can be read.
     #[inline(always)]
     pub(super) unsafe fn at(self, value: usize) -> (usize, usize) {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that the ends of this value can be read.
         unsafe { span(self.ends.add(value * self.stride), self.lead) }
     }
 }
@@ -564,7 +568,7 @@ impl Spans {
 /// They can be read.
 #[inline(always)]
 unsafe fn span(ends: *const u16, lead: u16) -> (usize, usize) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that both ends can be read.
     let (before, end) = unsafe { (ends.read(), ends.add(1).read()) };
     let start = before.wrapping_add(lead);
     (start.into(), end.wrapping_sub(start).into())
@@ -584,7 +588,7 @@ impl Slots {
     /// There are such.
     #[inline(always)]
     unsafe fn from(self, row: usize) -> Self {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that the row exists, so the pointer stays within the slots.
         let first = unsafe { self.first.add(row * self.stride) };
         Self { first, ..self }
     }
@@ -593,7 +597,7 @@ impl Slots {
     /// It can be written.
     #[inline(always)]
     pub(super) unsafe fn write(self, row: usize, slot: u64) {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that the slot can be written.
         unsafe { self.first.add(row * self.stride).write(slot) }
     }
 }

@@ -83,7 +83,7 @@ fn add(sum: __m512i, one: __m512i, other: __m512i) -> __m512i {
 pub(super) fn four(text: &[u8], secret: &Secret) -> [u64; 2] {
     // SAFETY: unaligned, of 64 bytes.
     let load = |bytes: &[u8; 64]| unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) };
-    // SAFETY: as above.
+    // SAFETY: an unaligned load of the 64 bytes of `words`.
     let load_key = |words: &[u64; 8]| unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
     let product = |words, key| {
         let factors = _mm512_xor_si512(words, key);

@@ -176,7 +176,7 @@ fn comparable(steps: &Steps<'_>) -> usize {
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
 unsafe fn differ(one: *const u8, other: *const u8, length: u32) -> bool {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that 64 bytes of both can be read; a prefetch of any address is allowed.
     unsafe {
         _mm_prefetch::<_MM_HINT_T0>(one.wrapping_add(AHEAD).cast());
         let (one, other) = (
@@ -234,7 +234,8 @@ impl Stepping<'_> {
         for (place, &start) in places.zip(&starts[seen..until]) {
             *place = moved(start);
         }
-        // SAFETY: as above.
+        // SAFETY: `until` places are written, no more are listed than seen, and 64 bytes of the new text can be read from
+        // each place: `last` was checked.
         unsafe { self.settle(listed, until, moved(starts[until]), list) };
         self.stepped.seen == until
     }
@@ -318,7 +319,7 @@ impl Stepping<'_> {
                 true => (list.places[value], list.places[value + 1]),
                 false => (list.places[value], behind),
             };
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees that 64 bytes of the new text can be read from each place seen.
             let ends = unsafe {
                 let text = _mm512_loadu_si512(new.as_ptr().add(place as usize).cast());
                 _mm512_cmpeq_epi8_mask(text, open)

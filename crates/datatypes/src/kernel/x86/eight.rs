@@ -80,7 +80,8 @@ impl Sheet {
         slots: &mut [u64; MOST],
     ) -> u32 {
         let mut doubtful = 0;
-        // SAFETY: as above; all lanes up to a multiple of eight are filled, those behind the last as the last.
+        // SAFETY: the caller guarantees the features and `count` spans. Lanes are filled up to a multiple of eight, those
+        // behind the last like the last, so each step reads lanes that are filled.
         unsafe {
             let all = count.next_multiple_of(8);
             for first in (0..all).step_by(8) {
@@ -113,7 +114,8 @@ impl Sheet {
     /// As above.
     #[inline(always)]
     unsafe fn find(&mut self, spans: Spans, first: usize, last: usize) {
-        // SAFETY: as above.
+        // SAFETY: no index is above `last`, whose ends can be read, as the caller guarantees; `first` is a multiple of
+        // eight below `MOST`.
         unsafe {
             let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
             let values = _mm256_add_epi32(lanes, _mm256_set1_epi32(first as i32));
@@ -134,7 +136,8 @@ impl Sheet {
     /// As above.
     #[inline(always)]
     unsafe fn bytes(&self, text: *const u8, value: usize) -> __m256i {
-        // SAFETY: as above.
+        // SAFETY: the lane is filled, and 32 bytes of text can be read from the start of each value, as the caller
+        // guarantees.
         unsafe {
             let start = self.starts.get_unchecked(value).assume_init() as usize;
             _mm256_loadu_si256(text.add(start).cast())
@@ -147,7 +150,8 @@ impl Sheet {
     /// As above.
     #[inline(always)]
     unsafe fn classify(&mut self, text: *const u8, first: usize) {
-        // SAFETY: as above.
+        // SAFETY: the lanes `first` and `first + 1` are filled, as the caller guarantees, and there are as many masks as
+        // starts.
         unsafe {
             let bytes = _mm512_castsi256_si512(self.bytes(text, first));
             let bytes = _mm512_inserti64x4::<1>(bytes, self.bytes(text, first + 1));
@@ -187,7 +191,8 @@ impl Sheet {
     /// As above.
     #[inline(always)]
     unsafe fn take_apart(&mut self, text: *const u8, first: usize) -> u32 {
-        // SAFETY: as above.
+        // SAFETY: the eight lanes from `first` on are filled, as the caller guarantees; bytes of text are only read before
+        // the end of a value.
         unsafe {
             let (zero, one) = (_mm256_setzero_si256(), _mm256_set1_epi32(1));
             let length = load(&self.lengths, first);
@@ -244,7 +249,8 @@ impl Sheet {
     /// As above.
     #[inline(always)]
     unsafe fn collect(&mut self, text: *const u8, value: usize) {
-        // SAFETY: as above.
+        // SAFETY: the lane is filled, and 32 bytes of text can be read from the start of the value, as the caller
+        // guarantees.
         unsafe {
             let bytes = self.bytes(text, value);
             let digits = _mm256_sub_epi8(bytes, _mm256_set1_epi8(b'0' as i8));
@@ -260,7 +266,8 @@ impl Sheet {
     /// As above.
     #[inline(always)]
     unsafe fn nearest<N: Format>(&self, first: usize) -> (__m512i, u8) {
-        // SAFETY: as above; an index beyond the table is not used.
+        // SAFETY: the eight lanes from `first` on are filled, as the caller guarantees; an index outside of the table is
+        // masked out.
         unsafe {
             let zero = _mm512_setzero_si512();
             let w = self.numbers(first);
@@ -317,7 +324,7 @@ impl Sheet {
     /// As above.
     #[inline(always)]
     unsafe fn fours(&self, first: usize) -> __m512i {
-        // SAFETY: as above.
+        // SAFETY: there are `MOST` records, eight of them from `first` on, each aligned to 16 bytes.
         unsafe {
             let records = self.records.as_ptr().add(first);
             let four = _mm512_castsi128_si512(_mm_load_si128(records.cast()));
@@ -335,7 +342,7 @@ impl Sheet {
     /// As above.
     #[inline(always)]
     unsafe fn numbers(&self, first: usize) -> __m512i {
-        // SAFETY: as above.
+        // SAFETY: there are `MOST` records, eight of them from `first` on, each aligned to 16 bytes.
         unsafe {
             let records = self.records.as_ptr().add(first);
             // Of those at even places and those at odd ones, by turns.
@@ -362,7 +369,7 @@ impl Sheet {
 /// AVX2; four bytes before each end can be read.
 #[inline(always)]
 unsafe fn exponents(text: *const u8, ends: __m256i, digits: __m256i) -> __m256i {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that four bytes before each end can be read.
     unsafe {
         let four = _mm256_i32gather_epi32::<1>(text.sub(4).cast(), ends);
         let three = _mm256_srli_epi32::<8>(four);
@@ -378,7 +385,7 @@ unsafe fn exponents(text: *const u8, ends: __m256i, digits: __m256i) -> __m256i 
 /// AVX2.
 #[inline(always)]
 unsafe fn hundreds(digits: __m256i) -> __m256i {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         // The lowest byte, the first digit, by a hundred.
         let weights = _mm256_set1_epi32(0x0001_0a64);
@@ -392,7 +399,7 @@ unsafe fn hundreds(digits: __m256i) -> __m256i {
 /// AVX-512.
 #[inline(always)]
 unsafe fn product(one: __m512i, other: __m512i) -> (__m512i, __m512i) {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let half = _mm512_set1_epi64(0xffff_ffff);
         let (upper, above) = (_mm512_srli_epi64::<32>(one), _mm512_srli_epi64::<32>(other));
@@ -416,7 +423,7 @@ unsafe fn product(one: __m512i, other: __m512i) -> (__m512i, __m512i) {
 /// AVX-512.
 #[inline(always)]
 unsafe fn byte(byte: u8) -> __m512i {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe { _mm512_set1_epi8(byte as i8) }
 }
 
@@ -426,7 +433,7 @@ unsafe fn byte(byte: u8) -> __m512i {
 /// AVX2.
 #[inline(always)]
 unsafe fn below(masks: __m256i) -> __m256i {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe { _mm256_sub_epi32(masks, _mm256_set1_epi32(1)) }
 }
 
@@ -436,7 +443,7 @@ unsafe fn below(masks: __m256i) -> __m256i {
 /// AVX2.
 #[inline(always)]
 unsafe fn lowest(masks: __m256i) -> __m256i {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe { _mm256_and_si256(masks, _mm256_sub_epi32(_mm256_setzero_si256(), masks)) }
 }
 
@@ -444,7 +451,8 @@ unsafe fn lowest(masks: __m256i) -> __m256i {
 /// AVX2; there are eight from `first` on.
 #[inline(always)]
 unsafe fn load(lanes: &Lanes, first: usize) -> __m256i {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees eight lanes from `first` on; lanes are aligned to 32 bytes, and `first` is a multiple
+    // of eight.
     unsafe { _mm256_load_si256(lanes.as_ptr().add(first).cast()) }
 }
 
@@ -452,7 +460,8 @@ unsafe fn load(lanes: &Lanes, first: usize) -> __m256i {
 /// As above.
 #[inline(always)]
 unsafe fn store(lanes: &mut Lanes, first: usize, eight: __m256i) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees eight lanes from `first` on; lanes are aligned to 32 bytes, and `first` is a multiple
+    // of eight.
     unsafe { _mm256_store_si256(lanes.as_mut_ptr().add(first).cast(), eight) };
 }
 
@@ -462,7 +471,7 @@ unsafe fn store(lanes: &mut Lanes, first: usize, eight: __m256i) {
 /// There are two from `first` on.
 #[inline(always)]
 unsafe fn two(lanes: &mut Lanes, first: usize, masks: u64) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees two lanes from `first` on; the write is unaligned.
     unsafe {
         lanes
             .as_mut_ptr()

@@ -128,7 +128,7 @@ pub(super) unsafe fn fill<I: Fill>(
     if usize::from(all) >= WIDEST {
         return None;
     }
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees the features.
     let is_same = wrong == 0 && unsafe { is_end(form, text, at) };
     Some(Filled { is_same, doubtful })
 }
@@ -145,7 +145,8 @@ unsafe fn value<I: Fill>(
     (whole, begin, length): (&[u8], usize, usize),
     room: *mut u8,
 ) -> Option<u64> {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees 32 bytes of text before `begin` and 64 from there on, and 64 bytes of the room of a
+    // string; `kind` is an index of `bounds`, which `Form::new` has checked.
     unsafe {
         let text = whole.as_ptr().add(begin);
         let is_good = match way {
@@ -193,7 +194,8 @@ pub(super) unsafe fn near<I: Fill>(
     (text, begin, length): (&[u8], usize, usize),
     room: *mut u8,
 ) -> Option<u64> {
-    // SAFETY: as above. Nothing behind an integer is read.
+    // SAFETY: 32 bytes before an integer and its own can be read, and nothing behind it is; `copy` has 32 bytes before
+    // `begin - from`, which is at most 96, and 64 behind it.
     unsafe {
         if way == Way::Integer && length > 0 {
             return value::<I>(form, (blank, Way::Integer), (text, begin, length), room);
@@ -242,7 +244,7 @@ unsafe fn string<I: Fill>(
     room: *mut u8,
     special: &Special,
 ) -> bool {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that 64 bytes of text can be read, and 64 of the room written.
     unsafe {
         let special = I::copy(text, room, special);
         length.wrapping_sub(1) < WIDEST && _bzhi_u64(special, length as u32) == 0
@@ -257,7 +259,8 @@ unsafe fn string<I: Fill>(
 unsafe fn difference(mut piece: *const u8, mut text: *const u8, length: u32) -> u32 {
     const STEP: u32 = BEYOND as u32;
     let (mut left, mut wrong) = (length, 0);
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that both can be read up to the next multiple of 32; `left` is above 32 where both
+    // pointers advance.
     unsafe {
         while left > STEP {
             wrong |= others(piece, text);
@@ -275,7 +278,7 @@ unsafe fn difference(mut piece: *const u8, mut text: *const u8, length: u32) -> 
 /// AVX2; so many bytes can be read.
 #[inline(always)]
 unsafe fn others(one: *const u8, other: *const u8) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that 32 bytes of both can be read.
     unsafe { !(_mm256_movemask_epi8(_mm256_cmpeq_epi8(load(one), load(other))) as u32) }
 }
 
@@ -285,7 +288,7 @@ unsafe fn others(one: *const u8, other: *const u8) -> u32 {
 /// What `I` needs; 64 bytes can be read, and 32 before them.
 #[inline(always)]
 pub(super) unsafe fn one<I: Fill, N: Format>(text: *const u8, end: u8) -> Option<(u64, u32)> {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees 64 bytes of text, and 32 before them.
     unsafe {
         let length = I::classes(text, end).ends.trailing_zeros();
         Some((real::<I, N>(text, length as usize)?, length))
@@ -303,7 +306,7 @@ unsafe fn real<I: Fill, N: Format>(text: *const u8, length: usize) -> Option<u64
         return None;
     }
     let length = length as u32;
-    // SAFETY: as above; the dot is not behind the value's end.
+    // SAFETY: the caller guarantees 64 bytes of text, and 32 before them; `dot` is at most `length`, which is below 32.
     unsafe {
         let classes = I::classes(text, b'<');
         let negative = u32::from(*text == b'-');
@@ -345,7 +348,8 @@ unsafe fn date_time(text: *const u8) -> bool {
         most
     }
     const MOST: [u8; 19] = most();
-    // SAFETY: as above; sixteen bytes of each constant are read, from the third on at the most.
+    // SAFETY: the caller guarantees 32 bytes of text; sixteen bytes of each 19-byte constant are read, from its third byte
+    // on at the most.
     unsafe {
         let part = |bytes: *const u8| _mm_loadu_si128(bytes.cast());
         let front = _mm_xor_si128(part(text), part(FORM.as_ptr()));
@@ -370,6 +374,6 @@ unsafe fn date_time(text: *const u8) -> bool {
 /// AVX2; 32 bytes can be read.
 #[inline(always)]
 unsafe fn load(bytes: *const u8) -> __m256i {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that 32 bytes can be read; the load is unaligned.
     unsafe { _mm256_loadu_si256(bytes.cast()) }
 }

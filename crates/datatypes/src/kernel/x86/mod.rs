@@ -118,7 +118,7 @@ pub(super) fn sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {
 #[inline]
 pub(super) fn wide_sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {
     debug_assert!(has_wide_carryless());
-    // SAFETY: as above.
+    // SAFETY: a `Carryless` of this level is only made where the CPU has the instructions.
     unsafe { carryless::four(text, secret) }
 }
 

@@ -20,13 +20,15 @@ pub(super) unsafe fn numbers<K: Kind>(over: Over<'_>, text: *mut u8) -> usize {
         let block = over.part(from, BLOCK);
         ready.odd = 0;
         for (group, values) in block.slots.chunks(8).enumerate() {
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees the features; a block has at most eight groups, so `group * 8` is below
+            // `BLOCK`.
             unsafe { K::ready(load(values), &mut ready, group * 8) };
         }
         let fitting = fitting(&ready, block.lengths);
         for at in 0..fitting {
             let (length, place) = (usize::from(block.lengths[at]), block.places[at]);
-            // SAFETY: as above; a number has a character at least, and 32 at most.
+            // SAFETY: the caller guarantees that `length` bytes can be written there; the mask writes no more, and a number
+            // has at least one byte and at most 32.
             unsafe {
                 let place = text.add(place as usize);
                 if ready.odd >> at & 1 == 0 {

@@ -98,13 +98,13 @@ impl<N: Format + Copy> Value for Real<N> {
 
     #[inline(always)]
     unsafe fn length<I: Isa>(text: *const u8, end: u8) -> u32 {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees 64 readable bytes; 32 are read.
         unsafe { length_of::<I>(text, end) }
     }
 
     #[inline(always)]
     unsafe fn take<I: Isa>(self, text: *const u8, end: u8, length: u32) -> Option<Parts> {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees 32 bytes before `text` and `BEYOND` from it on, which is more than `parts` reads.
         unsafe { parts::<I, N>(text, &I::classes(text, end), length) }
     }
 
@@ -125,13 +125,13 @@ impl Value for Integer {
 
     #[inline(always)]
     unsafe fn length<I: Isa>(text: *const u8, end: u8) -> u32 {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees 64 readable bytes.
         unsafe { I::ends(text, end).trailing_zeros() }
     }
 
     #[inline(always)]
     unsafe fn take<I: Isa>(self, text: *const u8, _: u8, length: u32) -> Option<u64> {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees 32 bytes before `text`, so 32 before the end of the value can be read.
         unsafe { integer(text, length, self.min, self.max) }
     }
 
@@ -193,7 +193,7 @@ impl Array<'_> {
         slots: &mut Vec<u64>,
         found: &mut impl Found,
     ) -> usize {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees the features, which is all that is asked for.
         unsafe {
             match self.separator.bytes.len() <= 32 {
                 true => self.reals_with::<I, N, false>(at, slots, found),
@@ -395,7 +395,7 @@ impl Array<'_> {
         slots: &mut Vec<u64>,
         found: &mut impl Found,
     ) -> usize {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees the features, which is all that is asked for.
         unsafe {
             let is_long = max.checked_sub(min).is_none_or(|span| span > 1 << 40);
             match self.separator.bytes.len() <= CLOSE && !is_long {
@@ -530,7 +530,7 @@ impl Array<'_> {
 /// AVX2; `length` is below 32; the byte at `text` and 32 before the text's end can be read.
 #[inline(always)]
 pub(super) unsafe fn integer(text: *const u8, length: u32, min: i64, max: i64) -> Option<u64> {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees the byte at `text` and 32 before the end of the number.
     unsafe {
         let negative = *text == b'-';
         let digits = length.wrapping_sub(u32::from(negative));
@@ -572,7 +572,7 @@ impl Pattern {
     /// AVX2.
     #[inline(always)]
     pub(super) unsafe fn of(bytes: &[u8]) -> Self {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees the features, which is all that is asked for.
         unsafe { Self::new(&Separator::head_of(bytes)) }
     }
 
@@ -582,7 +582,7 @@ impl Pattern {
     /// AVX2; 32 bytes can be read.
     #[inline(always)]
     pub(super) unsafe fn difference(&self, text: *const u8) -> __m256i {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that 32 bytes can be read; the load is unaligned.
         unsafe {
             let text = _mm256_loadu_si256(text.cast());
             _mm256_and_si256(_mm256_xor_si256(text, self.head), self.mask)
@@ -593,7 +593,7 @@ impl Pattern {
     /// AVX2; 32 bytes can be read.
     #[inline(always)]
     pub(super) unsafe fn stands_at(&self, text: *const u8) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that 32 bytes can be read; the load is unaligned.
         unsafe {
             let text = _mm256_loadu_si256(text.cast());
             _mm256_testz_si256(_mm256_xor_si256(text, self.head), self.mask) == 1
@@ -607,7 +607,7 @@ impl Pattern {
 /// AVX2.
 #[inline(always)]
 pub(super) unsafe fn is_zero(bits: __m256i) -> bool {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe { _mm256_testz_si256(bits, bits) == 1 }
 }
 
@@ -617,7 +617,7 @@ pub(super) unsafe fn is_zero(bits: __m256i) -> bool {
 /// What `I` needs; 32 bytes can be read.
 #[inline(always)]
 unsafe fn length_of<I: Isa>(text: *const u8, end: u8) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that 32 bytes can be read.
     unsafe { here(I::classes(text, end).ends.trailing_zeros().into()) as u32 }
 }
 
@@ -665,7 +665,7 @@ pub(super) unsafe fn real<I: Isa, N: Format>(
     classes: &Classes,
     length: u32,
 ) -> Option<u64> {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees what `parts` needs.
     unsafe { parts::<I, N>(text, classes, length)?.slot::<N>() }
 }
 
@@ -679,7 +679,8 @@ unsafe fn parts<I: Isa, N: Format>(
     classes: &Classes,
     length: u32,
 ) -> Option<Parts> {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees 8 bytes before the end of the text and 34 from its start; where `TENS` is read there
+    // are at most 8 digits, so `whole` is at most 8.
     unsafe {
         let negative = u32::from(*text == b'-');
         // What is neither a digit nor the sign in front: a dot, and what belongs to an exponent.
@@ -734,7 +735,7 @@ unsafe fn parts<I: Isa, N: Format>(
 /// 16 bytes behind the dot can be read.
 #[inline(always)]
 unsafe fn without_zeros(text: *const u8, place: Significand) -> Option<(i32, Significand)> {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees 16 bytes behind the dot, which is at `start + 1` where a word is read.
     unsafe {
         if place.whole != 1 || *text.add(place.start as usize) != b'0' {
             return None;
@@ -762,7 +763,8 @@ static TENS: [f64; 9] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8];
 /// From 8 bytes before `length` on, all can be read; `at` is 32 at the most.
 #[inline(always)]
 unsafe fn exponent_of(text: *const u8, at: u32, length: u32) -> Option<(i32, u32)> {
-    // SAFETY: as above; the byte at `at + 1` may be that behind the number, or the one after.
+    // SAFETY: the caller guarantees 8 bytes before `length`, and 34 from the start; the byte at `at + 1` may be the one
+    // behind the number, or the next.
     unsafe {
         let sign = *text.add(at as usize + 1);
         let negative = u32::from(sign == b'-');
@@ -791,7 +793,7 @@ unsafe fn exponent_of(text: *const u8, at: u32, length: u32) -> Option<(i32, u32
 /// AVX2.
 #[inline(always)]
 unsafe fn first_eight(digits: __m256i) -> u32 {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe { _mm_cvtsi128_si32(sixteen(_mm256_castsi256_si128(digits))) as u32 }
 }
 
@@ -801,7 +803,7 @@ unsafe fn first_eight(digits: __m256i) -> u32 {
 /// SSE4.1.
 #[inline(always)]
 unsafe fn sixteen(digits: __m128i) -> __m128i {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let pairs = _mm_maddubs_epi16(digits, _mm_set1_epi16(0x01_0a));
         let fours = _mm_madd_epi16(pairs, _mm_set1_epi32(0x0001_0064));
@@ -816,7 +818,7 @@ unsafe fn sixteen(digits: __m128i) -> __m128i {
 /// AVX2.
 #[inline(always)]
 pub(super) unsafe fn nineteen(digits: __m256i) -> u64 {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let pairs = _mm256_maddubs_epi16(
             digits,
@@ -845,7 +847,7 @@ pub(super) unsafe fn nineteen(digits: __m256i) -> u64 {
 /// SSE4.1; 32 bytes before `end` can be read.
 #[inline(always)]
 unsafe fn magnitude(end: *const u8, count: u32, may_be_long: bool) -> (u64, __m128i) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees 32 bytes before `end`.
     unsafe {
         let (bytes, others) = last_digits(end, count);
         let low = whole(bytes);
@@ -866,7 +868,8 @@ unsafe fn magnitude(end: *const u8, count: u32, may_be_long: bool) -> (u64, __m1
 /// SSE4.1; 16 bytes before `end` can be read; `count` is below 64.
 #[inline(always)]
 unsafe fn last_digits(end: *const u8, count: u32) -> (__m128i, __m128i) {
-    // SAFETY: as above; the mask has 16 bytes from each of its first 64 on.
+    // SAFETY: the caller guarantees 16 bytes before `end`, and a count below 64: the mask has 16 bytes from each of its
+    // first 64 on.
     unsafe {
         let bytes = _mm_loadu_si128(end.sub(16).cast());
         let mask = _mm_loadu_si128(MASK.as_ptr().add(count as usize).cast());
@@ -881,7 +884,7 @@ unsafe fn last_digits(end: *const u8, count: u32) -> (__m128i, __m128i) {
 /// SSE4.1.
 #[inline(always)]
 unsafe fn whole(digits: __m128i) -> u64 {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let eights = _mm_cvtsi128_si64(sixteen(digits)) as u64;
         // (What is no digit is found out later.)
@@ -898,7 +901,7 @@ unsafe fn whole(digits: __m128i) -> u64 {
 /// 4 bytes can be read.
 #[inline(always)]
 unsafe fn tiny(text: *const u8) -> (u64, usize) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that 4 bytes can be read; the load is unaligned.
     let word = unsafe { text.cast::<u32>().read_unaligned() } ^ 0x3030_3030;
     let byte = |at: u32| u64::from(word >> (8 * at) & 0xff);
     if byte(0) > 9 {

@@ -61,7 +61,8 @@ impl Ready {
     /// AVX-512 VBMI; `at` is below [`BLOCK`], and a double is ready there.
     #[inline(always)]
     pub(super) unsafe fn double(&self, at: usize) -> __m256i {
-        // SAFETY: as above; a layout is an index of the table.
+        // SAFETY: `at` is below `BLOCK` and a double is ready there, as the caller guarantees, so its layout is an index of
+        // the table.
         unsafe {
             let digits = usize::from(*PLACES.get_unchecked(at));
             let digits = _mm_load_si128(self.digits.get_unchecked(digits).as_ptr().cast());
@@ -77,7 +78,7 @@ impl Ready {
     /// As above, and 32 bytes can be written.
     #[inline(always)]
     pub(super) unsafe fn put_double(&self, at: usize, out: *mut u8) {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that a double is ready at `at`, and that 32 bytes can be written.
         unsafe { _mm256_storeu_si256(out.cast(), self.double(at)) };
     }
 
@@ -87,7 +88,8 @@ impl Ready {
     /// `at` is below [`BLOCK`], and an integer is ready there.
     #[inline(always)]
     pub(super) unsafe fn integer(&self, at: usize) -> __m128i {
-        // SAFETY: as above; a layout is a place in the digits, behind which there is more.
+        // SAFETY: `at` is below `BLOCK` and an integer is ready there, as the caller guarantees, so its layout is an offset
+        // in the digits, behind which `rest` follows.
         unsafe {
             let digits: *const u8 = self.digits.as_ptr().cast();
             let digits = digits.add(*self.layout.get_unchecked(at) as usize);
@@ -99,7 +101,7 @@ impl Ready {
     /// As above, and 16 bytes can be written.
     #[inline(always)]
     pub(super) unsafe fn put_integer(&self, at: usize, out: *mut u8) {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that an integer is ready at `at`, and that 16 bytes can be written.
         unsafe { _mm_storeu_si128(out.cast(), self.integer(at)) };
     }
 
@@ -109,7 +111,7 @@ impl Ready {
     /// The same with 32 bytes.
     #[inline(always)]
     pub(super) unsafe fn put_long(&self, at: usize, out: *mut u8) -> usize {
-        // SAFETY: as above; the digits before the last sixteen are four at most.
+        // SAFETY: the caller guarantees that 32 bytes can be written: a sign, at most four digits, and sixteen.
         unsafe {
             out.write(b'-');
             let negative = self.negative[at] as usize;
@@ -162,25 +164,25 @@ pub(super) struct Integers<const SIGNED: bool>;
 impl Kind for Doubles {
     #[inline(always)]
     unsafe fn ready(values: __m512i, ready: &mut Ready, at: usize) {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees the features and the index.
         unsafe { ready_doubles(values, ready, at) };
     }
 
     #[inline(always)]
     unsafe fn form(ready: &Ready, at: usize) -> __m256i {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that a double is ready at `at`.
         unsafe { ready.double(at) }
     }
 
     #[inline(always)]
     unsafe fn put(ready: &Ready, at: usize, out: *mut u8) {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that a double is ready at `at`, and that 32 bytes can be written.
         unsafe { ready.put_double(at, out) };
     }
 
     #[inline(always)]
     unsafe fn odd(_: &Ready, _: usize, slot: u64, out: *mut u8) -> usize {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that 32 bytes can be written.
         unsafe { general(slot, out) }
     }
 }
@@ -188,25 +190,25 @@ impl Kind for Doubles {
 impl<const SIGNED: bool> Kind for Integers<SIGNED> {
     #[inline(always)]
     unsafe fn ready(values: __m512i, ready: &mut Ready, at: usize) {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees the features and the index.
         unsafe { ready_integers::<SIGNED>(values, ready, at) };
     }
 
     #[inline(always)]
     unsafe fn form(ready: &Ready, at: usize) -> __m256i {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that an integer is ready at `at`.
         unsafe { _mm256_zextsi128_si256(ready.integer(at)) }
     }
 
     #[inline(always)]
     unsafe fn put(ready: &Ready, at: usize, out: *mut u8) {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that an integer is ready at `at`, and that 32 bytes can be written.
         unsafe { ready.put_integer(at, out) };
     }
 
     #[inline(always)]
     unsafe fn odd(ready: &Ready, at: usize, _: u64, out: *mut u8) -> usize {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees that 32 bytes can be written.
         unsafe { ready.put_long(at, out) }
     }
 }
@@ -220,7 +222,7 @@ impl<const SIGNED: bool> Kind for Integers<SIGNED> {
 unsafe fn general(slot: u64, out: *mut u8) -> usize {
     let mut room = [0; 32];
     let length = double::format(f64::from_bits(slot), &mut room);
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that 32 bytes can be written; `room` is not among them, for it was just made.
     unsafe { out.copy_from_nonoverlapping(room.as_ptr(), room.len()) };
     length
 }
@@ -243,7 +245,7 @@ static PLACES: [u8; BLOCK] = {
 #[inline(always)]
 pub(super) unsafe fn load(values: &[u64]) -> __m512i {
     let mask = (0xff_u32 >> (8 - values.len().min(8))) as u8;
-    // SAFETY: as above; as many values are loaded as there are.
+    // SAFETY: as many values are loaded as `values` has, eight at most: the mask leaves the others out.
     unsafe { _mm512_maskz_loadu_epi64(mask, values.as_ptr().cast()) }
 }
 
@@ -255,7 +257,7 @@ pub(super) unsafe fn load(values: &[u64]) -> __m512i {
 pub(super) unsafe fn load_column(slots: &[u64], stride: usize) -> __m512i {
     let count = slots.len().div_ceil(stride).min(8);
     let mask = (0xff_u32 >> (8 - count)) as u8;
-    // SAFETY: as above; those under the mask are inside.
+    // SAFETY: the mask leaves out what is not in `slots`: value `n` is at `n * stride`.
     unsafe {
         let numbers = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
         let places = _mm512_mullo_epi64(numbers, _mm512_set1_epi64(stride as i64));
@@ -270,7 +272,7 @@ pub(super) unsafe fn load_column(slots: &[u64], stride: usize) -> __m512i {
 /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; `at` is a multiple of 8 below [`BLOCK`].
 #[inline(always)]
 unsafe fn ready_doubles(bits: __m512i, ready: &mut Ready, at: usize) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees the features; eight values are stored from `at` on, a multiple of 8 below `BLOCK`.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);
         let one = all(1);
@@ -321,7 +323,7 @@ const LIMB: i64 = (1 << 52) - 1;
 /// AVX-512 F.
 #[inline(always)]
 unsafe fn odd_doubles(fraction: __m512i, field: __m512i) -> __mmask8 {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);
         let is_power = _mm512_testn_epi64_mask(fraction, fraction);
@@ -350,7 +352,7 @@ struct Scaled {
 /// AVX-512 F, IFMA, VBMI2.
 #[inline(always)]
 unsafe fn scaled(fraction: __m512i, field: __m512i) -> Scaled {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);
         let limb = all(LIMB);
@@ -408,7 +410,7 @@ unsafe fn shortest(bits: __m512i, scaled: Scaled) -> Shortest {
         high,
         shift,
     } = scaled;
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);
         let one = all(1);
@@ -452,7 +454,7 @@ unsafe fn shortest(bits: __m512i, scaled: Scaled) -> Shortest {
 /// AVX-512 F, CD.
 #[inline(always)]
 unsafe fn significant(high: __m512i, low: __m512i, longer: __mmask8) -> __m512i {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);
         // The last digit is the lowest byte.
@@ -474,7 +476,7 @@ unsafe fn significant(high: __m512i, low: __m512i, longer: __mmask8) -> __m512i 
 /// AVX-512 F.
 #[inline(always)]
 unsafe fn length(count: __m512i, point: __m512i, scientific: __mmask8, text: __m512i) -> __m512i {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);
         let one = all(1);
@@ -497,7 +499,7 @@ unsafe fn length(count: __m512i, point: __m512i, scientific: __mmask8, text: __m
 /// As above.
 #[inline(always)]
 unsafe fn ready_integers<const SIGNED: bool>(values: __m512i, ready: &mut Ready, at: usize) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees the features; eight values are stored from `at` on, a multiple of 8 below `BLOCK`.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);
         let (negative, magnitude) = match SIGNED {
@@ -544,7 +546,7 @@ unsafe fn ready_integers<const SIGNED: bool>(values: __m512i, ready: &mut Ready,
 /// AVX-512 F, BW, IFMA.
 #[inline(always)]
 unsafe fn sixteen_digits(value: __m512i) -> (__m512i, __m512i) {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);
         // 10^8 = 2^8 · 390625; 2^70 / 390625, rounded up, is exact enough for 46 bits.
@@ -576,7 +578,7 @@ fn opaque(mut value: __m512i) -> __m512i {
 /// AVX-512 F, BW.
 #[inline(always)]
 unsafe fn eight_digits(value: __m512i) -> __m512i {
-    // SAFETY: as above.
+    // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
         let all = |value: i64| _mm512_set1_epi64(value);
         // Quotient above, remainder below: value + (2^n - d) · quotient.
@@ -599,7 +601,7 @@ unsafe fn eight_digits(value: __m512i) -> __m512i {
 unsafe fn store(digits: &mut [[u8; 16]], first: __m512i, second: __m512i) {
     assert_eq!(digits.len(), 8);
     let out: *mut u8 = digits.as_mut_ptr().cast();
-    // SAFETY: as above; eight times 16 bytes are twice 64.
+    // SAFETY: `digits` are eight times 16 bytes, which is twice 64.
     unsafe {
         _mm512_storeu_si512(out.cast(), _mm512_unpacklo_epi64(first, second));
         _mm512_storeu_si512(out.add(64).cast(), _mm512_unpackhi_epi64(first, second));

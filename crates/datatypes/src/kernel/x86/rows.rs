@@ -96,14 +96,14 @@ impl Rows<'_> {
         let (mut alone, mut patience) = (SOME, FEW);
         loop {
             let limit = if S::IS_THERE { alone } else { usize::MAX };
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees the features, which is all that is asked for.
             let (stop, is_end) =
                 unsafe { self.one_by_one::<I>(at, limit, most - rows, slots, found) };
             (rows, at) = (rows + stop.rows, stop.at);
             if is_end {
                 return Stop { rows, ..stop };
             }
-            // SAFETY: as above.
+            // SAFETY: the caller guarantees the features, which is all that is asked for.
             let read = unsafe { S::read(self, at, most - rows, slots, found) };
             (rows, at) = (rows + read.rows, read.at);
             if !read.goes_on {
@@ -151,7 +151,7 @@ impl Rows<'_> {
                     stop = Some(index);
                     break;
                 }
-                // SAFETY: as above.
+                // SAFETY: the caller guarantees the features, which is all that is asked for.
                 let value = unsafe { self.value::<I>(column, at, &mut ahead) };
                 let Some((slot, long)) = value else {
                     stop = Some(index);

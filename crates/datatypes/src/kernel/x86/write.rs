@@ -28,7 +28,7 @@ pub(super) unsafe fn numbers<K: Kind>(
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let most = double::WIDTH + separator.bytes.len();
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees the features; `put_separator` writes less than `ROOM` bytes more than its length.
     let finish = separated(separator);
     unsafe { all::<K>(slots, most, memory, out, finish, placed) };
 }
@@ -96,7 +96,7 @@ unsafe fn all<K: Kind>(
             unsafe { K::ready(load(values), &mut ready, group * 8) };
         }
         places.tell(placed);
-        // SAFETY: as above; all of the block are ready.
+        // SAFETY: the caller guarantees the features and `finish`; all values of the block are ready.
         unsafe {
             match memory {
                 Memory::Far => write::<K, true>(block, &ready, most, out, finish, &mut places),
@@ -154,7 +154,7 @@ unsafe fn write<K: Kind, const IS_FAR: bool>(
 #[inline(always)]
 unsafe fn put_separator(separator: &Separator, out: *mut u8) -> usize {
     let length = separator.bytes.len();
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees that the length can be written, and at least 32 bytes.
     unsafe {
         let head: *const u8 = separator.head.as_ptr();
         if length <= 16 {
@@ -200,7 +200,7 @@ impl Heads {
     /// AVX2; `index` is below [`COLUMNS`]; 32 bytes can be written.
     #[inline(always)]
     unsafe fn put(&self, index: usize, out: *mut u8) -> usize {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees the index, and that 32 bytes can be written.
         unsafe {
             let head = self.heads.get_unchecked(index).as_ptr();
             _mm256_storeu_si256(out.cast(), _mm256_loadu_si256(head.cast()));
@@ -226,7 +226,8 @@ pub(super) unsafe fn rows(
     let row = columns.iter().map(most).sum();
     let number = |index: usize| columns[index].number;
     let separators = columns.iter().map(|column| &column.separator);
-    // SAFETY: as above; there is room for a separator, and so much more.
+    // SAFETY: the caller guarantees the features and the columns; `row` reserves the width of each number and its
+    // separator, and `ROOM` covers the 32 bytes that a copy may write behind.
     unsafe {
         if let Some(heads) = Heads::of(separators) {
             let finish =
@@ -262,7 +263,7 @@ pub(super) unsafe fn rooms(
     if let [room] = rooms
         && room.close.bytes.len().max(room.separator.bytes.len()) <= 32
     {
-        // SAFETY: as above.
+        // SAFETY: the caller guarantees the features; close and separator are at most 32 bytes, which was just checked.
         return unsafe { narrow_rooms(slots, room, row, memory, out) };
     }
     let mut fits = true;
@@ -273,7 +274,8 @@ pub(super) unsafe fn rooms(
     for (width, room) in widths.iter_mut().zip(rooms) {
         *width = room.width;
     }
-    // SAFETY: as above; there is room for number, end tag, pad and separator, and so much more.
+    // SAFETY: the caller guarantees the features and the columns; `row` reserves number, end tag, padding and separator,
+    // and `ROOM` covers the 32 bytes that a copy may write behind.
     unsafe {
         let untold = &mut |_: &[usize], _: &[u8]| {};
         let blanks = _mm256_set1_epi8(b' ' as i8);
@@ -320,7 +322,8 @@ unsafe fn narrow_rooms(
     let extent = width + close;
     let stride = extent + room.separator.bytes.len();
     let mut longest = 0;
-    // SAFETY: as above; less than `ROOM` bytes are written too much.
+    // SAFETY: the caller guarantees the features and at most 32 bytes behind number and width; less than `ROOM` bytes are
+    // written behind them.
     unsafe {
         let tag = _mm256_loadu_si256(room.close.head.as_ptr().cast());
         let behind = _mm256_loadu_si256(room.separator.head.as_ptr().cast());
@@ -426,7 +429,7 @@ unsafe fn write_rows(
             for index in 0..stride {
                 let at = index * most + row;
                 let is_double = doubles >> index & 1 != 0;
-                // SAFETY: as in `write`.
+                // SAFETY: a number is at most 24 bytes long; less than `ROOM` bytes, which were reserved, are written behind it.
                 unsafe {
                     let place = base.add(end);
                     let mut length = *ready.length.get_unchecked(at) as usize;
