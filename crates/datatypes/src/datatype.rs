@@ -1,7 +1,7 @@
 //! The built-in datatypes of XSD 1.0 Part 2 §3: their names, how they derive from one another,
 //! and which texts are their lexical forms.
 
-use crate::{LexicalError, WhiteSpace, double, float, lexical};
+use crate::WhiteSpace;
 
 /// A built-in datatype.
 ///
@@ -211,39 +211,6 @@ impl Datatype {
             datatype = this.base();
         }
         false
-    }
-
-    /// The longest lexical form of a value of this type.
-    pub fn width(self) -> Width {
-        match self {
-            D::Boolean => Width::AtMost(5), // false
-            D::Double => Width::AtMost(double::WIDTH as u8),
-            D::Float => Width::AtMost(float::WIDTH as u8),
-            D::Long => Width::AtMost(20), // -9223372036854775808
-            D::Int => Width::AtMost(11),  // -2147483648
-            D::Short => Width::AtMost(6), // -32768
-            D::Byte => Width::AtMost(4),  // -128
-            D::UnsignedLong => Width::AtMost(20), // 18446744073709551615
-            D::UnsignedInt => Width::AtMost(10), // 4294967295
-            D::UnsignedShort => Width::AtMost(5), // 65535
-            D::UnsignedByte => Width::AtMost(3), // 255
-            D::GMonthDay => Width::AtMost(13), // --12-31-14:00
-            D::GDay => Width::AtMost(11), // ---31-14:00
-            D::GMonth => Width::AtMost(10), // --12-14:00
-            _ => Width::Unbounded,
-        }
-    }
-
-    /// Is this text, whose white space has been processed, a lexical form of the type?
-    ///
-    /// Exact and without allocation. For QName and NOTATION only the form is looked at: whether
-    /// the prefix is bound is for [`crate::qname`] to say.
-    pub fn check(self, lexical: &str) -> Result<(), LexicalError> {
-        if lexical::is_valid(self, lexical) {
-            Ok(())
-        } else {
-            Err(LexicalError::new(self, lexical))
-        }
     }
 
     /// The article a sentence needs before `xs:` and the name. It goes by the name: *an* int.

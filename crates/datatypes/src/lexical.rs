@@ -1,12 +1,49 @@
-//! Is a text a lexical form of a built-in type? One line per type; the grammars are next door.
+//! Which texts are lexical forms of a built-in type, and how long they can be. One line per type; the grammars are in the module of
+//! each family of types.
 
 use crate::datetime::{is_plain_date, is_plain_date_time};
 use crate::white_space::{is_collapsed_text, is_replaced_text};
 use crate::{
-    Datatype, binary, decimal, double, duration, float, integer, moment, name, qname, uri,
+    Datatype, LexicalError, Width, binary, decimal, double, duration, float, integer, moment, name,
+    qname, uri,
 };
 
-pub(crate) fn is_valid(datatype: Datatype, text: &str) -> bool {
+impl Datatype {
+    /// The longest lexical form of a value of this type.
+    pub fn width(self) -> Width {
+        match self {
+            Datatype::Boolean => Width::AtMost(5), // false
+            Datatype::Double => Width::AtMost(double::WIDTH as u8),
+            Datatype::Float => Width::AtMost(float::WIDTH as u8),
+            Datatype::Long => Width::AtMost(20), // -9223372036854775808
+            Datatype::Int => Width::AtMost(11),  // -2147483648
+            Datatype::Short => Width::AtMost(6), // -32768
+            Datatype::Byte => Width::AtMost(4),  // -128
+            Datatype::UnsignedLong => Width::AtMost(20), // 18446744073709551615
+            Datatype::UnsignedInt => Width::AtMost(10), // 4294967295
+            Datatype::UnsignedShort => Width::AtMost(5), // 65535
+            Datatype::UnsignedByte => Width::AtMost(3), // 255
+            Datatype::GMonthDay => Width::AtMost(13), // --12-31-14:00
+            Datatype::GDay => Width::AtMost(11), // ---31-14:00
+            Datatype::GMonth => Width::AtMost(10), // --12-14:00
+            _ => Width::Unbounded,
+        }
+    }
+
+    /// Whether a text, whose white space has been processed, is a lexical form of the type.
+    ///
+    /// Exact and without allocation. For QName and NOTATION only the form is checked: whether
+    /// the prefix is bound is for [`crate::qname`] to say.
+    pub fn check(self, lexical: &str) -> Result<(), LexicalError> {
+        if is_valid(self, lexical) {
+            Ok(())
+        } else {
+            Err(LexicalError::new(self, lexical))
+        }
+    }
+}
+
+fn is_valid(datatype: Datatype, text: &str) -> bool {
     use Datatype as D;
     let bytes = text.as_bytes();
     match datatype {

@@ -14,12 +14,14 @@
 //! those.
 
 mod carryless;
+mod fill;
 pub mod form;
 mod found;
 mod memory;
 mod number;
 mod one;
 mod portable;
+mod prefetch;
 mod separator;
 mod steps;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -27,8 +29,9 @@ mod x86;
 
 pub use carryless::Carryless;
 pub use found::{Found, FoundInRow, Stop};
-pub use memory::{Memory, fetch, summon};
+pub use memory::Memory;
 pub use number::{Column, Number, Over, Room};
+pub use prefetch::{fetch, summon};
 pub use separator::Separator;
 pub use steps::{Listed, Stepped, Steps};
 

@@ -23,6 +23,18 @@ pub enum Number {
     },
 }
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+impl Number {
+    /// The bounds of an integer, as far as they fit. (An integer outside of them is left to the general code.)
+    pub(super) fn bounds(self) -> (i64, i64) {
+        match self {
+            Self::Signed { min, max } => (min, max),
+            Self::Unsigned { max } => (0, i64::try_from(max).unwrap_or(i64::MAX)),
+            Self::Double | Self::Float => (0, 0),
+        }
+    }
+}
+
 /// A value of a row.
 #[derive(Clone, Debug)]
 pub struct Column {

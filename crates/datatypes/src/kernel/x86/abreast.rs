@@ -16,7 +16,9 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::super::{Column, FoundInRow, Number, portable};
+use super::super::found::FoundInRow;
+use super::super::number::{Column, Number};
+use super::super::portable;
 use super::eight::{MOST, Sheet};
 use super::nearest::{self, Format};
 use super::read::{BEFORE, Pattern, integer, is_zero};
@@ -307,7 +309,7 @@ impl Abreast {
                     Number::Double => reals::<nearest::Double>(sheet, found, spans, slots, many),
                     Number::Float => reals::<nearest::Float>(sheet, found, spans, slots, many),
                     Number::Signed { .. } | Number::Unsigned { .. } => {
-                        integers(spans, super::bounds(number), slots, many)
+                        integers(spans, number.bounds(), slots, many)
                     }
                 };
                 if doubtful != 0
@@ -382,7 +384,7 @@ unsafe fn general(
         unsafe {
             let (start, length) = spans.at(row);
             if let Number::Signed { .. } | Number::Unsigned { .. } = number {
-                let (min, max) = super::bounds(number);
+                let (min, max) = number.bounds();
                 let value = integer(spans.text.add(start), length as u32, min, max);
                 if let Some(slot) = value {
                     slots.write(row, slot);

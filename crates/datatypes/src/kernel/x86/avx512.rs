@@ -8,7 +8,7 @@ use std::arch::x86_64::{
 };
 
 use super::super::form::{Blank, Filled, Form, Sheet, Way};
-use super::super::{Found, FoundInRow, Stop};
+use super::super::found::{Found, FoundInRow, Stop};
 use super::abreast::Abreast;
 use super::form::{self, Fill, Special};
 use super::nearest;

@@ -9,8 +9,7 @@ use std::arch::x86_64::{
     _mm512_xor_si512,
 };
 
-use crate::kernel::Carryless;
-use crate::kernel::carryless::APART;
+use crate::kernel::carryless::{APART, Carryless};
 
 type Secret = [u64; Carryless::SECRET];
 

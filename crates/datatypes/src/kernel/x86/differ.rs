@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::super::{Listed, Stepped, Steps};
+use super::super::steps::{Listed, Stepped, Steps};
 
 /// Compares eight at a time, and lists the numbers of those that differ. Returns how many, and how many have been compared.
 ///

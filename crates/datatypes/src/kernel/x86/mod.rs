@@ -34,10 +34,12 @@ use ready::{Doubles, Integers};
 use rows::Rows;
 
 use super::form::{Filled, Form, Sheet};
-use super::{
-    Carryless, Column, Found, FoundInRow, Listed, Memory, Number, Over, Room, Separator, Stepped,
-    Steps, Stop,
-};
+use super::carryless::Carryless;
+use super::found::{Found, FoundInRow, Stop};
+use super::memory::Memory;
+use super::number::{Column, Number, Over, Room};
+use super::separator::Separator;
+use super::steps::{Listed, Stepped, Steps};
 
 /// [`super::fetch`].
 #[inline(always)]
@@ -150,7 +152,7 @@ pub(super) fn read_array(
             (Number::Float, false) => avx2::floats(array, at, slots, found),
             // Masks in registers of their own take longer to get at than they save.
             (Number::Signed { .. } | Number::Unsigned { .. }, _) => {
-                avx2::integers(array, bounds(number), at, slots, found)
+                avx2::integers(array, number.bounds(), at, slots, found)
             }
         }
     }
@@ -181,7 +183,7 @@ pub(super) fn read_places(
             (Number::Float, true) => avx512::floats_at(array, places, slots, lengths),
             (Number::Float, false) => avx2::floats_at(array, places, slots, lengths),
             (Number::Signed { .. } | Number::Unsigned { .. }, _) => {
-                avx2::integers_at(array, bounds(number), places, slots, lengths)
+                avx2::integers_at(array, number.bounds(), places, slots, lengths)
             }
         }
     }
@@ -361,14 +363,5 @@ pub(super) fn fill(
             true => avx512::fill(form, text, told, sheet),
             false => avx2::fill(form, text, told, sheet),
         }
-    }
-}
-
-/// What of an integer's bounds fits. (What does not is in doubt.)
-fn bounds(number: Number) -> (i64, i64) {
-    match number {
-        Number::Signed { min, max } => (min, max),
-        Number::Unsigned { max } => (0, i64::try_from(max).unwrap_or(i64::MAX)),
-        Number::Double | Number::Float => (0, 0),
     }
 }

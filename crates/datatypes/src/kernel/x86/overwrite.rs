@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::super::Over;
+use super::super::number::Over;
 use super::ready::{BLOCK, Kind, Ready, load};
 
 /// Writes numbers until one is not as long as what it is written over. Returns how many. They are made ready by blocks.

@@ -14,7 +14,9 @@ use std::arch::x86_64::{
 };
 
 use super::super::portable;
-use super::super::{Found, Number, Separator};
+use super::super::found::Found;
+use super::super::number::Number;
+use super::super::separator::Separator;
 use super::nearest::{Format, nearest};
 
 /// 32 bytes of text, by what they are.

@@ -1,7 +1,8 @@
 //! Rows of numbers, one value after the other, or several rows at once where that can be done.
 
 use super::super::portable;
-use super::super::{Column, FoundInRow, Number, Stop};
+use super::super::found::{FoundInRow, Stop};
+use super::super::number::{Column, Number};
 use super::nearest;
 use super::read::{BEFORE, BEYOND, Isa, Pattern, here, integer, real};
 
@@ -223,7 +224,7 @@ impl Rows<'_> {
                     real::<I, nearest::Float>(text, &classes, length)
                 }
                 Number::Signed { .. } | Number::Unsigned { .. } => {
-                    let (min, max) = super::bounds(column.number);
+                    let (min, max) = column.number.bounds();
                     integer(text, length, min, max)
                 }
             };

@@ -7,7 +7,9 @@ use std::arch::x86_64::*;
 
 use crate::double;
 
-use super::super::{Column, Memory, Number, Room, Separator};
+use super::super::memory::Memory;
+use super::super::number::{Column, Number, Room};
+use super::super::separator::Separator;
 use super::ready::{BLOCK, Doubles, Integers, Kind, Ready, load, load_column};
 
 /// A value's text, and what is written too much behind it.
