@@ -71,53 +71,7 @@ pub(crate) fn read<'a, 'input>(
             reader.extension(wsdl, child);
             continue;
         }
-        match child.tag_name().name() {
-            "import" => reader.import(&mut imports, child),
-            "types" => imports.schemas.extend(
-                child
-                    .children()
-                    .filter(|node| node.has_tag_name_local("schema")),
-            ),
-            "message" => {
-                let (name, message) = reader.message(child)?;
-                reader.define(
-                    wsdl,
-                    |wsdl| &mut wsdl.messages,
-                    Sort::Message,
-                    name,
-                    child,
-                    message,
-                )?;
-            }
-            "portType" => {
-                let (name, port_type) = reader.port_type(child)?;
-                reader.define(
-                    wsdl,
-                    |wsdl| &mut wsdl.port_types,
-                    Sort::PortType,
-                    name,
-                    child,
-                    port_type,
-                )?;
-            }
-            "binding" => {
-                let binding = soap::read_binding(&reader, wsdl, child)?;
-                reader.define(
-                    wsdl,
-                    |wsdl| &mut wsdl.bindings,
-                    Sort::Binding,
-                    binding.name.clone(),
-                    child,
-                    binding,
-                )?;
-            }
-            "service" => reader.service(wsdl, child)?,
-            "documentation" => {}
-            other => wsdl.note(
-                Some(reader.place(child)),
-                format!("wsdl:{other} is not part of WSDL 1.1; ignored"),
-            ),
-        }
+        reader.component(wsdl, &mut imports, child)?;
     }
     let name = root.attribute("name").map(str::to_owned);
     Ok((
@@ -139,6 +93,63 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Reads a component into `wsdl`, or notes in `imports` what else is to be read.
+    fn component<'n, 'input>(
+        &self,
+        wsdl: &mut Wsdl,
+        imports: &mut Imports<'n, 'input>,
+        child: Node<'n, 'input>,
+    ) -> Result<()> {
+        match child.tag_name().name() {
+            "import" => self.import(imports, child),
+            "types" => imports.schemas.extend(
+                child
+                    .children()
+                    .filter(|node| node.has_tag_name_local("schema")),
+            ),
+            "message" => {
+                let (name, message) = self.message(child)?;
+                self.define(
+                    wsdl,
+                    |wsdl| &mut wsdl.messages,
+                    Sort::Message,
+                    name,
+                    child,
+                    message,
+                )?;
+            }
+            "portType" => {
+                let (name, port_type) = self.port_type(child)?;
+                self.define(
+                    wsdl,
+                    |wsdl| &mut wsdl.port_types,
+                    Sort::PortType,
+                    name,
+                    child,
+                    port_type,
+                )?;
+            }
+            "binding" => {
+                let binding = soap::read_binding(self, wsdl, child)?;
+                self.define(
+                    wsdl,
+                    |wsdl| &mut wsdl.bindings,
+                    Sort::Binding,
+                    binding.name.clone(),
+                    child,
+                    binding,
+                )?;
+            }
+            "service" => self.service(wsdl, child)?,
+            "documentation" => {}
+            other => wsdl.note(
+                Some(self.place(child)),
+                format!("wsdl:{other} is not part of WSDL 1.1; ignored"),
+            ),
+        }
+        Ok(())
+    }
+
     pub(super) fn place(&self, node: Node<'_, '_>) -> Place {
         place_of(self.document, node)
     }

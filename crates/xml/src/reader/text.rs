@@ -39,7 +39,7 @@ pub(crate) fn scan_text(
     scan_special_text(input, at, ending, limits, scratch)
 }
 
-/// Goes on at the first byte that needs a look; what is not copied as it stands goes to the scratch.
+/// Continues at the first special byte. Text that differs from the input goes to the scratch.
 #[inline(never)]
 fn scan_special_text(
     input: &str,
@@ -111,20 +111,20 @@ fn scan_special_text(
         }
         at += scan::find_text_special(&bytes[at..]);
     }
-    if at == 0 {
+    found_text(input, copied, at, scratch)
+}
+
+/// Text up to `end`, of which what is before `copied` is in the scratch already.
+fn found_text(input: &str, copied: usize, end: usize, scratch: &mut String) -> Result<Found, Stop> {
+    if end == 0 {
         return Err(Stop::More);
     }
-    if copied == 0 {
-        return Ok(Found {
-            length: at,
-            what: What::Text,
-        });
+    let mut what = What::Text;
+    if copied > 0 {
+        scratch.push_str(&input[copied..end]);
+        what = What::DecodedText;
     }
-    scratch.push_str(&input[copied..at]);
-    Ok(Found {
-        length: at,
-        what: What::DecodedText,
-    })
+    Ok(Found { length: end, what })
 }
 
 #[cold]

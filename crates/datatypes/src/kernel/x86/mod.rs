@@ -33,8 +33,8 @@ use read::Array;
 use ready::{Doubles, Integers};
 use rows::Rows;
 
-use super::form::{Filled, Form, Sheet};
 use super::carryless::Carryless;
+use super::form::{Filled, Form, Sheet};
 use super::found::{Found, FoundInRow, Stop};
 use super::memory::Memory;
 use super::number::{Column, Number, Over, Room};

@@ -13,9 +13,9 @@ use std::arch::x86_64::{
     _mm256_setzero_si256, _mm256_testz_si256, _mm256_xor_si256, _mm256_zextsi128_si256,
 };
 
-use super::super::portable;
 use super::super::found::Found;
 use super::super::number::Number;
+use super::super::portable;
 use super::super::separator::Separator;
 use super::nearest::{Format, nearest};
 

@@ -1,8 +1,8 @@
 //! Rows of numbers, one value after the other, or several rows at once where that can be done.
 
-use super::super::portable;
 use super::super::found::{FoundInRow, Stop};
 use super::super::number::{Column, Number};
+use super::super::portable;
 use super::nearest;
 use super::read::{BEFORE, BEYOND, Isa, Pattern, here, integer, real};
 
