@@ -1,12 +1,12 @@
-//! Change sets: which slots of a message are not what they were in the message before.
+//! Change sets: which slots of a message differ from those of the previous message.
 
 use std::ops::Range;
 
-/// What changed since the message before, by slots of both Records.
+/// What changed since the previous message, by slots of both Records.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     all: bool,
-    /// Where all stand where they stood: most often, and of large messages there are many.
+    /// If no slot moved, as is most often the case: a compact form, because large messages have many changes.
     in_place: Vec<Range<u32>>,
     /// Otherwise.
     moved: Vec<Span>,
@@ -23,14 +23,14 @@ impl Eq for Changes {}
 /// Slots that changed. Slots outside of all spans are the same as before, the next to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where they were in the Record before.
+    /// Where they were in the previous Record.
     pub before: Range<usize>,
-    /// Where they are now. If there are as many, nothing was inserted or left out.
+    /// Where they are now. If there are as many, nothing was inserted or removed.
     pub now: Range<usize>,
 }
 
 impl Changes {
-    /// There is no message before to compare with, or it was not compared: all may have changed.
+    /// There is no previous message, or it was not compared: everything may have changed.
     pub fn all() -> Self {
         Self {
             all: true,
@@ -38,7 +38,7 @@ impl Changes {
         }
     }
 
-    /// These slots, in their order, while all others stand where they stood.
+    /// These slots, in their order; no slot moved.
     pub(super) fn in_place(in_place: Vec<Range<u32>>) -> Self {
         Self {
             in_place,
@@ -64,7 +64,7 @@ impl Changes {
         !self.all && self.in_place.is_empty() && self.moved.is_empty()
     }
 
-    /// Whether all values still stand in the slots they stood in.
+    /// Whether all values are still in the slots they were in.
     pub fn keeps_places(&self) -> bool {
         let stays = |span: &Span| span.before.len() == span.now.len();
         !self.all && self.moved.iter().all(stays)
@@ -115,7 +115,7 @@ pub(super) fn note(changed: &mut Vec<Range<u32>>, from: usize, mut bits: u64) {
     }
 }
 
-/// Adds slots, so many from one on, in their order. No branch hangs on which of them follow one another.
+/// Adds slots in ascending order, numbered from one on, without a branch that depends on which are consecutive.
 #[inline]
 pub(super) fn note_each(changed: &mut Vec<Range<u32>>, from: usize, numbers: &[u32]) {
     let Some(&first) = numbers.first() else {

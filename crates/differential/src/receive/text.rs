@@ -39,7 +39,7 @@ impl Text {
     }
 }
 
-/// Where a text tells its encoding: its first bytes, and the XML declaration.
+/// The length of what declares a text's encoding: its first bytes, and the XML declaration.
 pub(super) fn opening(text: &[u8]) -> usize {
     let declaration = match text.starts_with(b"<?xml") {
         true => memchr::memmem::find(text, b"?>").map_or(text.len(), |at| at + 2),
@@ -48,19 +48,19 @@ pub(super) fn opening(text: &[u8]) -> usize {
     declaration.max(FIRST)
 }
 
-/// The bytes that tell UTF-16, a byte order mark, and whether there is a declaration.
+/// Bytes that distinguish UTF-16, a byte order mark, and an XML declaration.
 const FIRST: usize = 6;
 
 /// A good place to stop, behind a tag: the last one that ends before `end` and begins behind `from`.
 pub(super) fn cut(text: &[u8], from: usize, end: usize) -> Option<usize> {
-    let mut stretch = text.get(from..end)?;
+    let mut part = text.get(from..end)?;
     // The last tag may go on behind the end; then it is the one before.
     for _ in 0..2 {
-        let tag = memchr::memmem::rfind(stretch, b"</")?;
-        if let Some(length) = memchr::memchr(b'>', &stretch[tag..]) {
+        let tag = memchr::memmem::rfind(part, b"</")?;
+        if let Some(length) = memchr::memchr(b'>', &part[tag..]) {
             return Some(from + tag + length + 1);
         }
-        stretch = &stretch[..tag];
+        part = &part[..tag];
     }
     None
 }

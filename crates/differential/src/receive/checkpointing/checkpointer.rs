@@ -20,7 +20,7 @@ pub(super) trait Checkpointer: Debug + Send + Sync {
     /// Forgets all.
     fn clear(&mut self);
 
-    /// Saves the state in which the decoder stands.
+    /// Saves the state of the decoder.
     fn save(&mut self, decoder: &mut Decoder, record: &Record) -> Self::Saved;
 
     /// Reads on in a text, which is there from its beginning; saves states on the way.
@@ -33,7 +33,7 @@ pub(super) trait Checkpointer: Debug + Send + Sync {
     /// Sets the decoder back to a state.
     fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool;
 
-    /// Whether the decoder stands in a state.
+    /// Whether the decoder is in a state.
     fn agrees(&mut self, decoder: &mut Decoder, saved: &Self::Saved) -> Agreement;
 
     /// The loops open in a state, outermost first.
@@ -55,14 +55,14 @@ pub(super) trait Checkpointer: Debug + Send + Sync {
     fn tidy(&mut self, _entries: &mut [Entry<Self::Saved>]) {}
 }
 
-/// Whether a decoder stands in a state that was saved.
+/// Whether a decoder is in a state that was saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreement {
-    /// It does not.
+    /// It is not.
     None,
-    /// It does, but for the counts of loops and the numbers of slots.
-    Alike,
-    /// It does.
+    /// It is, except for the counts of loops and the numbers of slots.
+    ExceptCounts,
+    /// It is.
     Full,
 }
 
@@ -71,7 +71,7 @@ impl From<Option<bool>> for Agreement {
     fn from(agrees: Option<bool>) -> Self {
         match agrees {
             None => Self::None,
-            Some(false) => Self::Alike,
+            Some(false) => Self::ExceptCounts,
             Some(true) => Self::Full,
         }
     }
@@ -83,12 +83,12 @@ impl Agreement {
         match decoder.stands_at(saved) {
             false => Self::None,
             true if decoder.counts_alike(saved) => Self::Full,
-            true => Self::Alike,
+            true => Self::ExceptCounts,
         }
     }
 }
 
-/// A stretch of text to be read.
+/// A part of a text to be read.
 #[derive(Debug)]
 pub(super) struct Reading<'r> {
     pub(super) decoder: &'r mut Decoder,
@@ -115,7 +115,7 @@ impl Reading<'_> {
         };
         self.decoder
             .read_until(piece, self.record, self.until, places)
-            // What is wrong is told by a decoder that has read it all.
+            // A decoder that reads all of it reports the error.
             .map_err(|_| Fail)
     }
 

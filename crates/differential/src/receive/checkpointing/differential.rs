@@ -47,15 +47,13 @@ impl Checkpointer for Differential {
 
     fn read(
         &mut self,
-        mut reading: Reading<'_>,
+        reading: Reading<'_>,
         entries: &mut Vec<Entry<Self::Saved>>,
     ) -> Result<(), Fail> {
-        while self.interrupts.next(&mut reading)? {
-            let mark = reading.mark();
-            let saved = self.save(reading.decoder, reading.record);
-            entries.push(Entry { mark, saved });
-        }
-        Ok(())
+        let tracked = &mut self.tracked;
+        self.interrupts.read(reading, entries, |decoder, record| {
+            Box::new(Partial::new(decoder, record, tracked))
+        })
     }
 
     fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool {

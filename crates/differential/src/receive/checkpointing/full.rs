@@ -36,16 +36,12 @@ impl Checkpointer for Full {
 
     fn read(
         &mut self,
-        mut reading: Reading<'_>,
+        reading: Reading<'_>,
         entries: &mut Vec<Entry<Self::Saved>>,
     ) -> Result<(), Fail> {
-        while self.interrupts.next(&mut reading)? {
-            entries.push(Entry {
-                mark: reading.mark(),
-                saved: Box::new(reading.decoder.checkpoint(reading.record)),
-            });
-        }
-        Ok(())
+        self.interrupts.read(reading, entries, |decoder, record| {
+            Box::new(decoder.checkpoint(record))
+        })
     }
 
     fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool {

@@ -1,12 +1,13 @@
 //! Processing interrupts: the decoder is stopped every so many bytes, so that its state can be saved.
 //!
-//! As in the paper it is done by telling it that no more text is there yet. The place is moved back behind the last end tag
+//! As in the paper it is given a text that ends there for now. The place is moved back behind the last end tag
 //! before it, if there is one: where nothing is begun, the state is small, and the decoder comes to no stop in the midst of
 //! a value. Inside of a text that is longer than a buffer the distance doubles, since the text so far is part of the state.
 
-use bsoap_codec::Decoder;
+use bsoap_codec::{Decoder, Record};
 
 use super::checkpointer::Reading;
+use super::portion::Entry;
 use crate::receive::received::Fail;
 use crate::receive::text::cut;
 
@@ -33,8 +34,23 @@ impl Interrupts {
         self.gap = 0;
     }
 
+    /// Reads on to the end; what `save` gives is kept for each interrupt.
+    pub(super) fn read<S>(
+        &mut self,
+        mut reading: Reading<'_>,
+        entries: &mut Vec<Entry<S>>,
+        mut save: impl FnMut(&mut Decoder, &Record) -> S,
+    ) -> Result<(), Fail> {
+        while self.next(&mut reading)? {
+            let mark = reading.mark();
+            let saved = save(reading.decoder, reading.record);
+            entries.push(Entry { mark, saved });
+        }
+        Ok(())
+    }
+
     /// Reads on to the next interrupt. `false` if the text, or what was to be read of it, came to its end before.
-    pub(super) fn next(&mut self, reading: &mut Reading<'_>) -> Result<bool, Fail> {
+    fn next(&mut self, reading: &mut Reading<'_>) -> Result<bool, Fail> {
         let begun = reading.decoder.offset() as usize;
         loop {
             let from = reading.decoder.offset() as usize;

@@ -72,7 +72,7 @@ impl From<Place> for Entry<Light> {
 }
 
 impl Lightweight {
-    /// After two interrupts without a place there is one wherever the decoder stands. In a text that goes on, and is part
+    /// After two interrupts without a place there is one wherever the decoder is. In a text that goes on, and is part
     /// of the state, each is twice as far from the one before as that from its own.
     fn stand_alone(&mut self, reading: &Reading<'_>, entries: &mut Vec<Entry<Light>>) {
         let here = reading.decoder.offset() as usize;

@@ -1,8 +1,8 @@
 //! Where fast mode may resume: portions of the old text are sought in the new one.
 //!
 //! What is found is a candidate and nothing more: a portion with the same text or digest, at the distance that the portions
-//! before had, or that those at the end have. Fast mode resumes there only if the decoder stands in the state saved there
-//! when it comes by. That comparison is the papers' *progressive matching*, of what is open and of what is bound.
+//! before had, or that those at the end have. Fast mode resumes there only if the decoder is in the state saved there
+//! when it gets there. That comparison is the papers' *progressive matching*, of what is open and of what is bound.
 //!
 //! ```text
 //! old      1   2   3   4   5   6   7   8   9                 is the portion behind it the same?

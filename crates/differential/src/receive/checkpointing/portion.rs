@@ -8,7 +8,7 @@
 
 use super::digest::{Crc32ForReproduction, Digest, Keyed};
 
-/// How it is told that a portion is the same as before.
+/// How portions are compared with those of the previous message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sameness {
@@ -23,7 +23,7 @@ pub enum Sameness {
 }
 
 impl Sameness {
-    /// The digest that tells it, if one does.
+    /// The digest that is used, if any.
     pub(super) fn digest(self) -> Option<&'static dyn Digest> {
         match self {
             Self::Text => None,
@@ -36,9 +36,9 @@ impl Sameness {
 /// Where a checkpoint is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// So much of the text was read,
+    /// How much of the text was read,
     pub(super) offset: u32,
-    /// and so many slots written.
+    /// and how many slots were written.
     pub(super) slots: u32,
 }
 

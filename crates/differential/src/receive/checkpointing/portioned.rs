@@ -67,11 +67,12 @@ impl<C: Checkpointer> Portioned<C> {
     /// Reads a message in fast mode and regular mode by turns.
     fn compare(&mut self, saved: Saved<C::Saved>, text: Text) -> Result<Received, Fail> {
         let (digest, length) = (self.digest(), text.bytes().len());
-        let mut modes = Modes::new(saved, self.spare.take());
-        modes.advance(&mut self.keeper, &mut self.decoder, digest, text.bytes())?;
+        let both = (&mut self.keeper, &mut self.decoder);
+        let kept = text.clone();
+        let mut modes = Modes::new(saved, self.spare.take(), both, digest, text.bytes());
+        modes.read()?;
         let (read, switches) = (modes.read, modes.switches);
-        let finished = modes.finish(&mut self.keeper, &self.decoder, digest, text);
-        let (saved, changes, spare) = finished?;
+        let (saved, changes, spare) = modes.finish(kept)?;
         self.spare = spare;
         self.totals.fast += 1;
         self.totals.restructured += switches;
@@ -90,7 +91,7 @@ impl<C: Checkpointer> Portioned<C> {
     }
 
     /// Reads all of a message and keeps nothing.
-    fn bypass(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
+    fn read_alone(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
         self.totals.aside += 1;
         self.saved = None;
         self.spare = None;
@@ -102,7 +103,7 @@ impl<C: Checkpointer> Portioned<C> {
         self.saved = None;
         let text = match bsoap_xml::decode_str(message) {
             Ok(Cow::Borrowed(text)) if self.fits(text.len()) => text,
-            _ => return self.bypass(root, message),
+            _ => return self.read_alone(root, message),
         };
         self.keeper.clear();
         self.decoder.start(root);
@@ -115,7 +116,7 @@ impl<C: Checkpointer> Portioned<C> {
         };
         let Ok(portions) = self.read(text.as_bytes(), &mut record) else {
             // A decoder that reads all of it reports the error.
-            return self.bypass(root, message);
+            return self.read_alone(root, message);
         };
         fit(record.parts_mut().0, 32);
         fit(record.parts_mut().1, 256);
@@ -187,7 +188,7 @@ impl<C: Checkpointer> Receiver for Portioned<C> {
             match self.bypass.turn() {
                 Turn::Compare => {}
                 Turn::Keep => return self.regular(root, &message),
-                Turn::Bypass => return self.bypass(root, &message),
+                Turn::Bypass => return self.read_alone(root, &message),
             }
         }
         let text = Text::new(message.clone());

@@ -1,4 +1,4 @@
-//! What may be chosen about receiving by portions.
+//! What can be chosen about receiving by portions.
 
 use super::portion::Sameness;
 
@@ -17,14 +17,14 @@ use super::portion::Sameness;
 pub struct Portioning {
     /// How states are kept.
     pub checkpoints: Checkpoints,
-    /// How it is told that a portion is the same.
+    /// How portions are compared.
     pub sameness: Sameness,
     /// The papers' interrupt frequency N: about one checkpoint every so many bytes. 32 to 4096 make sense.
     pub interrupt: usize,
-    /// So much text is read in one go; the papers' parsing buffer. It bounds how far a long value is read before the state
+    /// Bytes of text that are read in one go; the papers' parsing buffer. It bounds how far a long value is read before the state
     /// within it is kept.
     pub buffer: usize,
-    /// Whether a stream that does not repeat is read without comparing, but for a look from time to time.
+    /// Whether a stream without similarity is bypassed: read without comparing, except for a check from time to time.
     pub stands_aside: bool,
 }
 
@@ -36,7 +36,7 @@ pub enum Checkpoints {
     Full,
     /// DCP: each as what differs from one kept completely.
     Differential,
-    /// LCP: at places that few numbers tell from one kept completely.
+    /// LCP: at places that differ in few numbers from one kept completely.
     Lightweight,
 }
 
