@@ -5,7 +5,7 @@
 
 use bsoap_datatypes::double;
 use bsoap_datatypes::kernel::{
-    Column, Found, Kernel, Listed, Memory, Number, Over, Room, Separator, Steps, Stop,
+    Column, Found, Kernel, Listed, Memory, Number, Room, Separator, Steps, Stop,
 };
 use proptest::prelude::*;
 
@@ -1091,33 +1091,6 @@ proptest! {
         for kernel in kernels() {
             let found = kernel.first_differing(&old, &new, &masks, delta);
             prop_assert_eq!(found, expected.unwrap_or(old.len()), "{:?}", kernel);
-        }
-    }
-
-    #[test]
-    fn all_kernels_write_over_numbers_until_one_is_not_as_long(
-        pairs in prop::collection::vec((any::<u64>(), 0_u32..64, any::<u64>(), 0_u32..64, any::<bool>()), 0..300),
-        misfits in prop::collection::vec(0_usize..400, 0..3), number in number(), between in between()
-    ) {
-        let form = |slot: u64| written(Kernel::PORTABLE, &[slot], number, "").0;
-        let old: Vec<u64> = pairs.iter().map(|&(slot, shift, ..)| slot >> shift).collect();
-        let new: Vec<u64> = pairs.iter().zip(&old).enumerate().map(|(at, (&(_, _, other, shift, is_near), &old))| {
-            // Most are as long as those before: a few bits are others.
-            let new = if is_near { old ^ other & 7 } else { other >> shift };
-            if misfits.contains(&at) || form(new).len() == form(old).len() { new } else { old }
-        }).collect();
-        let (text, places) = written(Kernel::PORTABLE, &old, number, &between);
-        let lengths: Vec<u8> = places.iter().map(|&(_, length)| length as u8).collect();
-        let starts: Vec<u32> = places.iter().map(|&(start, _)| start as u32).collect();
-        let over = Over { slots: &new, places: &starts, lengths: &lengths };
-        let fitting = |(&new, &old): (&u64, &u64)| form(new).len() == form(old).len();
-        let done = new.iter().zip(&old).take_while(|&pair| fitting(pair)).count();
-        let both: Vec<u64> = new[..done].iter().chain(&old[done..]).copied().collect();
-        let expected = (done, written(Kernel::PORTABLE, &both, number, &between).0);
-        for kernel in kernels() {
-            let mut text = text.clone();
-            let done = kernel.overwrite(number, over, &mut text);
-            prop_assert_eq!(&(done, text), &expected, "{:?}", kernel);
         }
     }
 

@@ -30,7 +30,7 @@ mod x86;
 pub use carryless::Carryless;
 pub use found::{Found, FoundInRow, Stop};
 pub use memory::Memory;
-pub use number::{Column, Number, Over, Room};
+pub use number::{Column, Number, Room};
 pub use prefetch::{fetch, summon};
 pub use separator::Separator;
 pub use steps::{Listed, Stepped, Steps};
@@ -360,34 +360,6 @@ impl Kernel {
         let fits = fits.unwrap_or_else(|| portable::write_rooms(slots, rooms, out));
         out.truncate(out.len() - last.separator.bytes.len());
         fits
-    }
-
-    /// Writes the lexical forms of numbers over what stands at their places, until one is not as long as that. Returns how
-    /// many are written; but for these, nothing of the text changes.
-    ///
-    /// ```
-    /// use bsoap_datatypes::kernel::{Kernel, Number, Over};
-    ///
-    /// let mut text = *b"<a>1.25</a><a>-3</a><a>7</a>";
-    /// let slots = [4.75_f64, 12.0, 10.0].map(f64::to_bits);
-    /// let over = Over { slots: &slots, places: &[3, 14, 23], lengths: &[4, 2, 1] };
-    /// assert_eq!(Kernel::best().overwrite(Number::Double, over, &mut text), 2);
-    /// assert_eq!(text, *b"<a>4.75</a><a>12</a><a>7</a>");
-    /// ```
-    ///
-    /// # Panics
-    /// There are not as many slots as places and lengths, or what is to be written over is not within the text.
-    #[inline]
-    pub fn overwrite(self, number: Number, over: Over<'_>, text: &mut [u8]) -> usize {
-        let count = over.slots.len();
-        assert!(over.places.len() == count && over.lengths.len() == count);
-        assert!(over.is_within(text.len()));
-        let done = match self.0 {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx512 if count > FEW => x86::overwrite(number, over, text),
-            _ => 0,
-        };
-        done + portable::overwrite(number, over.part(done, count), text)
     }
 
     /// Lists the numbers of the slots that are others in `new` than in `old`, in order, to the front of `list`, and returns

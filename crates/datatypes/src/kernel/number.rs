@@ -59,36 +59,6 @@ pub struct Room {
     pub separator: Separator,
 }
 
-/// Numbers that are to be written over others in a text: as many slots as places and lengths.
-#[derive(Clone, Copy, Debug)]
-pub struct Over<'o> {
-    /// The numbers.
-    pub slots: &'o [u64],
-    /// Where each begins in the text.
-    pub places: &'o [u32],
-    /// How long what stands there is.
-    pub lengths: &'o [u8],
-}
-
-impl Over<'_> {
-    /// At most `most` of them, from one on.
-    pub(super) fn part(self, from: usize, most: usize) -> Self {
-        let to = self.slots.len().min(from + most);
-        Self {
-            slots: &self.slots[from..to],
-            places: &self.places[from..to],
-            lengths: &self.lengths[from..to],
-        }
-    }
-
-    /// Whether all of it is in a text of this length.
-    pub(super) fn is_within(&self, length: usize) -> bool {
-        let ends = self.places.iter().zip(self.lengths);
-        let ends = ends.map(|(&place, &length)| u64::from(place) + u64::from(length));
-        ends.fold(0, u64::max) <= length as u64
-    }
-}
-
 /// The byte that ends the values of all columns.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 pub(super) fn same_end(columns: &[Column]) -> Option<u8> {

@@ -2,9 +2,7 @@
 
 use crate::{double, float, integer};
 
-use super::{
-    Column, Found, FoundInRow, Listed, Number, Over, Room, Separator, Stepped, Steps, Stop,
-};
+use super::{Column, Found, FoundInRow, Listed, Number, Room, Separator, Stepped, Steps, Stop};
 
 /// [`super::Kernel::read_array_while`], until there are `limit` slots.
 #[inline]
@@ -266,22 +264,6 @@ pub(super) fn write_rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> b
         }
     }
     fits
-}
-
-/// [`super::Kernel::overwrite`].
-pub(super) fn overwrite(number: Number, over: Over<'_>, text: &mut [u8]) -> usize {
-    let places = over.places.iter().zip(over.lengths);
-    let mut all = over.slots.iter().zip(places);
-    let differs = all.position(|(&slot, (&place, &length))| {
-        let mut room = [0; ROOM];
-        let (place, length) = (place as usize, usize::from(length));
-        let is_fitting = format(slot, number, &mut room) == length;
-        if is_fitting {
-            text[place..place + length].copy_from_slice(&room[..length]);
-        }
-        !is_fitting
-    });
-    differs.unwrap_or(over.slots.len())
 }
 
 #[inline]

@@ -22,7 +22,6 @@ mod differ;
 mod eight;
 mod form;
 mod nearest;
-mod overwrite;
 mod powers;
 mod read;
 mod ready;
@@ -37,7 +36,7 @@ use super::carryless::Carryless;
 use super::form::{Filled, Form, Sheet};
 use super::found::{Found, FoundInRow, Stop};
 use super::memory::Memory;
-use super::number::{Column, Number, Over, Room};
+use super::number::{Column, Number, Room};
 use super::separator::Separator;
 use super::steps::{Listed, Stepped, Steps};
 
@@ -250,23 +249,6 @@ pub(super) fn write_rooms(
     }
     // SAFETY: a `Kernel` of this level is only made where the instructions are there.
     Some(unsafe { write::rooms(slots, rooms, memory, out) })
-}
-
-/// [`super::Kernel::overwrite`], of some at the front. What is to be written over is within the text.
-#[inline]
-pub(super) fn overwrite(number: Number, over: Over<'_>, text: &mut [u8]) -> usize {
-    debug_assert!(has_avx512());
-    let text = text.as_mut_ptr();
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there; `Kernel::overwrite` has looked at the
-    // places.
-    unsafe {
-        match number {
-            Number::Double => overwrite::numbers::<Doubles>(over, text),
-            Number::Signed { .. } => overwrite::numbers::<Integers<true>>(over, text),
-            Number::Unsigned { .. } => overwrite::numbers::<Integers<false>>(over, text),
-            Number::Float => 0,
-        }
-    }
 }
 
 /// [`super::Kernel::list_differing`], of all but the last. Returns how many differ, and of how many.

@@ -136,16 +136,10 @@ pub(super) trait Kind {
     /// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; `at` is a multiple of 8 below [`BLOCK`].
     unsafe fn ready(values: __m512i, ready: &mut Ready, at: usize);
 
-    /// The text of one, but for its sign. What is behind it has no meaning.
+    /// Writes the text of one, but for its sign. What is behind it has no meaning.
     ///
     /// # Safety
-    /// The same features; one of this kind is ready at `at`, and not odd.
-    unsafe fn form(ready: &Ready, at: usize) -> __m256i;
-
-    /// Writes that.
-    ///
-    /// # Safety
-    /// As above, and 32 bytes can be written.
+    /// The same features; one of this kind is ready at `at`, and not odd; 32 bytes can be written.
     unsafe fn put(ready: &Ready, at: usize, out: *mut u8);
 
     /// Writes one that is odd, sign and all, given its slot. Returns the length of its text.
@@ -169,12 +163,6 @@ impl Kind for Doubles {
     }
 
     #[inline(always)]
-    unsafe fn form(ready: &Ready, at: usize) -> __m256i {
-        // SAFETY: the caller guarantees that a double is ready at `at`.
-        unsafe { ready.double(at) }
-    }
-
-    #[inline(always)]
     unsafe fn put(ready: &Ready, at: usize, out: *mut u8) {
         // SAFETY: the caller guarantees that a double is ready at `at`, and that 32 bytes can be written.
         unsafe { ready.put_double(at, out) };
@@ -192,12 +180,6 @@ impl<const SIGNED: bool> Kind for Integers<SIGNED> {
     unsafe fn ready(values: __m512i, ready: &mut Ready, at: usize) {
         // SAFETY: the caller guarantees the features and the index.
         unsafe { ready_integers::<SIGNED>(values, ready, at) };
-    }
-
-    #[inline(always)]
-    unsafe fn form(ready: &Ready, at: usize) -> __m256i {
-        // SAFETY: the caller guarantees that an integer is ready at `at`.
-        unsafe { _mm256_zextsi128_si256(ready.integer(at)) }
     }
 
     #[inline(always)]
