@@ -47,7 +47,7 @@ pub(crate) trait Keeper: Send + Sync {
 const PROCESS_BUDGET: usize = 256 << 20;
 
 impl Budget {
-    /// A budget of so many bytes. With 0 nothing is saved.
+    /// A budget of this size. With 0 nothing is saved.
     pub fn new(bytes: usize) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -109,9 +109,9 @@ impl Budget {
         self.inner.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Lets the keepers used least recently forget, until the budget has so many bytes, and a few more, so that this is not
+    /// Lets the keepers used least recently forget, until the budget has these bytes, and a few more, so that this is not
     /// done for each message. The caller must not hold a lock of its own, and may be among them.
-    pub(crate) fn make_room(&self, bytes: usize) {
+    pub(crate) fn free_bytes(&self, bytes: usize) {
         if bytes > self.inner.limit {
             return;
         }
@@ -199,13 +199,13 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert!(!budget.take(100));
-        budget.make_room(100);
+        budget.free_bytes(100);
         assert_eq!(held(), [250, 0, 250]);
         assert!(budget.take(100));
-        budget.make_room(400);
+        budget.free_bytes(400);
         assert_eq!(held(), [250, 0, 0]);
         // What can never fit is no reason to forget.
-        budget.make_room(801);
+        budget.free_bytes(801);
         assert_eq!((budget.used(), budget.limit()), (350, 800));
     }
 }

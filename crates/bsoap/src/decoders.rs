@@ -51,7 +51,7 @@ impl Decoders {
     }
 }
 
-/// The options for messages of at most so many bytes, which the transport allows: the memory limits of a Record follow from that.
+/// The options for messages up to the length that the transport allows: the memory limits of a Record follow from that.
 pub(crate) fn up_to(mut options: DecodeOptions, bytes: u64) -> DecodeOptions {
     options.limits.total_size = options.limits.total_size.min(bytes);
     options

@@ -1,4 +1,4 @@
-//! Hints: header blocks that say where the values of a message stand, for peers that make use of them.
+//! Hints: header blocks that contain the locations of the values of a message, for peers that use them.
 
 use bsoap_http::HeaderMap;
 use bsoap_http::header::{HeaderName, HeaderValue};
@@ -8,8 +8,8 @@ const HEADER: HeaderName = HeaderName::from_static("bsoap-hint");
 
 /// Whether a client or a service follows the hints of its peers, and gives them some.
 ///
-/// A hint is a header block that is never `mustUnderstand`: who does not know it passes over it. It is of use for messages that
-/// have their structure in common, and hardly a value; messages that are much like the ones before are sent without, since
+/// A hint is a header block that is never `mustUnderstand`: peers that do not know it ignore it. It is useful for messages that
+/// have their structure in common, and hardly a value; messages that are similar to the ones before are sent without, since
 /// [less](crate::Sending) has to be done [for those](crate::Receiving). Values and errors are the same with hints as without, and no hint is
 /// believed.
 ///
@@ -24,13 +24,13 @@ const HEADER: HeaderName = HeaderName::from_static("bsoap-hint");
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hints {
-    /// None are given, those that come are passed over.
+    /// None are given, received ones are ignored.
     #[default]
     Off,
-    /// Those that come are followed, which the HTTP header `Bsoap-Hint` says with each message; as soon as a peer has said so
-    /// too, it is given some.
+    /// Received hints are followed, which the HTTP header `Bsoap-Hint` announces with each message; a peer that announces the same
+    /// is given some.
     Offered,
-    /// Those that come are followed, and each peer is given some.
+    /// Received hints are followed, and each peer is given some.
     Always,
 }
 

@@ -67,14 +67,14 @@ impl Receiving {
         receiving
     }
 
-    /// So many messages are kept for each operation (8), to be compared with those that are like them.
+    /// The number of messages kept for each operation (8), to be compared with similar ones.
     #[must_use]
     pub fn histories(mut self, most: usize) -> Self {
         self.change(|policy| policy.histories = most);
         self
     }
 
-    /// So many bytes for the messages of one client, or of one connection of a service (64 MiB); the
+    /// Bytes for the messages of one client, or of one connection of a service (64 MiB); the
     /// [`Budget`](crate::Budget) bounds all together.
     #[must_use]
     pub fn bytes(mut self, most: usize) -> Self {

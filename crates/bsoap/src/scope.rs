@@ -1,6 +1,6 @@
 //! A scope: the saved messages of one peer. For a service it is a connection or a principal, for a client the client itself,
-//! which has one endpoint. Nothing that one scope has saved is used for another: not even the time a message takes tells one
-//! peer anything about another.
+//! which has one endpoint. Nothing that one scope has saved is used for another, so not even the time that a message takes
+//! reveals anything about another peer.
 //!
 //! ```text
 //! connection ──► Scope ──► Saved: decoders that know its spellings      charged to the Budget,
@@ -236,7 +236,7 @@ impl Scope {
         };
         // Not under the lock: others must be able to make this scope forget while they look for memory, as it makes them.
         drop(saved);
-        inner.budget.make_room(missing);
+        inner.budget.free_bytes(missing);
         let mut saved = inner.lock();
         if inner.charge(&mut saved).is_ok() {
             return;
@@ -462,7 +462,7 @@ mod tests {
             world.events(scope);
             assert!(budget.used() <= budget.limit());
         }
-        // There was room for two; b was used before a.
+        // The budget is enough for two; b was used before a.
         assert_eq!(world.events(&c), known);
         assert_eq!(world.events(&a), known);
         assert_eq!(world.events(&b), new);

@@ -58,14 +58,14 @@ impl Sending {
         sending
     }
 
-    /// So many templates for each operation (4), each for messages of another structure.
+    /// The number of templates for each operation (4), each for messages of another structure.
     #[must_use]
     pub fn templates(mut self, most: usize) -> Self {
         self.change(|policy| policy.templates = most);
         self
     }
 
-    /// So many bytes for the templates of one client, or of one connection of a service (64 MiB); the
+    /// Bytes for the templates of one client, or of one connection of a service (64 MiB); the
     /// [`Budget`](crate::Budget) bounds all together.
     #[must_use]
     pub fn bytes(mut self, most: usize) -> Self {

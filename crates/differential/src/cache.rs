@@ -77,7 +77,7 @@ pub(crate) struct GroupId(u64);
 #[derive(Debug)]
 pub(crate) struct Entry<V> {
     pub(crate) value: V,
-    /// Bytes it takes. Whoever checks it in brings it up to date.
+    /// Bytes it takes, as of its check-in.
     pub(crate) memory: usize,
     last_used: u64,
 }

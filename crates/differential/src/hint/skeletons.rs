@@ -175,11 +175,6 @@ impl SkeletonCache {
         })
     }
 
-    /// Evicts skeletons, those used least recently first, until no more than `bytes` are held.
-    pub fn shrink(&mut self, bytes: usize) {
-        self.cache.shrink(bytes);
-    }
-
     /// The skeleton used last, to be used in place.
     fn latest(&mut self) -> Option<&mut Skeleton> {
         self.cache.first_group()?.latest()
@@ -190,11 +185,6 @@ impl SkeletonCache {
         if let Some(group) = self.cache.first_group() {
             group.stream.useless = 0;
         }
-    }
-
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.cache.clear();
     }
 
     /// Forgets everything, since there is no memory for it, and learns nothing of the next messages.

@@ -203,11 +203,6 @@ impl HistoryCache {
         self.len() == 0
     }
 
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.cache.clear();
-    }
-
     /// Forgets everything, since there is no memory for it, and saves nothing of the next messages.
     pub fn pause(&mut self) {
         self.cache.pause();

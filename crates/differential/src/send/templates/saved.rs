@@ -97,7 +97,7 @@ impl SavedTemplate {
         self.markers.is_some()
     }
 
-    /// Whether a message can be made of this one's as far as the number of slots tells.
+    /// Whether the number of slots allows a message to be made of this one's.
     pub(super) fn has_slots_of(&self, record: &Record) -> bool {
         let (slots, shadow) = (record.slots().len(), self.template.record());
         shadow.is_some_and(|shadow| {
