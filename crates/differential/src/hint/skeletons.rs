@@ -136,8 +136,8 @@ impl SkeletonCache {
             return Some(SkeletonCheckout::new(id, skeleton));
         }
         let block = Block::find(message)?;
-        let is_it = |entry: &Box<Entry<Skeleton>>| entry.value.key == block.key && is_it(entry);
-        let with = match entries.iter().rposition(is_it) {
+        let has_key = |entry: &Entry<Skeleton>| entry.value.key == block.key && is_it(entry);
+        let with = match entries.iter().rposition(|entry| has_key(entry)) {
             Some(entry) => With::Skeleton(self.cache.check_out(index, entry)),
             None => {
                 let is_worth_it = group.stream.is_worth_learning(block.key);
