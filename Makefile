@@ -7,7 +7,7 @@ TARGET_DIR ?= $(or $(CARGO_TARGET_DIR),target)
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench rust-tests docs bench-smoke python-lint peers portability portability-full miri
+.PHONY: help demo test lint features bench rust-tests docs bench-smoke python-lint peers portability portability-full miri
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,12 @@ bench: ## The benchmarks, all or ARGS='decode --case "int/*"'
 
 rust-tests: ## Unit, integration, documentation and conformance tests
 	$(CARGO) test --workspace
+
+features: ## The library without some of its features, warnings denied
+	for features in "" client server client,gzip server,tls client,server; do \
+	  RUSTFLAGS="-D warnings" CARGO_TARGET_DIR=$(TARGET_DIR)/features \
+	    $(CARGO) check --quiet --package bsoap --no-default-features --features "$$features" || exit 1; \
+	done
 
 docs: ## rustdoc, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --quiet

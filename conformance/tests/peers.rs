@@ -8,9 +8,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use bsoap::tuning::{Hints, Sending};
 use bsoap::{
-    Bound, Client, ClientBuilder, Code, Fault, Hints, Message, Sending, Service, SoapVersion,
-    Value, blocking,
+    Bound, Client, ClientBuilder, Code, Fault, Message, Service, SoapVersion, Value, blocking,
 };
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;

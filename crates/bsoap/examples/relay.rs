@@ -14,7 +14,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bsoap::{Client, Draft, Error, Fault, Message, Meter, Receiving, Sending, Service, Value};
+use bsoap::tuning::{Receiving, Sending};
+use bsoap::{Client, Draft, Error, Fault, Message, Meter, Service, Value};
 use tokio::sync::Mutex;
 
 const WSDL: &str = include_str!("../../../examples/mesh/mesh.wsdl");

@@ -1,104 +1,29 @@
 //! The same without `async`, for scripts and programs that have no runtime.
 
-use std::fmt;
+#[cfg(feature = "server")]
+use tokio::runtime::Builder;
 
-use tokio::runtime::{Builder, Runtime};
+use crate::Error;
+#[cfg(feature = "server")]
+use crate::Service;
 
-use bsoap_codec::Value;
-use bsoap_protocol::{Reply, Request};
+#[cfg(feature = "client")]
+mod client;
 
-use crate::{ClientBuilder, Error, Service, Wsdl};
+#[cfg(feature = "client")]
+pub use client::Client;
 
-/// A [`Client`](crate::Client) whose calls wait for their answers.
-///
-/// ```no_run
-/// use bsoap::{Value, blocking::Client};
-///
-/// let client = Client::from_wsdl("examples/mesh/mesh.wsdl")?;
-/// let arguments = Value::object([("values", Value::object([("item", Value::from(vec![1, 2]))]))]);
-/// println!("{}", client.call("sumInts", &arguments)?.to_json());
-/// # Ok::<(), bsoap::Error>(())
-/// ```
-///
-/// Several threads may call at the same time. Not for use inside an async runtime, whose thread it would hold up.
-pub struct Client {
-    client: crate::Client,
-    /// Also what keeps connections alive between calls.
-    runtime: Runtime,
-}
-
-impl Client {
-    /// See [`Client::from_wsdl`](crate::Client::from_wsdl).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn from_wsdl(wsdl: impl Into<Wsdl>) -> Result<Self, Error> {
-        Self::new(crate::Client::builder(wsdl))
-    }
-
-    /// A client set up by a builder.
-    ///
-    /// # Errors
-    /// As [`ClientBuilder::build`].
-    pub fn new(builder: ClientBuilder) -> Result<Self, Error> {
-        Ok(Self {
-            client: builder.build()?,
-            runtime: runtime()?,
-        })
-    }
-
-    /// See [`Client::call`](crate::Client::call).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn call(&self, operation: &str, arguments: &Value) -> Result<Value, Error> {
-        self.wait(self.client.call(operation, arguments))
-    }
-
-    /// See [`Client::exchange`](crate::Client::exchange).
-    ///
-    /// # Errors
-    /// As there.
-    pub fn exchange(&self, request: Request) -> Result<Reply, Error> {
-        self.wait(self.client.exchange(request))
-    }
-
-    /// Waits for whatever else the [`Client`](crate::Client) can do.
-    pub fn wait<T>(&self, calling: impl Future<Output = T>) -> T {
-        self.runtime.block_on(calling)
-    }
-
-    /// The client inside.
-    pub fn inner(&self) -> &crate::Client {
-        &self.client
-    }
-}
-
-impl fmt::Debug for Client {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("client", &self.client)
-            .finish_non_exhaustive()
-    }
-}
-
-/// Serves at an address, for ever, on as many threads as there are processors.
+/// Serves at an address until the program ends, on one thread for each processor.
 ///
 /// # Errors
-/// If the address cannot be had.
+/// If the server cannot listen at the address.
+#[cfg(feature = "server")]
 pub fn serve(service: Service, address: &str) -> Result<(), Error> {
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(no_runtime)?;
     runtime.block_on(service.serve(address))
-}
-
-fn runtime() -> Result<Runtime, Error> {
-    Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(no_runtime)
 }
 
 fn no_runtime(error: std::io::Error) -> Error {

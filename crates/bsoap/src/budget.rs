@@ -13,7 +13,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 /// Messages in work are not counted: they have limits of their own.
 ///
 /// ```
-/// use bsoap::{Budget, Client};
+/// use bsoap::Client;
+/// use bsoap::tuning::Budget;
 ///
 /// let budget = Budget::new(8 << 20);
 /// let client = Client::builder(include_str!("../../../examples/mesh/mesh.wsdl")).budget(&budget).build()?;

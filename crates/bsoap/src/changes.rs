@@ -1,11 +1,11 @@
-//! What of a message is not what it was in the message before.
+//! What changed since the previous message.
 
 use std::sync::Arc;
 
 use bsoap_codec::{Record, Region, regions};
 use bsoap_differential::receive::{self, Arrived, Span, Stamp};
 
-/// What changed since the message before: the last one of the same operation, connection (or principal) and likeness.
+/// What changed since the previous similar message of the same operation and connection (or principal).
 ///
 /// ```
 /// use bsoap::{Fault, Message, Value};
@@ -19,13 +19,12 @@ use bsoap_differential::receive::{self, Arrived, Span, Stamp};
 /// }
 /// ```
 ///
-/// It is never more than a hint of what to look at: a value may be told to have changed that is the same, never the other
-/// way round.
+/// It may include values that did not change, but never leaves out one that did.
 #[derive(Clone, Debug)]
 pub struct Changes {
     record: Arc<Record>,
     changes: receive::Changes,
-    /// Which message it is, and which one the changes are counted from.
+    /// The message, and the one that the changes count from.
     pub(crate) stamp: Option<Stamp>,
     pub(crate) since: Option<Stamp>,
 }
@@ -45,12 +44,12 @@ impl Changes {
         &self.record
     }
 
-    /// Whether these are the changes since that message, and not since another one.
+    /// Whether these are the changes since that message.
     pub fn follow(&self, other: &Self) -> bool {
         self.since.is_some() && self.since == other.stamp
     }
 
-    /// Whether everything may have changed, and no more is known.
+    /// Whether everything may have changed: nothing is known.
     pub fn is_all(&self) -> bool {
         self.changes.is_all()
     }
@@ -60,24 +59,23 @@ impl Changes {
         self.changes.is_none()
     }
 
-    /// Whether all values still stand in the slots they stood in: nothing was inserted or left out.
+    /// Whether all values are in the same slots as before: nothing was inserted or removed.
     pub fn keeps_places(&self) -> bool {
         self.changes.keeps_places()
     }
 
-    /// What changed, by the slots of both Records, in their order; nothing if [all](Self::is_all) did.
+    /// The changed slots of both Records, in order; none if [everything](Self::is_all) may have changed.
     pub fn spans(&self) -> impl DoubleEndedIterator<Item = Span> + Clone {
         self.changes.spans()
     }
 
-    /// How many slots of the message may have changed.
+    /// The number of slots of the message that may have changed.
     pub fn count(&self) -> usize {
         self.changes.count(self.record.slots().len())
     }
 
-    /// What changed, by paths from the Envelope on, such as `/Envelope/Body/sumDoubles/values/item[17]`, in the order of
-    /// the message. What was left out and has nothing in its place is not named; if [all](Self::is_all) may have changed,
-    /// that is the root.
+    /// The paths of what changed, such as `/Envelope/Body/sumDoubles/values/item[17]`, in document order. What was removed is
+    /// not listed; if [everything](Self::is_all) may have changed, the only path is that of the root.
     pub fn regions(&self) -> Vec<Region> {
         if self.is_all() {
             let all = 0..self.record.slots().len();

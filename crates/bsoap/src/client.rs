@@ -20,9 +20,11 @@ use crate::decoders::Decoders;
 use crate::offload::{convert, weight_of_record};
 use crate::scope::{Keeping, Scope};
 use crate::{
-    Budget, Changes, Error, HintCounts, Hints, Meter, ReceiveCounts, Receiving, SendCounts,
-    SendPolicy, Sending, Streamed, Wsdl, hints, receiving, sending,
+    Budget, Changes, Error, Hints, Meter, Receiving, Sending, Streamed, Wsdl, hints, receiving,
+    sending,
 };
+
+use crate::tuning::{HintCounts, ReceiveCounts, SendCounts, SendPolicy};
 
 mod builder;
 mod draft;
@@ -54,28 +56,28 @@ struct Inner {
     port: Port,
     address: Address,
     transport: bsoap_http::Client,
-    /// What is remembered of the endpoint.
+    /// What is saved of the answers of the endpoint.
     scope: Scope,
-    /// Where templates are kept, which clients for several endpoints share.
+    /// The templates, which clients for several endpoints share.
     templates: Scope,
     decoders: Arc<Decoders>,
     budget: Budget,
-    /// How drafts are kept.
+    /// The policy of drafts.
     policy: SendPolicy,
-    /// How answers are kept.
+    /// How answers are saved.
     receiving: Receiving,
-    /// Whether hints are followed, and given.
+    /// Whether hints are used and sent.
     hints: Hints,
-    /// Whether the peer has said that it follows hints.
+    /// Whether the peer has announced that it uses hints.
     follows_hints: AtomicBool,
-    /// Its number among those clients.
+    /// The number of this endpoint among those clients.
     endpoint: u32,
-    /// How many those are.
+    /// The number of endpoints.
     endpoints: Arc<AtomicU32>,
     meter: Meter,
 }
 
-/// Shows where messages go; the WSDL's own address may hold credentials.
+/// Shows the endpoint without credentials; the address in the WSDL may have some.
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
@@ -95,21 +97,21 @@ impl Client {
         Self::builder(wsdl).build()
     }
 
-    /// A client of a port to be chosen, with options.
+    /// A builder for a client of this WSDL: a location, or the text itself.
     pub fn builder(wsdl: impl Into<Wsdl>) -> ClientBuilder {
         ClientBuilder::new(wsdl.into())
     }
 
-    /// A client of the same port at another address. It shares connections and counts with this one, and the text of
-    /// messages: what is sent to both is kept once.
+    /// A client of the same port at another address. It shares connections, counts and the templates of messages with this
+    /// one.
     ///
     /// # Errors
-    /// If that is no address.
+    /// If that is not an `http` or `https` address.
     pub fn at(&self, address: &str) -> Result<Self, Error> {
         let inner = &*self.inner;
         let inner = Inner {
             address: address.parse()?,
-            // What one endpoint answers is nothing that another should be able to find out.
+            // An endpoint must not find out, by measuring time, what another one answered.
             scope: Scope::new(
                 &inner.decoders,
                 &inner.budget,
@@ -139,11 +141,11 @@ impl Client {
         })
     }
 
-    /// Calls an operation: arguments in, result out. Both are the children of the wrapper, or the parts by name; header
-    /// blocks go and come under `@headers`. The result of a one-way operation is nil.
+    /// Calls an operation and returns its result. Arguments and result are the children of the wrapper, or the parts by name;
+    /// header blocks are under `@headers`. The result of a one-way operation is nil.
     ///
     /// # Errors
-    /// [`Error::Fault`] if the peer says no, others if nobody could say anything.
+    /// [`Error::Fault`] if the peer answers with a fault, others if there is no usable answer.
     pub async fn call(&self, operation: &str, arguments: &Value) -> Result<Value, Error> {
         let reply = self.exchange(self.request(operation, arguments)?).await?;
         let weight = match &reply {
@@ -154,8 +156,8 @@ impl Client {
         value.map_err(Error::Fault)
     }
 
-    /// Calls an operation with Rust values: types generated from the WSDL, or others that know their layout. They are
-    /// the wrapper's, or the only part's.
+    /// Calls an operation with Rust values: types generated from the WSDL, or others that implement [`Pack`] and [`Unpack`].
+    /// They are the contents of the wrapper, or of the only part.
     ///
     /// # Errors
     /// As for [`call`](Self::call), and if a type was generated for another WSDL.
@@ -170,7 +172,7 @@ impl Client {
         {
             Reply::Answer(answer) => Ok(answer.unpack()?),
             Reply::Accepted => Err(Error::Setup(format!(
-                "{operation} is one-way: it has no answer"
+                "operation {operation} is one-way and has no response: call it with notify_typed"
             ))),
             Reply::Fault(fault) => Err(Error::Fault(fault)),
         }
@@ -193,7 +195,7 @@ impl Client {
     /// The request that [`call`](Self::call) would send.
     ///
     /// # Errors
-    /// If there is no such operation, or the arguments do not fit it.
+    /// If there is no such operation, or the arguments do not match it.
     pub fn request<'c>(
         &self,
         operation: &str,
@@ -203,16 +205,15 @@ impl Client {
         Ok(self.inner.meter.converting(|| target.request(contents))?)
     }
 
-    /// Sends a request and waits for how it ends. A fault is an end, not an error; the answer is there as a
-    /// [`Record`].
+    /// Sends a request and waits for the reply. A fault is a reply, not an error. The answer has the [`Record`] of the response.
     ///
     /// # Errors
-    /// If the request cannot be written, does not get there, or what comes back is no reply to it.
+    /// If the request cannot be encoded or sent, or the reply cannot be used.
     pub async fn exchange(&self, request: Request) -> Result<Reply, Error> {
         Ok(self.exchange_with_changes(request).await?.0)
     }
 
-    /// The same, with what changed in the answer, if there is one, since the last one like it.
+    /// Sends a request and waits for the reply, and for an answer reports what changed since the last similar one.
     ///
     /// # Errors
     /// As [`exchange`](Self::exchange).
@@ -235,8 +236,8 @@ impl Client {
         self.deliver(headers, body, awaiting).await
     }
 
-    /// Calls an operation with an array that is written while it is sent: however long it is, it takes little memory.
-    /// The other arguments are as for [`call`](Self::call).
+    /// Calls an operation with an array that is encoded while it is sent, in little memory whatever its length. The other
+    /// arguments are as for [`call`](Self::call).
     ///
     /// ```no_run
     /// use bsoap::{Streamed, Value};
@@ -250,7 +251,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As for [`call`](Self::call), and if the rows are none of the array.
+    /// As for [`call`](Self::call), and if the rows are not of the type of the array.
     pub async fn call_streamed(
         &self,
         operation: &str,
@@ -264,10 +265,10 @@ impl Client {
         reply.into_value().map_err(Error::Fault)
     }
 
-    /// A request to be sent several times, and changed in between. Arguments are as for [`call`](Self::call).
+    /// A request to send several times, with changes in between. Arguments are as for [`call`](Self::call).
     ///
     /// # Errors
-    /// If there is no such operation, the arguments do not fit it, or hold what XML cannot carry.
+    /// If there is no such operation, or the arguments do not match it or cannot be represented in XML.
     pub fn draft<'c>(
         &self,
         operation: &str,
@@ -282,10 +283,10 @@ impl Client {
         Ok(Draft::new(target, template))
     }
 
-    /// Sends a draft; of its text only what was set since the last time is written.
+    /// Sends a draft; only the values set since the last time are encoded.
     ///
     /// # Errors
-    /// As for [`call`](Self::call). If the draft cannot be written, it is lost.
+    /// As for [`call`](Self::call). If the draft cannot be encoded, it is lost.
     pub async fn send(&self, draft: &mut Draft) -> Result<Value, Error> {
         let meter = &self.inner.meter;
         let counts = meter.converting(|| draft.write())?;
@@ -347,8 +348,8 @@ impl Client {
         )
     }
 
-    /// Sends the Record of a request Envelope; gives the Record of the response Envelope, which never changes and may be
-    /// kept.
+    /// Sends the Record of a request Envelope and returns the Record of the response Envelope, which never changes and may be
+    /// kept; `None` for a one-way operation.
     ///
     /// # Errors
     /// As for [`call`](Self::call).
@@ -382,22 +383,22 @@ impl Client {
         &self.inner.port.binding.operations
     }
 
-    /// What of the messages sent had been written before, and what that saved.
+    /// How requests were encoded with templates, and what that saved.
     pub fn sender_stats(&self) -> SendCounts {
         self.inner.meter.sending()
     }
 
-    /// What of the answers was known from those before, and what that saved.
+    /// How answers were decoded with histories, and what that saved.
     pub fn receiver_stats(&self) -> ReceiveCounts {
         self.inner.meter.receiving()
     }
 
-    /// What became of hints: of those given to the peer, and of its own.
+    /// How hints were used: those sent and those received.
     pub fn hint_stats(&self) -> HintCounts {
         self.inner.meter.hints()
     }
 
-    /// What went over the wire so far.
+    /// The counts of messages and bytes so far.
     pub fn meter(&self) -> &Meter {
         &self.inner.meter
     }

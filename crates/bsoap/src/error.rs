@@ -1,11 +1,11 @@
-//! What can go wrong, and whose doing it is.
+//! The errors of clients and services.
 
 use std::error::Error as StdError;
 use std::fmt;
 
 use bsoap_protocol::Fault;
 
-/// Why there is no answer.
+/// Why a call failed, or a client or service could not be created.
 ///
 /// ```
 /// use bsoap::{Blame, Client};
@@ -18,31 +18,32 @@ use bsoap_protocol::Fault;
 pub enum Error {
     /// The WSDL cannot be loaded.
     Wsdl(bsoap_schema::Error),
-    /// Something is missing, or does not go together, in how a client or a service was set up.
+    /// A client or a service was not configured or used correctly.
     Setup(String),
-    /// The message or its reply is not what the WSDL says.
+    /// The message or its reply does not match the WSDL.
     Exchange(bsoap_protocol::Error),
-    /// The bytes did not get there or back.
+    /// The message or its reply could not be transported.
+    #[cfg(feature = "http")]
     Transport(bsoap_http::Error),
     /// The peer answered with a fault.
     Fault(Fault),
-    /// A value is not of the type that the program asked for.
+    /// A value does not match the type that the program requested or gave.
     Type(Box<dyn StdError + Send + Sync>),
 }
 
-/// Whose doing an error is.
+/// Whose fault an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The program that called.
     Caller,
-    /// The program at the other end.
+    /// The peer.
     Peer,
-    /// What lies between.
+    /// The network.
     Transport,
 }
 
 impl Error {
-    /// Whose doing it is.
+    /// Whose fault it is.
     pub fn blame(&self) -> Blame {
         match self {
             Self::Wsdl(_) | Self::Setup(_) | Self::Type(_) => Blame::Caller,
@@ -50,6 +51,7 @@ impl Error {
                 bsoap_protocol::Blame::Caller => Blame::Caller,
                 bsoap_protocol::Blame::Peer => Blame::Peer,
             },
+            #[cfg(feature = "http")]
             Self::Transport(error) => match error.blame() {
                 bsoap_http::Blame::Caller => Blame::Caller,
                 bsoap_http::Blame::Peer => Blame::Peer,
@@ -87,9 +89,10 @@ impl fmt::Display for Error {
             Self::Wsdl(_) => f.write_str("the WSDL cannot be loaded"),
             Self::Setup(what) => f.write_str(what),
             Self::Exchange(_) => f.write_str("the exchange failed"),
-            Self::Transport(_) => f.write_str("the message did not get through"),
+            #[cfg(feature = "http")]
+            Self::Transport(_) => f.write_str("the message could not be exchanged over HTTP"),
             Self::Fault(_) => f.write_str("the peer answered with a fault"),
-            Self::Type(_) => f.write_str("the answer is not of the type asked for"),
+            Self::Type(_) => f.write_str("a value does not match its type in the WSDL"),
         }
     }
 }
@@ -100,6 +103,7 @@ impl StdError for Error {
             Self::Wsdl(error) => Some(error),
             Self::Setup(_) => None,
             Self::Exchange(error) => Some(error),
+            #[cfg(feature = "http")]
             Self::Transport(error) => Some(error),
             Self::Fault(fault) => Some(fault),
             Self::Type(error) => Some(&**error),
@@ -131,6 +135,7 @@ impl From<bsoap_protocol::Error> for Error {
     }
 }
 
+#[cfg(feature = "http")]
 impl From<bsoap_http::Error> for Error {
     fn from(error: bsoap_http::Error) -> Self {
         Self::Transport(error)

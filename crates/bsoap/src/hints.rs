@@ -3,18 +3,19 @@
 use bsoap_http::HeaderMap;
 use bsoap_http::header::{HeaderName, HeaderValue};
 
-/// The HTTP header by which a peer says that it follows hints.
+/// The HTTP header by which a peer announces that it uses hints.
 const HEADER: HeaderName = HeaderName::from_static("bsoap-hint");
 
 /// Whether a client or a service follows the hints of its peers, and gives them some.
 ///
 /// A hint is a header block that is never `mustUnderstand`: peers that do not know it ignore it. It is useful for messages that
 /// have their structure in common, and hardly a value; messages that are similar to the ones before are sent without, since
-/// [less](crate::Sending) has to be done [for those](crate::Receiving). Values and errors are the same with hints as without, and no hint is
+/// [less](crate::tuning::Sending) has to be done [for those](crate::tuning::Receiving). Values and errors are the same with hints as without, and no hint is
 /// believed.
 ///
 /// ```
-/// use bsoap::{Client, Hints, Service};
+/// use bsoap::{Client, Service};
+/// use bsoap::tuning::Hints;
 ///
 /// let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
 /// let client = Client::builder(wsdl).hints(Hints::Offered).build()?;

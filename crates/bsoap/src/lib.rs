@@ -1,6 +1,7 @@
 //! A SOAP engine: load a WSDL, call it or serve it.
 //!
 //! ```
+//! # #[cfg(all(feature = "client", feature = "server"))] {
 //! use bsoap::{Client, Fault, Message, Service, Value};
 //!
 //! # let wsdl = include_str!("../../../examples/mesh/mesh.wsdl");
@@ -21,59 +22,100 @@
 //! assert_eq!(answer["sum"].as_f64(), Some(7.0));
 //! # Ok::<(), bsoap::Error>(())
 //! # }).unwrap();
+//! # }
 //! ```
 //!
-//! Values come and go as [`Value`]s (whose JSON form is the same everywhere in bsoap), as [`Record`]s, the form in
-//! which arrays lie as they are in memory, or as types generated from the WSDL (`bsoap generate`, or `bsoap-generate`
-//! in a `build.rs`). Everything is checked against the WSDL on the way out and on the way in; errors say where.
+//! Arguments and results are [`Value`]s (whose JSON form is the same everywhere in bsoap), [`Record`]s, in which arrays
+//! are contiguous, or types generated from the WSDL (`bsoap generate`, or `bsoap-generate` in a `build.rs`). Both
+//! directions are checked against the WSDL; errors say where.
+//!
+//! How much of earlier messages is kept, and how it is used, is set with the types of [`tuning`].
+//!
+//! # Features
+//!
+//! All are on by default.
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `client` | [`Client`] |
+//! | `server` | [`Service`] |
+//! | `tls` | HTTPS |
+//! | `gzip` | compressed bodies |
+//!
+//! Without `client` and `server` there is no HTTP and no tokio. What is left serves any other transport: load a [`Wsdl`],
+//! and exchange messages with [`protocol`], [`codec`] and [`differential`].
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "http")]
 pub mod blocking;
+#[cfg(feature = "http")]
 mod budget;
+#[cfg(feature = "http")]
 mod changes;
+#[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "http")]
 mod decoders;
 mod error;
+#[cfg(feature = "http")]
 mod hints;
 mod load;
+#[cfg(feature = "http")]
 mod meter;
+#[cfg(feature = "http")]
 mod offload;
+#[cfg(feature = "server")]
 mod principal;
+#[cfg(feature = "http")]
 mod receiving;
+#[cfg(feature = "http")]
 mod scope;
+#[cfg(feature = "http")]
 mod sending;
+#[cfg(feature = "server")]
 mod service;
+#[cfg(feature = "http")]
 mod streamed;
+#[cfg(feature = "http")]
+pub mod tuning;
+#[cfg(feature = "http")]
 pub mod typed;
+
+pub use bsoap_codec as codec;
+pub use bsoap_differential as differential;
+pub use bsoap_protocol as protocol;
 
 pub use bsoap_codec::{
     Column, DecodeOptions, Object, Octets, Pack, PackError, Packer, Record, Region, Rows, Unpack,
     Unpacker, Value, View,
 };
-pub use bsoap_differential::hint::HintCounts;
-pub use bsoap_differential::receive::{
-    Checkpoints, Policy as ReceivePolicy, Portioning, ReceiveCounts, Sameness, Span,
-    Way as ReceiveWay,
-};
-pub use bsoap_differential::send::{Policy as SendPolicy, Row, SendCounts};
-pub use bsoap_differential::stats::{ReceiveStats, SendStats};
-pub use bsoap_http::{Credentials, HeaderMap, ServerOptions};
+#[cfg(feature = "http")]
+pub use bsoap_differential::{receive::Span, send::Row};
+#[cfg(feature = "server")]
+pub use bsoap_http::ServerOptions;
+#[cfg(feature = "http")]
+pub use bsoap_http::{Credentials, HeaderMap};
 pub use bsoap_protocol::{
     Answer, Block, Code, Contents, Fault, FaultParts, Name, Reason, Reply, Request, SoapVersion,
     Target,
 };
 pub use bsoap_schema::{Definitions, Operation, Port};
 
-pub use budget::Budget;
+#[cfg(feature = "http")]
 pub use changes::Changes;
+#[cfg(feature = "client")]
 pub use client::{Client, ClientBuilder, Draft, DraftPlace, Relay};
 pub use error::{Blame, Error};
-pub use hints::Hints;
 pub use load::{Fetch, Wsdl};
+#[cfg(feature = "http")]
 pub use meter::{Meter, Traffic};
+#[cfg(feature = "server")]
 pub use principal::Principal;
-pub use receiving::Receiving;
-pub use sending::Sending;
+#[cfg(feature = "server")]
 pub use service::{Bound, IntoReply, Message, Payload, Service, ServiceBuilder, Typed};
+#[cfg(feature = "http")]
 pub use streamed::Streamed;
+
+#[cfg(feature = "http")]
+use tuning::{Budget, Hints, Receiving, Sending};

@@ -3,29 +3,34 @@
 use std::fmt;
 use std::sync::Arc;
 
-use bsoap_http::{Address, Client, ClientOptions};
+#[cfg(feature = "client")]
+use bsoap_http::ClientOptions;
 use bsoap_schema::{
-    Chain, Definitions, FileLoader, LoadError, LoadOptions, Loader, MemoryLoader, Source,
-    WellKnown, load, without_credentials,
+    Chain, Definitions, FileLoader, LoadOptions, Loader, MemoryLoader, WellKnown, load,
+    without_credentials,
 };
 
 use crate::Error;
-use crate::error::report;
+#[cfg(feature = "client")]
+use remote::HttpLoader;
+
+#[cfg(feature = "client")]
+mod remote;
 
 /// A WSDL to load: a location (a path or a URL), the text itself, or [`Definitions`] loaded before.
 ///
-/// A text is told from a location by its first character, `<`.
+/// A string that begins with `<` is a text, any other a location.
 #[derive(Clone)]
 pub enum Wsdl {
     /// A path, or a `file:`, `http:` or `https:` URL.
     Location(String),
     /// The document itself.
     Text(String),
-    /// Loaded before.
+    /// Definitions that were loaded before.
     Loaded(Arc<Definitions>),
 }
 
-/// Shows neither the credentials in a location nor a whole document.
+/// Shows neither the credentials in a location nor the text of a document.
 impl fmt::Debug for Wsdl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -50,11 +55,47 @@ pub enum Fetch {
 }
 
 impl Wsdl {
-    /// Loads it with all it imports, and compiles it. This may take a while: files, or the network, are waited for.
+    /// Loads the WSDL with its imports, and compiles it. This reads files or the network, and blocks until it is done.
     ///
     /// # Errors
-    /// [`Error::Wsdl`].
-    pub fn load(self, fetch: Fetch, transport: &ClientOptions) -> Result<Arc<Definitions>, Error> {
+    /// [`Error::Wsdl`] if it cannot be loaded, [`Error::Setup`] if that needs the feature `client`.
+    pub fn load(self, fetch: Fetch) -> Result<Arc<Definitions>, Error> {
+        #[cfg(feature = "client")]
+        return self.load_with(fetch, &ClientOptions::default());
+        #[cfg(not(feature = "client"))]
+        match &self {
+            Self::Location(location) if is_remote(location) => Err(Error::Setup(format!(
+                "cannot fetch {}: this build leaves out the feature `client`",
+                without_credentials(location)
+            ))),
+            _ if fetch == Fetch::Anything => Err(Error::Setup(
+                "cannot fetch from the network: this build leaves out the feature `client`".into(),
+            )),
+            _ => self.load_from(|_| None::<WellKnown>),
+        }
+    }
+
+    /// Loads the WSDL; what is fetched over HTTP is fetched with these options.
+    #[cfg(feature = "client")]
+    pub(crate) fn load_with(
+        self,
+        fetch: Fetch,
+        transport: &ClientOptions,
+    ) -> Result<Arc<Definitions>, Error> {
+        self.load_from(|location| {
+            let may_fetch = fetch == Fetch::Anything || is_remote(location);
+            may_fetch.then(|| HttpLoader {
+                options: transport.clone(),
+                home: location.parse().ok(),
+            })
+        })
+    }
+
+    /// Loads the WSDL; `remote` is the loader for what is neither a file nor well known.
+    fn load_from<L: Loader + 'static>(
+        self,
+        remote: impl FnOnce(&str) -> Option<L>,
+    ) -> Result<Arc<Definitions>, Error> {
         const TEXT: &str = "service.wsdl";
         let (mut location, text) = match self {
             Self::Loaded(definitions) => return Ok(definitions),
@@ -68,14 +109,10 @@ impl Wsdl {
             chain = chain.then(memory);
         }
         chain = chain.then(WellKnown).then(FileLoader::new());
-        if fetch == Fetch::Anything || is_remote(&location) {
-            let home = location.parse().ok();
-            // Whoever says where a document came from says so without them.
+        if let Some(remote) = remote(&location) {
+            // Error messages and documents name the location: they must not show credentials.
             location = without_credentials(&location).into_owned();
-            chain = chain.then(HttpLoader {
-                options: transport.clone(),
-                home,
-            });
+            chain = chain.then(remote);
         }
         Ok(Arc::new(load(&location, &chain, &LoadOptions::default())?))
     }
@@ -124,71 +161,5 @@ impl From<Arc<Definitions>> for Wsdl {
 impl From<&Arc<Definitions>> for Wsdl {
     fn from(definitions: &Arc<Definitions>) -> Self {
         Self::Loaded(Arc::clone(definitions))
-    }
-}
-
-/// Fetches documents over HTTP.
-struct HttpLoader {
-    options: ClientOptions,
-    /// Where the WSDL itself came from. Only that origin gets the caller's credentials and headers.
-    home: Option<Address>,
-}
-
-impl Loader for HttpLoader {
-    fn load(&self, location: &str) -> Result<Source, LoadError> {
-        if !is_remote(location) {
-            return Err(LoadError::NotHere);
-        }
-        let failed = |error: &dyn std::error::Error| LoadError::Failed(report(error));
-        let address: Address = location
-            .parse()
-            .map_err(|error: bsoap_http::Error| failed(&error))?;
-        // Descriptions may lie behind a redirect; credentials do not follow it.
-        let mut options = ClientOptions {
-            redirects: self.options.redirects.max(5),
-            ..self.options.clone()
-        };
-        match &self.home {
-            // The documents it refers to may need the credentials that stood in its address.
-            Some(home) if home.is_same_origin(&address) => {
-                options.credentials = home.credentials().cloned().or(options.credentials);
-            }
-            _ => {
-                options.credentials = None;
-                options.headers.clear();
-            }
-        }
-        // A thread of its own, because the caller may be inside a runtime, where waiting is not allowed.
-        let fetched = std::thread::scope(|scope| {
-            let fetching = scope.spawn(|| {
-                let runtime = tokio::runtime::Builder::new_current_thread()
-                    .enable_all()
-                    .build();
-                let runtime = runtime.map_err(|error| failed(&error))?;
-                let client = Client::new(options).map_err(|error| failed(&error))?;
-                runtime
-                    .block_on(client.get(&address))
-                    .map_err(|error| failed(&error))
-            });
-            fetching
-                .join()
-                .unwrap_or_else(|_| Err(LoadError::Failed("fetching it failed".into())))
-        })?;
-        if !fetched.status.is_success() {
-            return Err(LoadError::Failed(format!(
-                "the server answered {}",
-                fetched.status
-            )));
-        }
-        // Relative references are meant from where redirects led. (RFC 3986 §5.1.3)
-        let is_here = fetched.address.as_str() == address.as_str();
-        Ok(Source {
-            location: if is_here {
-                location.to_owned()
-            } else {
-                fetched.address.to_string()
-            },
-            bytes: fetched.body.to_vec(),
-        })
     }
 }

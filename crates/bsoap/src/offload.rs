@@ -1,31 +1,36 @@
-//! Long conversions, where they hold nobody up: a thread of the runtime that reads 50 MB serves nobody else meanwhile.
+//! Runs long conversions on blocking threads: a thread of the runtime that decodes 50 MB would delay all other requests.
 
 use std::sync::LazyLock;
 
-use bsoap_codec::{Record, Value};
+use bsoap_codec::Record;
+#[cfg(any(feature = "server", test))]
+use bsoap_codec::Value;
 use tokio::sync::Semaphore;
 
-/// Conversions of about so many bytes of text take a millisecond or two; longer ones go to another thread.
-pub(crate) const LONG: usize = 2 << 20;
+/// Conversions of more bytes of text than this run on a blocking thread. This many take one or two milliseconds.
+pub(crate) const MAX_INLINE_BYTES: usize = 2 << 20;
 
-/// As many at a time as there are processors: more would only slow down each other, and those who do short work.
-static ROOM: LazyLock<Semaphore> = LazyLock::new(|| {
+/// At most one conversion for each processor: more would slow down each other and short conversions.
+static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| {
     Semaphore::new(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 });
 
-/// Does some work on about so many bytes of text: here, or on a thread for such work if it takes long.
+/// Converts about this many bytes of text: in the calling task, or on a blocking thread if there are many.
 pub(crate) async fn convert<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
-    if bytes < LONG {
+    if bytes < MAX_INLINE_BYTES {
         return work();
     }
-    let place = ROOM.acquire().await.expect("the semaphore is never closed");
-    // The work goes on even if nobody waits for it any more, so it keeps its place.
+    let permit = PERMITS
+        .acquire()
+        .await
+        .expect("the semaphore is never closed");
+    // The work goes on even if the caller is dropped, so it keeps its permit.
     let working = tokio::task::spawn_blocking(move || {
         let result = work();
-        drop(place);
+        drop(permit);
         result
     });
     match working
@@ -34,17 +39,18 @@ pub(crate) async fn convert<T: Send + 'static>(
     {
         Ok(result) => result,
         Err(Ok(panic)) => std::panic::resume_unwind(panic),
-        // The runtime is ending, and whoever waits here with it.
+        // The runtime is shutting down, and will drop this task, too.
         Err(Err(_)) => std::future::pending().await,
     }
 }
 
-/// About how many bytes of text a Record makes.
+/// The approximate length of a Record's text in bytes.
 pub(crate) fn weight_of_record(record: &Record) -> usize {
     record.slots().len() * 16 + record.heap().len()
 }
 
-/// About how many bytes of text a value makes, or at least [`LONG`].
+/// The approximate length of a value's text in bytes; of long ones, at least [`MAX_INLINE_BYTES`].
+#[cfg(any(feature = "server", test))]
 pub(crate) fn weight_of_value(value: &Value) -> usize {
     /// A pair of tags.
     const TAGS: usize = 16;
@@ -60,8 +66,8 @@ pub(crate) fn weight_of_value(value: &Value) -> usize {
                 Value::Floats(values) => values.len() * (TAGS + 8),
                 Value::Ints(values) => values.len() * (TAGS + 4),
                 Value::Array(values) => {
-                    // Not all of a long one has to be looked at.
-                    rest.extend(values.iter().take(LONG / TAGS));
+                    // The first elements are enough to see that it is long.
+                    rest.extend(values.iter().take(MAX_INLINE_BYTES / TAGS));
                     0
                 }
                 Value::Object(members) => {
@@ -70,7 +76,7 @@ pub(crate) fn weight_of_value(value: &Value) -> usize {
                 }
                 _ => 4,
             };
-        if weight >= LONG {
+        if weight >= MAX_INLINE_BYTES {
             break;
         }
     }
@@ -82,30 +88,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_long_is_seen_without_looking_at_all_of_it() {
+    fn long_values_are_recognised_without_reading_all_of_them() {
         let short = Value::object([("a", Value::from("b")), ("c", Value::from(vec![1.5; 1000]))]);
         assert!((1000..100_000).contains(&weight_of_value(&short)));
         for long in [
-            Value::from("x".repeat(LONG)),
-            Value::from(vec![1.5; LONG / 20]),
-            Value::from(vec![Value::Nil; LONG / 16]),
+            Value::from("x".repeat(MAX_INLINE_BYTES)),
+            Value::from(vec![1.5; MAX_INLINE_BYTES / 20]),
+            Value::from(vec![Value::Nil; MAX_INLINE_BYTES / 16]),
             Value::Array(vec![short; 1000]),
         ] {
-            assert!(weight_of_value(&Value::object([("a", long)])) >= LONG);
+            assert!(weight_of_value(&Value::object([("a", long)])) >= MAX_INLINE_BYTES);
         }
     }
 
     #[tokio::test]
-    async fn long_work_is_done_on_another_thread_and_may_panic() {
+    async fn long_work_runs_on_another_thread_and_may_panic() {
         let here = std::thread::current().id();
         let thread = || std::thread::current().id();
-        assert_eq!(convert(LONG - 1, thread).await, here);
-        assert_ne!(convert(LONG, thread).await, here);
-        // A panic is passed on, and gives its place back.
+        assert_eq!(convert(MAX_INLINE_BYTES - 1, thread).await, here);
+        assert_ne!(convert(MAX_INLINE_BYTES, thread).await, here);
+        // A panic is passed on, and returns its permit.
         for _ in 0..100 {
-            let panicking = tokio::spawn(convert(LONG, || panic!("on purpose")));
+            let panicking = tokio::spawn(convert(MAX_INLINE_BYTES, || panic!("on purpose")));
             assert!(panicking.await.expect_err("a panic").is_panic());
         }
-        assert_ne!(convert(LONG, thread).await, here);
+        assert_ne!(convert(MAX_INLINE_BYTES, thread).await, here);
     }
 }

@@ -14,7 +14,8 @@ use crate::scope::Scope;
 /// By default it does. Values and errors are those that reading each message alone would give.
 ///
 /// ```
-/// use bsoap::{Client, Receiving};
+/// use bsoap::Client;
+/// use bsoap::tuning::Receiving;
 ///
 /// let builder = || Client::builder(include_str!("../../../examples/mesh/mesh.wsdl"));
 /// let plain = builder().receiving(Receiving::off()).build()?;
@@ -22,11 +23,12 @@ use crate::scope::Scope;
 /// # Ok::<(), bsoap::Error>(())
 /// ```
 ///
-/// Other [ways](crate::ReceiveWay) than the default are those of the papers. The one for small memory keeps digests instead of
+/// Other [ways](crate::tuning::ReceiveWay) than the default are those of the papers. The one for small memory keeps digests instead of
 /// texts, about 3.5 % of their size:
 ///
 /// ```
-/// use bsoap::{Client, Portioning, ReceiveWay, Receiving};
+/// use bsoap::Client;
+/// use bsoap::tuning::{Portioning, ReceiveWay, Receiving};
 ///
 /// let hashed = Receiving::new(ReceiveWay::Portions(Portioning::hashed()));
 /// let client = Client::builder(include_str!("../../../examples/mesh/mesh.wsdl")).receiving(hashed).build()?;
@@ -75,7 +77,7 @@ impl Receiving {
     }
 
     /// Bytes for the messages of one client, or of one connection of a service (64 MiB); the
-    /// [`Budget`](crate::Budget) bounds all together.
+    /// [`Budget`](crate::tuning::Budget) bounds all together.
     #[must_use]
     pub fn bytes(mut self, most: usize) -> Self {
         self.change(|policy| policy.bytes = most);

@@ -384,7 +384,7 @@ mod tests {
 
     impl World {
         fn new() -> Self {
-            let definitions = Wsdl::from(MESH).load(Fetch::AsAsked, &Default::default());
+            let definitions = Wsdl::from(MESH).load(Fetch::AsAsked);
             let definitions = definitions.expect("the WSDL loads");
             let pool = Arc::new(Decoders::new(definitions.plan(), DecodeOptions::default()));
             Self { definitions, pool }

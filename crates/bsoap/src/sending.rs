@@ -1,5 +1,6 @@
 //! How messages are written: with what is kept of those before them, or each from first to last.
 
+#[cfg(feature = "gzip")]
 use std::sync::PoisonError;
 
 use bsoap_codec::Record;
@@ -19,7 +20,8 @@ use crate::scope::Scope;
 /// reserve width for values to grow, which peers see as white space.
 ///
 /// ```
-/// use bsoap::{Client, Sending, SendPolicy};
+/// use bsoap::Client;
+/// use bsoap::tuning::{Sending, SendPolicy};
 ///
 /// let builder = || Client::builder(include_str!("../../../examples/mesh/mesh.wsdl"));
 /// let plain = builder().sending(Sending::off()).build()?;
@@ -66,7 +68,7 @@ impl Sending {
     }
 
     /// Bytes for the templates of one client, or of one connection of a service (64 MiB); the
-    /// [`Budget`](crate::Budget) bounds all together.
+    /// [`Budget`](crate::tuning::Budget) bounds all together.
     #[must_use]
     pub fn bytes(mut self, most: usize) -> Self {
         self.change(|policy| policy.bytes = most);
@@ -86,6 +88,7 @@ impl Sending {
     }
 
     /// How templates are kept.
+    #[cfg(feature = "client")]
     pub(crate) fn template(self) -> Policy {
         self.policy
             .map(|policy| policy.template)
@@ -108,6 +111,7 @@ pub(crate) fn stream(endpoint: u32, root: ElementId, target: &Target) -> StreamK
 }
 
 /// Faults are a stream of their own: they are similar to one another, and not to answers.
+#[cfg(feature = "server")]
 pub(crate) fn faults(root: ElementId) -> StreamKey {
     StreamKey {
         endpoint: 0,
@@ -127,11 +131,12 @@ pub(crate) fn write(
     let (sent, hints) = scope.write(stream, record, gives_hint)?;
     meter.writes(&sent.counts, &hints);
     let body = Body::from_chunks(sent.outgoing.chunks);
-    Ok(match sent.compressed {
-        Some(compressed) => body.with_gzip(move |chunks| {
+    #[cfg(feature = "gzip")]
+    if let Some(compressed) = sent.compressed {
+        return Ok(body.with_gzip(move |chunks| {
             let mut compressed = compressed.lock().unwrap_or_else(PoisonError::into_inner);
             compressed.compress(chunks).chunks
-        }),
-        None => body,
-    })
+        }));
+    }
+    Ok(body)
 }

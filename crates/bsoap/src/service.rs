@@ -1,4 +1,4 @@
-//! The service: operations of a WSDL, each with a handler.
+//! The service: the operations of a WSDL, each with a handler.
 
 use std::fmt;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub use handler::{IntoReply, Message, Payload, Typed};
 /// async fn sum(message: Message) -> Result<Value, Fault> {
 ///     let arguments = message.value();
 ///     let Some(numbers) = arguments["values"]["item"].as_doubles() else {
-///         return Err(Fault::sender("there is nothing to add up"));
+///         return Err(Fault::sender("values is missing"));
 ///     };
 ///     Ok(Value::object([("sum", Value::from(numbers.iter().sum::<f64>()))]))
 /// }
@@ -50,33 +50,28 @@ pub struct Service {
 }
 
 impl Service {
-    /// Sets a service up: a location, or the text itself.
+    /// A builder for a service of this WSDL: a location, or the text itself.
     pub fn builder(wsdl: impl Into<Wsdl>) -> ServiceBuilder {
         ServiceBuilder::new(wsdl.into())
     }
 
-    /// Serves at an address such as `127.0.0.1:8080`, for ever.
+    /// Serves at an address such as `127.0.0.1:8080` until the program ends.
     ///
     /// # Errors
-    /// If the address cannot be had.
+    /// If the server cannot listen at the address.
     pub async fn serve(self, address: &str) -> Result<(), Error> {
         self.bind(address).await?.run(std::future::pending()).await;
         Ok(())
     }
 
-    /// Takes an address; port 0 takes a free one. Nothing is accepted before [`Bound::run`].
+    /// Listens at an address; port 0 selects a free one. No connection is accepted before [`Bound::run`].
     ///
     /// # Errors
-    /// If the address cannot be had.
+    /// If the server cannot listen at the address.
     pub async fn bind(self, address: &str) -> Result<Bound, Error> {
         let server = Server::bind(address, self.routes, self.options.clone()).await?;
-        let scheme = if self.options.identity.is_some() {
-            "https"
-        } else {
-            "http"
-        };
         Ok(Bound {
-            base: format!("{scheme}://{}", server.address()),
+            base: format!("{}://{}", server.scheme(), server.address()),
             server,
             paths: self.paths,
             background: self.background,
@@ -89,7 +84,7 @@ impl Service {
         &self.definitions
     }
 
-    /// What went over the wire so far.
+    /// The counts of messages and bytes so far.
     pub fn meter(&self) -> &Meter {
         &self.meter
     }
@@ -108,7 +103,7 @@ impl fmt::Debug for Service {
     }
 }
 
-/// A service that has its address.
+/// A service that listens at its address.
 #[derive(Debug)]
 pub struct Bound {
     server: Server,
@@ -119,7 +114,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// The address taken.
+    /// The address it listens at.
     pub fn address(&self) -> std::net::SocketAddr {
         self.server.address()
     }
@@ -132,42 +127,42 @@ impl Bound {
             .collect()
     }
 
-    /// Serves until `stop` is done; then lets running requests end, and what one-way operations still do, each within the
-    /// time of [grace](ServerOptions::grace), and returns.
+    /// Serves until `stop` completes; then waits for running requests and for the handlers of one-way operations, each up to
+    /// the time of [`grace`](ServerOptions::grace), and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         self.server.run(stop).await;
         self.background.finish(self.grace).await;
     }
 }
 
-/// Handlers of one-way operations, which go on when the client has its answer.
+/// Handlers of one-way operations, which run on after the client has its reply.
 #[derive(Clone, Debug)]
 struct Background {
     running: Arc<tokio::sync::Mutex<JoinSet<()>>>,
-    room: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Background {
-    /// So many may run at a time; others wait, and their clients with them.
-    fn new(most: usize) -> Self {
+    /// At most `max` run at a time; more wait, and so do their clients.
+    fn new(max: usize) -> Self {
         Self {
             running: Arc::default(),
-            room: Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))),
+            permits: Arc::new(Semaphore::new(max.min(Semaphore::MAX_PERMITS))),
         }
     }
 
     async fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let place = Arc::clone(&self.room)
+        let permit = Arc::clone(&self.permits)
             .acquire_owned()
             .await
             .expect("the semaphore is never closed");
         let mut running = self.running.lock().await;
         while let Some(ended) = running.try_join_next() {
-            tell(&ended);
+            log_failure(&ended);
         }
         running.spawn(async move {
             task.await;
-            drop(place);
+            drop(permit);
         });
     }
 
@@ -175,17 +170,20 @@ impl Background {
         let mut running = std::mem::take(&mut *self.running.lock().await);
         let ends = async {
             while let Some(ended) = running.join_next().await {
-                tell(&ended);
+                log_failure(&ended);
             }
         };
         if tokio::time::timeout(grace, ends).await.is_err() {
-            tracing::warn!("{} one-way operations are given up", running.len());
+            tracing::warn!(
+                "{} handlers of one-way operations did not end within the time of grace and are aborted",
+                running.len()
+            );
         }
     }
 }
 
-/// Nobody waits for the answer of a one-way operation: only whoever runs the service can hear that it failed.
-fn tell(ended: &Result<(), JoinError>) {
+/// Logs that the handler of a one-way operation failed: its client has its reply already.
+fn log_failure(ended: &Result<(), JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "the handler of a one-way operation failed");
     }

@@ -1,4 +1,4 @@
-//! Arrays that are written while they are sent, and never lie in memory as a whole.
+//! Arrays that are encoded while they are sent, and never in memory as a whole.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,8 +12,8 @@ use futures_core::Stream;
 
 use crate::Error;
 
-/// The rows of one array of a message, made while it is sent: numbers, or tuples of numbers for an array of flat structs.
-/// However many there are, they take the memory of a few chunks.
+/// The rows of one array of a message, produced while it is sent: numbers, or tuples of numbers for an array of flat structs.
+/// They take the memory of a few chunks, whatever their number.
 ///
 /// ```
 /// use bsoap::Streamed;
@@ -22,8 +22,8 @@ use crate::Error;
 /// let streamed = Streamed::new("values.item", squares);
 /// ```
 ///
-/// Such a message has `Transfer-Encoding: chunked`, unless the number of rows is told: see [`exactly`](Self::exactly) and
-/// [`at_most`](Self::at_most).
+/// The message is sent with `Transfer-Encoding: chunked`, unless the number of rows is known: see
+/// [`exactly`](Self::exactly) and [`at_most`](Self::at_most).
 pub struct Streamed {
     path: String,
     layout: Layout,
@@ -34,8 +34,8 @@ pub struct Streamed {
 type Make = Box<dyn FnOnce(Overlay) -> Result<Box<dyn Source>, OverlayError> + Send>;
 
 impl Streamed {
-    /// Rows of an iterator. The array is found by the end of its path: names of elements with dots between them, of the
-    /// repeating element last. What it lies in must be in the message, and rows that the message has are left out.
+    /// The rows of an iterator. `path` ends with the names of elements, with dots between them, that lead to the repeating
+    /// element. The elements around the array must be in the message; rows in the message are left out.
     pub fn new<I>(path: impl Into<String>, rows: I) -> Self
     where
         I: IntoIterator<Item: Row, IntoIter: Send + 'static>,
@@ -46,7 +46,7 @@ impl Streamed {
         })
     }
 
-    /// Rows of an asynchronous stream. What there is of them is sent while more is waited for.
+    /// The rows of an asynchronous stream. Those that are available are sent while waiting for more.
     pub fn from_stream<S>(path: impl Into<String>, rows: S) -> Self
     where
         S: Stream<Item: Row> + Send + 'static,
@@ -78,7 +78,8 @@ impl Streamed {
         }
     }
 
-    /// There are exactly so many rows, and each gets the room of the longest: the message has a `Content-Length`.
+    /// There are exactly this many rows. Each is padded to the width of the longest possible, so that the message has a
+    /// `Content-Length`.
     #[must_use]
     pub fn exactly(mut self, rows: u64) -> Self {
         self.layout = Layout::Stuffed;
@@ -86,8 +87,8 @@ impl Streamed {
         self
     }
 
-    /// There are at most so many rows: the message has the `Content-Length` of the longest it could be, and white space
-    /// behind it makes up for the rest.
+    /// There are at most this many rows. The message has the `Content-Length` of the longest possible, and is padded with white
+    /// space at its end.
     #[must_use]
     pub fn at_most(mut self, rows: u64) -> Self {
         self.layout = Layout::Plain;

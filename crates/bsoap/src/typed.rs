@@ -1,13 +1,17 @@
-//! What generated code stands on: Rust types in place of [`Value`]s.
+//! The functions that generated code calls: Rust types instead of [`Value`]s.
 //!
 //! `bsoap generate` and `bsoap-generate` write types with [`Pack`] and [`Unpack`], a client with a method for each
-//! operation, and a trait for the service. Such code knows how its types lie in a [`Record`], so it is only right for the
-//! schema it was generated for: a [`Schema`] is compared before anything is written or read.
+//! operation, and a trait for the service. Such code depends on the layout of its types in a [`Record`], so it is only correct
+//! for the schema it was generated for: a [`Schema`] is compared before anything is written or read.
 
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{View, build, pack, pack_with};
 
-use crate::{Client, Error, Fault, Message, Payload, Record, Reply, Target, Value};
+#[cfg(feature = "client")]
+use crate::{Client, Reply};
+use crate::{Error, Fault, Record, Target, Value};
+#[cfg(feature = "server")]
+use crate::{Message, Payload};
 
 pub use bsoap_codec::plan::TypeId;
 pub use bsoap_codec::{Octets, Pack, PackError, Packer, State, Unpack, Unpacker};
@@ -90,6 +94,7 @@ impl Pack for Envelope<'_> {
 ///
 /// # Errors
 /// [`Error::Type`] if it is another.
+#[cfg(feature = "client")]
 pub fn schema_of(client: &Client, schemas: &[Schema]) -> Result<Schema, Error> {
     let binding = &client.port().binding;
     let plan = client.plan();
@@ -108,6 +113,7 @@ pub fn schema_of(client: &Client, schemas: &[Schema]) -> Result<Schema, Error> {
 ///
 /// # Errors
 /// As [`Client::call`], and when code and WSDL do not fit.
+#[cfg(feature = "client")]
 pub async fn call<T>(
     client: &Client,
     schema: Schema,
@@ -170,6 +176,7 @@ pub fn reading<T: Unpack>(
 ///
 /// # Errors
 /// A fault if code and WSDL do not fit.
+#[cfg(feature = "server")]
 pub fn request<T>(
     message: &Message,
     schemas: &[Schema],
@@ -187,6 +194,7 @@ pub fn request<T>(
 ///
 /// # Errors
 /// A fault if code and WSDL do not fit.
+#[cfg(feature = "server")]
 pub fn answer(target: &Target, body: Body<impl Fn(&mut Packer<'_>)>) -> Result<Payload, Fault> {
     let (plan, root) = (target.plan(), target.binding().response);
     let envelope = Envelope {
@@ -285,7 +293,8 @@ fn keys(target: &Target, element: ElementId) -> Vec<String> {
 /// The error of an answer without one: the peer accepted the message and said no more.
 pub fn no_answer() -> Error {
     Error::Setup(
-        "the peer accepted the message and gave no answer, which this operation has".to_owned(),
+        "the peer accepted the message (HTTP 202) without the response that the operation has"
+            .to_owned(),
     )
 }
 

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use bsoap::{Client, ClientBuilder, Fault, Message, SendPolicy, Service, Streamed, Value};
+use bsoap::tuning::SendPolicy;
+use bsoap::{Client, ClientBuilder, Fault, Message, Service, Streamed, Value};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

@@ -2,7 +2,8 @@
 
 mod common;
 
-use bsoap::{Client, Hints, Sending, Service, ServiceBuilder, SoapVersion, Value};
+use bsoap::tuning::{Hints, Sending};
+use bsoap::{Client, Service, ServiceBuilder, SoapVersion, Value};
 use common::{BOTH, MESH, client, content_type, envelope, mesh, post, start, under};
 
 fn array(values: &[f64]) -> Value {
@@ -159,7 +160,7 @@ async fn hints_are_off_unless_asked_for() {
     let client = client(&running, SoapVersion::Soap11).build();
     let client = client.expect("a client");
     echo(&client, 1).await;
-    assert_eq!(client.hint_stats(), bsoap::HintCounts::default());
+    assert_eq!(client.hint_stats(), bsoap::tuning::HintCounts::default());
     running.stop().await;
 }
 

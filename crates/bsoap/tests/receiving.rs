@@ -4,9 +4,9 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
+use bsoap::tuning::{Budget, Portioning, ReceiveCounts, ReceiveWay, Receiving, Sending};
 use bsoap::{
-    Budget, Client, Credentials, Message, Portioning, Principal, ReceiveCounts, ReceiveWay,
-    Receiving, Reply, Sending, Service, ServiceBuilder, SoapVersion, Value,
+    Client, Credentials, Message, Principal, Reply, Service, ServiceBuilder, SoapVersion, Value,
 };
 use common::{BOTH, MESH, content_type, envelope, mesh, start, under};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use bsoap::{Client, Draft, Fault, Message, Receiving, Relay, Sending, Service, Value};
+use bsoap::tuning::{Receiving, Sending};
+use bsoap::{Client, Draft, Fault, Message, Relay, Service, Value};
 use proptest::prelude::*;
 
 const MESH: &str = include_str!("../../../examples/mesh/mesh.wsdl");

@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use bsoap::{
-    Budget, Client, ClientBuilder, Error, Fault, Message, SendPolicy, Sending, Service,
-    ServiceBuilder, Value,
-};
+use bsoap::tuning::{Budget, SendPolicy, Sending};
+use bsoap::{Client, ClientBuilder, Error, Fault, Message, Service, ServiceBuilder, Value};
 
 const MESH: &str = include_str!("../../../examples/mesh/mesh.wsdl");
 
@@ -131,7 +129,7 @@ async fn two_hundred_messages_with_random_changes_are_what_they_would_be_without
                 (expected, found) => panic!("round {round}: {expected:?} and {found:?}"),
             }
         }
-        assert_eq!(plain.sender_stats(), bsoap::SendCounts::default());
+        assert_eq!(plain.sender_stats(), bsoap::tuning::SendCounts::default());
         for counts in [client.sender_stats(), served.sending()] {
             assert_eq!(counts.messages(), 200, "{counts:?}");
             let matches = counts.matches;

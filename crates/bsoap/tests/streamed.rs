@@ -3,7 +3,8 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bsoap::{Client, Error, Fault, Message, SendPolicy, Service, Streamed, Value};
+use bsoap::tuning::SendPolicy;
+use bsoap::{Client, Error, Fault, Message, Service, Streamed, Value};
 
 const MESH: &str = include_str!("../../../examples/mesh/mesh.wsdl");
 

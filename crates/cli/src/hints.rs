@@ -1,6 +1,6 @@
 //! Hints: the command-line option, and their counts as text and JSON.
 
-use bsoap::{HintCounts, Hints};
+use bsoap::tuning::{HintCounts, Hints};
 use serde_json::{Value, json};
 
 use crate::tally::tally;

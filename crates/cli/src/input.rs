@@ -34,8 +34,7 @@ impl WsdlArguments {
 
     /// Loads it.
     pub(crate) fn load(&self) -> Result<Arc<Definitions>, Failure> {
-        Ok(Wsdl::Location(self.wsdl.clone())
-            .load(self.fetching(), &bsoap_http::ClientOptions::default())?)
+        Ok(Wsdl::Location(self.wsdl.clone()).load(self.fetching())?)
     }
 
     /// Loads it for validation: also with types derived from simple types, and with the elements that wildcards allow.

@@ -1,6 +1,6 @@
 //! Counts of differential deserialization, as text and JSON.
 
-use bsoap::ReceiveCounts;
+use bsoap::tuning::ReceiveCounts;
 use serde_json::{Value, json};
 
 use crate::tally::tally;

@@ -1,6 +1,6 @@
 //! Counts of differential serialization, as text and JSON.
 
-use bsoap::SendCounts;
+use bsoap::tuning::SendCounts;
 use serde_json::{Value, json};
 
 use crate::tally::tally;

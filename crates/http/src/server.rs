@@ -72,6 +72,11 @@ impl Server {
         self.address
     }
 
+    /// The scheme of its URLs: `https` if it has an identity, `http` otherwise.
+    pub fn scheme(&self) -> &'static str {
+        self.shared.scheme()
+    }
+
     /// Serves until `stop` completes; then accepts no connections, waits for running requests up to the time of
     /// [`grace`](ServerOptions::grace), and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {

@@ -1,4 +1,4 @@
-//! Between what a program passes and gets, and what stands under `Envelope`.
+//! The arguments and results of an operation, as programs see them and as they are in the Envelope.
 //!
 //! | style | arguments | under `Body` |
 //! |---|---|---|
@@ -18,39 +18,39 @@ use bsoap_schema::{Body, Message, Part, SoapVersion};
 /// The member of arguments that holds header blocks.
 pub const HEADERS: &str = "@headers";
 
-/// What a message is made of: header blocks, and a body as a [`Value`] (lent or given) or a packed Rust value.
+/// The contents of a message: header blocks, and a body as a [`Value`] (borrowed or owned) or a packed Rust value.
 ///
 /// ```
 /// use bsoap_codec::{Object, Value};
 /// use bsoap_protocol::Contents;
 ///
 /// let value = Value::object([("a", Value::from(1))]);
-/// let lent: Contents = (&value).into();
+/// let borrowed: Contents = (&value).into();
 /// let with_headers = Contents::from(&value).with_headers(Object::new());
 /// ```
 #[derive(Clone)]
 pub struct Contents<'c> {
     headers: Option<Object>,
-    body: Inner<'c>,
+    body: BodyContents<'c>,
 }
 
 #[derive(Clone)]
-enum Inner<'c> {
+enum BodyContents<'c> {
     Value(Value),
-    Lent(&'c Value),
+    Borrowed(&'c Value),
     Packed(&'c dyn Pack),
 }
 
 impl<'c> Contents<'c> {
-    /// A Rust value for the wrapper, or for the only part.
+    /// The contents that a Rust value packs: those of the wrapper, or of the only part.
     pub fn packed(pack: &'c dyn Pack) -> Self {
         Self {
             headers: None,
-            body: Inner::Packed(pack),
+            body: BodyContents::Packed(pack),
         }
     }
 
-    /// The same with these header blocks: declared ones by the name of their part, others as XML under `#any`.
+    /// The same contents with these header blocks: declared ones by the name of their part, others as XML under `#any`.
     #[must_use]
     pub fn with_headers(mut self, headers: Object) -> Self {
         self.headers = (!headers.is_empty()).then_some(headers);
@@ -62,7 +62,7 @@ impl From<Value> for Contents<'_> {
     fn from(value: Value) -> Self {
         Self {
             headers: None,
-            body: Inner::Value(value),
+            body: BodyContents::Value(value),
         }
     }
 }
@@ -71,7 +71,7 @@ impl<'c> From<&'c Value> for Contents<'c> {
     fn from(value: &'c Value) -> Self {
         Self {
             headers: None,
-            body: Inner::Lent(value),
+            body: BodyContents::Borrowed(value),
         }
     }
 }
@@ -87,11 +87,11 @@ impl fmt::Debug for Contents<'_> {
 /// An Envelope to build.
 pub(crate) struct Wrapped<'c> {
     envelope: Value,
-    elsewhere: Elsewhere<'c>,
+    separate: Separate<'c>,
 }
 
-/// What is not in the Envelope's Value.
-enum Elsewhere<'c> {
+/// Contents that are not copied into the Envelope's Value.
+enum Separate<'c> {
     Nothing,
     Value(ElementId, &'c Value),
     Packed(ElementId, &'c dyn Pack),
@@ -101,10 +101,10 @@ impl Wrapped<'_> {
     /// The Record of the Envelope `root`.
     pub(crate) fn build(&self, plan: &Arc<Plan>, root: ElementId) -> Result<Record, BuildError> {
         let mut options = BuildOptions::default();
-        match self.elsewhere {
-            Elsewhere::Nothing => {}
-            Elsewhere::Value(element, value) => options.lent = Some((element, value)),
-            Elsewhere::Packed(element, pack) => options.typed = Some((element, pack)),
+        match self.separate {
+            Separate::Nothing => {}
+            Separate::Value(element, value) => options.lent = Some((element, value)),
+            Separate::Packed(element, pack) => options.typed = Some((element, pack)),
         }
         build_with(plan, root, &self.envelope, &options)
     }
@@ -115,8 +115,8 @@ fn is_wrapped(message: &Message) -> bool {
     matches!(message.body, Body::Wrapped { .. } | Body::Rpc { .. })
 }
 
-/// Whether arguments are more, or less, than the wrapper's content.
-fn is_special(value: &Value) -> bool {
+/// Whether arguments are more, or less, than the wrapper's content, and so have to be converted.
+fn needs_conversion(value: &Value) -> bool {
     value.is_nil() || value.get(HEADERS).is_some()
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct Sections<'p> {
 }
 
 impl<'p> Sections<'p> {
-    /// Those of the Envelope `root`.
+    /// The sections of the Envelope `root`.
     pub(crate) fn of(plan: &'p Plan, root: ElementId) -> Self {
         let mut sections = Self {
             plan,
@@ -166,7 +166,7 @@ impl<'p> Sections<'p> {
         self.body.map_or("", |body| self.plan.key(body, element))
     }
 
-    /// The key of the Fault: another element may be called that, too.
+    /// The key of the Fault: another element may have the same local name.
     pub(crate) fn fault_key(&self, version: SoapVersion) -> String {
         let namespace = version.envelope_namespace();
         let names = self
@@ -183,36 +183,42 @@ impl<'p> Sections<'p> {
             .to_owned()
     }
 
-    /// The Value of an Envelope for these contents, and what the builder finds elsewhere.
+    /// The Value of an Envelope with these contents, except for those that are read directly.
     pub(crate) fn wrap<'c>(&self, message: &Message, contents: Contents<'c>) -> Wrapped<'c> {
         let Contents { headers, mut body } = contents;
         let mut envelope = Object::new();
         let inside = match &mut body {
-            Inner::Value(Value::Object(members)) if headers.is_none() => members.remove(HEADERS),
+            BodyContents::Value(Value::Object(members)) if headers.is_none() => {
+                members.remove(HEADERS)
+            }
             _ => None,
         };
         if let Some(headers) = headers.map(Value::Object).or(inside) {
             envelope.insert("Header", self.wrap_headers(message, headers));
         }
-        // Stands for what lies elsewhere.
+        // Replaced by the separate contents.
         let placeholder = || Value::Object(Object::new());
-        let (body, elsewhere) = match (body, message.body.first_element()) {
-            (Inner::Value(value), _) => (self.wrap_body(message, value), Elsewhere::Nothing),
-            (Inner::Lent(value), Some(wrapper)) if is_wrapped(message) && !is_special(value) => (
-                Value::object([(self.body_key(wrapper), placeholder())]),
-                Elsewhere::Value(wrapper, value),
-            ),
-            (Inner::Lent(value), _) => return self.wrap(message, value.clone().into()),
-            (Inner::Packed(pack), Some(element)) => (
+        let (body, separate) = match (body, message.body.first_element()) {
+            (BodyContents::Value(value), _) => (self.wrap_body(message, value), Separate::Nothing),
+            (BodyContents::Borrowed(value), Some(wrapper))
+                if is_wrapped(message) && !needs_conversion(value) =>
+            {
+                (
+                    Value::object([(self.body_key(wrapper), placeholder())]),
+                    Separate::Value(wrapper, value),
+                )
+            }
+            (BodyContents::Borrowed(value), _) => return self.wrap(message, value.clone().into()),
+            (BodyContents::Packed(pack), Some(element)) => (
                 Value::object([(self.body_key(element), placeholder())]),
-                Elsewhere::Packed(element, pack),
+                Separate::Packed(element, pack),
             ),
-            (Inner::Packed(_), None) => (placeholder(), Elsewhere::Nothing),
+            (BodyContents::Packed(_), None) => (placeholder(), Separate::Nothing),
         };
         envelope.insert("Body", body);
         Wrapped {
             envelope: envelope.into(),
-            elsewhere,
+            separate,
         }
     }
 
@@ -234,7 +240,7 @@ impl<'p> Sections<'p> {
         match &message.body {
             Body::Empty => Value::Object(Object::new()),
             Body::Wrapped { wrapper } | Body::Rpc { wrapper, .. } => {
-                // No arguments at all are an empty wrapper, not a nil one.
+                // No arguments are an empty wrapper, not a nil one.
                 let arguments = if arguments.is_nil() {
                     Object::new().into()
                 } else {
@@ -310,7 +316,7 @@ impl<'p> Sections<'p> {
         let Value::Object(mut blocks) = header else {
             return Object::new();
         };
-        take_hint(&mut blocks);
+        remove_hint(&mut blocks);
         let named = blocks
             .into_iter()
             .filter(|(key, _)| !key.starts_with('@'))
@@ -325,12 +331,11 @@ impl<'p> Sections<'p> {
     }
 }
 
-/// How the block begins by which a peer says where its values stand: it is between receivers of messages, and nothing to
-/// those who are given the values.
+/// The beginning of the hint block of a peer. It serves the decoder and is not passed to programs.
 const HINT: &str = "<b:hint xmlns:b=\"urn:bsoap:hint\"";
 
-/// Takes the hint out of the header blocks, if there is one: it is the first of those that are kept as XML.
-fn take_hint(blocks: &mut Object) {
+/// Removes the hint from the header blocks, if there is one: it is the first of those that are kept as XML.
+fn remove_hint(blocks: &mut Object) {
     let is_hint = |block: &Value| block.as_str().is_some_and(|xml| xml.starts_with(HINT));
     let Some(Value::Array(others)) = blocks.get_mut("#any") else {
         return;
@@ -348,11 +353,11 @@ fn take_hint(blocks: &mut Object) {
     }
 }
 
-/// Header blocks and the elements of a detail may repeat, so that the Plan sees arrays; they hardly ever do, and what
-/// is alone need not be in an array.
+/// Header blocks and the elements of a detail may repeat, so the Plan makes arrays of them. They rarely repeat: an array of
+/// one becomes its element.
 pub(crate) fn alone(members: Object) -> Object {
     let bare = |value: Value| match value {
-        // Every block may have attributes of SOAP's own; where it has none, its text is all there is.
+        // Every block may have SOAP attributes; without any, its text is its value.
         Value::Object(mut members) if members.len() == 1 && members.get("#text").is_some() => {
             members.remove("#text").unwrap_or_default()
         }
@@ -377,7 +382,7 @@ pub(crate) fn alone(members: Object) -> Object {
         .collect()
 }
 
-/// The elements of a choice, those of its sequences too.
+/// The elements of a choice and of the sequences in it.
 fn elements(plan: &Plan, ty: TypeId) -> Vec<ElementId> {
     let Content::Particle(content) = plan.ty(ty).content else {
         return Vec::new();

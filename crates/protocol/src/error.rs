@@ -1,4 +1,4 @@
-//! What can go wrong in an exchange, and whose doing it is.
+//! The errors of an exchange.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::fmt;
 use bsoap_codec::nearest;
 use bsoap_schema::SoapVersion;
 
-/// So many names are all told, of more those that look like the one asked for.
-const FEW: usize = 8;
+/// Messages list up to this many known names; of more, only the most similar.
+const MAX_LISTED_NAMES: usize = 8;
 
-/// An exchange that did not come to its end. A [`Fault`](crate::Fault) is not an error but an answer.
+/// Why an exchange failed. A [`Fault`](crate::Fault) is not an error but a reply.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -25,60 +25,60 @@ struct Inner {
 pub enum ErrorKind {
     /// The port has no operation of this name.
     UnknownOperation {
-        /// The name asked for.
+        /// The name requested.
         name: String,
-        /// The operations there are.
+        /// The operations of the port.
         known: Vec<String>,
     },
-    /// The arguments do not fit the operation; the source says where.
+    /// The arguments do not match the operation; the source says where.
     Arguments {
         /// The operation.
         operation: String,
     },
-    /// The message is not of the Rust type asked for; the source says why.
+    /// The message does not match the Rust type requested; the source says why.
     Type {
         /// The operation.
         operation: String,
     },
-    /// There is no answer to a one-way message.
+    /// A response was given or requested, but the operation is one-way.
     OneWay {
         /// The operation.
         operation: String,
     },
-    /// The message cannot be written; the source says where.
+    /// The message cannot be encoded; the source says where.
     Unwritable {
         /// The operation.
         operation: String,
     },
-    /// The reply is not what the WSDL says; the source says where.
+    /// The reply does not match the WSDL; the source says where.
     Reply {
         /// The operation.
         operation: String,
     },
-    /// The reply is no SOAP message.
+    /// The reply is not a SOAP message.
     NotSoap {
         /// Its HTTP status.
         status: u16,
         /// Its `Content-Type`.
         content_type: Option<String>,
-        /// How its body begins.
+        /// The beginning of its body.
         beginning: String,
     },
     /// The reply is an Envelope of another version.
     Version {
-        /// The version spoken.
+        /// The version of the binding.
         expected: SoapVersion,
         /// The namespace of its Envelope.
         found: String,
     },
-    /// The reply is a message, but not this operation's.
+    /// The reply belongs to another operation.
     OtherReply {
         /// The operation.
         operation: String,
-        /// What is in its Body.
+        /// The first element in its Body.
         found: String,
     },
-    /// The reply is empty, though the operation has an answer.
+    /// The reply is empty, but the operation has a response.
     NoReply {
         /// The operation.
         operation: String,
@@ -87,12 +87,12 @@ pub enum ErrorKind {
     },
 }
 
-/// Whose doing an error is.
+/// Whose fault an error is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// Who called this crate.
+    /// The program that called this crate.
     Caller,
-    /// Who is at the other end.
+    /// The peer.
     Peer,
 }
 
@@ -111,7 +111,7 @@ impl Error {
         &self.0.kind
     }
 
-    /// Whose doing it is.
+    /// Whose fault it is.
     pub fn blame(&self) -> Blame {
         match self.0.kind {
             ErrorKind::UnknownOperation { .. }
@@ -130,60 +130,68 @@ impl fmt::Display for Error {
             ErrorKind::UnknownOperation { name, known } => {
                 write!(
                     f,
-                    "no operation {name:?}, expected {}",
+                    "the port has no operation {name:?}, expected {}",
                     Expected(name, known)
                 )
             }
-            ErrorKind::Arguments { operation } => write!(f, "the arguments do not fit {operation}"),
+            ErrorKind::Arguments { operation } => {
+                write!(f, "the arguments do not match operation {operation}")
+            }
             ErrorKind::Type { operation } => {
-                write!(f, "a message of {operation} is not of the type asked for")
+                write!(
+                    f,
+                    "a message of operation {operation} does not match the Rust type requested"
+                )
             }
             ErrorKind::OneWay { operation } => {
-                write!(f, "{operation} is one-way: it has no answer")
+                write!(f, "operation {operation} is one-way: it has no response")
             }
             ErrorKind::Unwritable { operation } => {
-                write!(f, "a message of {operation} cannot be written")
+                write!(f, "a message of operation {operation} cannot be encoded")
             }
             ErrorKind::Reply { operation } => {
-                write!(f, "the reply to {operation} is not what the WSDL says")
+                write!(f, "the reply to {operation} does not match the WSDL")
             }
             ErrorKind::NotSoap {
                 status,
                 content_type,
                 beginning,
             } => {
-                let content_type = content_type.as_deref().unwrap_or("no content type");
+                let content_type = content_type.as_deref().unwrap_or("no Content-Type");
                 write!(
                     f,
-                    "the reply is no SOAP message: status {status}, {content_type}, {beginning:?}"
+                    "the reply is not a SOAP message: HTTP status {status}, {content_type}, it begins with {beginning:?}"
                 )
             }
             ErrorKind::Version { expected, found } => {
                 write!(
                     f,
-                    "the reply has an Envelope of {found:?}, expected {expected}"
+                    "the reply has an Envelope in namespace {found:?}, expected {expected}"
                 )
             }
             ErrorKind::OtherReply { operation, found } => {
                 write!(
                     f,
-                    "the reply to {operation} holds {found}, which is not its answer"
+                    "the reply to {operation} has {found} in its Body, which is not the response of this operation"
                 )
             }
             ErrorKind::NoReply { operation, status } => {
-                write!(f, "the reply to {operation} is empty (status {status})")
+                write!(
+                    f,
+                    "the reply to {operation} is empty (HTTP status {status}), expected a SOAP message"
+                )
             }
         }
     }
 }
 
-/// What is expected where there is nothing of a name.
+/// Displays the known names, or those similar to the name requested.
 struct Expected<'e>(&'e str, &'e [String]);
 
 impl fmt::Display for Expected<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(name, known) = self;
-        if known.len() <= FEW {
+        if known.len() <= MAX_LISTED_NAMES {
             return write!(f, "one of {}", known.join(", "));
         }
         let (names, count): (Vec<&str>, _) =
@@ -209,22 +217,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_operations_those_that_look_like_it_are_told() {
-        let told = |name: &str, count: usize| {
+    fn of_many_operations_the_similar_ones_are_listed() {
+        let message = |name: &str, count: usize| {
             let known = (0..count).map(|number| format!("add{number}")).collect();
             let name = name.to_owned();
             Error::new(ErrorKind::UnknownOperation { name, known }).to_string()
         };
         for (name, count, expected) in [
-            ("x", 2, "no operation \"x\", expected one of add0, add1"),
+            (
+                "x",
+                2,
+                "the port has no operation \"x\", expected one of add0, add1",
+            ),
             (
                 "add91x",
                 100,
-                "no operation \"add91x\", expected add91, add9, add10 or another of 100",
+                "the port has no operation \"add91x\", expected add91, add9, add10 or another of 100",
             ),
-            ("x", 100, "no operation \"x\", expected one of 100 others"),
+            (
+                "x",
+                100,
+                "the port has no operation \"x\", expected one of 100 others",
+            ),
         ] {
-            assert_eq!(told(name, count), expected);
+            assert_eq!(message(name, count), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Faults of both versions, as one value.
+//! Faults of both SOAP versions, as one value.
 //!
 //! | | SOAP 1.1 | SOAP 1.2 |
 //! |---|---|---|
@@ -24,33 +24,33 @@ pub(crate) use lenient::read as read_leniently;
 pub(crate) use text::write as write_text;
 pub(crate) use value::{from_value, to_value};
 
-/// Says that a message was not processed, and why. What it says are the fields of [`FaultParts`].
+/// Why a message was not processed. The fields are those of [`FaultParts`].
 ///
 /// ```
 /// use bsoap_protocol::{Code, Fault};
 ///
-/// let fault = Fault::new(Code::Receiver, "the database is away");
+/// let fault = Fault::new(Code::Receiver, "the database is not available");
 /// assert_eq!(fault.code, Code::Receiver);
-/// assert_eq!(fault.to_string(), "Receiver: the database is away");
+/// assert_eq!(fault.to_string(), "Receiver: the database is not available");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault(Box<FaultParts>);
 
-/// What a [`Fault`] says.
+/// The fields of a [`Fault`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FaultParts {
-    /// What kind of trouble.
+    /// The kind of fault.
     pub code: Code,
-    /// What it is in particular, from general to particular.
+    /// More specific codes, from general to specific.
     pub subcodes: Vec<Name>,
-    /// What people are told, at least one.
+    /// The reason for people, in at least one language.
     pub reasons: Vec<Reason>,
-    /// Which node of the message's path failed.
+    /// The node on the message's path that failed.
     pub node: Option<String>,
-    /// In which role it was acting.
+    /// The role that it was acting in.
     pub role: Option<String>,
-    /// Particulars for programs: an object with a member for each element the WSDL declares, other elements as XML
+    /// The detail for programs: an object with a member for each element the WSDL declares, other elements as XML
     /// under `#any`.
     pub detail: Option<Value>,
 }
@@ -75,7 +75,7 @@ impl From<FaultParts> for Fault {
     }
 }
 
-/// What kind of trouble: the codes of SOAP 1.2, of which those of SOAP 1.1 are other spellings.
+/// The kind of a fault: the codes of SOAP 1.2. Those of SOAP 1.1 have other names for the same.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
     /// The Envelope is of another version.
@@ -84,18 +84,18 @@ pub enum Code {
     MustUnderstand,
     /// The encoding of the data is not supported (SOAP 1.2 only).
     DataEncodingUnknown,
-    /// The message is wrong; sending it again unchanged is no use. `Client` in SOAP 1.1.
+    /// The message is wrong; sending it again unchanged will not succeed. `Client` in SOAP 1.1.
     Sender,
     /// The message may be right, but processing it failed. `Server` in SOAP 1.1.
     Receiver,
-    /// A code of somebody's own (SOAP 1.1 only).
+    /// A code that an application defines (SOAP 1.1 only).
     Other(Name),
 }
 
-/// What people are told, in a language.
+/// The reason for a fault in one language.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// The language, as `en` or `pt-BR`; empty if it was not said.
+    /// The language, as `en` or `pt-BR`; empty if it is not known.
     pub language: String,
     /// The text.
     pub text: String,
@@ -129,14 +129,14 @@ impl Fault {
         Self::new(Code::Receiver, reason)
     }
 
-    /// The same with a detail: an object with a member for each element in it.
+    /// The same fault with a detail: an object with a member for each element in it.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<Value>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// The same with a subcode more particular than those it has.
+    /// The same fault with a subcode that is more specific than those it has.
     #[must_use]
     pub fn with_subcode(mut self, subcode: Name) -> Self {
         self.subcodes.push(subcode);
@@ -148,7 +148,7 @@ impl Fault {
         self.reasons.first().map_or("", |reason| &reason.text)
     }
 
-    /// The HTTP status it travels with. (SOAP 1.1 §6.2; SOAP 1.2 Part 2 §7.5.2.2)
+    /// The HTTP status that it is sent with. (SOAP 1.1 §6.2; SOAP 1.2 Part 2 §7.5.2.2)
     pub fn status(&self, version: SoapVersion) -> u16 {
         match (version, &self.code) {
             (SoapVersion::Soap12, Code::Sender) => 400,
@@ -173,14 +173,14 @@ impl fmt::Display for Code {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Other(name) => write!(f, "{name}"),
-            code => f.write_str(code.spelling(SoapVersion::Soap12)),
+            code => f.write_str(code.local_name(SoapVersion::Soap12)),
         }
     }
 }
 
 impl Code {
-    /// The local name in a version. What a version lacks is the sender's or somebody's fault in general.
-    fn spelling(&self, version: SoapVersion) -> &str {
+    /// The local name in a version. A code that a version lacks becomes the general code nearest to it.
+    fn local_name(&self, version: SoapVersion) -> &str {
         match (self, version) {
             (Self::VersionMismatch, _) => "VersionMismatch",
             (Self::MustUnderstand, _) => "MustUnderstand",
@@ -193,8 +193,8 @@ impl Code {
         }
     }
 
-    /// The code of a name in either version. A prefix that was never bound (the name came without namespace) is
-    /// forgiven: peers that forget it are many.
+    /// The code of a name in either version, with the subcodes in the name. A name without namespace is accepted: many
+    /// peers forget to bind the prefix.
     fn of(name: &Name) -> (Self, Vec<Name>) {
         let (first, rest) = name.local.split_once('.').unwrap_or((&name.local, ""));
         let ours = name.namespace.is_empty() || crate::version_of(&name.namespace).is_some();
@@ -213,12 +213,12 @@ impl Code {
         (code, subcodes.map(|part| Name::new("", part)).collect())
     }
 
-    /// The name in a version; in SOAP 1.1 with the subcodes behind it.
+    /// The name in a version; in SOAP 1.1 followed by the subcodes.
     fn name(&self, subcodes: &[Name], version: SoapVersion) -> Name {
         if let (Self::Other(name), SoapVersion::Soap11) = (self, version) {
             return name.clone();
         }
-        let mut name = Name::new(version.envelope_namespace(), self.spelling(version));
+        let mut name = Name::new(version.envelope_namespace(), self.local_name(version));
         if version == SoapVersion::Soap11 {
             for subcode in subcodes {
                 name.local = format!("{}.{}", name.local, subcode.local);

@@ -1,4 +1,4 @@
-//! What a message is, from its first tag: a version of SOAP, another XML document, or no XML at all.
+//! The kind of a message by its first tag: a SOAP version, another XML document, or not XML.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use bsoap_xml::{Event, Options, Reader, Tag, Vocabulary};
 
 use crate::Name;
 
-/// What the first tag of a message says.
+/// The kind of a message by its first tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peek {
-    /// An Envelope of a version that is known.
+    /// An Envelope of a known version.
     Envelope(SoapVersion),
     /// An Envelope of some other namespace.
     ForeignEnvelope(String),
     /// Another element.
     Other(Name),
-    /// No readable tag.
+    /// No tag that can be read.
     Nothing,
 }
 
 /// Looks at the first tag of a message.
 pub fn peek(bytes: &[u8]) -> Peek {
-    // White space, comments and a declaration may precede it, but not for ever.
+    // White space, comments and a declaration may precede it, up to a limit.
     let start = bytes.get(..64 << 10).unwrap_or(bytes);
     walk(start, |_, tag| Some(seen(tag.namespace(), tag.local()))).unwrap_or(Peek::Nothing)
 }
@@ -40,7 +40,7 @@ pub fn peek_body(bytes: &[u8]) -> Option<Name> {
     })
 }
 
-/// Shows the start tags of a message, with their depth, until one gives something.
+/// Calls `see` with the start tags of a message and their depth until it returns something.
 fn walk<T>(bytes: &[u8], mut see: impl FnMut(usize, &Tag<'_>) -> Option<T>) -> Option<T> {
     let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
     let mut depth = 0;

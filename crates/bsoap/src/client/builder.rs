@@ -1,4 +1,4 @@
-//! How a client is set up.
+//! Configures a client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
 use bsoap_codec::DecodeOptions;
-use bsoap_http::{Address, ClientOptions, Credentials, Roots, Transfer, header};
+#[cfg(feature = "tls")]
+use bsoap_http::Roots;
+use bsoap_http::{Address, ClientOptions, Credentials, Transfer, header};
 use bsoap_protocol::SoapVersion;
 use bsoap_schema::{Definitions, Port, Service};
 
@@ -16,7 +18,7 @@ use crate::load::Fetch;
 use crate::scope::{Keeping, Scope};
 use crate::{Budget, Error, Hints, Meter, Receiving, Sending, Wsdl};
 
-/// Sets up a [`Client`].
+/// Configures a [`Client`].
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -45,7 +47,7 @@ pub struct ClientBuilder {
     sending: Sending,
     receiving: Receiving,
     hints: Hints,
-    /// The first thing that was wrong.
+    /// The first invalid option.
     problem: Option<String>,
 }
 
@@ -68,25 +70,25 @@ impl ClientBuilder {
         }
     }
 
-    /// The service of this name; otherwise the first one that has a fitting port.
+    /// Calls the service of this name; otherwise the first one with a matching port.
     pub fn service(mut self, name: impl Into<String>) -> Self {
         self.service = Some(name.into());
         self
     }
 
-    /// The port of this name; otherwise the first one.
+    /// Calls the port of this name; otherwise the first one.
     pub fn port(mut self, name: impl Into<String>) -> Self {
         self.port = Some(name.into());
         self
     }
 
-    /// A port that speaks this version.
+    /// Calls a port of this SOAP version.
     pub fn version(mut self, version: SoapVersion) -> Self {
         self.version = Some(version);
         self
     }
 
-    /// Where to send messages, if not where the WSDL says.
+    /// The address to send messages to, instead of that in the WSDL.
     pub fn endpoint(mut self, address: impl Into<String>) -> Self {
         self.endpoint = Some(address.into());
         self
@@ -116,7 +118,11 @@ impl ClientBuilder {
                 self.transport.headers.append(name, value);
             }
             _ => {
-                let problem = || format!("{name:?} cannot be sent as a header");
+                let problem = || {
+                    format!(
+                        "header {name:?} is not valid: its name or its value has characters that HTTP does not allow"
+                    )
+                };
                 self.problem.get_or_insert_with(problem);
             }
         }
@@ -129,25 +135,27 @@ impl ClientBuilder {
         self
     }
 
-    /// How long a call may take (300 s).
+    /// The time limit of a call (300 s).
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.transport.timeout = timeout;
         self
     }
 
-    /// How long a connection may take to come about (10 s).
+    /// The time limit for establishing a connection (10 s).
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.transport.connect_timeout = timeout;
         self
     }
 
-    /// Sends messages as gzip. Only for peers known to understand it: HTTP has no way to ask first.
+    /// Sends messages as gzip. Only for peers that are known to support it: HTTP has no way to ask first.
+    #[cfg(feature = "gzip")]
     pub fn gzip_requests(mut self) -> Self {
         self.transport.gzip_requests = true;
         self
     }
 
-    /// Asks for answers as gzip: worth it where the network is slower than about 100 MB/s.
+    /// Asks for answers as gzip: saves time if the network is slower than about 100 MB/s.
+    #[cfg(feature = "gzip")]
     pub fn accept_gzip(mut self) -> Self {
         self.transport.accept_gzip = true;
         self
@@ -159,32 +167,34 @@ impl ClientBuilder {
         self
     }
 
-    /// Follows up to so many redirects (none). Credentials and headers stay with the first origin.
-    pub fn redirects(mut self, most: u32) -> Self {
-        self.transport.redirects = most;
+    /// Follows up to `max` redirects (0). Credentials and headers are only sent to the first origin.
+    pub fn redirects(mut self, max: u32) -> Self {
+        self.transport.redirects = max;
         self
     }
 
     /// Over HTTPS, trusts these certificate authorities (PEM) and no others.
+    #[cfg(feature = "tls")]
     pub fn trust_only(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.transport.roots = Roots::Pem(pem.into());
         self
     }
 
-    /// Over HTTPS, trusts these certificate authorities (PEM) besides the system's.
+    /// Over HTTPS, trusts these certificate authorities (PEM) in addition to the system's.
+    #[cfg(feature = "tls")]
     pub fn trust_also(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.transport.roots = Roots::SystemAnd(pem.into());
         self
     }
 
-    /// The longest answer taken, in bytes (256 MiB), after any gzip is undone.
+    /// The longest answer accepted, in bytes (256 MiB), after gzip is decompressed.
     pub fn max_response(mut self, bytes: u64) -> Self {
         self.transport.max_response = bytes;
         self
     }
 
-    /// How answers are read: limits, and how much is checked. By default elements nest no deeper than a [`Value`] can
-    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper ones can only be had as [`Record`]s. Answers are never longer than
+    /// How answers are decoded: limits, and how much is checked. By default elements nest no deeper than a [`Value`] can
+    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper messages are only available as [`Record`]s. Answers are never longer than
     /// [`max_response`](Self::max_response), and their Records are bounded accordingly.
     ///
     /// [`Value`]: crate::Value
@@ -194,27 +204,27 @@ impl ClientBuilder {
         self
     }
 
-    /// What may be remembered of the endpoint's messages, to be faster with the next ones; otherwise a share of the
-    /// [process's](Budget::process).
+    /// The memory for what is saved of messages; by default the budget of the [process](Budget::process).
     pub fn budget(mut self, budget: impl Into<Budget>) -> Self {
         self.budget = budget.into();
         self
     }
 
-    /// Whether the text of messages is kept, and how, so that only what changes has to be written for the next one. It is
-    /// by default.
+    /// Whether and how templates of requests are kept, so that only changes are encoded for the next one (differential
+    /// serialization). On by default.
     pub fn sending(mut self, sending: impl Into<Sending>) -> Self {
         self.sending = sending.into();
         self
     }
 
-    /// Whether answers are kept, and how, so that only what changes has to be read of the next one. They are by default.
+    /// Whether and how answers are kept, so that only changes are decoded of the next one (differential deserialization). On
+    /// by default.
     pub fn receiving(mut self, receiving: impl Into<Receiving>) -> Self {
         self.receiving = receiving.into();
         self
     }
 
-    /// Whether hints of the peer are followed, and given to it. They are not by default.
+    /// Whether the hints of the peer are used, and hints sent to it. Off by default.
     pub fn hints(mut self, hints: Hints) -> Self {
         self.hints = hints;
         self
@@ -223,12 +233,12 @@ impl ClientBuilder {
     /// The client.
     ///
     /// # Errors
-    /// If the WSDL cannot be loaded, has no such port, or something else given here is no use.
+    /// If the WSDL cannot be loaded, has no such port, or an option is not valid.
     pub fn build(self) -> Result<Client, Error> {
         if let Some(problem) = self.problem {
             return Err(Error::Setup(problem));
         }
-        let definitions = self.wsdl.load(self.fetch, &self.transport)?;
+        let definitions = self.wsdl.load_with(self.fetch, &self.transport)?;
         let wanted = |service: &Service, port: &Port| {
             self.service
                 .as_ref()
@@ -252,14 +262,18 @@ impl ClientBuilder {
         };
         let Some(address) = self.endpoint.as_ref().or(port.address.as_ref()) else {
             return Err(Error::Setup(format!(
-                "port {} has no address; give one with `endpoint`",
+                "port {} has no address in the WSDL: set one with `endpoint`",
                 port.name
             )));
         };
         let decoding = up_to(self.decoding, self.transport.max_response);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
+        #[cfg(feature = "gzip")]
+        let may_compress = self.transport.gzip_requests;
+        #[cfg(not(feature = "gzip"))]
+        let may_compress = false;
         let keeping = Keeping {
-            sending: self.sending.as_gzip(self.transport.gzip_requests),
+            sending: self.sending.as_gzip(may_compress),
             receiving: self.receiving,
             hints: self.hints,
         };
@@ -288,7 +302,7 @@ impl ClientBuilder {
     }
 }
 
-/// Shows no address, which may hold credentials.
+/// Does not show the address, which may have credentials.
 impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder")
@@ -300,7 +314,7 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// Whether the value of this header is not to be shown by `Debug`.
+/// Whether `Debug` must not show the value of this header.
 fn is_secret(name: &header::HeaderName) -> bool {
     [
         header::AUTHORIZATION,

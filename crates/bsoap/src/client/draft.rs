@@ -1,4 +1,4 @@
-//! A message that is kept, changed in places that are known, and sent again.
+//! A message that is kept, changed value by value, and sent again.
 
 use std::sync::Arc;
 
@@ -11,8 +11,7 @@ use bsoap_protocol::Target;
 
 use crate::{Changes, Error};
 
-/// A request that is kept, changed in places that are known, and sent again: nothing has to be compared to find out what has
-/// changed.
+/// A request that is kept, changed value by value, and sent again: what has changed is known without comparing.
 ///
 /// ```no_run
 /// # async fn example(client: bsoap::Client, field: bsoap::Value) -> Result<(), bsoap::Error> {
@@ -27,31 +26,31 @@ use crate::{Changes, Error};
 pub struct Draft {
     pub(super) target: Target,
     pub(super) template: Template,
-    /// What its arguments are those of.
+    /// The message that its arguments were taken from.
     relayed: Option<Relayed>,
-    /// What was written already of the next message.
+    /// The counts of the next message so far.
     written: SendCounts,
 }
 
-/// A message whose arguments were taken over.
+/// A message whose arguments were taken.
 #[derive(Clone, Debug)]
 struct Relayed {
     stamp: Stamp,
     part: Part,
 }
 
-/// If more than one value in so many has changed, comparing all is faster.
-const LITTLE: usize = 32;
+/// If more than one value in this many has changed, comparing all values is faster.
+const MIN_VALUES_PER_CHANGE: usize = 32;
 
-/// How the arguments of a message were taken over.
+/// How the arguments of a message were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Relay {
-    /// It is known what changed since the message that was taken over before: so many values. Nothing else was looked at.
+    /// The number of values that changed since the message relayed before. No other values were read.
     Changed(usize),
-    /// Its values lie as those of the draft do: they were compared with them.
+    /// The message has the structure of the draft: the values were compared.
     Compared,
-    /// They do not: the arguments were built anew, without header blocks.
+    /// The message has another structure: the arguments were built from it, without header blocks.
     Built,
 }
 
@@ -65,12 +64,12 @@ impl Draft {
         }
     }
 
-    /// Takes the arguments of another message over, such as one that a service [received](crate::Message::changes) and
-    /// passes on. If what changed since the message before is known, and that is the one taken over before, only the
-    /// changes are looked at: reading, relaying and sending all cost what changed, and no more.
+    /// Takes the arguments of another message, such as one that a service [received](crate::Message) and forwards. If the
+    /// changes are known, and count from the message relayed before, only they are read: decoding, relaying and sending all
+    /// cost as much as changed.
     ///
-    /// Whether the changes are counted from that message is checked: relaying is right in any order, from any number of
-    /// senders, with values [set](Self::set) in between.
+    /// That the changes count from that message is checked: relaying is correct in any order, from any number of senders, and
+    /// with values [set](Self::set) in between.
     ///
     /// ```no_run
     /// use bsoap::{Client, Draft, Fault, Message, Value};
@@ -85,7 +84,7 @@ impl Draft {
     /// ```
     ///
     /// # Errors
-    /// If the arguments are none of this operation's, or hold what XML cannot carry. After the latter the draft is lost.
+    /// If the arguments are not those of this operation, or cannot be represented in XML. After the latter the draft is lost.
     pub fn relay(&mut self, message: &Changes) -> Result<Relay, Error> {
         self.record()?;
         let Some(last) = &self.relayed else {
@@ -94,7 +93,7 @@ impl Draft {
         if message.stamp == Some(last.stamp) {
             return Ok(Relay::Changed(0));
         }
-        let is_little = message.count() <= message.record().slots().len() / LITTLE;
+        let is_little = message.count() <= message.record().slots().len() / MIN_VALUES_PER_CHANGE;
         if message.since != Some(last.stamp) || !message.keeps_places() || !is_little {
             return self.relay_all(message);
         }
@@ -109,13 +108,13 @@ impl Draft {
         Ok(Relay::Changed(values))
     }
 
-    /// Takes arguments over that may be any.
+    /// Takes the arguments of any message.
     fn relay_all(&mut self, message: &Changes) -> Result<Relay, Error> {
         self.relayed = None;
         let before = *self.template.stats();
         let part = arguments(message.record()).zip(arguments(self.record()?));
         if let Some((from, own)) = part
-            && lie_alike(&from, &own)
+            && have_same_layout(&from, &own)
         {
             let mut part = Part {
                 own: own.slots(),
@@ -131,7 +130,7 @@ impl Draft {
         }
         let value = arguments(message.record()).map(|view| view.to_value());
         let value = value.and_then(Result::ok).ok_or_else(|| {
-            Error::Setup("the message to be relayed has no arguments that are values".into())
+            Error::Setup("the message to relay has no arguments: its Body is empty or nests too deep for values".into())
         })?;
         let mut record = self.target.request(value)?.into_record();
         let updated = self.template.update(&mut record);
@@ -140,7 +139,7 @@ impl Draft {
         Ok(Relay::Built)
     }
 
-    /// The message is held no longer than this takes: its Record may be used again for the next.
+    /// Keeps the message's stamp but not its Record, which may be reused for the next message.
     fn remember(&mut self, message: &Changes, part: Part) {
         self.relayed = message.stamp.map(|stamp| Relayed { stamp, part });
     }
@@ -151,17 +150,17 @@ impl Draft {
         self.written.add(&counts);
     }
 
-    /// Sets a value: an element by its path from the arguments on, `[n]` for one of several (the first has the number 0),
-    /// `@name` at the end for an attribute. It must be in the message.
+    /// Sets a value, found by its path from the arguments on: names with dots between them, `[n]` for one of several elements
+    /// (from 0), `@name` at the end for an attribute. It must be in the message already.
     ///
     /// # Errors
-    /// If it is not, or the value is none of its type.
+    /// If it is not, or the value is not of its type.
     pub fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), Error> {
         let place = self.place(path)?;
         self.set_at(&place, value)
     }
 
-    /// Where the value at a path stands, for [`set_at`](Self::set_at): a path that is needed again and again is looked up once.
+    /// The place of the value at a path, for [`set_at`](Self::set_at): a path that is used often needs to be looked up once.
     ///
     /// # Errors
     /// If it is not in the message.
@@ -169,7 +168,7 @@ impl Draft {
         let record = self.record()?;
         let leaf = find(record, path).ok_or_else(|| {
             Error::Setup(format!(
-                "the message has no single value {path} that could be set"
+                "the message has no single value at {path:?}: a value must be in the message before it can be set"
             ))
         })?;
         Ok(DraftPlace {
@@ -182,12 +181,12 @@ impl Draft {
     /// Sets the value at a place.
     ///
     /// # Errors
-    /// If the value is none of its type, or the place is one of another draft and this has no such value there.
+    /// If the value is not of its type, or the place belongs to another draft.
     pub fn set_at(&mut self, place: &DraftPlace, value: impl Into<Value>) -> Result<(), Error> {
         let DraftPlace { plan, slot, leaf } = place;
         if !Arc::ptr_eq(plan, self.record()?.plan()) {
             return Err(Error::Setup(
-                "a place of another service's message cannot be set in this".into(),
+                "the place belongs to a draft of another service".into(),
             ));
         }
         self.relayed
@@ -221,22 +220,24 @@ impl Draft {
         set.map_err(|error| Error::Type(error.into()))
     }
 
-    /// The values of the message as it is to be sent next.
+    /// The Record of the message as it will be sent next.
     ///
     /// # Errors
-    /// If it could not be written the last time: then there is none any more.
+    /// If the draft is lost because it could not be encoded the last time.
     pub fn record(&self) -> Result<&Record, Error> {
         self.template.record().ok_or_else(|| {
-            Error::Setup("the draft could not be written and is lost: make another one".into())
+            Error::Setup(
+                "the draft is lost because it could not be encoded: create another one".into(),
+            )
         })
     }
 
-    /// Makes the text what the values are.
+    /// Updates the text to the values.
     pub(super) fn write(&mut self) -> Result<SendCounts, Error> {
         self.record()?;
         let before = *self.template.stats();
         let mut counts = std::mem::take(&mut self.written);
-        // Of one that is written already there may be nothing left to do.
+        // `relay` may have updated the text already.
         if self.template.is_pending() || counts.messages() == 0 {
             let committed = self.template.commit();
             committed.map_err(|error| Error::Type(error.into()))?;
@@ -246,13 +247,13 @@ impl Draft {
     }
 }
 
-/// The element of the Body, whose children arguments are.
+/// The element in the Body, whose children are the arguments.
 fn arguments(record: &Record) -> Option<View<'_>> {
     View::of(record).child("Body")?.children().next()
 }
 
-/// Whether the slots of two elements mean the same.
-fn lie_alike(one: &View<'_>, other: &View<'_>) -> bool {
+/// Whether the slots of two elements have the same meaning.
+fn have_same_layout(one: &View<'_>, other: &View<'_>) -> bool {
     let (plan, others) = (one.record().plan(), other.record().plan());
     let (element, others_element) = (one.element_id(), other.element_id());
     let is_plain = |view: &View<'_>, plan: &Plan| {
@@ -264,7 +265,7 @@ fn lie_alike(one: &View<'_>, other: &View<'_>) -> bool {
     is_plain(one, plan) && is_plain(other, others) && is_same
 }
 
-/// Where a value stands in a [`Draft`], until that [relays](Draft::relay) a message of another structure.
+/// The place of a value in a [`Draft`]. It is valid until the draft [relays](Draft::relay) a message of another structure.
 ///
 /// ```no_run
 /// # async fn example(client: bsoap::Client, field: bsoap::Value) -> Result<(), bsoap::Error> {
@@ -284,7 +285,7 @@ pub struct DraftPlace {
     leaf: LeafId,
 }
 
-/// The value at a path from the arguments on: from the first element of the Body, whose children they are.
+/// The value at a path from the first element of the Body, whose children are the arguments.
 fn find<'r>(record: &'r Record, path: &str) -> Option<LeafView<'r>> {
     let mut view = View::of(record).child("Body")?.children().next()?;
     let mut steps = path.split('.').peekable();

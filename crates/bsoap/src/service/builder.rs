@@ -1,4 +1,4 @@
-//! How a service is set up.
+//! Configures a service.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bsoap_codec::{DecodeOptions, Pack, Unpack};
-use bsoap_http::{ClientOptions, HeaderMap, Identity, Routes, ServerOptions};
+#[cfg(feature = "tls")]
+use bsoap_http::Identity;
+use bsoap_http::{HeaderMap, Routes, ServerOptions};
 use bsoap_protocol::{Endpoint, Fault, Name, Node};
 use bsoap_schema::{Binding, Service as Description};
 
@@ -21,7 +23,7 @@ use crate::principal::Principals;
 use crate::scope::Keeping;
 use crate::{Budget, Error, Hints, Meter, Principal, Receiving, Sending, Wsdl};
 
-/// Sets up a [`Service`].
+/// Configures a [`Service`].
 #[must_use]
 pub struct ServiceBuilder {
     wsdl: Wsdl,
@@ -40,7 +42,7 @@ pub struct ServiceBuilder {
     options: ServerOptions,
 }
 
-/// As long as our own client waits for an answer.
+/// The default; as long as the default timeout of a client.
 const HANDLER_TIMEOUT: Duration = Duration::from_secs(300);
 
 impl ServiceBuilder {
@@ -63,7 +65,7 @@ impl ServiceBuilder {
         }
     }
 
-    /// Answers an operation, on every port that has it. Operations without a handler answer with a fault.
+    /// Sets the handler of an operation, on every port that has it. Operations without a handler answer with a fault.
     pub fn handle<F, Answer>(mut self, operation: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Message) -> Answer + Send + Sync + 'static,
@@ -74,7 +76,8 @@ impl ServiceBuilder {
         self
     }
 
-    /// Answers an operation with Rust values: types generated from the WSDL, or others that know their layout.
+    /// Sets the handler of an operation with Rust values: types generated from the WSDL, or others that implement [`Pack`]
+    /// and [`Unpack`].
     pub fn handle_typed<A, R, F, Answer>(self, operation: impl Into<String>, handler: F) -> Self
     where
         A: Unpack + Send + 'static,
@@ -94,7 +97,7 @@ impl ServiceBuilder {
         })
     }
 
-    /// Answers every operation that has no handler of its own.
+    /// Sets the handler of all operations without one of their own.
     pub fn handle_others<F, Answer>(mut self, handler: F) -> Self
     where
         F: Fn(Message) -> Answer + Send + Sync + 'static,
@@ -104,19 +107,19 @@ impl ServiceBuilder {
         self
     }
 
-    /// Serves only the service of this name; otherwise all of the WSDL's.
+    /// Serves only the service of this name; otherwise all services of the WSDL.
     pub fn service(mut self, name: impl Into<String>) -> Self {
         self.only = Some(name.into());
         self
     }
 
-    /// Understands header blocks of this name in every operation, besides those the operations declare.
+    /// Understands header blocks of this name in every operation, in addition to those the operations declare.
     pub fn understanding(mut self, namespace: impl Into<String>, local: impl Into<String>) -> Self {
         self.node = self.node.understanding(Name::new(namespace, local));
         self
     }
 
-    /// Plays this role (`actor` in SOAP 1.1) besides those of every receiver.
+    /// Plays this role (`actor` in SOAP 1.1) in addition to those of every receiver.
     pub fn playing(mut self, role: impl Into<String>) -> Self {
         self.node = self.node.playing(role);
         self
@@ -128,8 +131,8 @@ impl ServiceBuilder {
         self
     }
 
-    /// How requests are read: limits, and how much is checked. By default elements nest no deeper than a [`Value`] can
-    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper ones can only be had as [`Record`]s. Requests are never longer than
+    /// How requests are decoded: limits, and how much is checked. By default elements nest no deeper than a [`Value`] can
+    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper messages are only available as [`Record`]s. Requests are never longer than
     /// [`max_body`](ServerOptions::max_body), and their Records are bounded accordingly.
     ///
     /// [`Value`]: crate::Value
@@ -139,36 +142,36 @@ impl ServiceBuilder {
         self
     }
 
-    /// What may be remembered of all connections' messages, to be faster with the next ones; otherwise a share of the
-    /// [process's](Budget::process). No connection profits from what came by another.
+    /// The memory for what is saved of the messages of all connections; by default the budget of the
+    /// [process](Budget::process). No connection uses what another one sent.
     pub fn budget(mut self, budget: impl Into<Budget>) -> Self {
         self.budget = budget.into();
         self
     }
 
-    /// Whether the text of answers is kept for each connection, and how, so that only what changes has to be written for
-    /// the next one. It is by default.
+    /// Whether and how templates of answers are kept for each connection, so that only changes are encoded for the next one
+    /// (differential serialization). On by default.
     pub fn sending(mut self, sending: impl Into<Sending>) -> Self {
         self.sending = sending.into();
         self
     }
 
-    /// Whether the messages of each connection are kept, and how, so that only what changes has to be read of the next
-    /// one. They are by default.
+    /// Whether and how the messages of each connection are kept, so that only changes are decoded of the next one
+    /// (differential deserialization). On by default.
     pub fn receiving(mut self, receiving: impl Into<Receiving>) -> Self {
         self.receiving = receiving.into();
         self
     }
 
-    /// Whether hints of clients are followed, and given to them. They are not by default.
+    /// Whether the hints of clients are used, and hints sent to them. Off by default.
     pub fn hints(mut self, hints: Hints) -> Self {
         self.hints = hints;
         self
     }
 
-    /// Remembers together what belongs to one principal, whichever connection it comes by, and never what belongs to two:
-    /// the function tells whose request it is, **after it has made sure of that**. Where it does not know, the connection
-    /// counts, as for all requests without such a function.
+    /// Keeps what is saved of messages by principal instead of by connection, and never shares it between principals. The
+    /// function returns the principal of a request **after authenticating it**. For `None`, what is saved belongs to the
+    /// connection, as without such a function.
     ///
     /// ```
     /// use bsoap::{Credentials, Principal, Service};
@@ -182,27 +185,27 @@ impl ServiceBuilder {
     /// ```
     pub fn principal(
         mut self,
-        tell: impl Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync + 'static,
+        identify: impl Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync + 'static,
     ) -> Self {
-        self.principals = Some(Principals::new(tell));
+        self.principals = Some(Principals::new(identify));
         self
     }
 
-    /// How long a handler may take (300 s); `None`: as long as it wants. The answer is then a fault, and the handler ends at
-    /// its next `await`. One that works long without one is better put on a thread of its own
-    /// ([`tokio::task::spawn_blocking`]).
+    /// The time limit of a handler (300 s); `None`: no limit. Beyond it, the answer is a fault, and the handler ends at its
+    /// next `await`. Long work without `await` belongs on a blocking thread ([`tokio::task::spawn_blocking`]).
     pub fn handler_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.handler_timeout = limit.into();
         self
     }
 
-    /// Limits, times, TLS and the like.
+    /// The options of the server: limits, timeouts, TLS.
     pub fn options(mut self, options: ServerOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Speaks HTTPS: certificate chain and private key in PEM.
+    /// Serves HTTPS, with this certificate chain and private key in PEM.
+    #[cfg(feature = "tls")]
     pub fn identity(mut self, certificates: impl Into<Vec<u8>>, key: impl Into<Vec<u8>>) -> Self {
         self.options.identity = Some(Identity {
             certificates: certificates.into(),
@@ -211,7 +214,7 @@ impl ServiceBuilder {
         self
     }
 
-    /// Where the world reaches the service, as `https://example.com`, if not where requests say (behind a proxy).
+    /// The address that clients use, such as `https://example.com`, if requests do not show it (behind a proxy).
     pub fn public_address(mut self, address: impl Into<String>) -> Self {
         self.options.public_address = Some(address.into());
         self
@@ -220,9 +223,9 @@ impl ServiceBuilder {
     /// The service.
     ///
     /// # Errors
-    /// If the WSDL cannot be loaded or has no such port, or a handler is for an operation that it does not have.
+    /// If the WSDL cannot be loaded, has no such service or no SOAP port, or has no operation for a handler.
     pub fn build(self) -> Result<Service, Error> {
-        let definitions = self.wsdl.load(self.fetch, &ClientOptions::default())?;
+        let definitions = self.wsdl.load(self.fetch)?;
         let served: Vec<&Description> = definitions
             .services()
             .iter()
@@ -230,9 +233,10 @@ impl ServiceBuilder {
             .collect();
         let ports = placed(&served);
         if ports.is_empty() {
-            return Err(Error::Setup(
-                "the WSDL has no such service, or it has no SOAP port".into(),
-            ));
+            return Err(Error::Setup(match &self.only {
+                Some(name) => format!("the WSDL has no service {name:?} with a SOAP port"),
+                None => "the WSDL has no service with a SOAP port".into(),
+            }));
         }
         check_operations(&self.operations, &ports)?;
         let mut paths: Vec<String> = Vec::new();
@@ -247,6 +251,10 @@ impl ServiceBuilder {
         );
         let decoding = up_to(self.decoding, self.options.max_body);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
+        #[cfg(feature = "gzip")]
+        let may_compress = self.options.gzip_from.is_some();
+        #[cfg(not(feature = "gzip"))]
+        let may_compress = false;
         let operations = Arc::new(self.operations);
         let mut routes = Routes::new();
         for path in &paths {
@@ -258,7 +266,7 @@ impl ServiceBuilder {
                     decoders: Arc::clone(&decoders),
                     budget: self.budget.clone(),
                     keeping: Keeping {
-                        sending: self.sending.as_gzip(self.options.gzip_from.is_some()),
+                        sending: self.sending.as_gzip(may_compress),
                         receiving: self.receiving,
                         hints: self.hints,
                     },
@@ -284,7 +292,7 @@ impl ServiceBuilder {
     }
 }
 
-/// Where each port is served: at the path of its address, otherwise at its name.
+/// The path of each port: that of its address, otherwise its name.
 fn placed<'d>(services: &[&'d Description]) -> Vec<PlacedPort<'d>> {
     let ports = services
         .iter()
@@ -307,7 +315,7 @@ fn placed<'d>(services: &[&'d Description]) -> Vec<PlacedPort<'d>> {
         .collect()
 }
 
-/// The path of a port's name as requests spell it: escaped where it is not ASCII.
+/// The path for the name of a port: percent-encoded where it is not ASCII.
 fn path_of(port: &str) -> String {
     let address = format!("http://localhost/{port}").parse::<bsoap_http::Address>();
     address.map_or_else(|_| format!("/{port}"), |address| address.path().to_owned())
@@ -327,7 +335,7 @@ fn bindings_at(path: &str, ports: &[PlacedPort<'_>]) -> Vec<Arc<Binding>> {
     bindings
 }
 
-/// Every handler has its operation.
+/// Checks that the WSDL has an operation for every handler.
 fn check_operations(
     operations: &HashMap<String, Operation>,
     ports: &[PlacedPort<'_>],
@@ -347,7 +355,7 @@ fn check_operations(
     }
     unknown.sort_unstable();
     Err(Error::Setup(format!(
-        "the WSDL has no operation {}, for which there is a handler",
+        "there is a handler for {}, but the WSDL has no such operation",
         unknown.join(", ")
     )))
 }
@@ -366,7 +374,7 @@ mod tests {
     use super::path_of;
 
     #[test]
-    fn a_port_is_served_at_its_name_as_requests_spell_it() {
+    fn the_path_of_a_port_is_its_name_percent_encoded() {
         assert_eq!(path_of("Mesh12"), "/Mesh12");
         assert_eq!(path_of("Zähler"), "/Z%C3%A4hler");
     }

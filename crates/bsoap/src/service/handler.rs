@@ -1,4 +1,4 @@
-//! What a handler gets and gives.
+//! The arguments and results of handlers.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use bsoap_protocol::{Block, Fault, ReceivedRequest, Target};
 use crate::error::report;
 use crate::{Changes, Streamed};
 
-/// A request, read and meant for us.
+/// A decoded request, passed to a handler.
 #[derive(Clone)]
 pub struct Message {
     received: ReceivedRequest,
@@ -37,12 +37,12 @@ impl Message {
         }
     }
 
-    /// The name of the operation asked for.
+    /// The name of the operation called.
     pub fn operation(&self) -> &str {
         &self.received.target().operation().name
     }
 
-    /// The operation asked for, with its binding and Plan.
+    /// The operation called, with its binding and Plan.
     pub fn target(&self) -> &Target {
         self.received.target()
     }
@@ -52,10 +52,10 @@ impl Message {
         self.received.value()
     }
 
-    /// The arguments as a Rust value: the wrapper's, or the only part's.
+    /// The arguments as a Rust value: that of the wrapper, or of the only part.
     ///
     /// # Errors
-    /// A fault that blames the service, if the type was generated for another WSDL.
+    /// A fault with [`Code::Receiver`](crate::Code::Receiver) if the type was generated for another WSDL.
     pub fn unpack<T: Unpack>(&self) -> Result<T, Fault> {
         self.received
             .unpack()
@@ -67,22 +67,22 @@ impl Message {
         self.received.headers()
     }
 
-    /// What the header blocks say about themselves.
+    /// The names and SOAP attributes of the header blocks.
     pub fn blocks(&self) -> &[Block] {
         self.received.blocks()
     }
 
-    /// The whole message: a Record of the request Envelope.
+    /// The Record of the request Envelope.
     pub fn record(&self) -> &Record {
         self.received.record()
     }
 
-    /// The same, to be kept: it never changes.
+    /// The Record of the request Envelope, to be kept: it never changes.
     pub fn shared_record(&self) -> &Arc<Record> {
         self.received.shared_record()
     }
 
-    /// What changed since the message before.
+    /// What changed since the previous message.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
@@ -92,7 +92,7 @@ impl Message {
         &self.headers
     }
 
-    /// Who sent it.
+    /// The address of the client.
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }
@@ -113,9 +113,9 @@ pub enum Payload {
     Value(Value),
     /// A Record of the response Envelope.
     Record(Record),
-    /// A Rust value: the wrapper's, or the only part's.
+    /// A Rust value: that of the wrapper, or of the only part.
     Packed(Box<dyn Pack + Send>),
-    /// A value, and rows of an array in it that are made while the answer is sent.
+    /// A value, and the rows of an array in it, which are produced while the answer is sent.
     Streamed(Value, Streamed),
 }
 
@@ -130,7 +130,7 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A Rust value as an answer: a type generated from the WSDL, or another that knows its layout.
+/// A Rust value as an answer: a type generated from the WSDL, or another that implements [`Pack`].
 #[derive(Clone, Copy, Debug)]
 pub struct Typed<T>(pub T);
 
@@ -189,7 +189,7 @@ type Answering = Pin<Box<dyn Future<Output = Result<Payload, Fault>> + Send>>;
 #[derive(Clone)]
 pub(super) struct Operation {
     handler: Arc<dyn Fn(Message) -> Answering + Send + Sync>,
-    /// Bytes of its last answer.
+    /// The length of its last answer in bytes.
     last_length: Arc<AtomicUsize>,
 }
 
@@ -209,12 +209,12 @@ impl Operation {
         }
     }
 
-    /// How long its last answer was.
+    /// The length of its last answer in bytes.
     pub(super) fn last_length(&self) -> usize {
         self.last_length.load(Ordering::Relaxed)
     }
 
-    /// It has given an answer of so many bytes.
+    /// Stores the length of an answer in bytes.
     pub(super) fn answered(&self, length: usize) {
         self.last_length.store(length, Ordering::Relaxed);
     }

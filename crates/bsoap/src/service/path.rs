@@ -176,8 +176,8 @@ impl Path {
     }
 }
 
-/// Runs a handler as a task: if it panics or takes too long, only its own request suffers. If nobody waits for the answer
-/// any more, it ends at its next `await`.
+/// Runs a handler as a task: if it panics or takes too long, no other request is affected. If the client disconnects, it
+/// ends at its next `await`.
 async fn run(
     operation: Operation,
     message: Message,
@@ -194,8 +194,8 @@ async fn run(
     match ended {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
-            // What it says is for whoever runs the service, not for the peer.
-            tracing::error!(operation, %error, "a handler failed");
+            // The message of a panic is logged, and not shown to the client.
+            tracing::error!(operation, %error, "a handler panicked or was aborted");
             Err(failed())
         }
         Err(limit) => {
@@ -208,7 +208,7 @@ async fn run(
 }
 
 fn failed() -> Fault {
-    Fault::receiver("the service failed")
+    Fault::receiver("the service failed while processing the request")
 }
 
 /// The reply with a handler's answer or fault.

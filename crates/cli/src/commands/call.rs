@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use bsoap::{Client, HintCounts, ReceiveCounts, Receiving, SendCounts, Sending, Value};
+use bsoap::tuning::{HintCounts, ReceiveCounts, Receiving, SendCounts, Sending};
+use bsoap::{Client, Value};
 use bsoap_protocol::{Fault, Reply};
 use serde_json::json;
 

@@ -1,6 +1,5 @@
-//! Reads a fault off a message that does not decode: another version's, or one that bends the rules, as many do
-//! (text in `detail`, codes without namespace, children missing). What is there is taken; nothing is required but
-//! `Envelope/Body/Fault`.
+//! Reads the fault in a message that does not decode: a fault of another version, or one that breaks the rules, as many do
+//! (text in `detail`, codes without namespace, missing children). Only `Envelope/Body/Fault` is required.
 
 use std::sync::Arc;
 
@@ -11,21 +10,21 @@ use bsoap_xml::{Event, Options, Reader, ScopeId, Tag, Vocabulary};
 use super::{Code, Fault, FaultParts, Reason};
 use crate::{Name, version_of};
 
-/// The fault in a message, if it holds one.
+/// The fault in a message, if it has one.
 pub(crate) fn read(bytes: &[u8]) -> Option<Fault> {
     let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
     reader.feed(bytes).ok()?;
     reader.finish().ok()?;
-    let mut sketch = Sketch::default();
+    let mut fault = PartialFault::default();
     loop {
         match reader.next().ok()?? {
-            Event::Start(tag) => sketch.start(&tag)?,
-            Event::Text(text) => sketch.text(&text.value, text.raw),
+            Event::Start(tag) => fault.start(&tag)?,
+            Event::Text(text) => fault.text(&text.value, text.raw),
             Event::End(tag) => {
                 let (scope, raw) = (tag.scope, tag.raw.to_owned());
-                sketch.end(&raw, |prefix| resolve(&reader, scope, prefix));
+                fault.end(&raw, |prefix| resolve(&reader, scope, prefix));
             }
-            Event::EndOfDocument => return sketch.fault(),
+            Event::EndOfDocument => return fault.fault(),
             _ => {}
         }
     }
@@ -39,10 +38,10 @@ fn resolve(reader: &Reader, scope: ScopeId, prefix: &str) -> String {
         .unwrap_or_default()
 }
 
-/// What has been read of a fault.
+/// The parts of a fault that have been read.
 #[derive(Default)]
-struct Sketch {
-    /// The local names of the open elements, as deep as they matter.
+struct PartialFault {
+    /// The local names of the open elements, up to `MAX_DEPTH`.
     path: Vec<String>,
     depth: usize,
     version: Option<SoapVersion>,
@@ -62,23 +61,23 @@ struct Detail {
     /// The element being copied.
     open: String,
     elements: Vec<Value>,
-    /// Bytes of declarations that were copied along.
+    /// Bytes of namespace declarations that were copied.
     copied: usize,
     text: String,
 }
 
-/// Most bytes of declarations copied to the elements of a detail, each of which gets its own copy of what is declared
-/// around them. Beyond that, elements are kept as they stand.
-const MOST_COPIED: usize = 1 << 20;
+/// The most bytes of namespace declarations copied to the elements of a detail: each element gets a copy of those that are
+/// declared around it. Beyond that, elements are kept without.
+const MAX_COPIED: usize = 1 << 20;
 
-/// Where the elements that matter stand, counted from the Envelope.
+/// The depths of the Fault and of its children; the Envelope has depth 1.
 const FAULT: usize = 3;
 const DETAIL: usize = 4;
-/// `Envelope/Body/Fault/Code/Subcode/…/Value`: subcodes of subcodes beyond this are not kept.
-const DEEP: usize = 24;
+/// `Envelope/Body/Fault/Code/Subcode/…/Value`: deeper subcodes are not kept.
+const MAX_DEPTH: usize = 24;
 
-impl Sketch {
-    /// `None` if the message cannot hold a fault.
+impl PartialFault {
+    /// `None` if the message cannot have a fault.
     fn start(&mut self, tag: &Tag<'_>) -> Option<()> {
         self.depth += 1;
         if self.depth == 1 {
@@ -86,13 +85,13 @@ impl Sketch {
             self.version.filter(|_| tag.local() == "Envelope")?;
         }
         if self.in_detail() {
-            let alone = self.depth == DETAIL + 1 && self.detail.copied < MOST_COPIED;
+            let alone = self.depth == DETAIL + 1 && self.detail.copied < MAX_COPIED;
             let text = tag_with_bindings(tag, alone);
             self.detail.copied += text.len() - tag.raw.len();
             self.detail.open.push_str(&text);
             return Some(());
         }
-        if self.depth <= DEEP {
+        if self.depth <= MAX_DEPTH {
             self.path.truncate(self.depth - 1);
             self.path.push(tag.local().to_owned());
         }
@@ -126,17 +125,17 @@ impl Sketch {
                     .elements
                     .push(Value::Text(std::mem::take(&mut self.detail.open)));
             }
-        } else if self.is_fault && self.depth <= DEEP {
+        } else if self.is_fault && self.depth <= MAX_DEPTH {
             self.close(&resolve);
             self.text.clear();
         }
         self.depth -= 1;
-        if self.depth < DEEP {
+        if self.depth < MAX_DEPTH {
             self.path.truncate(self.depth);
         }
     }
 
-    /// Takes what an element of the fault said.
+    /// Stores the content of an element of the fault.
     fn close(&mut self, resolve: &dyn Fn(&str) -> String) {
         let text = || self.text.trim().to_owned();
         let path: Vec<&str> = self.path.iter().skip(FAULT).map(String::as_str).collect();
@@ -221,7 +220,7 @@ impl Detail {
     }
 }
 
-/// A start tag that stands alone if asked to: with the declarations it owes to the elements around it.
+/// A start tag; `alone` adds the namespace declarations of the elements around it, so that it can be parsed alone.
 fn tag_with_bindings(tag: &Tag<'_>, alone: bool) -> String {
     if !alone {
         return tag.raw.to_owned();
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_no_trouble() {
+    fn deep_faults_are_read() {
         let deep = format!(
             "<s:Fault><Code>{}{}</Code></s:Fault>",
             "<Subcode>".repeat(500),

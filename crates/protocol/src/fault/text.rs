@@ -1,5 +1,4 @@
-//! A fault as text, without a Plan: for those that must be said before any message could be read, in a version that no
-//! binding has, or about a reply that could not be written.
+//! A fault as text, without a Plan: for faults in a version that no binding has, and for replies that could not be encoded.
 
 use bsoap_codec::Value;
 use bsoap_schema::SoapVersion;
@@ -8,17 +7,17 @@ use bsoap_xml::{WriteError, Writer};
 use super::{Fault, Reason};
 use crate::Name;
 
-/// A whole message. `header` is XML for the inside of the Header; of the detail only what is XML already is written.
+/// A complete message. `header` is the content of the Header as XML; of the detail only `#any`, which is XML, is written.
 pub(crate) fn write(fault: &Fault, version: SoapVersion, header: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(512);
     match try_write(fault, version, header, &mut out) {
         Ok(()) => out,
-        Err(_) => plainest(version),
+        Err(_) => fallback(version),
     }
 }
 
-/// What is left to say if even the fault cannot be written.
-fn plainest(version: SoapVersion) -> Vec<u8> {
+/// The fault that replaces one that cannot be written.
+fn fallback(version: SoapVersion) -> Vec<u8> {
     let mut out = Vec::new();
     let fault = Fault::receiver("the service failed");
     try_write(&fault, version, "", &mut out).expect("constant text can be written");
@@ -153,7 +152,7 @@ fn detail(element: &str, fault: &Fault, writer: &mut Writer<'_>) -> Result<(), W
     Ok(())
 }
 
-/// The text without what XML cannot carry.
+/// The text with characters that XML does not allow replaced.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| {
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_cannot_carry_is_replaced() {
+    fn characters_that_xml_does_not_allow_are_replaced() {
         let text = write(&Fault::receiver("a\u{0}b\u{ffff}"), SoapVersion::Soap11, "");
         assert_eq!(
             read_leniently(&text).expect("a fault").reason(),

@@ -1,0 +1,75 @@
+//! Documents fetched over HTTP.
+
+use bsoap_http::{Address, Client, ClientOptions};
+use bsoap_schema::{LoadError, Loader, Source};
+
+use super::is_remote;
+use crate::error::report;
+
+/// Fetches documents over HTTP.
+pub(super) struct HttpLoader {
+    pub(super) options: ClientOptions,
+    /// The address of the WSDL itself. Only its origin gets the caller's credentials and headers.
+    pub(super) home: Option<Address>,
+}
+
+impl Loader for HttpLoader {
+    fn load(&self, location: &str) -> Result<Source, LoadError> {
+        if !is_remote(location) {
+            return Err(LoadError::NotHere);
+        }
+        let failed = |error: &dyn std::error::Error| LoadError::Failed(report(error));
+        let address: Address = location
+            .parse()
+            .map_err(|error: bsoap_http::Error| failed(&error))?;
+        // A WSDL may be behind a redirect; credentials do not follow it.
+        let mut options = ClientOptions {
+            redirects: self.options.redirects.max(5),
+            ..self.options.clone()
+        };
+        match &self.home {
+            // The documents it refers to may need the credentials of its address.
+            Some(home) if home.is_same_origin(&address) => {
+                options.credentials = home.credentials().cloned().or(options.credentials);
+            }
+            _ => {
+                options.credentials = None;
+                options.headers.clear();
+            }
+        }
+        // On a thread of its own, because the caller may be inside a runtime, where blocking is not allowed.
+        let fetched = std::thread::scope(|scope| {
+            let fetching = scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build();
+                let runtime = runtime.map_err(|error| failed(&error))?;
+                let client = Client::new(options).map_err(|error| failed(&error))?;
+                runtime
+                    .block_on(client.get(&address))
+                    .map_err(|error| failed(&error))
+            });
+            fetching.join().unwrap_or_else(|_| {
+                Err(LoadError::Failed(
+                    "the thread that fetched it panicked".into(),
+                ))
+            })
+        })?;
+        if !fetched.status.is_success() {
+            return Err(LoadError::Failed(format!(
+                "the server answered with HTTP status {}",
+                fetched.status
+            )));
+        }
+        // Relative references are resolved against the address that redirects led to. (RFC 3986 §5.1.3)
+        let is_here = fetched.address.as_str() == address.as_str();
+        Ok(Source {
+            location: if is_here {
+                location.to_owned()
+            } else {
+                fetched.address.to_string()
+            },
+            bytes: fetched.body.to_vec(),
+        })
+    }
+}

@@ -1,0 +1,21 @@
+//! What clients and services keep of the messages they send and receive, how they use it, and the counts that show what it
+//! saved. The defaults suit most programs.
+//!
+//! | set on a [`Client`](crate::ClientBuilder) or [`Service`](crate::ServiceBuilder) | with |
+//! |---|---|
+//! | `sending`: templates of messages sent (differential serialization) | [`Sending`], [`SendPolicy`] |
+//! | `receiving`: histories of messages received (differential deserialization) | [`Receiving`], [`ReceiveWay`] |
+//! | `hints`: header blocks with the locations of values, for peers that use them | [`Hints`] |
+//! | `budget`: memory for all of this | [`Budget`] |
+
+pub use bsoap_differential::hint::HintCounts;
+pub use bsoap_differential::receive::{
+    Checkpoints, Policy as ReceivePolicy, Portioning, ReceiveCounts, Sameness, Way as ReceiveWay,
+};
+pub use bsoap_differential::send::{Policy as SendPolicy, SendCounts};
+pub use bsoap_differential::stats::{ReceiveStats, SendStats};
+
+pub use crate::budget::Budget;
+pub use crate::hints::Hints;
+pub use crate::receiving::Receiving;
+pub use crate::sending::Sending;
