@@ -58,7 +58,10 @@ impl fmt::Debug for SharedSource {
 /// Compresses chunks to the chunks of one gzip stream.
 #[cfg(feature = "gzip")]
 #[derive(Clone)]
-struct Compress(Arc<dyn Fn(&[Bytes]) -> Vec<Bytes> + Send + Sync>);
+struct Compress(Arc<CompressFn>);
+
+#[cfg(feature = "gzip")]
+type CompressFn = dyn Fn(&[Bytes]) -> Vec<Bytes> + Send + Sync;
 
 #[cfg(feature = "gzip")]
 impl fmt::Debug for Compress {
