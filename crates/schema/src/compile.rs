@@ -200,7 +200,7 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// All that was asked for, with the types that may stand in for others.
+    /// All components requested, with the types that may replace others.
     ///
     /// # Errors
     /// When a limit is passed.

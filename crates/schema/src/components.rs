@@ -67,7 +67,7 @@ pub enum Strictness {
 pub struct Reference {
     /// The name.
     pub name: ExpandedName,
-    /// Where the reference stands.
+    /// The location of the reference.
     pub place: Place,
 }
 
@@ -129,7 +129,7 @@ pub struct FacetDefinition {
     pub value: Box<str>,
     /// `fixed`
     pub fixed: bool,
-    /// Where it stands.
+    /// Its location in the document.
     pub place: Place,
     /// For enumerations: the value as an expanded name, should the type be QName.
     pub expanded: Option<ExpandedName>,
@@ -142,7 +142,7 @@ pub struct ComplexDefinition {
     pub is_abstract: bool,
     /// `mixed`, on the type or its content.
     pub mixed: bool,
-    /// Which derived types may not stand in for it.
+    /// The derivations whose types may not replace it.
     pub block: DerivationSet,
     /// Its content and derivation.
     pub content: ComplexContent,
@@ -175,7 +175,7 @@ pub enum ComplexContent {
     },
     /// `complexContent`, or its shorthand.
     Complex {
-        /// The base; `None` stands for the shorthand, a restriction of `anyType`.
+        /// The base; `None` for the shorthand, a restriction of `anyType`.
         base: Option<TypeUse>,
         /// By which way.
         derivation: Derivation,
@@ -217,7 +217,7 @@ pub struct AttributeUse {
     pub fixed: Option<Box<str>>,
     /// `wsdl:arrayType`, on references to `soapenc:arrayType`.
     pub array_type: Option<ArrayType>,
-    /// Where it stands.
+    /// Its location in the document.
     pub place: Place,
 }
 
@@ -261,7 +261,7 @@ pub struct AttributeDeclaration {
     pub default: Option<Box<str>>,
     /// `fixed`
     pub fixed: Option<Box<str>>,
-    /// Where it stands.
+    /// Its location in the document.
     pub place: Place,
     /// Its documentation.
     pub documentation: Option<Box<str>>,
@@ -290,7 +290,7 @@ pub struct ElementDeclaration {
     pub block: DerivationSet,
     /// Which derivations its substitutes may not have.
     pub is_final: DerivationSet,
-    /// Where it stands.
+    /// Its location in the document.
     pub place: Place,
     /// Its documentation.
     pub documentation: Option<Box<str>>,
@@ -303,7 +303,7 @@ pub(crate) struct GroupDefinition {
     pub name: ExpandedName,
     /// Its content.
     pub particle: Option<ParticleDeclaration>,
-    /// Where it stands.
+    /// Its location in the document.
     pub place: Place,
 }
 
@@ -314,7 +314,7 @@ pub(crate) struct AttributeGroupDefinition {
     pub name: ExpandedName,
     /// Its content.
     pub attributes: AttributeUses,
-    /// Where it stands.
+    /// Its location in the document.
     pub place: Place,
 }
 
@@ -327,7 +327,7 @@ pub struct ParticleDeclaration {
     pub max: u32,
     /// What occurs.
     pub term: TermDeclaration,
-    /// Where it stands.
+    /// Its location in the document.
     pub place: Place,
 }
 
@@ -359,7 +359,7 @@ pub struct WildcardDeclaration {
     pub namespaces: NamespaceConstraint,
     /// How strictly.
     pub process: ProcessContents,
-    /// Where it stands.
+    /// Its location in the document.
     pub place: Place,
 }
 
@@ -372,7 +372,7 @@ pub(crate) struct IdentityConstraint {
     pub is_key: bool,
     /// What a `keyref` refers to.
     pub refer: Option<Reference>,
-    /// Where it stands.
+    /// Its location in the document.
     pub place: Place,
 }
 

@@ -1,6 +1,6 @@
 //! What a WSDL says, resolved and compiled: services, ports, bindings, operations and the one [`Plan`] of all their messages.
 //!
-//! Everything here is plain data, immutable once loaded; share it by `Arc`. How it comes about is told in
+//! Everything here is plain data, immutable once loaded; share it by `Arc`. How it is built is described in
 //! [`wsdl`](crate::wsdl) (reading) and `compile/envelope.rs` (the Envelopes of each binding).
 
 use std::collections::HashMap;

@@ -22,7 +22,7 @@ pub struct LoadLimits {
     pub depth: usize,
     /// Particles of one content model, named groups spelled out.
     pub particles: usize,
-    /// Types that may stand in for others, of all types together.
+    /// Types that may replace others, of all types together.
     pub alternatives: usize,
     /// Particles of all content models together.
     pub total_particles: usize,
@@ -54,7 +54,7 @@ pub struct Document {
 /// Beyond this many bytes in a line, bytes are counted as characters.
 const LONG_LINE: usize = 4096;
 
-/// A document of a [`Documents`] table and a byte in its text: where a component stands.
+/// A document of a [`Documents`] table and a byte in its text: the location of a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The document's number.
@@ -90,7 +90,7 @@ impl Document {
         }
     }
 
-    /// Where it came from, as it may be told.
+    /// Where it came from, without credentials.
     fn shown(&self) -> String {
         without_credentials(&self.location).into_owned()
     }
@@ -298,7 +298,7 @@ fn declared_encoding(bytes: &[u8]) -> Result<&'static encoding_rs::Encoding, Str
         .and_then(|rest| rest.split(['"', '\'']).next())
         .unwrap_or("");
     match encoding_rs::Encoding::for_label(label.as_bytes()) {
-        // Whoever declares UTF-16 without a byte order mark and writes bytes that are ASCII means UTF-8.
+        // A document that declares UTF-16, has no byte order mark and begins with ASCII bytes is UTF-8.
         Some(encoding) if encoding.is_ascii_compatible() => Ok(encoding),
         Some(_) => Ok(encoding_rs::UTF_8),
         None => Err(format!("the encoding {label:?} is not known")),

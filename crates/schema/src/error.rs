@@ -1,4 +1,4 @@
-//! What can be wrong with a WSDL or a schema, and where.
+//! The errors of WSDLs and schemas, with their locations.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::loader::without_credentials;
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is wrong with a document, and where it stands.
+/// What is wrong with a document, and where.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
@@ -18,7 +18,7 @@ struct Inner {
     place: Option<TextPlace>,
 }
 
-/// A place in a document, spelled out for a reader.
+/// A location in a document, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextPlace {
     /// The document's location.
@@ -65,7 +65,7 @@ pub enum Sort {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A document cannot be had.
+    /// A document cannot be loaded.
     Load {
         /// Its location.
         location: String,
@@ -74,55 +74,55 @@ pub enum ErrorKind {
     },
     /// A document is not well-formed XML.
     Malformed {
-        /// What the parser says.
+        /// The message of the XML parser.
         reason: String,
     },
-    /// A document's root is not what it should be.
+    /// A document has another root element than expected.
     Root {
         /// What was expected.
         expected: &'static str,
         /// What was found.
         found: String,
     },
-    /// A limit of [`LoadLimits`](crate::LoadLimits) was passed.
+    /// A limit of [`LoadLimits`](crate::LoadLimits) was exceeded.
     Limit {
         /// Its name.
         name: &'static str,
         /// Its value.
         limit: u64,
     },
-    /// A name refers to nothing.
+    /// A name is not defined.
     Undefined {
-        /// What it should be.
+        /// The sort of component expected.
         sort: Sort,
         /// The name.
         name: ExpandedName,
-        /// The name as the document spells it, where that is known.
+        /// The name as written in the document, if that is known.
         spelled: Option<String>,
-        /// The document that may define it and could not be had.
+        /// The document that may define it and could not be loaded.
         cause: Option<String>,
     },
-    /// Two components of one sort have one name.
+    /// Two components of one sort have the same name.
     Duplicate {
-        /// What they are.
+        /// The sort of component.
         sort: Sort,
         /// Their name.
         name: ExpandedName,
     },
-    /// A component refers to itself where that cannot be.
+    /// A component refers to itself, directly or through others, where that is not allowed.
     Circular {
-        /// What it is.
+        /// The sort of component.
         sort: Sort,
         /// Its name.
         name: String,
     },
-    /// An attribute value is not what it should be.
+    /// An attribute has an invalid value.
     Value {
         /// The attribute.
         attribute: String,
         /// Its value.
         found: String,
-        /// What it should be.
+        /// The values expected.
         expected: String,
     },
     /// A rule of the schema language is broken.
@@ -132,7 +132,7 @@ pub enum ErrorKind {
         /// What is wrong.
         problem: String,
     },
-    /// Something that cannot be said in a Plan.
+    /// A construct that a Plan cannot express.
     Unsupported(String),
 }
 
@@ -232,7 +232,9 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Load { location, reason } => write!(f, "cannot load {location:?}: {reason}"),
             ErrorKind::Malformed { reason } => write!(f, "not well-formed: {reason}"),
             ErrorKind::Root { expected, found } => write!(f, "found {found}, expected {expected}"),
-            ErrorKind::Limit { name, limit } => write!(f, "the limit {name} of {limit} is passed"),
+            ErrorKind::Limit { name, limit } => {
+                write!(f, "the limit {name} of {limit} is exceeded")
+            }
             ErrorKind::Undefined {
                 sort,
                 name,
@@ -244,7 +246,7 @@ impl fmt::Display for ErrorKind {
             },
             ErrorKind::Duplicate { sort, name } => write!(f, "{sort} \"{name}\" is defined twice"),
             ErrorKind::Circular { sort, name } => {
-                write!(f, "{sort} \"{name}\" is defined by itself")
+                write!(f, "{sort} \"{name}\" refers to itself")
             }
             ErrorKind::Value {
                 attribute,

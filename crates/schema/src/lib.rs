@@ -1,6 +1,6 @@
 //! WSDL 1.1 and XSD 1.0 documents → components → [`Plan`](bsoap_codec::plan::Plan)s.
 //!
-//! [`load`] reads a WSDL with all it imports and answers with [`Definitions`]: services, ports, bindings, operations, and
+//! [`load`] reads a WSDL with its imports and returns [`Definitions`]: services, ports, bindings, operations, and
 //! one Plan for all their messages. Documents come from a [`Loader`], which decides what may be read: nothing is fetched
 //! from the network unless a loader does it.
 //!

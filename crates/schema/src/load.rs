@@ -50,7 +50,7 @@ pub struct LoadOptions {
 /// ```
 ///
 /// # Errors
-/// When a document cannot be had or read, or what it says of its messages makes no sense; the error names the place.
+/// If a document cannot be loaded or read, or its definitions are not consistent; the error has the location.
 pub fn load(location: &str, loader: &dyn Loader, options: &LoadOptions) -> Result<Definitions> {
     let mut reading = Reading {
         schemas: SchemaSetBuilder::new(loader, options.limits.clone(), options.strictness),
@@ -229,7 +229,7 @@ fn services(
                 schemas.documents(),
             ) {
                 Ok(found) => found,
-                // A namespace that no document has is a slip of the pen; a name not (yet) in one may be left out.
+                // A namespace that no document has is a mistake; a name missing in a known one may be left out.
                 Err(error)
                     if wsdl.is_strict
                         || !wsdl.namespaces.contains(&*port.binding.name.namespace) =>

@@ -1,8 +1,8 @@
-//! Where documents come from. The schema crate asks for a location, a [`Loader`] answers with bytes.
+//! Loads documents: a [`Loader`] returns the bytes at a location.
 //!
-//! Nothing here reaches for the network: [`FileLoader`] reads files, [`WellKnown`] holds the schemas
-//! that everybody imports, [`MemoryLoader`] answers from memory, [`CatalogueLoader`] maps locations
-//! to files, and [`Chain`] asks one after the other. HTTP is for a loader of another crate.
+//! Nothing here uses the network: [`FileLoader`] reads files, [`WellKnown`] has the schemas that many documents import,
+//! [`MemoryLoader`] has documents in memory, [`CatalogueLoader`] maps locations to files, and [`Chain`] tries several loaders in
+//! order. A loader for HTTP is in the crate `bsoap`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,7 +19,7 @@ pub use file::FileLoader;
 pub use memory::MemoryLoader;
 pub use wellknown::WellKnown;
 
-/// Answers a location with a document.
+/// Returns the document at a location.
 ///
 /// ```
 /// use bsoap_schema::{Loader, MemoryLoader};
@@ -34,7 +34,7 @@ pub trait Loader {
     /// document that refers to it.
     ///
     /// # Errors
-    /// [`LoadError::NotHere`] when this loader has nothing to say about the location, so that another may be asked.
+    /// [`LoadError::NotHere`] if the location is not one of this loader's, so that the next loader is tried.
     fn load(&self, location: &str) -> Result<Source, LoadError>;
 
     /// A schema document for a namespace that was imported, or only used, without a location.
@@ -44,10 +44,10 @@ pub trait Loader {
     }
 }
 
-/// A document as a loader hands it over.
+/// A document as a loader returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Where it was found in the end: what its own relative references are resolved against.
+    /// Where it was found, after redirects: the base of its relative references.
     pub location: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
@@ -66,7 +66,7 @@ pub enum LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotHere => f.write_str("no loader for this location (nothing is fetched from the network unless asked for)"),
+            Self::NotHere => f.write_str("no loader has this location, and documents are only fetched from the network if that is switched on"),
             Self::Failed(reason) => f.write_str(reason),
         }
     }

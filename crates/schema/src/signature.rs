@@ -4,8 +4,8 @@
 //! Divide(dividend: xsd:int, divisor?: xsd:int) -> quotient: xsd:int, remainder: xsd:int
 //! ```
 //!
-//! `name?` may be missing, `type[]` may repeat, `nil` may stand for a value, `(a | b)` is one of them, `@name` is an attribute,
-//! `type*` has derived types that may stand in for it.
+//! `name?` may be missing, `type[]` may repeat, `nil` may replace a value, `(a | b)` is one of them, `@name` is an attribute,
+//! `type*` has derived types that may replace it.
 
 use std::fmt::Write as _;
 

@@ -119,7 +119,7 @@ pub(crate) enum BindingKind {
         version: SoapVersion,
         transport: String,
     },
-    /// Not SOAP: the namespace of what it is, as far as that can be told.
+    /// Not SOAP: the namespace of what it is, as far as it is known.
     Other(String),
 }
 

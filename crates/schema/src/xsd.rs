@@ -3,7 +3,7 @@
 //! ```text
 //! load.rs     which documents: include, import, redefine; each is read once
 //! read.rs     one schema element to components (read/ has a file for each sort)
-//! grammar.rs  strict only: may this attribute, this child stand here?
+//! grammar.rs  strict only: is this attribute, this child allowed here?
 //! resolve.rs  names to components
 //! simple.rs   simple type definitions to the datatypes they are
 //! check.rs    strict only: the rules between components

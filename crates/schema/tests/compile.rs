@@ -354,7 +354,7 @@ fn what_is_defined_by_itself_is_refused() {
     ] {
         let error = compile(schema, "r").unwrap_err().to_string();
         assert!(
-            error.starts_with(name) && error.contains("defined by itself"),
+            error.starts_with(name) && error.contains("refers to itself"),
             "{error}"
         );
     }

@@ -398,7 +398,7 @@ fn a_header_block_is_its_element_with_the_attributes_of_one() {
         alternatives
             .iter()
             .all(|&ty| attributes(ty).contains(&"mustUnderstand")),
-        "also where xsi:type stands"
+        "also where xsi:type is used"
     );
 
     let declared = definitions.element("urn:bsoap:headers", "Session").unwrap();
@@ -515,7 +515,7 @@ fn errors_say_what_was_looked_for_and_where() {
         ),
         (
             strict("<import location='no.wsdl' namespace='urn:n'/>".to_owned()),
-            "cannot load \"no.wsdl\": no loader for this location (nothing is fetched from the network unless asked for) at t.wsdl:3:19",
+            "cannot load \"no.wsdl\": no loader has this location, and documents are only fetched from the network if that is switched on at t.wsdl:3:19",
         ),
         (
             error_of(

@@ -57,18 +57,18 @@ fn derived(how: &str, inside: &str) -> String {
 fn elements_and_attributes_stand_only_where_the_grammar_has_them() {
     assert_all_broken(&[
         (
-            "<sequence> may not stand here in <schema>",
+            "<sequence> is not allowed here in <schema>",
             "<xs:sequence/>",
         ),
         (
-            "<annotation> may not stand here in <complexType>",
+            "<annotation> is not allowed here in <complexType>",
             r#"<xs:complexType name="a"><xs:sequence/><xs:annotation/></xs:complexType>"#,
         ),
         (
-            "the attribute minOccurs may not stand on <element>",
+            "the attribute minOccurs is not allowed on <element>",
             r#"<xs:element name="a" minOccurs="0"/>"#,
         ),
-        ("text may not stand in <schema>", "hello"),
+        ("text is not allowed in <schema>", "hello"),
         ("<element> needs the attribute name", "<xs:element/>"),
         ("<group> needs a <sequence>", r#"<xs:group name="g"/>"#),
         (
@@ -97,7 +97,7 @@ fn elements_and_attributes_stand_only_where_the_grammar_has_them() {
         ),
         ("src-import.1", r#"<xs:import namespace="urn:t"/>"#),
         (
-            r#"the id "i" stands twice"#,
+            r#"the id "i" is used twice"#,
             r#"<xs:element name="a" id="i"/><xs:element name="b" id="i"/>"#,
         ),
         (
@@ -127,11 +127,11 @@ fn names_are_defined_once_and_refer_to_something() {
             r#"<xs:element name="a" xmlns:o="urn:o" type="o:x"/>"#,
         ),
         (
-            "is defined by itself",
+            "refers to itself",
             r#"<xs:simpleType name="s"><xs:restriction base="t:s"/></xs:simpleType>"#,
         ),
         (
-            "is defined by itself",
+            "refers to itself",
             r#"<xs:group name="g"><xs:sequence><xs:group ref="t:g"/></xs:sequence></xs:group>"#,
         ),
         (

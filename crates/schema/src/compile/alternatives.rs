@@ -2,7 +2,7 @@
 //!
 //! They are known last, when all types that can occur are compiled; compiling the derived ones may bring
 //! in more, so this goes on until nothing is new. The list for `anyType` has every named type there is,
-//! but it stands in one type of the Plan, which all elements of that type share.
+//! but it is one type of the Plan, which all elements of that type share.
 
 use std::collections::{HashMap, HashSet};
 

@@ -78,7 +78,7 @@ impl Compiler<'_> {
         false
     }
 
-    /// The type of items. Those of an array of arrays are arrays of what nobody told us: anything.
+    /// The type of items. The items of an array of arrays are arrays of an unknown type: anything.
     fn item_type(&mut self, array: &ArrayType) -> Result<TypeId> {
         let dimensions = array.dimensions.matches('[').count();
         let key = if dimensions > 1 {

@@ -252,7 +252,7 @@ impl<'a> Binder<'a> {
     }
 
     /// The port type's operation for the binding's operation number `index`: by name; overloaded ones by the names of
-    /// their input and output, and where these do not tell, by order. (WSDL 1.1 §2.5)
+    /// their input and output, and if these are missing, by order. (WSDL 1.1 §2.5)
     fn matching(
         &self,
         port_type: &'a wsdl::PortType,

@@ -58,7 +58,7 @@ pub(crate) enum Faults<'a> {
 impl Traffic {
     /// The branch for a Body of these elements, in this order; `None` if there are none.
     ///
-    /// Bodies that begin with the same element cannot be told apart by it, so they share a branch, in which
+    /// Bodies that begin with the same element cannot be distinguished by it, so they share a branch, in which
     /// what only some of them have may be missing.
     pub(crate) fn branch(&mut self, builder: &PlanBuilder, elements: &[ElementId]) -> Option<u32> {
         let &first = elements.first()?;
@@ -86,7 +86,7 @@ impl Traffic {
     }
 }
 
-/// Makes room in a sequence for another: what only one of them has may be missing.
+/// Merges a sequence with another: what only one of them has may be missing.
 pub(crate) fn merge(
     builder: &PlanBuilder,
     sequence: &mut Vec<(ElementId, bool)>,
@@ -139,7 +139,7 @@ impl Envelopes {
         block
     }
 
-    /// A type with the attributes of a header block added, and the same for all that may stand in for it.
+    /// A type with the attributes of a header block added, and the same for all types that may replace it.
     fn block_type(
         &mut self,
         builder: &mut PlanBuilder,
@@ -473,7 +473,7 @@ fn element_of_role(
 pub(crate) enum Accessors {
     /// Literal: in the order of the message, all there.
     InOrder,
-    /// Encoded: told by their names alone, and what is nil may be left out. (SOAP 1.1 §5.1)
+    /// Encoded: identified by their names alone, and nil members may be left out. (SOAP 1.1 §5.1)
     Named,
 }
 

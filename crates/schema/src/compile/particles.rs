@@ -46,7 +46,7 @@ enum Term {
 #[derive(Debug, Default)]
 pub(super) struct ParticleMemo {
     elements: HashMap<(ElementId, u32, u32), ParticleId>,
-    /// The branches that stand for the head of a substitution group; none if nothing can replace it.
+    /// The branches for the head of a substitution group; none if nothing can replace it.
     substitutes: HashMap<ElementNumber, Option<Arc<[Compiled]>>>,
     /// The global elements that wildcards admit.
     admitted: Vec<(NamespaceConstraint, Arc<[Compiled]>)>,
@@ -64,7 +64,7 @@ impl Compiled {
 }
 
 impl Compiler<'_> {
-    /// The particle of a type's content; none if nothing can stand there.
+    /// The particle of a type's content; none if nothing is allowed there.
     pub(super) fn content_particle(
         &mut self,
         declaration: &ParticleDeclaration,
@@ -202,7 +202,7 @@ impl Compiler<'_> {
         Ok(group)
     }
 
-    /// What may stand where an element is referred to: itself and all that substitute it. `None` if only itself.
+    /// The elements allowed where an element is referenced: itself and those that substitute it. `None` if only itself.
     fn substitutes(
         &mut self,
         head: ElementNumber,

@@ -38,7 +38,7 @@ pub(super) fn request_parts<'s>(
         }
     }
     compiler.tolerate();
-    // These may fail: whoever needs them will say so.
+    // Errors here are reported where the part is used.
     for part in others.iter().flat_map(|(_, message)| &message.parts) {
         let _ = request(&mut compiler, part);
     }

@@ -24,7 +24,7 @@ pub(super) struct Shape {
     pub(super) any_attribute: Option<Wildcard>,
 }
 
-/// What stands between the tags.
+/// The content between the tags.
 #[derive(Clone, Debug)]
 pub(super) enum Body {
     /// A simple value.

@@ -1,4 +1,4 @@
-//! A catalogue: locations that stand for files elsewhere.
+//! A catalogue: locations that are mapped to files.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -21,7 +21,7 @@ pub struct FileLoader {
 }
 
 impl FileLoader {
-    /// The limit of a loader that was told of no other: 64 MiB.
+    /// The default limit of a loader: 64 MiB.
     pub const DEFAULT_LIMIT: u64 = 64 << 20;
 
     /// A loader for all regular files the process may read.

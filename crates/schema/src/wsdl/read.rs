@@ -12,7 +12,7 @@ use crate::document::{Documents, Place, place_of, place_of_value};
 use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
-/// Namespaces of the attributes that state a WS-Addressing action, newest first.
+/// The namespaces of attributes with a WS-Addressing action, newest first.
 const ACTION_NAMESPACES: [&str; 4] = [
     "http://www.w3.org/2007/05/addressing/metadata",
     "http://www.w3.org/2006/05/addressing/wsdl",
@@ -20,13 +20,13 @@ const ACTION_NAMESPACES: [&str; 4] = [
     "http://schemas.xmlsoap.org/ws/2004/08/addressing",
 ];
 
-/// Drafts of XML Schema, whose built-in types have kept their names.
+/// The namespaces of drafts of XML Schema. Their built-in types have the same names.
 const OLD_XSD_NAMESPACES: [&str; 2] = [
     "http://www.w3.org/1999/XMLSchema",
     "http://www.w3.org/2000/10/XMLSchema",
 ];
 
-/// What a WSDL document refers to and contains besides WSDL components.
+/// The imports of a WSDL document and the schemas in it.
 #[derive(Debug, Default)]
 pub(crate) struct Imports<'a, 'input> {
     /// `wsdl:import`: namespace, location, place.
@@ -35,7 +35,7 @@ pub(crate) struct Imports<'a, 'input> {
     pub(crate) schemas: Vec<Node<'a, 'input>>,
 }
 
-/// What a document says of itself.
+/// The name, namespace and documentation of a document.
 #[derive(Debug, Default)]
 pub(crate) struct Head {
     pub(crate) name: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Head {
 /// Reads `root`, the `wsdl:definitions` of document number `document`, into `wsdl`.
 ///
 /// # Errors
-/// When a name is missing or means nothing, or a component is defined twice.
+/// If a name is missing or undefined, or a component is defined twice.
 pub(crate) fn read<'a, 'input>(
     wsdl: &mut Wsdl,
     document: u32,
@@ -84,7 +84,7 @@ pub(crate) fn read<'a, 'input>(
     ))
 }
 
-/// What reading one document needs at hand.
+/// Reads one document.
 pub(super) struct Reader<'a> {
     document: u32,
     documents: &'a Documents,

@@ -135,7 +135,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// Where a use of a type stands.
+/// The location of a use of a type.
 fn place_of_use(set: &SchemaSet, ty: &TypeUse) -> Place {
     match ty {
         TypeUse::Named(Reference { place, .. }) => *place,

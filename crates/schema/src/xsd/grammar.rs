@@ -1,8 +1,8 @@
-//! May this attribute, this child stand here? What the schema for schemas says of each element of a
-//! schema document, and the rules on representation beside it (`src-…`). Only strict loading asks.
+//! Checks the attributes and children of each element of a schema document, by the schema for schemas and by the further
+//! rules on representation (`src-…`). Only strict loading does this.
 //!
-//! A rule lists the attributes with the sort of value each has, and the children as stretches that
-//! come one after the other: so much of a regular language is all that XML Schema needs of itself.
+//! A rule lists the attributes, each with the sort of its value, and the children as groups in a fixed order. The schema for
+//! schemas needs no more of a regular language than this.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ mod values;
 
 use rules::{Children, Rule};
 
-/// All that is wrong with the form of a schema element and what is in it.
+/// The errors in the form of a schema element and its descendants.
 pub(super) fn check(documents: &Documents, document: u32, schema: Node<'_, '_>) -> Vec<Error> {
     let mut checker = Checker {
         documents,
@@ -26,7 +26,7 @@ pub(super) fn check(documents: &Documents, document: u32, schema: Node<'_, '_>) 
         errors: Vec::new(),
         ids: HashSet::new(),
     };
-    // A stack of our own: documents may be deeper than ours.
+    // An explicit stack: documents may be deeper than the call stack allows.
     let mut waiting = vec![(schema, &rules::SCHEMA)];
     while let Some((node, rule)) = waiting.pop() {
         checker.attributes(node, rule);
@@ -63,7 +63,7 @@ impl Checker<'_> {
                 self.broken(
                     node,
                     format!(
-                        "the attribute {} may not stand on <{}>",
+                        "the attribute {} is not allowed on <{}>",
                         attribute.name(),
                         node.tag_name().name()
                     ),
@@ -84,7 +84,7 @@ impl Checker<'_> {
         if let Some(id) = node.attribute("id").filter(|id| is_ncname(id.trim()))
             && !self.ids.insert(id.trim().to_owned())
         {
-            self.broken(node, format!("the id {id:?} stands twice in the document"));
+            self.broken(node, format!("the id {id:?} is used twice in the document"));
         }
         for required in rule.required {
             if !node.has_attribute(*required) {
@@ -105,10 +105,10 @@ impl Checker<'_> {
         rule: &Rule,
         waiting: &mut Vec<(Node<'a, 'i>, &'static Rule)>,
     ) {
-        let Children::Stretches(stretches) = rule.children else {
+        let Children::Groups(groups) = rule.children else {
             return;
         };
-        let (mut stretch, mut count) = (0, 0);
+        let (mut group, mut count) = (0, 0);
         for child in node.children() {
             if child.is_text()
                 && !child
@@ -119,7 +119,7 @@ impl Checker<'_> {
             {
                 self.broken(
                     child,
-                    format!("text may not stand in <{}>", node.tag_name().name()),
+                    format!("text is not allowed in <{}>", node.tag_name().name()),
                 );
             }
             if !child.is_element() {
@@ -127,31 +127,31 @@ impl Checker<'_> {
             }
             let name = child.tag_name().name();
             let is_ours = child.tag_name().namespace() == Some(XSD_NAMESPACE);
-            let place = (stretch..stretches.len()).find_map(|at| {
-                let rule = stretches[at]
+            let place = (group..groups.len()).find_map(|at| {
+                let rule = groups[at]
                     .rules
                     .iter()
                     .find(|rule| is_ours && rule.name == name)?;
-                let full = at == stretch && count >= stretches[at].max;
+                let full = at == group && count >= groups[at].max;
                 (!full).then_some((at, *rule))
             });
             let Some((at, rule)) = place else {
                 self.broken(
                     child,
                     format!(
-                        "<{name}> may not stand here in <{}>",
+                        "<{name}> is not allowed here in <{}>",
                         node.tag_name().name()
                     ),
                 );
                 continue;
             };
-            if at != stretch {
-                (stretch, count) = (at, 0);
+            if at != group {
+                (group, count) = (at, 0);
             }
             count += 1;
             waiting.push((child, rule));
         }
-        for required in stretches.iter().filter(|stretch| stretch.is_required) {
+        for required in groups.iter().filter(|group| group.is_required) {
             let has = node.children().any(|child| {
                 child.is_element()
                     && required

@@ -2,7 +2,7 @@
 //! redefines. (XML Schema Part 1 §4.2)
 //!
 //! Requests wait in a queue, so circles end and no document makes us recurse. A document without a
-//! target namespace takes that of whoever includes it, so it may be read once for each such namespace.
+//! target namespace takes that of the including schema, so it may be read once for each such namespace.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -123,9 +123,9 @@ impl<'l> SchemaSetBuilder<'l> {
     /// answers with its number. It is not read as a schema: WSDL documents come this way too.
     ///
     /// # Errors
-    /// When it cannot be had, or a limit is passed.
+    /// If it cannot be loaded, or a limit is exceeded.
     pub fn load_document(&mut self, location: &str) -> Result<u32> {
-        // `a/../b.xsd` and `b.xsd` are one document, whoever names it.
+        // `a/../b.xsd` and `b.xsd` are one document, whichever name is used.
         let location = resolve_location("", location);
         let location = location.as_str();
         if let Some(number) = self.set.documents.at_location(location) {
@@ -141,14 +141,14 @@ impl<'l> SchemaSetBuilder<'l> {
     /// Reads the schema document at a location, and all it refers to.
     ///
     /// # Errors
-    /// When it cannot be had or read.
+    /// If it cannot be loaded or read.
     pub fn add_location(&mut self, location: &str) -> Result<()> {
         let number = self.load_document(location)?;
         self.read_document(number, None)?;
         self.drain()
     }
 
-    /// Reads a schema element that stands in a document already loaded (a WSDL), and all it refers to.
+    /// Reads a schema element in a document already loaded (a WSDL), and all documents it refers to.
     ///
     /// # Errors
     /// When a limit is passed or, if strict, a rule broken.
@@ -219,7 +219,7 @@ impl<'l> SchemaSetBuilder<'l> {
         Ok(())
     }
 
-    /// A document that cannot be had is no error here, only what is then missing.
+    /// A document that cannot be loaded is not an error here; a component that is then missing is.
     fn follow(&mut self, request: Request) -> Result<()> {
         let place = self.set.documents.spell(request.place);
         match self.obtain(&request) {

@@ -10,7 +10,7 @@ use crate::components::{
 use crate::name::XSD_NAMESPACE;
 use crate::{Result, Sort};
 
-/// A type that a name or a definition stands for.
+/// A type, by name or by definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TypeKey {
     /// `xs:anyType`
@@ -144,7 +144,7 @@ impl SchemaSet {
         None
     }
 
-    /// What a type blocks from standing in for it.
+    /// The derivations that a type blocks.
     pub(crate) fn block_of(&self, key: TypeKey) -> DerivationSet {
         match self.definition(key).map(|definition| &definition.kind) {
             Some(TypeKind::Complex(complex)) => complex.block,

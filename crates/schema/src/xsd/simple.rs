@@ -98,7 +98,7 @@ impl SimpleTypes {
                 }
                 ComplexContent::Complex { .. } => Err(set.broken(
                     "src-resolve",
-                    "a complex type stands where a simple one must",
+                    "a complex type is used where a simple type is required",
                     place,
                 )),
             },
@@ -163,7 +163,7 @@ impl SimpleTypes {
         if set.strictness == Strictness::Strict {
             return Err(error);
         }
-        // Better a type that takes too much than a service nobody can call.
+        // A type that accepts too much is better than a service that cannot be called.
         self.warnings.push(error);
         let sound: Vec<Facet<'_>> = all
             .iter()

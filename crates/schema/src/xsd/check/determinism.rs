@@ -1,12 +1,12 @@
-//! Does a name always tell which particle it belongs to? (§3.8.6, Unique Particle Attribution)
+//! Does a name always determine the particle it belongs to? (§3.8.6, Unique Particle Attribution)
 //!
 //! Each element particle and wildcard of a content model is a position. From the shape of the model follow
 //! the positions it can begin with and those that can come after each; no two in one such set may take the
-//! same name, unless they stand for the same particle.
+//! same name, unless they are the same particle.
 //!
 //! ```text
 //! (a, b*, c)     first {a}   after a: {b, c}   after b: {b, c}
-//! a{2,2}         counts tell which it is: as (a, a), where both are one particle
+//! a{2,2}         counts determine which it is: as (a, a), where both are one particle
 //! ```
 
 use std::collections::HashMap;

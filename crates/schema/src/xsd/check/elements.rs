@@ -127,7 +127,7 @@ impl Checker<'_> {
     }
 }
 
-/// What a QName means depends on the prefixes where it stands, which are not kept.
+/// The meaning of a QName depends on the prefixes declared around it, which are not kept.
 fn needs_namespaces(simple: &SimpleType) -> bool {
     match simple.variety() {
         Variety::Atomic(datatype) => matches!(datatype, Datatype::QName | Datatype::Notation),

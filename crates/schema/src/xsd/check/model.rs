@@ -153,7 +153,7 @@ pub(super) fn strictness(process: ProcessContents) -> u8 {
 }
 
 impl<'s> Checker<'s> {
-    /// Named groups exist, do not contain themselves, and `all` stands only where it may.
+    /// Named groups exist, do not contain themselves, and `all` is only used where it is allowed.
     pub(super) fn check_groups(&mut self) {
         for number in (0..self.set.groups.len() as u32).map(GroupNumber) {
             let group = self.group(number);

@@ -34,7 +34,7 @@ pub(super) fn check(checker: &mut Checker<'_>, node: Node<'_, '_>, name: &'stati
                 checker.rule(
                     node,
                     "schema for schemas",
-                    "attributes stand inside simpleContent or complexContent, not beside it",
+                    "attributes belong inside simpleContent or complexContent, not next to it",
                 );
             }
         }

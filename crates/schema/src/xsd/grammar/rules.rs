@@ -6,7 +6,7 @@ use Sort::{
     Process, QualifiedName, QualifiedNames, SimpleFinal, Text, Usage, ZeroOrOne,
 };
 
-/// What may stand on and in an element.
+/// The attributes and children that an element may have.
 pub(super) struct Rule {
     pub(super) name: &'static str,
     pub(super) attributes: &'static [(&'static str, Sort)],
@@ -18,12 +18,12 @@ pub(super) struct Rule {
 pub(super) enum Children {
     /// Whatever one likes.
     Anything,
-    /// One stretch after the other.
-    Stretches(&'static [&'static Stretch]),
+    /// The groups in this order.
+    Groups(&'static [&'static ChildGroup]),
 }
 
 /// Children that may follow one another in any order.
-pub(super) struct Stretch {
+pub(super) struct ChildGroup {
     pub(super) rules: &'static [&'static Rule],
     pub(super) max: usize,
     pub(super) is_required: bool,
@@ -34,7 +34,7 @@ const MANY: usize = usize::MAX;
 // (Macros, because the arguments of a `const fn` may not borrow from statics for ever.)
 macro_rules! up_to {
     ($max:expr, $rules:expr $(,)?) => {
-        Stretch {
+        ChildGroup {
             rules: $rules,
             max: $max,
             is_required: false,
@@ -44,7 +44,7 @@ macro_rules! up_to {
 
 macro_rules! needed {
     ($max:expr, $rules:expr $(,)?) => {
-        Stretch {
+        ChildGroup {
             rules: $rules,
             max: $max,
             is_required: true,
@@ -58,7 +58,7 @@ macro_rules! rule {
             name: $name,
             attributes: $attributes,
             required: $required,
-            children: Children::Stretches($children),
+            children: Children::Groups($children),
         }
     };
 }
@@ -74,15 +74,15 @@ macro_rules! facet {
     };
 }
 
-static NOTE: Stretch = up_to!(1, &[&ANNOTATION]);
-static USES: Stretch = up_to!(MANY, &[&LOCAL_ATTRIBUTE, &ATTRIBUTE_GROUP_REF]);
-static ANY_USE: Stretch = up_to!(1, &[&ANY_ATTRIBUTE]);
-static MODEL: Stretch = up_to!(1, &[&SEQUENCE, &CHOICE, &ALL, &GROUP_REF]);
-static PARTICLES: Stretch = up_to!(
+static NOTE: ChildGroup = up_to!(1, &[&ANNOTATION]);
+static USES: ChildGroup = up_to!(MANY, &[&LOCAL_ATTRIBUTE, &ATTRIBUTE_GROUP_REF]);
+static ANY_USE: ChildGroup = up_to!(1, &[&ANY_ATTRIBUTE]);
+static MODEL: ChildGroup = up_to!(1, &[&SEQUENCE, &CHOICE, &ALL, &GROUP_REF]);
+static PARTICLES: ChildGroup = up_to!(
     MANY,
     &[&LOCAL_ELEMENT, &GROUP_REF, &CHOICE, &SEQUENCE, &ANY],
 );
-static FACETS: Stretch = up_to!(
+static FACETS: ChildGroup = up_to!(
     MANY,
     &[
         &LENGTH,
@@ -99,8 +99,8 @@ static FACETS: Stretch = up_to!(
         &FRACTION_DIGITS,
     ],
 );
-static TYPE: Stretch = up_to!(1, &[&LOCAL_SIMPLE_TYPE, &LOCAL_COMPLEX_TYPE]);
-static CONSTRAINTS: Stretch = up_to!(MANY, &[&UNIQUE, &KEY, &KEYREF]);
+static TYPE: ChildGroup = up_to!(1, &[&LOCAL_SIMPLE_TYPE, &LOCAL_COMPLEX_TYPE]);
+static CONSTRAINTS: ChildGroup = up_to!(MANY, &[&UNIQUE, &KEY, &KEYREF]);
 
 pub(super) static SCHEMA: Rule = rule!(
     "schema",
@@ -366,7 +366,7 @@ static LOCAL_SIMPLE_TYPE: Rule = rule!(
     &[],
     &[&NOTE, &SIMPLE_DERIVATION]
 );
-static SIMPLE_DERIVATION: Stretch = needed!(1, &[&SIMPLE_RESTRICTION, &LIST, &UNION]);
+static SIMPLE_DERIVATION: ChildGroup = needed!(1, &[&SIMPLE_RESTRICTION, &LIST, &UNION]);
 static SIMPLE_RESTRICTION: Rule = rule!(
     "restriction",
     &[("base", QualifiedName), ("id", Id)],
@@ -405,7 +405,7 @@ static LOCAL_COMPLEX_TYPE: Rule = rule!(
     &[],
     COMPLEX_CHILDREN,
 );
-static COMPLEX_CHILDREN: &[&Stretch] = &[
+static COMPLEX_CHILDREN: &[&ChildGroup] = &[
     &NOTE,
     &up_to!(
         1,
@@ -488,7 +488,8 @@ static KEYREF: Rule = rule!(
     &["name", "refer"],
     KEY_CHILDREN,
 );
-static KEY_CHILDREN: &[&Stretch] = &[&NOTE, &needed!(1, &[&SELECTOR]), &needed!(MANY, &[&FIELD])];
+static KEY_CHILDREN: &[&ChildGroup] =
+    &[&NOTE, &needed!(1, &[&SELECTOR]), &needed!(MANY, &[&FIELD])];
 static SELECTOR: Rule = rule!(
     "selector",
     &[("xpath", Sort::Selector), ("id", Id)],
