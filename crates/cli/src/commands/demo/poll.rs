@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use bsoap::{
-    Changes, Client, Message, ReceiveCounts, Receiving, Reply, SendCounts, Sending, Service, Typed,
-    Value,
-};
+use bsoap::tuning::{ReceiveCounts, Receiving, SendCounts, Sending};
+use bsoap::{Changes, Client, Message, Reply, Service, Typed, Value};
 use serde_json::json;
 
 use super::sensors::Polled;

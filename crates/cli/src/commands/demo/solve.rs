@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use bsoap::{Client, Fault, Message, ReceiveCounts, SendCounts, Service, Traffic, Value};
+use bsoap::tuning::{ReceiveCounts, SendCounts};
+use bsoap::{Client, Fault, Message, Service, Traffic, Value};
 use serde_json::json;
 
 use super::heat::Field;
