@@ -13,7 +13,6 @@ use std::sync::Arc;
 
 use bsoap_xml::{Input, Options, Scopes, State};
 
-use crate::expanded::XSI;
 use crate::plan::{ElementId, Plan};
 use crate::record::Record;
 
@@ -34,6 +33,9 @@ mod options;
 mod partial;
 mod piece;
 mod place;
+mod plain;
+mod resume;
+mod resume_place;
 mod rows;
 mod run;
 mod shortened;
@@ -43,11 +45,12 @@ mod strings;
 mod trace;
 
 pub use checkpoint::{Checkpoint, Loop};
-pub use error::{Error, ErrorKind, Expected, Name};
+pub use error::{Error, ErrorKind, Expected, Name, Violation};
 pub use options::{DecodeOptions, Empty, Fast, Unknown, Validation};
 pub use partial::{Partial, Tracked};
-pub use piece::{Piece, parse_number};
+pub use piece::Piece;
 pub use place::{Place, Places, Until};
+pub use plain::parse_number;
 pub use trace::{Site, Trace};
 
 use builder::Builder;
@@ -57,14 +60,8 @@ use opening::Openings;
 use run::Run;
 use sink::Sink;
 
-/// The namespace of the built-in datatypes.
-const XSD: &str = bsoap_datatypes::NAMESPACE;
-
 /// Buffers up to this many bytes are kept between messages.
 const LARGE: usize = 64 << 10;
-
-/// What [`Decoder::validate`] finds: the errors that decoding would have ended at.
-pub type Violation = Error;
 
 /// Reads messages of a stream into Records.
 ///

@@ -1,16 +1,17 @@
 //! The attributes of a start tag: those of the type, in schema order; `xsi:nil` and `xsi:type`; and what is left over.
 
-use bsoap_datatypes::{Datatype, Variety, boolean, qname, trim};
+use bsoap_datatypes::{Datatype, NAMESPACE as XSD, Variety, boolean, qname, trim};
 use bsoap_xml::{Attribute as Found, NameId, Tag};
 
 use super::sink::Sink;
+use crate::expanded::XSI;
 use crate::plan::{Attribute, Content, Element, LeafKind, Plan, Type, TypeId};
 use crate::record::marker;
 
 use super::builder::{Builder, InTag, Lexical, Stands};
 use super::error::{Error, ErrorKind, Name, bounded};
 use super::options::{Unknown, Validation};
-use super::{XSD, XSI, fragment, leaf};
+use super::{fragment, leaf};
 
 impl<S: Sink> Builder<'_, S> {
     /// `xsi:nil` and `xsi:type`: whether the element is nil, and its actual type.

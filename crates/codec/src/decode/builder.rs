@@ -10,15 +10,15 @@ use crate::plan::{
 };
 use crate::record::{Record, heap_slot, marker};
 
-use super::content::{Sought, Target};
-use super::error::{Error, ErrorKind, Name, bounded};
+use super::content::Sought;
+use super::error::{Error, ErrorKind, Name, Violation, bounded};
 use super::fragment::Fragment;
-use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine, NO_PARTICLE};
+use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine, NO_PARTICLE, Target};
+use super::leaf;
 use super::leaf::Wrong;
 use super::options::{DecodeOptions, Empty, Unknown, Validation};
 use super::place::Until;
 use super::trace::Site;
-use super::{Violation, leaf};
 
 /// Fills a Record from events.
 pub(super) struct Builder<'r, S> {

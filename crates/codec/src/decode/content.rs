@@ -9,12 +9,12 @@ use std::ops::ControlFlow;
 use bsoap_xml::NameId;
 
 use super::sink::Sink;
-use crate::plan::{ElementId, FirstSet, LeafId, Particle, ParticleId, Plan, Step, Term, UNBOUNDED};
+use crate::plan::{FirstSet, LeafId, Particle, ParticleId, Plan, Step, Term, UNBOUNDED};
 use crate::record::marker;
 
 use super::builder::Builder;
 use super::error::{ErrorKind, Expected};
-use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Machine};
+use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Machine, Target};
 
 /// The name of a start tag, as content models see it.
 #[derive(Clone, Copy, Debug)]
@@ -33,19 +33,6 @@ impl Sought<'_> {
             Self::Unknown(namespace) => first.wild(namespace),
         }
     }
-}
-
-/// Where an element belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Target {
-    /// It is that of an element particle. If `optional`, its presence has to be marked.
-    Element {
-        element: ElementId,
-        particle: ParticleId,
-        optional: bool,
-    },
-    /// It is taken by a wildcard, whose markers have been written.
-    Any { particle: ParticleId },
 }
 
 /// How far one can look ahead.

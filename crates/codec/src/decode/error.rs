@@ -11,6 +11,9 @@ use bsoap_datatypes::Datatype;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Inner>);
 
+/// What [`Decoder::validate`](super::Decoder::validate) finds: the errors that decoding would have ended at.
+pub type Violation = Error;
+
 #[derive(Clone, PartialEq, Eq)]
 struct Inner {
     kind: ErrorKind,

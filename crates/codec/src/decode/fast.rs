@@ -13,14 +13,14 @@ use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Term, Type, T
 use crate::record::{heap_slot, marker};
 
 use super::Error;
-use super::arrays::{Plain, number_before_tag};
 use super::builder::{Builder, Lexical, Stands, is_array};
-use super::content::{Sought, Target};
-use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last};
+use super::content::Sought;
+use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Target};
 use super::learned::{Start, TagId, Values, What};
 use super::options::Validation;
 use super::piece::Piece;
-use super::rows::{Field, Rows};
+use super::plain::{Plain, number_before_tag};
+use super::rows::{Done, Field, Rows};
 use super::run::Run;
 use super::spelling::Spelling;
 
@@ -354,14 +354,6 @@ fn ends_at(window: &Piece<'_>, field: Option<&Field>, at: usize) -> bool {
 
 /// Rows that did not come so often are not looked for any more.
 const TRIES: u32 = 32;
-
-/// Where rows came to their end: before the value of this field.
-#[derive(Clone, Copy)]
-pub(super) struct Done {
-    pub(super) rows: u64,
-    pub(super) field: usize,
-    pub(super) at: usize,
-}
 
 /// An element whose start tag is known, if the fast road can go on behind it.
 struct Opened<'p> {

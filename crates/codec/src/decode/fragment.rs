@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use bsoap_xml::{EndTag, Tag};
 
-use super::XSI;
+use crate::expanded::XSI;
 
 /// XML that is being copied.
 #[derive(Clone, Debug, PartialEq)]

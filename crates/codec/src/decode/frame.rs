@@ -13,7 +13,6 @@ use std::ops::Deref;
 
 use crate::plan::{ElementId, LeafId, ParticleId, TypeId};
 
-use super::content::Target;
 use super::fragment::Fragment;
 
 /// No particle: that of the root element.
@@ -340,4 +339,17 @@ impl GroupFrame {
             silent: false,
         }
     }
+}
+
+/// Where an element belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// It is that of an element particle. If `optional`, its presence has to be marked.
+    Element {
+        element: ElementId,
+        particle: ParticleId,
+        optional: bool,
+    },
+    /// It is taken by a wildcard, whose markers have been written.
+    Any { particle: ParticleId },
 }

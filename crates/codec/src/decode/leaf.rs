@@ -8,10 +8,10 @@ use bsoap_datatypes::{
 use super::sink::Sink;
 use crate::plan::{Bounds, Leaf, LeafId, LeafKind};
 
-use super::arrays::number;
 use super::builder::{Builder, Lexical, Stands};
 use super::error::{ErrorKind, bounded};
 use super::options::Validation;
+use super::plain::number;
 use super::trace::Site;
 
 /// What is wrong with a value. Boxed: most values are right.

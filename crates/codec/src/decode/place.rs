@@ -19,14 +19,12 @@
 use bsoap_xml::State;
 
 use super::sink::Sink;
-use crate::plan::{Plan, Term, UNBOUNDED};
+use crate::plan::{Plan, Term};
 use crate::record::Record;
 
 use super::checkpoint::{Checkpoint, Loop, same_frame};
-use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine};
-use super::piece::Piece;
+use super::frame::{Frame, GroupFrame, Machine};
 use super::shortened::{Base, Bases, NONE, Numbers};
-use super::{Decoder, Error};
 
 /// A place of a message between two tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +47,19 @@ impl Place {
 
 /// A state as far as groups share it: all but the numbers of loops, and the number of a place.
 #[derive(Clone, Debug)]
-struct Shape {
-    checkpoint: Checkpoint,
-    varies: Varies,
+pub(super) struct Shape {
+    pub(super) checkpoint: Checkpoint,
+    pub(super) varies: Varies,
     /// How many loops are open.
     loops: u32,
 }
 
 /// A group whose base holds still.
 #[derive(Clone, Copy, Debug)]
-struct Open {
+pub(super) struct Open {
     /// How many levels are open at its base.
-    levels: usize,
-    group: u32,
+    pub(super) levels: usize,
+    pub(super) group: u32,
     shape: u32,
     /// The numbers of its innermost loop.
     innermost: Option<Numbers>,
@@ -76,7 +74,7 @@ const NESTED: usize = 64;
 
 /// What of the innermost level is the number of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Varies {
+pub(super) enum Varies {
     /// How often it has come round.
     Count,
     /// Which child comes next.
@@ -94,7 +92,7 @@ pub struct Places {
     /// The state that the places of a group share, by group.
     bases: Bases,
     /// The groups whose base holds still, outermost first.
-    open: Vec<Open>,
+    pub(super) open: Vec<Open>,
     found: Vec<Place>,
 }
 
@@ -160,21 +158,6 @@ impl Places {
         self.shapes.shrink_to_fit();
         self.bases.fit();
         self.found = Vec::new();
-    }
-
-    /// A group of one place, which may be anywhere in the message.
-    pub fn add(&mut self, decoder: &Decoder, record: &Record) -> Place {
-        // What has changed below since the last place was noted is not around it.
-        self.shut(&decoder.machine, decoder.depth());
-        let checkpoint = decoder.checkpoint(record);
-        let group = self.push(&decoder.plan, checkpoint, Varies::Nothing);
-        self.start(decoder.offset());
-        Place {
-            offset: decoder.offset() as u32,
-            slots: record.slots().len() as u32,
-            group,
-            at: Place::ITSELF,
-        }
     }
 
     /// From where on a place is wanted.
@@ -273,7 +256,7 @@ impl Places {
     }
 
     /// A new group inside of the innermost that is open.
-    fn push(&mut self, plan: &Plan, mut checkpoint: Checkpoint, varies: Varies) -> u32 {
+    pub(super) fn push(&mut self, plan: &Plan, mut checkpoint: Checkpoint, varies: Varies) -> u32 {
         varies.set(&mut checkpoint, 0);
         let loops = checkpoint.loops(plan);
         let from = self.shapes.len().saturating_sub(SHAPES);
@@ -309,17 +292,17 @@ impl Places {
         }
     }
 
-    fn base(&self, group: u32) -> Option<Base> {
+    pub(super) fn base(&self, group: u32) -> Option<Base> {
         self.bases.of(group, self.loops_of())
     }
 
-    fn shape(&self, group: u32) -> Option<&Shape> {
+    pub(super) fn shape(&self, group: u32) -> Option<&Shape> {
         let (shape, _) = self.bases.head(group, self.loops_of())?;
         self.shapes.get(shape as usize)
     }
 
     /// Takes over the numbers of a group's loops.
-    fn renumber(&self, group: u32) -> impl FnMut(&mut Loop) + use<> {
+    pub(super) fn renumber(&self, group: u32) -> impl FnMut(&mut Loop) + use<> {
         let base = self.base(group);
         let mut numbers = base.map(|base| base.loops).unwrap_or_default().into_iter();
         move |it| {
@@ -330,7 +313,7 @@ impl Places {
     }
 
     /// The whole state at a place of a group.
-    fn checkpoint(&self, plan: &Plan, group: u32, at: u32) -> Option<Checkpoint> {
+    pub(super) fn checkpoint(&self, plan: &Plan, group: u32, at: u32) -> Option<Checkpoint> {
         let shape = self.shape(group)?;
         let mut checkpoint = shape.checkpoint.clone();
         checkpoint.machine.renumber(plan, self.renumber(group));
@@ -339,13 +322,13 @@ impl Places {
     }
 
     /// Forgets the groups that are over, or have changed below.
-    fn prune(&mut self, machine: &mut Machine, levels: usize) {
+    pub(super) fn prune(&mut self, machine: &mut Machine, levels: usize) {
         self.shut(machine, levels);
         machine.frames.watch();
     }
 
     /// The same, while it stays known which levels have changed.
-    fn shut(&mut self, machine: &Machine, levels: usize) {
+    pub(super) fn shut(&mut self, machine: &Machine, levels: usize) {
         let same = machine.frames.same();
         while let Some(open) = self.open.last()
             && (open.levels > levels || open.levels > same + 1)
@@ -355,7 +338,7 @@ impl Places {
     }
 
     /// Whether the innermost level is that of a group's base, but for what varies.
-    fn is_of(&self, plan: &Plan, open: &Open, top: &GroupFrame) -> bool {
+    pub(super) fn is_of(&self, plan: &Plan, open: &Open, top: &GroupFrame) -> bool {
         let Some(shape) = self.shapes.get(open.shape as usize) else {
             return false;
         };
@@ -376,29 +359,8 @@ impl Places {
         own == *top
     }
 
-    /// Sets the decoder to a place. `false` if that cannot be done any more; then nothing is changed.
-    ///
-    /// Within a group nothing is restored but the number.
-    #[must_use]
-    pub fn resume(&mut self, decoder: &mut Decoder, place: Place) -> bool {
-        if !self.stands_in(decoder, place.group) {
-            let Some(shape) = self.shape(place.group) else {
-                return false;
-            };
-            if !decoder.resume(&shape.checkpoint) {
-                return false;
-            }
-            decoder.renumber(self.renumber(place.group));
-            decoder.machine.frames.watch();
-            self.reopen(place.group);
-        }
-        self.set(decoder, place);
-        self.start(u64::from(place.offset));
-        true
-    }
-
     /// The groups open at a base: itself and those around it.
-    fn reopen(&mut self, group: u32) {
+    pub(super) fn reopen(&mut self, group: u32) {
         self.open.clear();
         let mut group = group;
         while let Some(base) = self.base(group)
@@ -418,78 +380,6 @@ impl Places {
             group = base.outer;
         }
         self.open.reverse();
-    }
-
-    /// Whether the decoder stands at some place of this group, so that nothing need be compared.
-    pub fn stands_in(&mut self, decoder: &mut Decoder, group: u32) -> bool {
-        let (plan, machine) = (&decoder.plan, &mut decoder.machine);
-        let levels = machine.frames.len();
-        let Some(Frame::Group(top)) = machine.frames.last().copied() else {
-            return false;
-        };
-        if !(decoder.reader.is_between() && machine.is_between()) {
-            return false;
-        }
-        self.prune(machine, levels);
-        let open = self.open.last();
-        open.is_some_and(|open| {
-            (open.levels, open.group) == (levels, group) && self.is_of(plan, open, &top)
-        })
-    }
-
-    fn set(&self, decoder: &mut Decoder, place: Place) {
-        decoder.move_to(u64::from(place.offset));
-        let varies = self.shape(place.group).map(|shape| shape.varies);
-        let plan = &decoder.plan;
-        let machine = &mut decoder.machine;
-        machine.last = Last::NOTHING;
-        machine.tag_end = u64::from(place.offset);
-        let Some(Frame::Group(top)) = machine.frames.last_mut() else {
-            return;
-        };
-        let children = plan.children_of(top.particle);
-        let before = match varies {
-            Some(Varies::Count) => {
-                top.count = place.at;
-                Some(top.particle)
-            }
-            Some(Varies::Child) => {
-                top.at = place.at;
-                let before = (place.at as usize).checked_sub(1);
-                before.and_then(|index| children.get(index)).copied()
-            }
-            _ => None,
-        };
-        if let Some(before) = before
-            && matches!(plan.particle(before).term, Term::Element(_))
-        {
-            machine.last = Last::closed(before);
-        }
-    }
-
-    /// Whether reading on from where the decoder stands finds the same as reading on from a place, but for the counts of
-    /// loops; if it does, whether those are the same as well. For a place of the group it stands in nothing is compared but
-    /// its number.
-    pub fn agree(&mut self, decoder: &mut Decoder, place: Place) -> Option<bool> {
-        let is_inside = self.stands_in(decoder, place.group);
-        let varies = self.shape(place.group)?.varies;
-        match decoder.machine.frames.last() {
-            Some(Frame::Group(top)) if is_inside => {
-                let number = match varies {
-                    Varies::Child => top.at,
-                    _ => top.count,
-                };
-                let may_differ =
-                    varies == Varies::Count && decoder.plan.particle(top.particle).max == UNBOUNDED;
-                (number == place.at || may_differ).then_some(number == place.at)
-            }
-            _ => {
-                let checkpoint = self.checkpoint(&decoder.plan, place.group, place.at)?;
-                decoder
-                    .stands_at(&checkpoint)
-                    .then(|| decoder.counts_alike(&checkpoint))
-            }
-        }
     }
 
     /// The loops that a place stands in, outermost first.
@@ -652,76 +542,4 @@ impl Until {
         slots: usize::MAX,
         depth: 0,
     };
-}
-
-impl Decoder {
-    /// As [`read`](Self::read); it may stop before the end of the piece, and notes places.
-    ///
-    /// # Errors
-    /// As [`decode`](Self::decode).
-    pub fn read_until(
-        &mut self,
-        piece: Piece<'_>,
-        record: &mut Record,
-        until: Until,
-        places: Option<&mut Places>,
-    ) -> Result<(), Error> {
-        self.until = until;
-        let read = match places {
-            None => self.run(piece, record, (), None),
-            Some(places) => self.run(piece, record, places, None),
-        };
-        self.until = Until::END;
-        read
-    }
-
-    /// Whether reading on from where it stands finds the same as reading on from a checkpoint, but for the counts of loops.
-    pub fn stands_at(&self, checkpoint: &Checkpoint) -> bool {
-        checkpoint.agrees_with(&self.reader, &self.machine, &self.plan, &self.scopes)
-    }
-
-    /// Whether the counts of loops are those of a checkpoint that it stands at, and their slots.
-    pub fn counts_alike(&self, checkpoint: &Checkpoint) -> bool {
-        self.machine.frames == checkpoint.machine.frames
-    }
-
-    /// The loops it stands in, outermost first.
-    pub fn loops(&self) -> Vec<Loop> {
-        self.machine.loops(&self.plan)
-    }
-
-    /// As if its loops had come round more often, or less, or had their counts elsewhere.
-    pub fn renumber(&mut self, change: impl FnMut(&mut Loop)) {
-        self.machine.renumber(&self.plan, change);
-    }
-
-    /// Whether what it remembers comes from the text before its offset alone, inside the root element. It may be in the midst
-    /// of a text. It is not steady where it has looked ahead: at a tag that has no end yet, or at the end tag behind a value.
-    pub fn is_steady(&self) -> bool {
-        let is_read = matches!(
-            self.machine.frames.last(),
-            Some(Frame::Element(ElementFrame {
-                inside: Inside::Read,
-                ..
-            }))
-        );
-        self.reader.is_between() && !is_read && self.machine.pending.is_none() && !self.machine.done
-    }
-
-    /// Whether the message has come to its end.
-    pub fn is_finished(&self) -> bool {
-        self.reader.is_finished()
-    }
-
-    /// As if it had read so much text, wherever it stands.
-    pub fn move_to(&mut self, offset: u64) {
-        let by = offset.wrapping_sub(self.reader.offset());
-        self.reader.move_by(by);
-        self.machine.move_by(by);
-    }
-
-    /// How many levels are open: elements, and groups in them.
-    pub fn depth(&self) -> usize {
-        self.machine.frames.len()
-    }
 }

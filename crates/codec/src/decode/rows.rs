@@ -12,10 +12,10 @@ use bsoap_datatypes::kernel::Column;
 use crate::plan::{Content, ElementId, LeafId, ParticleId, Plan, RealRange, Term, TypeId};
 use crate::record::marker;
 
-use super::arrays::{Plain, number};
 use super::frame::Last;
 use super::learned::{Known, Learned, Start, What};
 use super::options::{DecodeOptions, Validation};
+use super::plain::{Plain, number};
 use super::spelling::Spelling;
 use super::trace::Site;
 
@@ -72,6 +72,14 @@ impl Field {
             separator: self.after.separator().clone(),
         })
     }
+}
+
+/// Where rows came to their end: before the value of this field.
+#[derive(Clone, Copy)]
+pub(super) struct Done {
+    pub(super) rows: u64,
+    pub(super) field: usize,
+    pub(super) at: usize,
 }
 
 /// More fields are not worth a loop of their own.

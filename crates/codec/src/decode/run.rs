@@ -5,6 +5,7 @@ use bsoap_xml::{EndTag, Event, ScopeId, Scopes, State, Tag};
 use super::sink::Sink;
 use crate::plan::{Content, ElementId, TypeId};
 
+use super::builder;
 use super::builder::Builder;
 use super::error::{Error, ErrorKind};
 use super::frame::{ElementFrame, Frame, Inside, Last};
@@ -13,7 +14,7 @@ use super::opening::Openings;
 use super::options::{Fast, Validation};
 use super::piece::Piece;
 use super::spelling::Spelling;
-use super::{XSI, builder};
+use crate::expanded::XSI;
 
 /// A decoding on its way.
 pub(super) struct Run<'r, S> {

@@ -1,0 +1,192 @@
+//! Reading up to a place, and continuing from one.
+
+use crate::plan::{Term, UNBOUNDED};
+use crate::record::Record;
+
+use super::checkpoint::{Checkpoint, Loop};
+use super::frame::{ElementFrame, Frame, Inside, Last};
+use super::piece::Piece;
+use super::place::{Place, Places, Until, Varies};
+use super::{Decoder, Error};
+
+impl Places {
+    /// A group of one place, which may be anywhere in the message.
+    pub fn add(&mut self, decoder: &Decoder, record: &Record) -> Place {
+        // What has changed below since the last place was noted is not around it.
+        self.shut(&decoder.machine, decoder.depth());
+        let checkpoint = decoder.checkpoint(record);
+        let group = self.push(&decoder.plan, checkpoint, Varies::Nothing);
+        self.start(decoder.offset());
+        Place {
+            offset: decoder.offset() as u32,
+            slots: record.slots().len() as u32,
+            group,
+            at: Place::ITSELF,
+        }
+    }
+
+    /// Sets the decoder to a place. `false` if that cannot be done any more; then nothing is changed.
+    ///
+    /// Within a group nothing is restored but the number.
+    #[must_use]
+    pub fn resume(&mut self, decoder: &mut Decoder, place: Place) -> bool {
+        if !self.stands_in(decoder, place.group) {
+            let Some(shape) = self.shape(place.group) else {
+                return false;
+            };
+            if !decoder.resume(&shape.checkpoint) {
+                return false;
+            }
+            decoder.renumber(self.renumber(place.group));
+            decoder.machine.frames.watch();
+            self.reopen(place.group);
+        }
+        self.set(decoder, place);
+        self.start(u64::from(place.offset));
+        true
+    }
+
+    /// Whether the decoder stands at some place of this group, so that nothing need be compared.
+    pub fn stands_in(&mut self, decoder: &mut Decoder, group: u32) -> bool {
+        let (plan, machine) = (&decoder.plan, &mut decoder.machine);
+        let levels = machine.frames.len();
+        let Some(Frame::Group(top)) = machine.frames.last().copied() else {
+            return false;
+        };
+        if !(decoder.reader.is_between() && machine.is_between()) {
+            return false;
+        }
+        self.prune(machine, levels);
+        let open = self.open.last();
+        open.is_some_and(|open| {
+            (open.levels, open.group) == (levels, group) && self.is_of(plan, open, &top)
+        })
+    }
+
+    fn set(&self, decoder: &mut Decoder, place: Place) {
+        decoder.move_to(u64::from(place.offset));
+        let varies = self.shape(place.group).map(|shape| shape.varies);
+        let plan = &decoder.plan;
+        let machine = &mut decoder.machine;
+        machine.last = Last::NOTHING;
+        machine.tag_end = u64::from(place.offset);
+        let Some(Frame::Group(top)) = machine.frames.last_mut() else {
+            return;
+        };
+        let children = plan.children_of(top.particle);
+        let before = match varies {
+            Some(Varies::Count) => {
+                top.count = place.at;
+                Some(top.particle)
+            }
+            Some(Varies::Child) => {
+                top.at = place.at;
+                let before = (place.at as usize).checked_sub(1);
+                before.and_then(|index| children.get(index)).copied()
+            }
+            _ => None,
+        };
+        if let Some(before) = before
+            && matches!(plan.particle(before).term, Term::Element(_))
+        {
+            machine.last = Last::closed(before);
+        }
+    }
+
+    /// Whether reading on from where the decoder stands finds the same as reading on from a place, but for the counts of
+    /// loops; if it does, whether those are the same as well. For a place of the group it stands in nothing is compared but
+    /// its number.
+    pub fn agree(&mut self, decoder: &mut Decoder, place: Place) -> Option<bool> {
+        let is_inside = self.stands_in(decoder, place.group);
+        let varies = self.shape(place.group)?.varies;
+        match decoder.machine.frames.last() {
+            Some(Frame::Group(top)) if is_inside => {
+                let number = match varies {
+                    Varies::Child => top.at,
+                    _ => top.count,
+                };
+                let may_differ =
+                    varies == Varies::Count && decoder.plan.particle(top.particle).max == UNBOUNDED;
+                (number == place.at || may_differ).then_some(number == place.at)
+            }
+            _ => {
+                let checkpoint = self.checkpoint(&decoder.plan, place.group, place.at)?;
+                decoder
+                    .stands_at(&checkpoint)
+                    .then(|| decoder.counts_alike(&checkpoint))
+            }
+        }
+    }
+}
+
+impl Decoder {
+    /// As [`read`](Self::read); it may stop before the end of the piece, and notes places.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    pub fn read_until(
+        &mut self,
+        piece: Piece<'_>,
+        record: &mut Record,
+        until: Until,
+        places: Option<&mut Places>,
+    ) -> Result<(), Error> {
+        self.until = until;
+        let read = match places {
+            None => self.run(piece, record, (), None),
+            Some(places) => self.run(piece, record, places, None),
+        };
+        self.until = Until::END;
+        read
+    }
+
+    /// Whether reading on from where it stands finds the same as reading on from a checkpoint, but for the counts of loops.
+    pub fn stands_at(&self, checkpoint: &Checkpoint) -> bool {
+        checkpoint.agrees_with(&self.reader, &self.machine, &self.plan, &self.scopes)
+    }
+
+    /// Whether the counts of loops are those of a checkpoint that it stands at, and their slots.
+    pub fn counts_alike(&self, checkpoint: &Checkpoint) -> bool {
+        self.machine.frames == checkpoint.machine.frames
+    }
+
+    /// The loops it stands in, outermost first.
+    pub fn loops(&self) -> Vec<Loop> {
+        self.machine.loops(&self.plan)
+    }
+
+    /// As if its loops had come round more often, or less, or had their counts elsewhere.
+    pub fn renumber(&mut self, change: impl FnMut(&mut Loop)) {
+        self.machine.renumber(&self.plan, change);
+    }
+
+    /// Whether what it remembers comes from the text before its offset alone, inside the root element. It may be in the midst
+    /// of a text. It is not steady where it has looked ahead: at a tag that has no end yet, or at the end tag behind a value.
+    pub fn is_steady(&self) -> bool {
+        let is_read = matches!(
+            self.machine.frames.last(),
+            Some(Frame::Element(ElementFrame {
+                inside: Inside::Read,
+                ..
+            }))
+        );
+        self.reader.is_between() && !is_read && self.machine.pending.is_none() && !self.machine.done
+    }
+
+    /// Whether the message has come to its end.
+    pub fn is_finished(&self) -> bool {
+        self.reader.is_finished()
+    }
+
+    /// As if it had read so much text, wherever it stands.
+    pub fn move_to(&mut self, offset: u64) {
+        let by = offset.wrapping_sub(self.reader.offset());
+        self.reader.move_by(by);
+        self.machine.move_by(by);
+    }
+
+    /// How many levels are open: elements, and groups in them.
+    pub fn depth(&self) -> usize {
+        self.machine.frames.len()
+    }
+}
