@@ -45,6 +45,7 @@ struct Inner {
 #[derive(Default)]
 struct Saved {
     /// As many as messages were read at the same time: one, on a connection.
+    #[allow(clippy::vec_box)] // they are moved with each message
     decoders: Vec<Box<Decoder>>,
     /// As many as hints were made at the same time.
     writers: Vec<Writer>,
@@ -178,9 +179,8 @@ impl Scope {
             let templates = saved.templates.as_mut();
             templates.map(|templates| templates.check_out(stream, &record))
         };
-        let mut checkout = match checkout {
-            Some(checkout) => checkout,
-            None => return self.write_plain(&record, gives_hint),
+        let Some(mut checkout) = checkout else {
+            return self.write_plain(&record, gives_hint);
         };
         if let Some(why) = checkout.is_plain() {
             let gives_hint = gives_hint && why == NoTemplate::Bypassed;
