@@ -34,6 +34,7 @@ struct Owner {
     plan: Arc<Plan>,
     root: ElementId,
     store: HistoryCache,
+    #[allow(clippy::vec_box)] // as the checkouts take them
     decoders: Vec<Box<Decoder>>,
     counts: ReceiveCounts,
 }
