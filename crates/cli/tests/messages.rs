@@ -189,7 +189,7 @@ fn what_is_sloppy_decodes_where_that_is_asked_for() {
 }
 
 #[test]
-fn what_is_no_message_is_told_as_such() {
+fn input_that_is_no_message_is_refused_with_its_location() {
     for (text, problem) in [
         (
             "{}",
@@ -208,7 +208,10 @@ fn what_is_no_message_is_told_as_such() {
             "standard input:2:5: the message is not well-formed XML: found </a>, expected </b>",
         ),
         ("<a/>", "neither a SOAP Envelope nor"),
-        ("<e:Envelope xmlns:e='urn:x'/>", "no SOAP that is known"),
+        (
+            "<e:Envelope xmlns:e='urn:x'/>",
+            "expected that of SOAP 1.1 or SOAP 1.2",
+        ),
     ] {
         let ran = run_with(&["decode", &mesh()], text);
         assert_eq!(ran.code, 3);

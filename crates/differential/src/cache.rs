@@ -399,7 +399,7 @@ mod tests {
     }
 
     fn values(cache: &Numbers) -> Vec<u32> {
-        let entries = cache.groups().flat_map(|group| group.entries());
+        let entries = cache.groups().flat_map(Group::entries);
         let mut values: Vec<u32> = entries.map(|entry| entry.value).collect();
         values.sort_unstable();
         values
