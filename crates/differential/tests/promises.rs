@@ -337,6 +337,10 @@ proptest! {
 fn streams_that_were_once_wrong() {
     for (seed, what) in [
         (
+            11945039411014524636,
+            "of a pad longer than the fast path writes, the encoder asks for the width twice",
+        ),
+        (
             2305096368557658142,
             "an `xsi:type` that is no name was built, and could not be encoded",
         ),

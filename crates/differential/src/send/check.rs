@@ -1,7 +1,6 @@
 //! What must be true of a template after every operation, for tests and fuzzing.
 
-use std::cell::RefCell;
-use std::vec;
+use std::cell::Cell;
 
 use bsoap_codec::encode::{LeafForm, LeafRef, PadPlace, PieceEncoder, Places, State, Stuffing};
 use bsoap_codec::{Encoder, Record};
@@ -13,25 +12,42 @@ use super::policy;
 use super::template::Template;
 
 /// Slot, offset, length and width of each value of a piece.
-#[derive(Default)]
-struct Values(Vec<[usize; 4]>);
+struct Values<'a> {
+    list: Vec<[usize; 4]>,
+    widths: &'a Widths,
+}
 
-impl Places for Values {
+impl Places for Values<'_> {
     fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, _: LeafRef) {
-        self.0.push([slot, offset, length, width]);
+        self.list.push([slot, offset, length, width]);
+        self.widths.may_repeat.set(false);
     }
 }
 
 /// Widths for the values that may be padded, in the order of the text.
-struct Widths(RefCell<vec::IntoIter<usize>>, PadPlace);
+struct Widths {
+    list: Vec<usize>,
+    next: Cell<usize>,
+    /// The encoder's fast path leaves a long pad to the slow path, which asks for the width once more.
+    may_repeat: Cell<bool>,
+    place: PadPlace,
+}
+
+/// The longest pad that the fast path of the encoder writes.
+const MAX_FAST_PAD: usize = 32;
 
 impl Stuffing for Widths {
     fn width(&self, _: &LeafForm, length: usize) -> usize {
-        self.0.borrow_mut().next().unwrap_or(length)
+        let index = self.next.get() - usize::from(self.may_repeat.get());
+        self.next.set(index + 1);
+        let width = self.list.get(index).copied().unwrap_or(length);
+        self.may_repeat
+            .set(width.saturating_sub(length) > MAX_FAST_PAD);
+        width
     }
 
     fn place(&self) -> PadPlace {
-        self.1
+        self.place
     }
 }
 
@@ -69,16 +85,23 @@ impl Template {
         let mut encoder = PieceEncoder::resume(record, chunk.state.clone(), *self.options())
             .expect("a chunk's state is one of its message");
         let padded = locations(chunk).filter(|(_, location)| location.may_pad(location.length));
-        let widths: Vec<usize> = padded.map(|(_, location)| location.width).collect();
-        let widths = Widths(RefCell::new(widths.into_iter()), pad_place(self.policy()));
+        let widths = Widths {
+            list: padded.map(|(_, location)| location.width).collect(),
+            next: Cell::new(0),
+            may_repeat: Cell::new(false),
+            place: pad_place(self.policy()),
+        };
         let (mut values, mut text) = (Vec::new(), Vec::new());
         let mut run = |until: Option<&State>, size: usize| {
-            let mut piece = Values::default();
+            let mut piece = Values {
+                list: Vec::new(),
+                widths: &widths,
+            };
             let begin = text.len();
             encoder
                 .run(&mut text, size, until, &widths, &mut piece)
                 .expect("it was encoded before");
-            let piece = piece.0.into_iter();
+            let piece = piece.list.into_iter();
             values.extend(
                 piece.map(|[slot, offset, length, width]| [slot, begin + offset, length, width]),
             );
