@@ -42,6 +42,8 @@ struct Reached {
     node: NodeId,
     at: usize,
     written: Written,
+    /// How many slots had been reported.
+    reported: usize,
 }
 
 impl<S: Sink> Run<'_, S> {
@@ -53,6 +55,7 @@ impl<S: Sink> Run<'_, S> {
             node,
             at: from,
             written: Written::of(builder.record),
+            reported: builder.sink.reported(),
         };
         // The last node that has a state, and the loops there.
         let mut last = here;
@@ -83,6 +86,7 @@ impl<S: Sink> Run<'_, S> {
                             node: cycle.nodes[stop.column],
                             at: stop.at,
                             written: Written::of(builder.record),
+                            reported: builder.sink.reported(),
                         };
                         end = here.at;
                     }
@@ -136,6 +140,7 @@ impl<S: Sink> Run<'_, S> {
                 node: next,
                 at: to,
                 written: Written::of(builder.record),
+                reported: builder.sink.reported(),
             };
         }
         // The slow path goes on from the last state.
@@ -147,6 +152,7 @@ impl<S: Sink> Run<'_, S> {
         }
         builder.record.slots.truncate(last.written.slots);
         builder.record.heap.truncate(last.written.heap);
+        builder.sink.take_back(last.reported);
         if last.at != from {
             let node = &skeleton.nodes[last.node as usize];
             let offset = window.base + last.at as u64;
