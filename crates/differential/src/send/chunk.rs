@@ -146,13 +146,18 @@ pub(crate) fn encode_piece(
     let slots = record.slots().len();
     let mut builder = Builder::new(record.plan(), policy, specs, first, slots);
     let stop = text.write(|text| {
-        text.reserve(size.min(estimate(record)));
+        if text.capacity() == 0 {
+            text.reserve(size.min(estimate(record)));
+        }
         let stop = if policy.stuffing == Stuffing::None {
             encoder.run(text, size, until, &(), &mut builder)
         } else {
             encoder.run(text, size, until, &Room(policy), &mut builder)
         };
-        text.shrink_to(text.len() + policy.chunks.reserve);
+        let needed = text.len() + policy.chunks.reserve;
+        if text.capacity() > needed + needed / 4 {
+            text.shrink_to(needed);
+        }
         stop
     })?;
     let end = encoder.state().slot();

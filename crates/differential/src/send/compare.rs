@@ -151,7 +151,7 @@ impl Dirty {
 
 /// If more than this percentage of a table's numbers is dirty, its chunk is encoded again: that costs less than finding and
 /// patching them. (Not of padded numbers, which batches write sooner than the encoder.)
-const MOST: usize = 30;
+const MOST: usize = 40;
 /// Tables of fewer numbers are always patched.
 const SHORT: usize = 16;
 /// The length of the two runs that are compared to estimate how many differ.
@@ -177,12 +177,6 @@ fn are_most(old: &[u64], new: &[u64]) -> bool {
     let differing = differing(quarter) + differing(new.len() - 2 * quarter);
     differing * 100 > 2 * SAMPLE * MOST
 }
-
-/// Texts of a run that are compared together where some differ.
-const RUN: usize = 64;
-/// If more than this percentage of the values is dirty, of the first [`RUN`] at least, the chunk is encoded again. A text of
-/// another length counts twice.
-const MANY: usize = 40;
 
 /// The change of heap offsets, to be added to the low half of a heap slot.
 pub(crate) type Delta = u64;
@@ -218,14 +212,9 @@ pub(crate) fn chunk(
                     delta: *delta,
                     first,
                     number,
-                    weight: 0,
                     dirty,
                 };
-                if scan.dirty.is_most {
-                    scan.markers(mixed, 0);
-                } else {
-                    scan.mixed(mixed);
-                }
+                scan.mixed(mixed);
                 *delta = scan.delta;
             }
         }
@@ -239,8 +228,6 @@ struct Scan<'s> {
     delta: Delta,
     first: usize,
     number: usize,
-    /// How much has been found dirty.
-    weight: usize,
     dirty: &'s mut Dirty,
 }
 
@@ -255,12 +242,6 @@ impl<'s> Scan<'s> {
                 ordered &= self.single(mixed, stop);
             }
             at = stop + 1;
-            if at < mixed.masks.len() && self.is_much(at) {
-                self.dirty.is_most = true;
-            }
-            if self.dirty.is_most {
-                return self.markers(mixed, at);
-            }
         }
         // Runs keep the order they had.
         mixed.in_order &= ordered;
@@ -321,7 +302,6 @@ impl<'s> Scan<'s> {
         let base = range(self.new.slots[first]).0;
         let mut index = first;
         let mut at = 0;
-        let mut next = first + RUN;
         while let (Some(rest_old), Some(rest_new)) = (old.get(at..), new.get(at..))
             && let Some(found) = mismatch(rest_old, rest_new)
         {
@@ -341,38 +321,10 @@ impl<'s> Scan<'s> {
                 continue;
             }
             self.push(mixed.entries[index].spec.kind, index);
-            self.weight += 1;
             at = start + length - base;
             index += 1;
             if index > last {
                 return;
-            }
-            if index >= next {
-                next = index + RUN;
-                if self.is_much(index) {
-                    self.dirty.is_most = true;
-                    return;
-                }
-            }
-        }
-    }
-
-    /// Whether most of the values before `index` are dirty: then the chunk is better encoded again.
-    #[inline]
-    fn is_much(&self, index: usize) -> bool {
-        index >= RUN && self.weight * 100 > index * MANY
-    }
-
-    /// Lists what is dirty from `at` on, but for slots with a location.
-    fn markers(&mut self, mixed: &Mixed, at: usize) {
-        for index in at..mixed.masks.len() {
-            let kind = mixed.entries[index].spec.kind;
-            let is_same = || match mixed.masks[index] {
-                0 => self.old.slots[index] == self.new.slots[index],
-                _ => self.same_text(index),
-            };
-            if !kind.has_location() && !is_same() {
-                self.push(kind, index);
             }
         }
     }
@@ -390,13 +342,11 @@ impl<'s> Scan<'s> {
         let kind = mixed.entries[index].spec.kind;
         if mixed.masks[index] == 0 {
             self.push(kind, index);
-            self.weight += usize::from(kind.has_location());
             return true;
         }
         let (old, new) = (self.old.slots[index], self.new.slots[index]);
         if old >> 32 != new >> 32 || !self.same_text(index) {
             self.push(kind, index);
-            self.weight += 2;
         }
         let expected = old.wrapping_add(self.delta) & !LENGTH;
         self.delta = if old & LENGTH == 0 || new & LENGTH == 0 {

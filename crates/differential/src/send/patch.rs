@@ -26,13 +26,6 @@ use crate::stats::SendStats;
 /// If more than this percentage of a table's numbers overflow, the chunk is encoded again.
 const MANY_OVERFLOWS: usize = 20;
 
-/// Fewer dirty values of a mixed segment than these are always patched.
-const FEW: usize = 16;
-/// If this percentage of a mixed segment's slots is dirty, the chunk is encoded again ...
-const MANY: usize = 40;
-/// ... or this one, if many of the dirty values have another length.
-const SOME: usize = 12;
-
 /// What patching needs besides the chunk, kept from one to the next.
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
@@ -148,9 +141,6 @@ impl Patcher<'_> {
             let segment = &self.segments[number];
             let new = new.part(segment.first, segment.slots()).ok_or(Unwritable)?;
             let outcome = match &segment.locations {
-                Locations::Mixed(mixed) if is_better_encoded(mixed, dirty, &new, self.policy) => {
-                    Outcome::Reencode
-                }
                 Locations::Mixed(_) => self.leaves(number, dirty, &new, escaped)?,
                 Locations::Table(_) => self.numbers(number, dirty, new.slots, batch),
             };
@@ -335,21 +325,4 @@ impl Patcher<'_> {
         segment.resize(index, length, location.width);
         Outcome::Patched
     }
-}
-
-/// Whether enough of a mixed segment is dirty for its chunk to be better encoded again.
-fn is_better_encoded(mixed: &Mixed, dirty: &[u32], new: &Values<'_>, policy: &Policy) -> bool {
-    let (count, slots) = (dirty.len(), mixed.offsets.len());
-    if count < FEW || count * 100 < slots * SOME {
-        return false;
-    }
-    if count * 100 >= slots * MANY || policy.stuffing.keeps_width() {
-        return count * 100 >= slots * MANY;
-    }
-    let has_other_length = |&&index: &&u32| {
-        let (entry, slot) = (mixed.entries[index as usize], new.slots[index as usize]);
-        entry.spec.kind.is_heap() && range(slot).1 != entry.length as usize
-    };
-    let sample = dirty.iter().step_by(count / FEW);
-    sample.filter(has_other_length).count() > FEW / 4
 }
