@@ -10,8 +10,8 @@ impl Kernel {
     /// length, plus `zero`. Nothing, if they cannot be filled all at once: there are too many, or what is told is no length
     /// below [`WIDEST`].
     ///
-    /// What is in any doubt is left to the caller: strings with anything but plain ASCII, values of [other](Filling::Other)
-    /// types. If the text is not of the form, what is in the sheet is unspecified.
+    /// What is in any doubt is left to the caller: strings with anything but plain ASCII, values of other leaf
+    /// kinds. If the text is not of the form, what is in the sheet is unspecified.
     ///
     /// A string's slot is its place in the heap (low half) and its length (high half). What rooms hold behind their strings,
     /// and those of doubtful values, is unspecified.
