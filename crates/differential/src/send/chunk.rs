@@ -1,7 +1,7 @@
 //! A chunk: the text of a part of the message, its DUT table, and the encoder's state at its first byte.
 //!
-//! A send in flight holds the text of each chunk. Whoever patches it then gets a copy, and the send
-//! never sees it: copy on write. Templates for several peers share chunks in the same way.
+//! Chunks are copied on write: a patch while a send in flight holds the chunk's text changes a copy, so the send never
+//! sees it. Templates for several peers share chunks in the same way.
 
 use std::mem;
 
