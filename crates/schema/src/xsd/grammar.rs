@@ -1,8 +1,8 @@
 //! Checks the attributes and children of each element of a schema document, by the schema for schemas and by the further
 //! rules on representation (`src-…`). Only strict loading does this.
 //!
-//! A rule lists the attributes, each with the sort of its value, and the children as groups in a fixed order. The schema for
-//! schemas needs no more of a regular language than this.
+//! A rule of `rules.txt` lists the attributes, each with the sort of its value, and the children as groups in a fixed order.
+//! The schema for schemas needs no more of a regular language than this.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ mod representation;
 mod rules;
 mod values;
 
-use rules::{Children, Rule};
+use rules::{RULES, Rule};
 
 /// The errors in the form of a schema element and its descendants.
 pub(super) fn check(documents: &Documents, document: u32, schema: Node<'_, '_>) -> Vec<Error> {
@@ -27,7 +27,7 @@ pub(super) fn check(documents: &Documents, document: u32, schema: Node<'_, '_>) 
         ids: HashSet::new(),
     };
     // An explicit stack: documents may be deeper than the call stack allows.
-    let mut waiting = vec![(schema, &rules::SCHEMA)];
+    let mut waiting = vec![(schema, &RULES[0])];
     while let Some((node, rule)) = waiting.pop() {
         checker.attributes(node, rule);
         checker.children(node, rule, &mut waiting);
@@ -86,7 +86,7 @@ impl Checker<'_> {
         {
             self.broken(node, format!("the id {id:?} is used twice in the document"));
         }
-        for required in rule.required {
+        for required in &rule.required {
             if !node.has_attribute(*required) {
                 self.broken(
                     node,
@@ -105,7 +105,7 @@ impl Checker<'_> {
         rule: &Rule,
         waiting: &mut Vec<(Node<'a, 'i>, &'static Rule)>,
     ) {
-        let Children::Groups(groups) = rule.children else {
+        let Some(groups) = &rule.children else {
             return;
         };
         let (mut group, mut count) = (0, 0);
@@ -128,12 +128,10 @@ impl Checker<'_> {
             let name = child.tag_name().name();
             let is_ours = child.tag_name().namespace() == Some(XSD_NAMESPACE);
             let place = (group..groups.len()).find_map(|at| {
-                let rule = groups[at]
-                    .rules
-                    .iter()
-                    .find(|rule| is_ours && rule.name == name)?;
+                let mut rules = groups[at].rules.iter().map(|&rule| &RULES[rule]);
+                let rule = rules.find(|rule| is_ours && rule.name == name)?;
                 let full = at == group && count >= groups[at].max;
-                (!full).then_some((at, *rule))
+                (!full).then_some((at, rule))
             });
             let Some((at, rule)) = place else {
                 self.broken(
@@ -157,7 +155,7 @@ impl Checker<'_> {
                     && required
                         .rules
                         .iter()
-                        .any(|rule| rule.name == child.tag_name().name())
+                        .any(|&rule| RULES[rule].name == child.tag_name().name())
             });
             if !has {
                 self.broken(
@@ -165,7 +163,7 @@ impl Checker<'_> {
                     format!(
                         "<{}> needs a <{}>",
                         node.tag_name().name(),
-                        required.rules[0].name
+                        RULES[required.rules[0]].name
                     ),
                 );
             }

@@ -33,6 +33,35 @@ pub(super) enum Sort {
     Field,
 }
 
+impl Sort {
+    /// The sort that the grammar calls so.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "Text" => Self::Text,
+            "AnyUri" => Self::AnyUri,
+            "Name" => Self::Name,
+            "Id" => Self::Id,
+            "QualifiedName" => Self::QualifiedName,
+            "QualifiedNames" => Self::QualifiedNames,
+            "Boolean" => Self::Boolean,
+            "Count" => Self::Count,
+            "MaxOccurs" => Self::MaxOccurs,
+            "ZeroOrOne" => Self::ZeroOrOne,
+            "One" => Self::One,
+            "Form" => Self::Form,
+            "Usage" => Self::Usage,
+            "Process" => Self::Process,
+            "Namespaces" => Self::Namespaces,
+            "Block" => Self::Block,
+            "BlockNoSubstitution" => Self::BlockNoSubstitution,
+            "SimpleFinal" => Self::SimpleFinal,
+            "Selector" => Self::Selector,
+            "Field" => Self::Field,
+            _ => return None,
+        })
+    }
+}
+
 /// Is the value of this sort? If not: what was expected.
 pub(super) fn check(sort: Sort, value: &str, node: Node<'_, '_>) -> Result<(), &'static str> {
     let text = value.trim_matches([' ', '\t', '\r', '\n']);
