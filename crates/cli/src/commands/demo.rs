@@ -164,11 +164,9 @@ fn print_comparisons(
         ("bytes", |it| {
             format!("{:.1} MB", it.differential.bytes as f64 / 1e6)
         }),
-        ("answers written", |it| {
-            sending::matches(&it.differential.sent)
-        }),
-        ("answers read", |it| {
-            receiving::modes(&it.differential.received)
+        ("answers patched", |it| of_all(patched(it), it)),
+        ("answers compared when read", |it| {
+            of_all(it.differential.received.reads.fast, it)
         }),
         ("values written", |it| {
             it.differential.sent.matches.values.to_string()
@@ -192,6 +190,16 @@ fn print_comparisons(
         "  {}",
         paint(DIM, "(a line for each answer, from left to right its values: bright ones were converted, dark ones kept)")
     ))
+}
+
+/// Answers that the service made by patching the text of an earlier one.
+fn patched(comparison: &Comparison) -> u64 {
+    let matches = &comparison.differential.sent.matches;
+    matches.content + matches.perfect_structural + matches.partial_structural
+}
+
+fn of_all(count: u64, comparison: &Comparison) -> String {
+    format!("{count} of {}", comparison.polls)
 }
 
 /// The time of the differential run, and that of converting everything.
