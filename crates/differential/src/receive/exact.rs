@@ -1,18 +1,20 @@
 //! `exact`: the text of the message before is kept, and compared byte by byte.
 
 mod apply;
+mod capacities;
+mod changed;
+mod compare;
 mod follow;
 mod history;
-mod in_step;
 mod locate;
 mod numbers;
 mod pass;
 mod restructure;
-mod rooms;
-mod scattered;
-mod stretch;
+mod rows;
+mod run;
 mod strings;
 mod texts;
+mod values;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -51,9 +53,9 @@ pub(super) struct Exact {
     pass: Option<Box<Pass>>,
     unused: Unused,
     /// The message before, if that was read without comparing and this one is to be looked at.
-    glimpse: Option<Bytes>,
+    unread: Option<Bytes>,
     /// The Record of the last message, if that is of use for its memory only.
-    handed: Option<Arc<Record>>,
+    spare_record: Option<Arc<Record>>,
     /// Slots and octets of the last message that was read and kept.
     size: (usize, usize),
     totals: Totals,
@@ -90,8 +92,8 @@ impl Exact {
             pace: Pace::default(),
             pass: None,
             unused: Unused::default(),
-            glimpse: None,
-            handed: None,
+            unread: None,
+            spare_record: None,
             size: (0, 0),
             totals: Totals::default(),
         }
@@ -99,7 +101,7 @@ impl Exact {
 
     /// A message could not be compared to its end. Whether that is because it is not like the one before, so that it need
     /// not be kept.
-    fn is_left_aside(&mut self, mut pass: Box<Pass>) -> bool {
+    fn is_given_up(&mut self, mut pass: Box<Pass>) -> bool {
         let is_unlike = pass.gave_up && self.policy.stands_aside && self.bypass.dissimilar();
         self.reuse(&mut pass.history);
         pass.give_back();
@@ -147,7 +149,7 @@ impl Exact {
         self.pass = Some(pass);
         let record = history.record.clone().ok_or(Fail)?;
         self.totals.fast += 1;
-        let is_worn = record.heap().len() > 2 * history.heap + WORN;
+        let is_worn = record.heap().len() > 2 * history.heap + MAX_UNUSED_HEAP;
         // Strings that are no more take room; now and then all is read, which leaves them out.
         let stands_aside = self.policy.stands_aside && self.bypass.learn(alike);
         if is_worn || is_in_doubt {
@@ -164,7 +166,7 @@ impl Exact {
     }
 
     /// The message before is of no use any more, but for its memory.
-    fn let_go(&mut self) {
+    fn drop_history(&mut self) {
         if let Some(mut history) = self.history.take() {
             self.reuse(&mut history);
         }
@@ -172,22 +174,22 @@ impl Exact {
 
     fn reuse(&mut self, history: &mut History) {
         self.unused.take_from(history);
-        if self.handed.is_none() {
-            self.handed = history.record.take();
+        if self.spare_record.is_none() {
+            self.spare_record = history.record.take();
         }
     }
 
     /// Reads all of a message and keeps nothing.
-    fn pass_by(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
+    fn read_alone(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
         self.totals.aside += 1;
-        self.let_go();
-        let mut shared = self.unheld(root);
+        self.drop_history();
+        let mut shared = self.record_for(root);
         let since = self.pace.start(message.len());
         // (If somebody keeps a weak one, he loses it.)
         let record = Arc::make_mut(&mut shared);
         self.decoder.decode_into(root, message, record)?;
         self.pace.learn(message.len(), since, false);
-        self.handed = Some(shared.clone());
+        self.spare_record = Some(shared.clone());
         Ok(Received {
             record: shared,
             changes: Changes::all(),
@@ -196,22 +198,22 @@ impl Exact {
     }
 
     /// A Record that nobody else holds: that of the last message that was only read, if it is one.
-    fn unheld(&mut self, root: ElementId) -> Arc<Record> {
-        let handed = self.handed.take();
+    fn record_for(&mut self, root: ElementId) -> Arc<Record> {
+        let spare_record = self.spare_record.take();
         // (To ask for it to be changed takes as long as a value, and is done where it is.)
-        handed
+        spare_record
             .filter(|record| Arc::strong_count(record) == 1)
             .unwrap_or_else(|| Arc::new(Record::new(self.decoder.plan().clone(), root)))
     }
 
     /// Reads all of a message and keeps it.
     fn regular(&mut self, root: ElementId, message: &Bytes) -> Result<Received, Error> {
-        self.let_go();
+        self.drop_history();
         let text = match bsoap_xml::decode_str(message) {
             Ok(Cow::Borrowed(text)) if message.len() < u32::MAX as usize => text,
-            _ => return self.pass_by(root, message),
+            _ => return self.read_alone(root, message),
         };
-        let mut record = Arc::try_unwrap(self.unheld(root))
+        let mut record = Arc::try_unwrap(self.record_for(root))
             .unwrap_or_else(|held| Record::new(held.plan().clone(), root));
         record.clear(root);
         // As much as last time, but not much more than such a message can need.
@@ -230,7 +232,7 @@ impl Exact {
         self.pace.learn(text.len(), since, true);
         if read.is_err() {
             // A decoder that reads all of it reports the error.
-            return self.pass_by(root, message);
+            return self.read_alone(root, message);
         }
         fit(record.parts_mut().0, 32);
         fit(record.parts_mut().1, 256);
@@ -300,18 +302,18 @@ impl Receiver for Exact {
         match self.bypass.turn() {
             Turn::Compare => {}
             Turn::Keep if self.bypass.last_pause() >= LONG_PAUSE => {
-                let received = self.pass_by(root, &message)?;
-                self.glimpse = Some(message);
+                let received = self.read_alone(root, &message)?;
+                self.unread = Some(message);
                 return Ok(received);
             }
             Turn::Keep => return self.regular(root, &message),
-            Turn::Bypass => return self.pass_by(root, &message),
+            Turn::Bypass => return self.read_alone(root, &message),
         }
-        if let Some(before) = self.glimpse.take()
+        if let Some(before) = self.unread.take()
             && !shares_a_piece(&before, &message)
         {
             self.bypass.dissimilar();
-            return self.pass_by(root, &message);
+            return self.read_alone(root, &message);
         }
         if self.history.as_ref().is_none_or(|it| it.root != Root(root)) {
             return self.regular(root, &message);
@@ -334,7 +336,7 @@ impl Receiver for Exact {
                     return Ok(received);
                 }
             }
-            Err(_) if self.is_left_aside(pass) => return self.pass_by(root, &message),
+            Err(_) if self.is_given_up(pass) => return self.read_alone(root, &message),
             Err(_) => {}
         }
         self.totals.failed += 1;
@@ -367,7 +369,7 @@ impl Receiver for Exact {
             self.bypass.turn();
             self.totals.messages += 1;
             self.totals.aside += 1;
-            self.let_go();
+            self.drop_history();
         }
         passes
     }
@@ -379,8 +381,8 @@ impl Receiver for Exact {
         self.pace = Pace::default();
         self.pass = None;
         self.unused = Unused::default();
-        self.glimpse = None;
-        self.handed = None;
+        self.unread = None;
+        self.spare_record = None;
     }
 
     fn totals(&self) -> Totals {
@@ -394,13 +396,13 @@ impl Receiver for Exact {
         self.decoder.memory()
             + self.history_memory()
             + kept.map_or(0, record)
-            + self.handed.as_ref().map_or(0, record)
+            + self.spare_record.as_ref().map_or(0, record)
     }
 
     fn history_memory(&self) -> usize {
-        let glimpse = self.glimpse.as_ref().map_or(0, Bytes::len);
+        let unread = self.unread.as_ref().map_or(0, Bytes::len);
         let history = self.history.as_ref().map_or(0, History::memory);
-        history + self.unused.memory() + glimpse
+        history + self.unused.memory() + unread
     }
 
     fn checkpoints(&self) -> (usize, usize) {
@@ -411,7 +413,7 @@ impl Receiver for Exact {
 }
 
 /// So many bytes of strings that are no more are left alone.
-const WORN: usize = 64 << 10;
+const MAX_UNUSED_HEAP: usize = 64 << 10;
 
 /// What a much larger message took is given back.
 fn fit_loosely<T>(values: &mut Vec<T>) {

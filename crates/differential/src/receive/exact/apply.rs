@@ -39,7 +39,7 @@ impl Pass {
         let trace = &mut self.history.trace;
         let fresh = self.fresh.slots();
         if !splices.is_empty()
-            && let Some(left) = self.history.rooms.of_all(self.slots.len())
+            && let Some(left) = self.history.capacities.of_all(self.slots.len())
         {
             put(left, &layout, &vec![0; fresh.len()]);
         }

@@ -6,7 +6,7 @@ use bsoap_codec::Record;
 use bsoap_codec::decode::{Checkpoint, Trace};
 use bsoap_codec::plan::ElementId;
 
-use super::rooms::Rooms;
+use super::capacities::Capacities;
 use crate::receive::text::Text;
 
 /// A message that was read, with all that is needed to read another like it.
@@ -19,7 +19,7 @@ pub(super) struct History {
     /// The values. Never absent between messages.
     pub(super) record: Option<Arc<Record>>,
     /// How much longer than they are strings of it may become where they are.
-    pub(super) rooms: Rooms,
+    pub(super) capacities: Capacities,
     /// States of the decoder, by their place in the text. The first is that before the first byte.
     pub(super) checkpoints: Vec<Checkpoint>,
     /// Up to here the text tells its encoding.
@@ -44,7 +44,7 @@ impl History {
         size_of::<Self>()
             + self.text.bytes().len()
             + self.trace.memory()
-            + self.rooms.memory()
+            + self.capacities.memory()
             + self.checkpoint_memory()
     }
 

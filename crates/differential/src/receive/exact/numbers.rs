@@ -1,63 +1,60 @@
-//! Numbers of an array, or of rows of numbers, that change one after the other: each is read, held against the old text and
-//! put in its place in one loop, at whose end is the only branch that cannot be foretold. Most stretches are short.
-
-use std::iter::Zip;
-use std::slice::{Iter, IterMut};
+//! A run of numbers that all changed: each is read, checked against the old text and put in its place in one loop. The end
+//! of the loop is the only branch that cannot be predicted, which matters because most runs are short.
 
 use bsoap_datatypes::kernel::{Found, FoundInRow, Kernel};
 
-use super::follow::{Block, Until, differs};
-use super::in_step::Before;
-use super::pass::Pass;
-use super::stretch::{Field, Stretch};
+use super::pass::{Pass, differs};
+use super::rows::{Field, RowPattern};
 use crate::receive::change::note;
 
-/// Numbers in a block: no more than a word has bits, and as many as kernels read by threes.
-const MOST: usize = 63;
+/// Values in a block: no more than a word has bits, and a multiple of three, since kernels read integers by threes.
+const MAX_VALUES: usize = 63;
 
 impl Pass {
-    /// Reads numbers of the array at hand together, of rows that have nothing else, from `o` and `n` on, as
-    /// [`block`](Self::block) does; up to one, or a row, that is the same with the same behind it. A block may end within a
-    /// row. Nothing if not even one is plain, and in step with the old text; then nothing is changed.
-    pub(super) fn block_of_numbers(
-        &mut self,
-        until: Until,
-        old: &[u8],
-        new: &[u8],
-    ) -> Option<Block> {
-        let (cursor, begin) = (self.cursor, self.stretch.passed.len());
-        let Stretch {
-            pattern,
-            passed,
-            slots: read,
-            ..
-        } = &mut self.stretch;
-        let (fields, width) = (&*pattern.fields, pattern.slots.max(1));
-        let (rows, is_full) = until.rows(MOST);
-        let before = Before::new(&self.history.trace, cursor, old);
-        let values = rows.min(MOST / width) * width;
-        let rows = before.of_rows(pattern, 0, values) / width;
-        let most = rows * width;
-        if most == 0 {
-            return None;
+    /// Reads numbers at `o` and `n`, where a row begins that has nothing else, up to one that is the same with the same
+    /// behind it, or to a checkpoint. Returns how many; if none, nothing is changed.
+    pub(super) fn number_run(&mut self, pattern: &RowPattern, old: &[u8], new: &[u8]) -> usize {
+        let (cursor, width) = (self.cursor, pattern.width);
+        if pattern.columns.is_empty() || width > MAX_VALUES {
+            return 0;
         }
-        let starts = self.history.trace.starts.get_mut(cursor..=cursor + most)?;
-        let slots = self.slots.get_mut(cursor..cursor + most)?;
-        passed.extend_from_slice(starts);
-        let stood = passed.get(begin..)?;
-        let nexts = stood.get(1..)?;
+        let checkpoint = self.next_checkpoint();
+        let trace = &mut self.history.trace;
+        let sites = trace.sites.get(cursor..).unwrap_or_default();
+        let count = pattern.count(0, MAX_VALUES / width * width, sites);
+        let starts = trace.starts.get(cursor..cursor + count).unwrap_or_default();
+        let count = match starts.last() {
+            Some(&last) if last as usize >= checkpoint => {
+                starts.partition_point(|&start| (start as usize) < checkpoint)
+            }
+            _ => count,
+        };
+        let rows = count / width;
+        let most = rows * width;
+        if rows == 0 {
+            return 0;
+        }
+        let (Some(starts), Some(slots), Some(field)) = (
+            trace.starts.get_mut(cursor..=cursor + most),
+            self.slots.get_mut(cursor..cursor + most),
+            pattern.fields.first(),
+        ) else {
+            return 0;
+        };
+        let read = &mut self.run.slots;
         read.clear();
         read.reserve(most + width);
         let mut taken = Taken {
-            field: fields.first()?,
-            fields,
+            field,
+            fields: &pattern.fields,
             old,
             new,
-            is_full,
-            most,
-            places: stood.iter().zip(nexts).zip(starts.iter_mut()).zip(slots),
-            refused: None,
+            start: starts.first().copied().unwrap_or(0),
+            starts,
+            slots,
+            count: 0,
             same: 0,
+            refused: None,
         };
         let kernel = Kernel::best();
         let end = match &*pattern.columns {
@@ -70,42 +67,21 @@ impl Pass {
                 stop.at
             }
         };
-        let all = (most - taken.places.len(), end);
-        let (count, n) = taken.refused.unwrap_or(all);
-        let o = *stood.get(count)? as usize;
-        let others = !taken.same & ((1 << count) - 1);
-        passed.truncate(begin + count);
+        let (count, o, n) = (
+            taken.count,
+            taken.start as usize,
+            taken.refused.unwrap_or(end),
+        );
         if count == 0 {
-            return None;
+            return 0;
         }
+        let others = !taken.same & ((1 << count) - 1);
         note(&mut self.changed, cursor, others);
-        self.hold_passed(begin);
-        self.stretch.keep_rows(begin);
-        let block = Block {
-            values: count,
-            others: others.count_ones() as usize,
-            same: count - (u64::BITS - others.leading_zeros()) as usize,
-            next: self.stretch.pattern.ahead(0, count),
-        };
-        self.pass_block(count, (o, n), &block);
-        Some(block)
-    }
-
-    /// Checkpoints between the values just taken over hold. Those stood where is told from `begin` on.
-    #[inline]
-    fn hold_passed(&mut self, begin: usize) {
-        let last = self.stretch.passed.last();
-        if last.is_none_or(|&last| self.next_checkpoint() > last as usize) {
-            return;
-        }
-        for value in begin..self.stretch.passed.len() {
-            let start = self.stretch.passed[value] as usize;
-            if self.next_checkpoint() <= start {
-                let place = self.history.trace.starts[self.cursor + value - begin];
-                (self.o, self.n) = (start, place as usize);
-                self.hold(start);
-            }
-        }
+        (self.o, self.n) = (o, n);
+        self.cursor += count;
+        self.touched += others.count_ones() as usize;
+        self.in_blocks += others.count_ones() as usize;
+        count
     }
 }
 
@@ -116,49 +92,46 @@ struct Taken<'t> {
     fields: &'t [Field],
     old: &'t [u8],
     new: &'t [u8],
-    is_full: bool,
-    /// How many there may be.
-    most: usize,
-    /// Of each: where it stood, and the one behind it; where its own place is noted; and its slot.
-    places: Places<'t>,
-    /// How many were taken over, and where the next stands, if that was not though it is a number.
-    refused: Option<(usize, usize)>,
-    /// Which of them are the same, by bits: hardly any.
+    /// Where the next value begins in the old text.
+    start: u32,
+    /// Where values begin: those taken over in the new text, the others in the old one.
+    starts: &'t mut [u32],
+    slots: &'t mut [u64],
+    /// How many were taken over.
+    count: usize,
+    /// Which of them are the same, as bits.
     same: u64,
+    /// Where the next is in the new text, if it is a number that was not taken over.
+    refused: Option<usize>,
 }
-
-type Places<'t> = Zip<Zip<Zip<Iter<'t, u32>, Iter<'t, u32>>, IterMut<'t, u32>>, IterMut<'t, u64>>;
 
 impl Taken<'_> {
     /// Takes over a value of a field. Whether it is another; nothing if it was not taken over.
     #[inline(always)]
-    fn take(&mut self, field: &Field, at: usize, slot: u64) -> Option<(bool, usize)> {
-        let Some((((&start, &next), place), kept)) = self.places.next() else {
-            self.refuse(self.most, at);
+    fn take(&mut self, field: &Field, at: usize, slot: u64) -> Option<bool> {
+        let (Some(kept), Some(&next)) = (
+            self.slots.get_mut(self.count),
+            self.starts.get(self.count + 1),
+        ) else {
+            self.refused.get_or_insert(at);
             return None;
         };
-        if field.end(start, next, self.old).is_none() {
-            self.refuse(self.most - 1 - self.places.len(), at);
+        if field.end(self.start, next, self.old).is_none() {
+            self.refused.get_or_insert(at);
             return None;
         }
-        let is_other = std::mem::replace(kept, slot) != slot;
-        *place = at as u32;
-        if !is_other {
-            self.same |= 1 << (self.most - 1 - self.places.len());
-        }
-        Some((is_other, next as usize))
+        let is_same = std::mem::replace(kept, slot) == slot;
+        self.starts[self.count] = at as u32;
+        self.same |= u64::from(is_same) << self.count;
+        self.count += 1;
+        self.start = next;
+        Some(!is_same)
     }
 
-    /// The first that is not taken over.
-    #[cold]
-    fn refuse(&mut self, count: usize, at: usize) {
-        self.refused.get_or_insert((count, at));
-    }
-
-    /// Whether to go on, by where the next value stood and stands.
+    /// Whether the next value differs from the one that it takes the place of.
     #[inline(always)]
-    fn goes_on(&self, next: usize, at: usize) -> bool {
-        self.is_full || differs(self.old, next, self.new, at)
+    fn goes_on(&self, at: usize) -> bool {
+        differs(self.old, self.start as usize, self.new, at)
     }
 }
 
@@ -166,10 +139,10 @@ impl Found for Taken<'_> {
     #[inline(always)]
     fn value(&mut self, at: usize, length: usize, slot: u64) -> bool {
         let field = self.field;
-        let Some((is_other, next)) = self.take(field, at, slot) else {
-            return false;
-        };
-        is_other || self.goes_on(next, at + length + field.gap.len())
+        match self.take(field, at, slot) {
+            Some(is_other) => is_other || self.goes_on(at + length + field.gap.len()),
+            None => false,
+        }
     }
 }
 
@@ -179,11 +152,11 @@ impl FoundInRow for Taken<'_> {
         let Some(field) = self.fields.get(column).filter(|_| self.refused.is_none()) else {
             return false;
         };
-        let Some((_, next)) = self.take(field, at, slot) else {
+        if self.take(field, at, slot).is_none() {
             return false;
-        };
-        // The next row, if there is room for it, or within this one.
+        }
+        // The next row, if it may be taken over, or the next value of this one.
         column + 1 < self.fields.len()
-            || (self.places.len() > 0 && self.goes_on(next, at + length + field.gap.len()))
+            || (self.count < self.slots.len() && self.goes_on(at + length + field.gap.len()))
     }
 }

@@ -14,16 +14,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Site, Trace};
-use bsoap_codec::plan::LeafKind;
+use bsoap_codec::decode::{Checkpoint, Loop, Trace};
 use bsoap_codec::{Plan, Record, plan::ElementId};
-use bsoap_xml::scan;
-use memchr::memchr;
 
 use super::history::History;
-use super::locate::locate;
-use super::stretch::{self, Stretch};
-use super::strings::{Reread, octets, slot_of};
+use super::run::Run;
 use crate::receive::policy::Policy;
 use crate::receive::received::Fail;
 
@@ -91,14 +86,14 @@ pub(super) struct Pass {
     /// Counts among them, in no order.
     pub(super) counts: Vec<usize>,
     /// The array at hand.
-    pub(super) stretch: Stretch,
+    pub(super) run: Run,
     /// How many values were read again alone, and in how many stretches.
     pub(super) touched: usize,
     pub(super) runs: usize,
     /// How many of those in blocks.
     pub(super) in_blocks: usize,
     /// Before so many stretches nothing is given up.
-    patience: usize,
+    pub(super) patience: usize,
     pub(super) gave_up: bool,
     /// How many messages in a row had nothing in common behind the first difference of their structure.
     pub(super) lost: u32,
@@ -141,11 +136,11 @@ impl Pass {
             taken: Vec::new(),
             changed: Vec::new(),
             counts: Vec::new(),
-            stretch: Stretch::default(),
+            run: Run::default(),
             touched: 0,
             runs: 0,
             in_blocks: 0,
-            patience: FEW,
+            patience: MIN_RUNS,
             gave_up: false,
             lost: 0,
             ended: false,
@@ -157,7 +152,7 @@ impl Pass {
         self.fresh.clear(history.root.0);
         self.history = history;
         (self.o, self.n, self.cursor, self.next) = (0, 0, 0, 0);
-        (self.touched, self.runs, self.patience) = (0, 0, FEW);
+        (self.touched, self.runs, self.patience) = (0, 0, MIN_RUNS);
         (self.begun, self.gave_up, self.ended) = (false, false, false);
         (self.in_place, self.in_blocks) = (0, 0);
         self.slots.clear();
@@ -168,63 +163,19 @@ impl Pass {
         self.taken.clear();
         self.changed.clear();
         self.counts.clear();
-        self.stretch.restart();
+        self.run.restart();
     }
 
     /// Memory that a large message took is not kept for ever.
     pub(super) fn give_back(&mut self) {
         self.history = History::default();
-        if self.slots.capacity() > LARGE || self.fresh.memory() > LARGE {
+        if self.slots.capacity() > MAX_KEPT || self.fresh.memory() > MAX_KEPT {
             *self = Self::new(self.policy, &self.fresh.plan().clone());
         }
     }
 
-    /// Reads a new text, as what differs from the old one.
-    pub(super) fn advance(&mut self, decoder: &mut Decoder, new: &[u8]) -> Result<(), Fail> {
-        let text = std::mem::take(&mut self.history.text);
-        let result = self.compare(decoder, text.bytes(), new);
-        self.history.text = text;
-        result
-    }
-
-    fn compare(&mut self, decoder: &mut Decoder, old: &[u8], new: &[u8]) -> Result<(), Fail> {
-        loop {
-            let same = match (old.get(self.o..), new.get(self.n..)) {
-                (Some(old), Some(new)) => scan::find_difference(old, new),
-                _ => return Err(Fail),
-            };
-            (self.o, self.n) = (self.o + same, self.n + same);
-            if self.n == new.len() && self.o == old.len() {
-                return Ok(());
-            }
-            if !self.begun {
-                self.begin()?;
-            }
-            self.hold(self.o);
-            match self.leaf(decoder, old, new) {
-                Step::Read if self.is_worth_it() || self.will_be(old, new) => continue,
-                Step::Read | Step::Unlike => {
-                    self.gave_up = true;
-                    if self.is_early() {
-                        return Err(Fail);
-                    }
-                }
-                Step::Shifted => self.hold(self.o),
-                Step::Other => {}
-                Step::Lost => {
-                    self.gave_up = true;
-                    return Err(Fail);
-                }
-            }
-            self.restructure(decoder, old, new)?;
-            if self.ended {
-                return Ok(());
-            }
-        }
-    }
-
     /// The first difference: the values are taken out, to be changed. Those that somebody else holds are copied.
-    fn begin(&mut self) -> Result<(), Fail> {
+    pub(super) fn begin(&mut self) -> Result<(), Fail> {
         if self.o < self.history.opened {
             return Err(Fail);
         }
@@ -276,118 +227,6 @@ impl Pass {
         }
     }
 
-    /// Whether comparing has been cheaper so far than reading all would have been. A stretch costs about as much as two
-    /// values.
-    #[inline]
-    fn is_worth_it(&self) -> bool {
-        self.runs < self.patience || 2 * self.runs + self.touched <= self.cursor
-    }
-
-    /// Whether so little has been compared that all may as well be read from the beginning.
-    fn is_early(&self) -> bool {
-        EARLY * self.cursor <= self.slots.len()
-    }
-
-    /// Whether so far hardly any value has been the same, though there were enough to tell, and what follows looks no
-    /// better.
-    #[cold]
-    pub(super) fn is_unlike(&self, old: &[u8], new: &[u8]) -> bool {
-        self.touched >= stretch::LONG
-            && 8 * self.touched >= 7 * self.cursor
-            && self.like_ahead(old, new) < 2
-    }
-
-    /// Whether comparing has not been cheaper so far, but will be, by the look of what is ahead.
-    #[cold]
-    fn will_be(&mut self, old: &[u8], new: &[u8]) -> bool {
-        self.patience = 2 * self.runs;
-        2 * self.like_ahead(old, new) > SAMPLES
-    }
-
-    /// How many samples of the text ahead are the same, at the same distance from here or from the end.
-    fn like_ahead(&self, old: &[u8], new: &[u8]) -> usize {
-        let length = old.len() - self.o;
-        let at_end = new.len().wrapping_sub(old.len());
-        let places = (1..SAMPLES).map(|sample| self.o + length / SAMPLES * sample);
-        let is_like = |place: &usize| {
-            let sample = old.get(*place..*place + ALIKE);
-            [self.shift(), at_end].into_iter().any(|shift| {
-                let place = place.wrapping_add(shift);
-                let other = new.get(place..place.wrapping_add(ALIKE));
-                sample.is_some() && sample == other
-            })
-        };
-        places.filter(is_like).count()
-    }
-
-    /// The texts differ at `o` and `n`: if that is in a value, or where it ends, it is read again.
-    fn leaf(&mut self, decoder: &mut Decoder, old: &[u8], new: &[u8]) -> Step {
-        let trace = &self.history.trace;
-        let Some(slot) = locate(&trace.starts, self.cursor, self.o) else {
-            return Step::Other;
-        };
-        let (start, site) = (trace.starts[slot] as usize, trace.sites[slot]);
-        let Some(leaf) = site.leaf() else {
-            return Step::Other;
-        };
-        if let Some(step) = self.item(decoder, slot, start, old, new) {
-            return step;
-        }
-        let kind = decoder.plan().leaf(leaf).kind;
-        let is_string = kind == LeafKind::Text && !site.is_attribute();
-        if is_string && old.get(start) == Some(&b'<') {
-            return match self.string(decoder, site, slot, start, old, new) {
-                Some(reread) => self.reread(slot, reread),
-                None if self.gave_up => Step::Lost,
-                None => Step::Other,
-            };
-        }
-        let end = if site.is_attribute() {
-            old[start - 1]
-        } else {
-            b'<'
-        };
-        // Behind the end of the value it is in markup.
-        if memchr(end, &old[start..self.o]).is_some() {
-            return Step::Other;
-        }
-        let Some(rest) = memchr(end, &old[self.o..]) else {
-            return Step::Other;
-        };
-        if is_string && self.o + rest - start > LONG {
-            match self.string(decoder, site, slot, start, old, new) {
-                Some(reread) => return self.reread(slot, reread),
-                None if self.gave_up => return Step::Lost,
-                None => {}
-            }
-        }
-        let at = start.wrapping_add(self.shift());
-        let Some((value, length)) = decoder.read_again(site, new, at, &mut self.fresh) else {
-            return Step::Other;
-        };
-        self.keep(slot, value, kind);
-        self.move_starts(slot + 1);
-        (self.o, self.n) = (self.o + rest, at + length);
-        (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
-        if !site.is_attribute() {
-            return self.begin_stretch(decoder, slot, old, new);
-        }
-        Step::Read
-    }
-
-    /// A string has been read again.
-    fn reread(&mut self, slot: usize, reread: Reread) -> Step {
-        match reread.value == self.slots[slot] {
-            true if reread.is_other => self.mark(slot),
-            true => {}
-            false => self.keep(slot, reread.value, LeafKind::Text),
-        }
-        self.move_starts(slot + 1);
-        (self.o, self.n) = reread.ends;
-        (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
-        Step::Read
-    }
-
     /// Moves where values begin, up to a slot, to where they begin in the new text.
     #[inline]
     pub(super) fn move_starts(&mut self, to: usize) {
@@ -403,35 +242,6 @@ impl Pass {
         self.cursor = self.cursor.max(to);
     }
 
-    /// A value was read again. If it is a string, its octets are at the end of the heap.
-    #[inline]
-    pub(super) fn keep(&mut self, slot: usize, value: u64, kind: LeafKind) {
-        let before = self.slots[slot];
-        let mut value = value;
-        if kind.is_in_heap() {
-            let (heap, rooms) = (self.fresh.parts_mut().1, &mut self.history.rooms);
-            let ((from, length), (to, was)) = (octets(value), octets(before));
-            let room = rooms.room(slot, was);
-            if length <= room && to + room <= from {
-                let (kept, added) = heap.split_at_mut(from);
-                let is_same = length == was && kept[to..to + was] == *added;
-                kept[to..to + length].copy_from_slice(added);
-                heap.truncate(from);
-                if is_same {
-                    return;
-                }
-                rooms.set(slot, length, room);
-                value = slot_of(to, length).unwrap_or_default();
-            } else {
-                rooms.set(slot, length, length);
-            }
-        } else if value == before {
-            return;
-        }
-        self.slots[slot] = value;
-        self.mark(slot);
-    }
-
     #[inline]
     pub(super) fn mark(&mut self, slot: usize) {
         let slot = slot as u32;
@@ -441,6 +251,15 @@ impl Pass {
         }
     }
 
+    /// Checkpoints up to a place of the old text hold, if there are any more.
+    #[inline]
+    pub(super) fn hold_checkpoints(&mut self, place: usize) {
+        if self.next_checkpoint() <= place {
+            self.hold(place);
+        }
+    }
+
+    /// Where the next checkpoint is in the old text.
     #[inline]
     pub(super) fn next_checkpoint(&self) -> usize {
         let next = self.history.checkpoints.get(self.next);
@@ -471,45 +290,29 @@ impl Pass {
             }
         }
     }
-
-    /// Whether it was less work than reading all of it is: a value that is read alone is as much as two, a stretch as much
-    /// as two more.
-    pub(super) fn was_worth_it(&self) -> bool {
-        let (slots, fresh) = (self.slots.len(), self.fresh.slots().len());
-        let work = 2 * self.runs + 2 * self.touched - self.in_blocks;
-        if 4 * (work + 2 * fresh) <= slots {
-            return true;
-        }
-        let sites = &self.history.trace.sites;
-        let values = sites.iter().map(|&site| usize::from(site != Site::NONE));
-        let values: usize = values.sum();
-        // Slots the decoder has read are moved, and compared; there are markers among them.
-        let fresh = fresh * values / slots.max(1);
-        work + fresh + fresh / 2 <= values - values / 8
-    }
 }
 
-/// Before so many stretches nothing is given up, to begin with.
-const FEW: usize = 16;
-
-/// That part of the values is soon read once more.
-const EARLY: usize = 4;
-
-/// So many pieces of what is ahead are looked at.
-const SAMPLES: usize = 32;
-
 /// Of longer strings only the part that differs is read again.
-pub(super) const LONG: usize = 64;
+pub(super) const LONG_STRING: usize = 64;
 
-/// So much text must be the same for values to be taken for others.
+/// This many bytes must be the same for a text to be taken for another.
 pub(super) const ALIKE: usize = 48;
 
-/// Buffers up to this many bytes are kept between messages.
-const LARGE: usize = 16 << 20;
+/// Runs before which comparing is not given up.
+pub(super) const MIN_RUNS: usize = 16;
+
+/// Buffers up to this size are kept between messages.
+const MAX_KEPT: usize = 16 << 20;
 
 /// The eight bytes at a place.
 #[inline(always)]
 pub(super) fn word(text: &[u8], at: usize) -> Option<u64> {
     let word = text.get(at..)?.first_chunk()?;
     Some(u64::from_le_bytes(*word))
+}
+
+/// Whether a value differs from the one that was at `place`, by its first bytes.
+#[inline(always)]
+pub(super) fn differs(old: &[u8], place: usize, new: &[u8], at: usize) -> bool {
+    word(old, place) != word(new, at)
 }

@@ -40,7 +40,7 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> Result<(), Fail> {
-        let (shift, hint) = (self.shift(), self.stretch.hint.take());
+        let (shift, hint) = (self.shift(), self.run.hint.take());
         if self.is_lost(old, new, hint) {
             self.gave_up = true;
             return Err(Fail);
@@ -58,7 +58,7 @@ impl Pass {
                     && self.join(decoder, &plan, base, index)
                 {
                     if hint.is_some() && self.shift() == shift {
-                        self.stretch.false_alarm();
+                        self.run.false_alarm();
                     }
                     return Ok(());
                 }

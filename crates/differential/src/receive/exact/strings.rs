@@ -18,6 +18,7 @@ use memchr::{memchr, memmem, memrchr2};
 use smallvec::SmallVec;
 
 use super::pass::Pass;
+use super::values::{octets, slot_of};
 
 /// What a string is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -299,19 +300,6 @@ fn same_behind(one: &[u8], other: &[u8]) -> usize {
     let rest = one[..most - same].iter().rev();
     let pairs = rest.zip(other[..most - same].iter().rev());
     same + pairs.take_while(|(one, other)| one == other).count()
-}
-
-/// Where a string lies in the heap, by its slot.
-#[inline]
-pub(super) fn octets(slot: u64) -> (usize, usize) {
-    ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)
-}
-
-/// The slot of a string that lies there.
-#[inline]
-pub(super) fn slot_of(from: usize, length: usize) -> Option<u64> {
-    let (from, length) = (u32::try_from(from).ok()?, u32::try_from(length).ok()?);
-    Some(u64::from(from) | u64::from(length) << 32)
 }
 
 #[cfg(test)]

@@ -1,32 +1,32 @@
-//! Room that strings have in the heap: as much as the longest of those took that a slot had one after the other.
+//! The capacity that strings have in the heap: the longest length that a slot had there.
 //!
 //! ```text
-//! heap   …│one of nineteen, aga│in the next one…            as it was first
+//! heap   …│one of nineteen, aga│in the next one…            at first
 //!         │one of fourteen     │                            it is shorter: 5 octets are left
-//!         │one of seventeen, a │                            there is room for it
+//!         │one of seventeen, a │                            which is enough for it
 //! ```
 //!
 //! A string that is longer goes to the end of the heap. So values that are now longer and now shorter make the heap grow a
 //! few times, not with each message.
 
-/// How many octets behind each string of the heap are its own.
+/// How many octets behind each string of the heap belong to it.
 #[derive(Debug, Default)]
-pub(super) struct Rooms {
-    /// By slot; those that are not there have none. No more are remembered than a byte holds.
+pub(super) struct Capacities {
+    /// By slot; the last ones without any are left out. No more are remembered than a byte holds.
     left: Vec<u8>,
 }
 
-impl Rooms {
-    /// How long the string of a slot may become where it is, that is so long.
+impl Capacities {
+    /// How long the string of a slot may become where it is, if its length is this.
     #[inline]
-    pub(super) fn room(&self, slot: usize, length: usize) -> usize {
+    pub(super) fn of(&self, slot: usize, length: usize) -> usize {
         length + self.left.get(slot).map_or(0, |&left| usize::from(left))
     }
 
-    /// The string of a slot has become so long, where it is or elsewhere, and has so much room there.
+    /// The string of a slot has this length now, where it is or elsewhere, and this capacity there.
     #[inline]
-    pub(super) fn set(&mut self, slot: usize, length: usize, room: usize) {
-        let left = u8::try_from(room.saturating_sub(length)).unwrap_or(u8::MAX);
+    pub(super) fn set(&mut self, slot: usize, length: usize, capacity: usize) {
+        let left = u8::try_from(capacity.saturating_sub(length)).unwrap_or(u8::MAX);
         match self.left.get_mut(slot) {
             Some(it) => *it = left,
             None if left > 0 => self.add(slot, left),
@@ -40,7 +40,7 @@ impl Rooms {
         self.left.push(left);
     }
 
-    /// By slot, of which there are so many, to be moved as those are; nothing if no string has any.
+    /// By slot, for all slots, to be moved as those are; nothing if no string has any.
     pub(super) fn of_all(&mut self, slots: usize) -> Option<&mut Vec<u8>> {
         if self.left.is_empty() {
             return None;

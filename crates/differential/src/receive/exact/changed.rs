@@ -1,0 +1,171 @@
+//! Values of an array that differ here and there: a kernel lists them, comparing each value with the one before without a
+//! branch for any; then they are read together and put in their places.
+//!
+//! ```text
+//! old   <i>1.5</i><i>2.5</i><i>3.5</i><i>4.5</i><i>5.5</i>
+//! new   <i>1.5</i><i>2.7</i><i>3.5</i><i>4.5</i><i>9.5</i>
+//!          =         ≠         =         =         ≠          listed: 1, 4
+//! ```
+//!
+//! Where a value ends that differs, and so where the next begins, the next `<` shows; whether its gap is there is checked
+//! when it is read.
+
+use bsoap_codec::decode::Decoder;
+use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
+
+use super::pass::Pass;
+use super::rows::{BLOCK, RowPattern};
+use super::run::ChangedValues;
+use crate::receive::change::note_each;
+
+/// What became of a block of values.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    /// How many were passed, and how many of them were read.
+    pub(super) values: usize,
+    pub(super) read: usize,
+    /// Whether it ended because the next value is not in step with the old text, or could not be read.
+    pub(super) is_last: bool,
+}
+
+impl Pass {
+    /// Passes the next values, from field `index` on at `o` and `n`, up to a number of them or a checkpoint; reads those
+    /// that differ.
+    pub(super) fn changed_values(
+        &mut self,
+        decoder: &mut Decoder,
+        pattern: &RowPattern,
+        index: usize,
+        old: &[u8],
+        new: &[u8],
+    ) -> Block {
+        let mut values = std::mem::take(&mut self.run.changed);
+        let stepped = self.list(pattern, index, &mut values, old, new);
+        let mut read = values.read_numbers(pattern, index, stepped.listed, new);
+        read = values.in_step(pattern, index, read, old);
+        read = self.put_values(decoder, pattern, index, &mut values, read, new);
+        let is_cut = read < stepped.listed;
+        let seen = match is_cut {
+            true => values.listed[read] as usize,
+            false => stepped.seen,
+        };
+        if seen > 0 {
+            self.o = values.before[seen] as usize;
+            self.n = match is_cut {
+                true => values.places[read] as usize,
+                false => self.o.wrapping_add(stepped.shift),
+            };
+            self.pass_values(pattern, index, &values.now[..seen]);
+        }
+        (self.touched, self.in_blocks) = (self.touched + read, self.in_blocks + read);
+        self.run.changed = values;
+        Block {
+            values: seen,
+            read,
+            is_last: is_cut || seen == 0,
+        }
+    }
+
+    /// Lists which of the next values differ.
+    fn list(
+        &mut self,
+        pattern: &RowPattern,
+        index: usize,
+        values: &mut ChangedValues,
+        old: &[u8],
+        new: &[u8],
+    ) -> Stepped {
+        let (trace, shift) = (&self.history.trace, self.shift());
+        let sites = trace.sites.get(self.cursor..).unwrap_or_default();
+        let count = pattern.count(index, BLOCK, sites);
+        let before = &mut values.before;
+        before.clear();
+        if let (true, Some(starts)) = (count > 0, trace.starts.get(self.cursor..)) {
+            match pattern.width == pattern.fields.len() {
+                true => before.extend_from_slice(&starts[..=count]),
+                false => before.extend((0..=count).map(|it| starts[pattern.slot(index, it)])),
+            }
+        }
+        let checkpoint = self.next_checkpoint();
+        let all = before.split_last().map_or(&[][..], |(_, all)| all);
+        let count = match all.last() {
+            Some(&last) if last as usize >= checkpoint => {
+                all.partition_point(|&start| (start as usize) < checkpoint)
+            }
+            _ => all.len(),
+        };
+        for list in [&mut values.listed, &mut values.places, &mut values.now] {
+            list.resize(BLOCK, 0);
+        }
+        let steps = Steps {
+            old,
+            new,
+            starts: before.get(..=count).unwrap_or_default(),
+            shift,
+            gaps: &pattern.gaps,
+            first: index,
+        };
+        let mut listed = Listed {
+            numbers: &mut values.listed,
+            others: &mut values.places,
+            places: &mut values.now,
+        };
+        Kernel::best().list_changed(steps, &mut listed)
+    }
+
+    /// Puts the first values listed in their slots. How many, up to one that could not be read.
+    fn put_values(
+        &mut self,
+        decoder: &mut Decoder,
+        pattern: &RowPattern,
+        index: usize,
+        values: &mut ChangedValues,
+        count: usize,
+        new: &[u8],
+    ) -> usize {
+        let (mut put, mut changed) = (count, 0);
+        values.slots_changed.resize(BLOCK, 0);
+        for number in 0..count {
+            let value = values.listed[number] as usize;
+            let field = &pattern.fields[pattern.field(index, value)];
+            let slot = self.cursor + pattern.slot(index, value);
+            let is_other = match field.number {
+                Some(_) => {
+                    let read = values.slots[number];
+                    std::mem::replace(&mut self.slots[slot], read) != read
+                }
+                None => {
+                    let place = values.places[number] as usize;
+                    let Some((is_other, _)) = self.read_into(decoder, field, slot, place, new)
+                    else {
+                        put = number;
+                        break;
+                    };
+                    is_other
+                }
+            };
+            // Which of them are others cannot be predicted.
+            values.slots_changed[changed] = slot as u32;
+            changed += usize::from(is_other);
+        }
+        note_each(&mut self.changed, 0, &values.slots_changed[..changed]);
+        put
+    }
+
+    /// Goes on behind values, which now begin at `places`.
+    fn pass_values(&mut self, pattern: &RowPattern, index: usize, places: &[u32]) {
+        let starts = &mut self.history.trace.starts;
+        let count = places.len();
+        if pattern.width == pattern.fields.len() {
+            starts[self.cursor..self.cursor + count].copy_from_slice(places);
+            self.cursor += count;
+            return;
+        }
+        let begin = self.cursor;
+        for (value, &place) in places.iter().enumerate() {
+            let behind = begin + pattern.slot(index, value) + 1;
+            starts[self.cursor..behind].fill(place);
+            self.cursor = behind;
+        }
+    }
+}

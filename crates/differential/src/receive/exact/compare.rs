@@ -1,0 +1,196 @@
+//! One message compared with the one before.
+//!
+//! ```text
+//! old   ───────────────●━━━●──────────────●━━━━━━●────────── end
+//! new   ───────────────●━━━━━●──────────────●━━●──────────── end
+//!        same          leaf   same, moved    markup  same, moved again
+//! ```
+//!
+//! While the bytes are the same, so are the values. Where they differ inside a value, that value is read again, and both
+//! places go on behind it. Anything else is [restructuring](super::restructure): the decoder itself reads on, from a
+//! checkpoint before the difference.
+
+use bsoap_codec::decode::{Decoder, Site};
+use bsoap_codec::plan::LeafKind;
+use bsoap_xml::scan;
+use memchr::memchr;
+
+use super::locate::locate;
+use super::pass::{ALIKE, LONG_STRING, Pass, Step};
+use super::strings::Reread;
+use crate::receive::received::Fail;
+
+/// That part of the values is soon read once more.
+const EARLY: usize = 4;
+
+/// Samples taken of the text ahead.
+const SAMPLES: usize = 32;
+
+impl Pass {
+    /// Reads a new text, as what differs from the old one.
+    pub(super) fn advance(&mut self, decoder: &mut Decoder, new: &[u8]) -> Result<(), Fail> {
+        let text = std::mem::take(&mut self.history.text);
+        let result = self.compare(decoder, text.bytes(), new);
+        self.history.text = text;
+        result
+    }
+
+    fn compare(&mut self, decoder: &mut Decoder, old: &[u8], new: &[u8]) -> Result<(), Fail> {
+        loop {
+            let same = match (old.get(self.o..), new.get(self.n..)) {
+                (Some(old), Some(new)) => scan::find_difference(old, new),
+                _ => return Err(Fail),
+            };
+            (self.o, self.n) = (self.o + same, self.n + same);
+            if self.n == new.len() && self.o == old.len() {
+                return Ok(());
+            }
+            if !self.begun {
+                self.begin()?;
+            }
+            self.hold(self.o);
+            match self.leaf(decoder, old, new) {
+                Step::Read if self.is_worth_it() || self.will_be(old, new) => continue,
+                Step::Read | Step::Unlike => {
+                    self.gave_up = true;
+                    if self.is_early() {
+                        return Err(Fail);
+                    }
+                }
+                Step::Shifted => self.hold(self.o),
+                Step::Other => {}
+                Step::Lost => {
+                    self.gave_up = true;
+                    return Err(Fail);
+                }
+            }
+            self.restructure(decoder, old, new)?;
+            if self.ended {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether comparing has been cheaper so far than reading all would have been. A stretch costs about as much as two
+    /// values.
+    #[inline]
+    fn is_worth_it(&self) -> bool {
+        self.runs < self.patience || 2 * self.runs + self.touched <= self.cursor
+    }
+
+    /// Whether so little has been compared that all may as well be read from the beginning.
+    fn is_early(&self) -> bool {
+        EARLY * self.cursor <= self.slots.len()
+    }
+
+    /// Whether comparing has not been cheaper so far, but will be, by the look of what is ahead.
+    #[cold]
+    fn will_be(&mut self, old: &[u8], new: &[u8]) -> bool {
+        self.patience = 2 * self.runs;
+        2 * self.like_ahead(old, new) > SAMPLES
+    }
+
+    /// How many samples of the text ahead are the same, at the same distance from here or from the end.
+    pub(super) fn like_ahead(&self, old: &[u8], new: &[u8]) -> usize {
+        let length = old.len() - self.o;
+        let at_end = new.len().wrapping_sub(old.len());
+        let places = (1..SAMPLES).map(|sample| self.o + length / SAMPLES * sample);
+        let is_like = |place: &usize| {
+            let sample = old.get(*place..*place + ALIKE);
+            [self.shift(), at_end].into_iter().any(|shift| {
+                let place = place.wrapping_add(shift);
+                let other = new.get(place..place.wrapping_add(ALIKE));
+                sample.is_some() && sample == other
+            })
+        };
+        places.filter(is_like).count()
+    }
+
+    /// The texts differ at `o` and `n`: if that is in a value, or where it ends, it is read again.
+    fn leaf(&mut self, decoder: &mut Decoder, old: &[u8], new: &[u8]) -> Step {
+        let trace = &self.history.trace;
+        let Some(slot) = locate(&trace.starts, self.cursor, self.o) else {
+            return Step::Other;
+        };
+        let (start, site) = (trace.starts[slot] as usize, trace.sites[slot]);
+        let Some(leaf) = site.leaf() else {
+            return Step::Other;
+        };
+        if let Some(step) = self.item(decoder, slot, start, old, new) {
+            return step;
+        }
+        let kind = decoder.plan().leaf(leaf).kind;
+        let is_string = kind == LeafKind::Text && !site.is_attribute();
+        if is_string && old.get(start) == Some(&b'<') {
+            return match self.string(decoder, site, slot, start, old, new) {
+                Some(reread) => self.reread(slot, reread),
+                None if self.gave_up => Step::Lost,
+                None => Step::Other,
+            };
+        }
+        let end = if site.is_attribute() {
+            old[start - 1]
+        } else {
+            b'<'
+        };
+        // Behind the end of the value it is in markup.
+        if memchr(end, &old[start..self.o]).is_some() {
+            return Step::Other;
+        }
+        let Some(rest) = memchr(end, &old[self.o..]) else {
+            return Step::Other;
+        };
+        if is_string && self.o + rest - start > LONG_STRING {
+            match self.string(decoder, site, slot, start, old, new) {
+                Some(reread) => return self.reread(slot, reread),
+                None if self.gave_up => return Step::Lost,
+                None => {}
+            }
+        }
+        let at = start.wrapping_add(self.shift());
+        let Some((value, length)) = decoder.read_again(site, new, at, &mut self.fresh) else {
+            return Step::Other;
+        };
+        if self.keep(slot, value, kind) {
+            self.mark(slot);
+        }
+        self.move_starts(slot + 1);
+        (self.o, self.n) = (self.o + rest, at + length);
+        (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
+        match site.is_attribute() {
+            true => Step::Read,
+            false => self.begin_run(decoder, slot, old, new),
+        }
+    }
+
+    /// A string has been read again.
+    fn reread(&mut self, slot: usize, reread: Reread) -> Step {
+        let is_other = match reread.value == self.slots[slot] {
+            true => reread.is_other,
+            false => self.keep(slot, reread.value, LeafKind::Text),
+        };
+        if is_other {
+            self.mark(slot);
+        }
+        self.move_starts(slot + 1);
+        (self.o, self.n) = reread.ends;
+        (self.touched, self.runs) = (self.touched + 1, self.runs + 1);
+        Step::Read
+    }
+
+    /// Whether it was less work than reading all of it is: a value that is read alone is as much as two, a stretch as much
+    /// as two more.
+    pub(super) fn was_worth_it(&self) -> bool {
+        let (slots, fresh) = (self.slots.len(), self.fresh.slots().len());
+        let work = 2 * self.runs + 2 * self.touched - self.in_blocks;
+        if 4 * (work + 2 * fresh) <= slots {
+            return true;
+        }
+        let sites = &self.history.trace.sites;
+        let values = sites.iter().map(|&site| usize::from(site != Site::NONE));
+        let values: usize = values.sum();
+        // Slots the decoder has read are moved, and compared; there are markers among them.
+        let fresh = fresh * values / slots.max(1);
+        work + fresh + fresh / 2 <= values - values / 8
+    }
+}
