@@ -22,13 +22,11 @@ mod builder;
 mod checkpoint;
 mod content;
 mod error;
-mod fast;
-mod fields;
+mod follow;
 mod fragment;
 mod frame;
 mod leaf;
-mod learned;
-mod opening;
+mod learn;
 mod options;
 mod partial;
 mod piece;
@@ -36,12 +34,11 @@ mod place;
 mod plain;
 mod resume;
 mod resume_place;
-mod rows;
 mod run;
 mod shortened;
 mod sink;
+mod skeleton;
 mod spelling;
-mod strings;
 mod trace;
 
 pub use checkpoint::{Checkpoint, Loop};
@@ -55,10 +52,9 @@ pub use trace::{Site, Trace};
 
 use builder::Builder;
 use frame::Machine;
-use learned::Learned;
-use opening::Openings;
 use run::Run;
 use sink::Sink;
+use skeleton::{Log, NodeLoops, Skeleton};
 
 /// Buffers up to this many bytes are kept between messages.
 const LARGE: usize = 64 << 10;
@@ -72,8 +68,9 @@ pub struct Decoder {
     plan: Arc<Plan>,
     options: DecodeOptions,
     scopes: Scopes,
-    learned: Learned,
-    openings: Openings,
+    skeleton: Skeleton,
+    loops: NodeLoops,
+    log: Log,
     reader: State,
     machine: Machine,
     arriving: Arriving,
@@ -99,8 +96,9 @@ impl Decoder {
             plan,
             options,
             scopes: Scopes::new(),
-            learned: Learned::default(),
-            openings: Openings::default(),
+            skeleton: Skeleton::default(),
+            loops: NodeLoops::default(),
+            log: Log::default(),
             reader: State::new(&Options::with_limits(options.limits)),
             machine: Machine::new(ElementId(0)),
             arriving: Arriving::default(),
@@ -128,8 +126,7 @@ impl Decoder {
     ///
     /// What a decoder learned can be told from how long it takes: it is not to be lent to somebody else without this.
     pub fn forget(&mut self) {
-        self.learned.forget();
-        self.openings = Openings::default();
+        self.skeleton = Skeleton::default();
         self.scopes.forget();
         self.reader.restart();
         self.machine.restart(ElementId(0));
@@ -141,8 +138,7 @@ impl Decoder {
     /// About how many bytes it holds between messages.
     pub fn memory(&self) -> usize {
         size_of::<Self>()
-            + self.learned.memory()
-            + self.openings.memory()
+            + self.skeleton.memory()
             + self.scopes.memory()
             + self.arriving.input.unread().len()
             + self.machine.text.value.capacity()
@@ -306,8 +302,6 @@ impl Decoder {
     }
 
     fn restart(&mut self, root: ElementId) {
-        self.learned.tidy();
-        self.openings.off = false;
         self.reader.restart();
         self.machine.restart(root);
     }
@@ -320,6 +314,7 @@ impl Decoder {
         violations: Option<&mut Vec<Violation>>,
     ) -> Result<(), Error> {
         let (plan, options, machine) = (&*self.plan, &self.options, &mut self.machine);
+        self.log.is_on = false;
         let builder = Builder {
             plan,
             options,
@@ -328,12 +323,15 @@ impl Decoder {
             sink,
             violations,
             until: self.until,
+            log: &mut self.log,
         };
         let mut run = Run {
             reader: &mut self.reader,
             scopes: &mut self.scopes,
-            learned: &mut self.learned,
-            openings: &mut self.openings,
+            skeleton: &mut self.skeleton,
+            origin: None,
+            is_at_end: false,
+            loops: &mut self.loops,
             builder,
         };
         run.run(window)

@@ -11,6 +11,7 @@ use crate::record::marker;
 use super::builder::{Builder, InTag, Lexical, Stands};
 use super::error::{Error, ErrorKind, Name, bounded};
 use super::options::{Unknown, Validation};
+use super::skeleton::{LoggedAttribute, LoggedValue, Written};
 use super::{fragment, leaf};
 
 impl<S: Sink> Builder<'_, S> {
@@ -104,8 +105,23 @@ impl<S: Sink> Builder<'_, S> {
                 Stands::Attribute
             },
         };
+        let before = Written::of(self.record);
         match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                if self.log.is_on && !is_checked {
+                    self.log.attributes.push(LoggedAttribute {
+                        value: LoggedValue {
+                            from: attribute.offset,
+                            to,
+                            after: Written::of(self.record),
+                        },
+                        before,
+                        leaf: declared.leaf,
+                        scope: tag.scope,
+                    });
+                }
+                Ok(())
+            }
             Err(kind) => self.report_attribute(*kind, attribute),
         }
     }

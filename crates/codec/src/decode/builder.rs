@@ -13,11 +13,12 @@ use crate::record::{Record, heap_slot, marker};
 use super::content::Sought;
 use super::error::{Error, ErrorKind, Name, Violation, bounded};
 use super::fragment::Fragment;
-use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Last, Machine, NO_PARTICLE, Target};
+use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Machine, NO_PARTICLE, Target};
 use super::leaf;
 use super::leaf::Wrong;
 use super::options::{DecodeOptions, Empty, Unknown, Validation};
 use super::place::Until;
+use super::skeleton::{Log, LoggedValue, Written};
 use super::trace::Site;
 
 /// Fills a Record from events.
@@ -31,6 +32,8 @@ pub(super) struct Builder<'r, S> {
     pub(super) violations: Option<&'r mut Vec<Violation>>,
     /// Where to stop.
     pub(super) until: Until,
+    /// What the fast path learns from.
+    pub(super) log: &'r mut Log,
 }
 
 /// A text with its place: a lexical form as it came.
@@ -165,19 +168,11 @@ impl<S: Sink> Builder<'_, S> {
         if machine.text.begun && !is_leaf {
             self.end_text(tag.offset)?;
         }
-        let pending = self.machine.pending.take();
-        // What is pending has been looked at, and what was left out before it is written.
-        if pending.is_none() {
-            self.check_room(tag.offset)?;
-        }
+        self.check_room(tag.offset)?;
         if self.machine.frames.is_empty() {
             return self.start_root(tag);
         }
-        let found = match pending {
-            Some(target) => Some(target),
-            None => self.seek(tag),
-        };
-        let Some(target) = found else {
+        let Some(target) = self.seek(tag) else {
             return self.unexpected(tag);
         };
         self.mark_item(target);
@@ -281,7 +276,6 @@ impl<S: Sink> Builder<'_, S> {
     ) -> Result<(), Error> {
         let plan = self.plan;
         let element = plan.element(id);
-        self.machine.last = Last::opened(particle);
         // Errors in the tag are errors in the element.
         let frame = ElementFrame {
             element: id,
@@ -494,6 +488,7 @@ impl<S: Sink> Builder<'_, S> {
     /// Appends a text slot.
     pub(super) fn push_text(&mut self, lexical: Lexical<'_>, at: u64) -> Result<(), Error> {
         let slot = self.record.slots.len();
+        self.log.push_in_heap(slot);
         if self.record.push_octets(lexical.text.as_bytes()).is_err() {
             return Err(self.heap_full(at));
         }
@@ -541,7 +536,6 @@ impl<S: Sink> Builder<'_, S> {
     pub(super) fn end_tag(&mut self, tag: &EndTag<'_>) -> Result<(), Error> {
         if self.machine.skipping > 0 {
             self.machine.skipping -= 1;
-            self.machine.last = Last::NOTHING;
             return Ok(());
         }
         if self.machine.fragment.is_some() && self.end_in_fragment(tag)? {
@@ -587,9 +581,7 @@ impl<S: Sink> Builder<'_, S> {
 
     #[inline]
     pub(super) fn close_frame(&mut self) {
-        if let Some(Frame::Element(frame)) = self.machine.frames.pop() {
-            self.machine.last = Last::closed(frame.particle);
-        }
+        self.machine.frames.pop();
         self.machine.done = self.machine.frames.is_empty();
     }
 
@@ -627,7 +619,6 @@ impl<S: Sink> Builder<'_, S> {
             stands: Stands::Somewhere,
         };
         self.push_text(lexical, tag.offset)?;
-        self.machine.last = Last::NOTHING;
         self.check_room(tag.offset)?;
         Ok(!ends_outside)
     }
@@ -698,7 +689,15 @@ impl<S: Sink> Builder<'_, S> {
                 }
             }
         }
-        self.push_leaf(leaf, lexical, bindings).and(fixed)
+        self.push_leaf(leaf, lexical, bindings).and(fixed)?;
+        if self.log.is_on && self.log.value.is_none() {
+            self.log.value = Some(LoggedValue {
+                from: given.from,
+                to: given.to,
+                after: Written::of(self.record),
+            });
+        }
+        Ok(())
     }
 }
 
@@ -713,6 +712,7 @@ impl<S: Sink> Builder<'_, S> {
             })
         };
         let slot = heap_slot(start, length).ok_or_else(full)?;
+        self.log.push_in_heap(self.record.slots.len());
         self.record.push(slot);
         Ok(())
     }
@@ -730,9 +730,4 @@ pub(super) fn type_name(plan: &Plan, ty: TypeId) -> Name {
         Some(name) => Name::new(plan.vocabulary.namespace(name), plan.vocabulary.local(name)),
         None => Name::new("", "(without a name)"),
     }
-}
-
-/// Whether a particle is that of an element which repeats.
-pub(super) fn is_array(plan: &Plan, particle: ParticleId) -> bool {
-    plan.particle(particle).repeats() && matches!(plan.particle(particle).term, Term::Element(_))
 }

@@ -132,7 +132,6 @@ impl Machine {
     pub(super) fn agrees_but_for_frames(&self, other: &Self) -> bool {
         let (a, b) = (self, other);
         a.root == b.root
-            && a.pending == b.pending
             && a.skipping == b.skipping
             && a.done == b.done
             && same_text(&a.text, &b.text)
@@ -171,7 +170,6 @@ impl Machine {
     pub(super) fn is_between(&self) -> bool {
         !self.text.begun
             && self.fragment.is_none()
-            && self.pending.is_none()
             && self.skipping == 0
             && !self.done
             && !matches!(

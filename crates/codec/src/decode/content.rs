@@ -122,21 +122,6 @@ impl Machine {
         expected
     }
 
-    /// Whether the innermost element may end here.
-    #[inline]
-    pub(super) fn may_end(&self, plan: &Plan) -> bool {
-        // The usual case: all children of a sequence, which comes once, have been.
-        if let [.., Frame::Element(_), Frame::Group(group)] = &*self.frames
-            && let particle = plan.particle(group.particle)
-            && let Term::Sequence(children) = &particle.term
-            && group.at as usize == children.len()
-            && group.count >= particle.min
-        {
-            return true;
-        }
-        matches!(self.ahead(plan, |_| ControlFlow::Continue(())), Ahead::End)
-    }
-
     /// What is wrong if the innermost element ends here.
     #[inline]
     pub(super) fn unfinished(&self, plan: &Plan) -> Option<ErrorKind> {
@@ -476,6 +461,8 @@ impl<S: Sink> Builder<'_, S> {
     /// missing, nil. Whether that was possible; if not, nothing is changed.
     #[cold]
     pub(super) fn withdraw(&mut self, frame: ElementFrame, leaf: LeafId) -> bool {
+        // It changes what was written before the value.
+        self.log.is_void = true;
         let plan = self.plan;
         let element = plan.element(frame.element);
         let has_value = element.default.is_some() || element.fixed.is_some();

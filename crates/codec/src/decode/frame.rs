@@ -31,12 +31,8 @@ pub(super) struct Machine {
     pub(super) text: Gathered,
     /// XML that is copied, if the innermost element is of a wildcard or `anyType`.
     pub(super) fragment: Option<Box<Fragment>>,
-    /// Where the element belongs whose start tag comes next, if that has been found out already.
-    pub(super) pending: Option<Target>,
     /// How many elements are open that are passed over.
     pub(super) skipping: u32,
-    /// What the last tag was; it foretells the next one.
-    pub(super) last: Last,
     /// Where the last tag ended.
     pub(super) tag_end: u64,
     /// Whether the root element has ended.
@@ -54,21 +50,25 @@ impl Machine {
             seen: Vec::new(),
             text: Gathered::default(),
             fragment: None,
-            pending: None,
             skipping: 0,
-            last: Last::NOTHING,
             tag_end: 0,
             done: false,
             events: Events(0),
         }
     }
 
-    /// Back to what a copy remembers, which was taken where neither text nor a fragment was begun; keeps the memory.
-    pub(super) fn restore(&mut self, copy: &Self) {
-        self.restart(copy.root);
-        self.frames.extend_from_slice(&copy.frames);
+    /// Back to what a copy remembers, which was taken where neither text nor a fragment was begun, with its levels changed;
+    /// keeps the memory.
+    pub(super) fn restore(&mut self, copy: &Self, mut change: impl FnMut(&mut Frame)) {
+        self.frames.replace(copy.frames.iter().map(|frame| {
+            let mut frame = *frame;
+            change(&mut frame);
+            frame
+        }));
+        self.seen.clear();
         self.seen.extend_from_slice(&copy.seen);
-        (self.last, self.tag_end) = (copy.last, copy.tag_end);
+        self.text.clear();
+        (self.fragment, self.skipping, self.done) = (None, 0, copy.done);
     }
 
     /// Back to before the first byte; keeps the memory.
@@ -79,9 +79,7 @@ impl Machine {
             seen,
             text,
             fragment,
-            pending,
             skipping,
-            last,
             tag_end,
             done,
             events,
@@ -89,8 +87,8 @@ impl Machine {
         frames.clear();
         seen.clear();
         text.clear();
-        (*fragment, *pending) = (None, None);
-        (*of, *skipping, *last, *tag_end) = (root, 0, Last::NOTHING, 0);
+        *fragment = None;
+        (*of, *skipping, *tag_end) = (root, 0, 0);
         (*done, *events) = (false, Events(0));
     }
 }
@@ -162,6 +160,23 @@ impl Frames {
             Some(Frame::Element(frame)) => Some(frame),
             _ => None,
         }
+    }
+
+    /// Replaces all levels; those that do not change count as not touched.
+    pub(super) fn replace(&mut self, frames: impl Iterator<Item = Frame>) {
+        let mut level = 0;
+        for frame in frames {
+            match self.levels.get_mut(level) {
+                Some(own) if *own == frame => {}
+                Some(own) => {
+                    *own = frame;
+                    self.same = self.same.min(level);
+                }
+                None => self.levels.push(frame),
+            }
+            level += 1;
+        }
+        self.truncate(level);
     }
 
     pub(super) fn all_mut(&mut self) -> &mut [Frame] {
@@ -242,26 +257,6 @@ impl Gathered {
         self.value.clear();
         self.begun = false;
         (self.from, self.to) = (0, 0);
-    }
-}
-
-/// A tag gone by: a particle's element opened or closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Last(pub(super) u32);
-
-impl Last {
-    /// None that foretells anything.
-    pub(super) const NOTHING: Self = Self(u32::MAX);
-
-    /// The start tag of this particle's element.
-    pub(super) fn opened(particle: ParticleId) -> Self {
-        // That of the root element, which has none, is 0.
-        Self(particle.0.wrapping_add(1).wrapping_mul(2))
-    }
-
-    /// The end of this particle's element.
-    pub(super) fn closed(particle: ParticleId) -> Self {
-        Self(Self::opened(particle).0 | 1)
     }
 }
 

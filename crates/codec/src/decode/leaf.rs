@@ -12,6 +12,7 @@ use super::builder::{Builder, Lexical, Stands};
 use super::error::{ErrorKind, bounded};
 use super::options::Validation;
 use super::plain::number;
+use super::skeleton::LoggedForm;
 use super::trace::Site;
 
 /// What is wrong with a value. Boxed: most values are right.
@@ -79,8 +80,16 @@ impl<S: Sink> Builder<'_, S> {
     /// Tells where a value stands, once there is one: what is wrong may be taken back, and then stands nowhere.
     #[inline(always)]
     pub(super) fn tell(&mut self, slot: usize, lexical: &Lexical<'_>, site: Site) {
+        let length = (lexical.to - lexical.from) as usize;
+        if self.log.is_on && lexical.stands != Stands::Nowhere {
+            self.log.push_found(LoggedForm {
+                slot,
+                from: lexical.from,
+                length,
+                site,
+            });
+        }
         if S::LISTENS && lexical.stands != Stands::Nowhere {
-            let length = (lexical.to - lexical.from) as usize;
             self.sink.found(slot, lexical.from, length, site);
         }
     }

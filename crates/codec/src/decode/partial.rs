@@ -19,7 +19,7 @@ use crate::record::Record;
 
 use super::Decoder;
 use super::checkpoint::{Checkpoint, Loop, each_loop, same_frame};
-use super::frame::{Frame, Frames, Last, Machine};
+use super::frame::{Frame, Frames, Machine};
 
 /// A decoder's state as what differs from a base copy.
 #[derive(Clone, Debug)]
@@ -32,7 +32,6 @@ pub struct Partial {
     frames: Box<[Frame]>,
     open: Upper,
     seen: Box<[u64]>,
-    last: Last,
     offset: u64,
     /// All else, if it is not what it is behind every tag.
     rest: Option<Box<(State, Machine)>>,
@@ -85,7 +84,6 @@ impl Partial {
             frames: machine.frames[levels..].into(),
             open: decoder.reader.upper(shared),
             seen: machine.seen.as_slice().into(),
-            last: machine.last,
             offset: decoder.offset(),
             rest: (!is_usual).then(rest),
             base,
@@ -140,7 +138,6 @@ impl Partial {
         {
             return false;
         }
-        decoder.openings.off = true;
         let is_tracked = tracked
             .0
             .as_ref()
@@ -170,7 +167,6 @@ impl Partial {
         decoder.machine.frames = frames;
         decoder.machine.seen.clear();
         decoder.machine.seen.extend_from_slice(&self.seen);
-        decoder.machine.last = self.last;
         decoder.machine.tag_end = self.offset;
         decoder.move_to(self.offset);
         tracked.0 = Some(self.base.clone());

@@ -1,4 +1,4 @@
-//! Values that are read from their first bytes alone: numbers, truth values, and how a leaf is read that needs no more.
+//! Values that are read without looking at more than their first bytes.
 
 use bsoap_datatypes::kernel::{Kernel, Number};
 use bsoap_datatypes::{double, float, integer};
@@ -21,12 +21,17 @@ pub(super) fn number(kind: LeafKind, text: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
-/// The same of a number that most probably ends with its element: a double or float is then read sooner.
+/// The same of a number that most probably ends at a byte `end`: a double or float is then read sooner.
 #[inline(always)]
-pub(super) fn number_before_tag(kind: LeafKind, text: &[u8], at: usize) -> Option<(u64, usize)> {
+pub(super) fn number_before(
+    kind: LeafKind,
+    text: &[u8],
+    at: usize,
+    end: u8,
+) -> Option<(u64, usize)> {
     let found = match kind {
-        LeafKind::Double => Kernel::best().read_real(Number::Double, (text, at), b'<'),
-        LeafKind::Float => Kernel::best().read_real(Number::Float, (text, at), b'<'),
+        LeafKind::Double => Kernel::best().read_real(Number::Double, (text, at), end),
+        LeafKind::Float => Kernel::best().read_real(Number::Float, (text, at), end),
         _ => None,
     };
     found.or_else(|| number(kind, text.get(at..)?))
@@ -78,12 +83,12 @@ impl Plain {
 }
 
 #[inline(always)]
-pub(super) fn double_slot(text: &[u8]) -> Option<(u64, usize)> {
+fn double_slot(text: &[u8]) -> Option<(u64, usize)> {
     double::parse_prefix(text).map(|(value, length)| (value.to_bits(), length))
 }
 
 #[inline(always)]
-pub(super) fn float_slot(text: &[u8]) -> Option<(u64, usize)> {
+fn float_slot(text: &[u8]) -> Option<(u64, usize)> {
     float::parse_prefix(text).map(|(value, length)| (u64::from(value.to_bits()), length))
 }
 
@@ -100,7 +105,7 @@ fn unsigned_slot(text: &[u8], max: u64) -> Option<(u64, usize)> {
 }
 
 #[inline(always)]
-pub(super) fn boolean_slot(text: &[u8]) -> Option<(u64, usize)> {
+fn boolean_slot(text: &[u8]) -> Option<(u64, usize)> {
     match text {
         [b't', b'r', b'u', b'e', ..] => Some((1, 4)),
         [b'f', b'a', b'l', b's', b'e', ..] => Some((0, 5)),
@@ -110,7 +115,7 @@ pub(super) fn boolean_slot(text: &[u8]) -> Option<(u64, usize)> {
 }
 
 /// The slot of the number at the front of a text, and its length; nothing if the leaf is of another kind, or the number not
-/// spelled plainly. What stands behind it is not looked at.
+/// written plainly. What follows it is not looked at.
 #[inline(always)]
 pub fn parse_number(kind: LeafKind, text: &[u8]) -> Option<(u64, usize)> {
     number(kind, text)

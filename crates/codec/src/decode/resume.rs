@@ -12,6 +12,7 @@ use super::checkpoint::Checkpoint;
 use super::piece::Piece;
 use super::place::Until;
 use super::plain::number;
+use super::skeleton::Log;
 use super::trace::{Site, Trace};
 use super::{Decoder, Error};
 
@@ -68,7 +69,6 @@ impl Decoder {
     pub fn resume(&mut self, checkpoint: &Checkpoint) -> bool {
         let is_known = checkpoint.reader.is_known(&self.scopes);
         if is_known {
-            self.openings.off = true;
             self.reader.restore(&checkpoint.reader);
             self.machine.clone_from(&checkpoint.machine);
         }
@@ -172,6 +172,7 @@ impl Decoder {
             sink: (),
             violations: None,
             until: Until::END,
+            log: &mut Log::default(),
         };
         let pushed = builder.push_atom(leaf, value, &NoNamespaces);
         let slot = record.slots.get(slots).copied();

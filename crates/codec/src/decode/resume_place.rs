@@ -1,10 +1,10 @@
 //! Reading up to a place, and continuing from one.
 
-use crate::plan::{Term, UNBOUNDED};
+use crate::plan::UNBOUNDED;
 use crate::record::Record;
 
 use super::checkpoint::{Checkpoint, Loop};
-use super::frame::{ElementFrame, Frame, Inside, Last};
+use super::frame::{ElementFrame, Frame, Inside};
 use super::piece::Piece;
 use super::place::{Place, Places, Until, Varies};
 use super::{Decoder, Error};
@@ -65,31 +65,14 @@ impl Places {
 
     fn set(&self, decoder: &mut Decoder, place: Place) {
         decoder.move_to(u64::from(place.offset));
+        decoder.machine.tag_end = u64::from(place.offset);
         let varies = self.shape(place.group).map(|shape| shape.varies);
-        let plan = &decoder.plan;
-        let machine = &mut decoder.machine;
-        machine.last = Last::NOTHING;
-        machine.tag_end = u64::from(place.offset);
-        let Some(Frame::Group(top)) = machine.frames.last_mut() else {
-            return;
-        };
-        let children = plan.children_of(top.particle);
-        let before = match varies {
-            Some(Varies::Count) => {
-                top.count = place.at;
-                Some(top.particle)
+        if let Some(Frame::Group(top)) = decoder.machine.frames.last_mut() {
+            match varies {
+                Some(Varies::Count) => top.count = place.at,
+                Some(Varies::Child) => top.at = place.at,
+                _ => {}
             }
-            Some(Varies::Child) => {
-                top.at = place.at;
-                let before = (place.at as usize).checked_sub(1);
-                before.and_then(|index| children.get(index)).copied()
-            }
-            _ => None,
-        };
-        if let Some(before) = before
-            && matches!(plan.particle(before).term, Term::Element(_))
-        {
-            machine.last = Last::closed(before);
         }
     }
 
@@ -170,7 +153,7 @@ impl Decoder {
                 ..
             }))
         );
-        self.reader.is_between() && !is_read && self.machine.pending.is_none() && !self.machine.done
+        self.reader.is_between() && !is_read && !self.machine.done
     }
 
     /// Whether the message has come to its end.

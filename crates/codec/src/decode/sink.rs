@@ -34,6 +34,16 @@ pub(crate) trait Sink {
         }
     }
 
+    /// How many slots have been reported.
+    #[inline(always)]
+    fn reported(&self) -> usize {
+        0
+    }
+
+    /// Takes back what was reported of all slots but the first ones.
+    #[inline(always)]
+    fn take_back(&mut self, _: usize) {}
+
     /// Where places are noted at which reading could be taken up again, if they are.
     #[inline(always)]
     fn places(&mut self) -> Option<&mut Places> {

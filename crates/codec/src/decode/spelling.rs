@@ -28,11 +28,6 @@ impl Spelling {
         }
     }
 
-    /// These bytes and those, one after the other.
-    pub(super) fn and(&self, next: &Self) -> Self {
-        Self::new(&[self.bytes(), next.bytes()].concat())
-    }
-
     /// The same for kernels that read many values at once.
     pub(super) fn separator(&self) -> &Separator {
         &self.separator
@@ -49,9 +44,9 @@ impl Spelling {
         self.bytes().len()
     }
 
-    /// Whether these are exactly the bytes.
-    pub(super) fn is(&self, bytes: &[u8]) -> bool {
-        *self.bytes() == *bytes
+    /// Whether the bytes of another are the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
     }
 
     /// Whether `text` has these bytes at `at`.

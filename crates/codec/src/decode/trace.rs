@@ -117,6 +117,16 @@ impl Trace {
 impl Sink for &mut Trace {
     const LISTENS: bool = true;
 
+    #[inline(always)]
+    fn reported(&self) -> usize {
+        self.starts.len()
+    }
+
+    fn take_back(&mut self, reported: usize) {
+        self.starts.truncate(reported);
+        self.sites.truncate(reported);
+    }
+
     fn place(&mut self, slot: usize, offset: u64, length: usize) {
         self.found(slot, offset, length, Site::NONE);
     }

@@ -1,0 +1,412 @@
+//! The fast path: from value to value over gaps that are known, without events, and without a stack.
+//!
+//! It starts from the slow path's state at a node, and leaves a state the slow path can continue from: that of the last node
+//! it came to. What is not known, and whatever is wrong, it leaves to the slow path, which reports it.
+
+use std::ops::RangeInclusive;
+
+use bsoap_datatypes::NamespaceContext;
+use bsoap_xml::{ScopeId, Scopes, scan};
+
+use super::sink::Sink;
+use crate::plan::Leaf;
+use crate::record::heap_slot;
+
+use super::builder::{Builder, Lexical, Stands};
+use super::piece::Piece;
+use super::plain::number_before;
+use super::run::Run;
+use super::skeleton::{
+    Effect, Gap, Leads, Node, NodeId, NodeKind, NodeLoops, OpenLoop, ValueRule, Written,
+};
+
+/// Longer values of attributes are left to the slow path.
+const MAX_ATTRIBUTE_LENGTH: usize = 1 << 12;
+
+/// The bindings of a scope.
+struct InScope<'a>(&'a Scopes, ScopeId);
+
+impl NamespaceContext for InScope<'_> {
+    fn resolve(&self, prefix: &str) -> Option<&str> {
+        self.0
+            .resolve(self.1, prefix)
+            .map(|namespace| namespace.uri)
+    }
+}
+
+/// A node that was reached: where its value begins in the text at hand, and what had been written.
+#[derive(Clone, Copy)]
+struct Reached {
+    node: NodeId,
+    at: usize,
+    written: Written,
+    /// How many slots had been reported.
+    reported: usize,
+}
+
+impl Reached {
+    #[inline(always)]
+    fn new<S: Sink>(builder: &Builder<'_, S>, node: NodeId, at: usize) -> Self {
+        Self {
+            node,
+            at,
+            written: Written::of(builder.record),
+            reported: builder.sink.reported(),
+        }
+    }
+}
+
+impl<S: Sink> Run<'_, S> {
+    /// Goes as far as gaps are known from a node, at which the slow path is.
+    pub(super) fn follow(&mut self, window: &Piece<'_>, node: NodeId) {
+        let at = (self.reader.offset() - window.base) as usize;
+        let from = Reached::new(&self.builder, node, at);
+        self.builder
+            .machine
+            .open_loops(self.builder.plan, &mut self.loops.here);
+        self.builder.log.is_on = false;
+        // The last node that has a state; the loops there are in `before` if it is not this one.
+        let (mut here, mut last) = (from, from);
+        while let Some(next) = self.step(window, &mut here, &mut last) {
+            here = next;
+        }
+        self.leave(window, &from, here, last);
+    }
+
+    /// Reads the value of a node and the gap behind it: the next node. `None` if something is not known.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        window: &Piece<'_>,
+        here: &mut Reached,
+        last: &mut Reached,
+    ) -> Option<Reached> {
+        let builder = &mut self.builder;
+        let NodeLoops {
+            here: loops,
+            before,
+        } = &mut *self.loops;
+        let node = self.skeleton.nodes.get(here.node as usize)?;
+        let mut end = here.at;
+        if let NodeKind::Value(rule) = &node.kind {
+            if let Some(cycle) = &node.cycle {
+                let (to, at) = builder.cycle(window, (node, cycle), here.at, loops, self.reader);
+                if at != here.at {
+                    let next = Reached::new(builder, to.unwrap_or(here.node), at);
+                    if to.is_some() {
+                        return Some(next);
+                    }
+                    *here = next;
+                    end = at;
+                }
+            } else if let Some(gap) = node.repeated_text(here.node, rule)
+                && let Some(innermost) = loops.last_mut()
+            {
+                end = builder.texts(window, (rule, gap), end, innermost);
+                *here = Reached::new(builder, here.node, end);
+            }
+            if rule.quote == 0 {
+                *last = *here;
+                if builder.note_is_due(window.base + end as u64) {
+                    return None;
+                }
+            }
+            let bindings = InScope(self.scopes, rule.scope);
+            end = builder.value(window, rule, end, &bindings)?;
+        }
+        let bytes = window.text.as_bytes();
+        let way = node.way(bytes, end)?;
+        let gap = &node.gaps[way];
+        let to = end + gap.text.len();
+        let is_at_end = window.last && to == bytes.len();
+        if !builder.may_add(gap, 0) || (gap.leads == Leads::End && !is_at_end) {
+            return None;
+        }
+        if gap.leads == Leads::Attribute && last.node == here.node {
+            before.clone_from(loops);
+        }
+        match (&gap.more, loops.last_mut()) {
+            (None, _) => builder.record.slots.extend_from_slice(&gap.slots),
+            (Some(_), Some(innermost)) if gap.is_again && innermost.count < innermost.most => {
+                innermost.count += 1;
+                builder.record.slots.extend_from_slice(&gap.slots);
+            }
+            (Some(more), _) => builder.add(gap, more, loops, window.base + end as u64)?,
+        }
+        let next = Reached::new(builder, gap.to, to);
+        if way > 0 {
+            self.skeleton.nodes[here.node as usize]
+                .gaps
+                .swap(way, way - 1);
+        }
+        Some(next)
+    }
+
+    /// Hands over to the slow path at the last node that has a state.
+    fn leave(&mut self, window: &Piece<'_>, from: &Reached, here: Reached, mut last: Reached) {
+        let builder = &mut self.builder;
+        let loops = &mut self.loops.here;
+        if self.skeleton.nodes[here.node as usize].state.is_some() {
+            last = here;
+        } else {
+            loops.clone_from(&self.loops.before);
+        }
+        builder.record.slots.truncate(last.written.slots);
+        builder.record.heap.truncate(last.written.heap);
+        builder.sink.take_back(last.reported);
+        let node = &self.skeleton.nodes[last.node as usize];
+        if last.at != from.at {
+            let offset = window.base + last.at as u64;
+            node.restore(self.reader, builder.machine, builder.plan, loops, offset);
+        }
+        builder.log.begin();
+        self.origin = Some((last.node, last.written));
+        self.is_at_end = matches!(node.kind, NodeKind::End);
+    }
+}
+
+impl<S: Sink> Builder<'_, S> {
+    /// Whether a place is to be noted between the next two tags.
+    #[inline(always)]
+    fn note_is_due(&mut self, offset: u64) -> bool {
+        S::NOTES
+            && self
+                .sink
+                .places()
+                .is_some_and(|places| places.due() <= offset)
+    }
+
+    /// Whether there is space for `before` slots, what a gap adds and the value behind it, and decoding is not to stop in it.
+    #[inline(always)]
+    fn may_add(&self, gap: &Gap, before: usize) -> bool {
+        let slots = self.record.slots.len() + before + gap.slots.len();
+        slots < self.options.record_slots
+            && (slots < self.until.slots || gap.lowest as usize > self.until.depth)
+    }
+
+    /// Adds what a gap at an offset means; `None`, and nothing is changed, if that is not allowed here.
+    fn add(
+        &mut self,
+        gap: &Gap,
+        more: &Effect,
+        loops: &mut Vec<OpenLoop>,
+        offset: u64,
+    ) -> Option<()> {
+        let (kept, ended) = loops.split_at_checked(more.kept as usize)?;
+        let is_ended_well = ended.iter().zip(&more.ended).all(|(it, step)| {
+            let count = it.count.saturating_add(step.by);
+            count <= step.most && count >= step.least
+        });
+        let is_counted_well = more.counted.iter().all(|(index, step)| {
+            kept.get(*index as usize)
+                .is_some_and(|it| it.count < step.most && step.by <= step.most - it.count)
+        });
+        let heap = self.record.heap.len();
+        if !is_ended_well
+            || !is_counted_well
+            || ended.len() != more.ended.len()
+            || heap + more.heap.len() > self.options.record_heap
+        {
+            return None;
+        }
+        for (it, step) in ended.iter().zip(&more.ended) {
+            self.fill(it.slot, u64::from(it.count + step.by));
+        }
+        loops.truncate(more.kept as usize);
+        for (index, step) in &more.counted {
+            loops[*index as usize].count += step.by;
+        }
+        let first = self.record.slots.len();
+        self.record.slots.extend_from_slice(&gap.slots);
+        for begun in &more.begun {
+            loops.push(OpenLoop {
+                slot: first as u32 + begun.slot,
+                ..*begun
+            });
+        }
+        self.record.heap.extend_from_slice(&more.heap);
+        for &slot in &more.in_heap {
+            self.record.slots[first + slot as usize] += heap as u64;
+        }
+        for found in &more.found {
+            let (slot, at) = (first + found.slot as usize, offset + u64::from(found.at));
+            self.sink.found(slot, at, found.length as usize, found.site);
+        }
+        Some(())
+    }
+
+    /// Reads the value that begins at `at`: where it ends. If it is not that simple, what was written is of no use.
+    #[inline]
+    fn value(
+        &mut self,
+        window: &Piece<'_>,
+        rule: &ValueRule,
+        at: usize,
+        bindings: &dyn NamespaceContext,
+    ) -> Option<usize> {
+        let bytes = window.text.as_bytes();
+        if let Some(plain) = &rule.plain {
+            if let Some((slot, length)) = number_before(plain.kind, bytes, at, rule.end())
+                && bytes.get(at + length) == Some(&rule.end())
+                && plain.has(slot)
+            {
+                self.place(window, at, length, rule.site);
+                self.record.push(slot);
+                return Some(at + length);
+            }
+            if rule.is_verbatim {
+                let (slot, length) = self.text_value(window, rule, at)?;
+                self.place(window, at, length, rule.site);
+                self.record.push(slot);
+                return Some(at + length);
+            }
+        }
+        let rest = bytes.get(at..)?;
+        let length = rule.find_special(rest);
+        if rest.get(length) != Some(&rule.end()) || length > self.most_text(rule) {
+            return None;
+        }
+        let text = window.text.get(at..at + length)?;
+        if text.is_empty() && rule.has_default {
+            return None;
+        }
+        let from = window.base + at as u64;
+        let lexical = Lexical {
+            text,
+            from,
+            to: from + length as u64,
+            stands: match rule.quote {
+                0 => Stands::Content,
+                _ => Stands::Attribute,
+            },
+        };
+        self.push_leaf(rule.leaf, lexical, bindings).ok()?;
+        self.check_room(from).ok()?;
+        Some(at + length)
+    }
+
+    /// Texts of an array, from `at` on, for as long as each is followed by the gap to the next: where that begins.
+    fn texts(
+        &mut self,
+        window: &Piece<'_>,
+        (rule, gap): (&ValueRule, &Gap),
+        mut at: usize,
+        innermost: &mut OpenLoop,
+    ) -> usize {
+        let bytes = window.text.as_bytes();
+        while innermost.count < innermost.most
+            && self.may_add(gap, 1)
+            && !self.note_is_due(window.base + at as u64)
+        {
+            let heap = self.record.heap.len();
+            let read = self.text_value(window, rule, at);
+            let Some((slot, length)) =
+                read.filter(|(_, length)| gap.text.stands_at(bytes, at + length))
+            else {
+                self.record.heap.truncate(heap);
+                break;
+            };
+            self.place(window, at, length, rule.site);
+            self.record.push(slot);
+            self.record.slots.extend_from_slice(&gap.slots);
+            innermost.count += 1;
+            at += length + gap.text.len();
+        }
+        at
+    }
+
+    /// The longest text of a value.
+    fn most_text(&self, rule: &ValueRule) -> usize {
+        match rule.quote {
+            0 => self.options.limits.text_length,
+            _ => MAX_ATTRIBUTE_LENGTH,
+        }
+    }
+
+    /// A text that is its own value, appended to the heap: its slot and its length. `None` if there is more to it, or it does
+    /// not surely have the facets of its leaf.
+    #[inline]
+    fn text_value(
+        &mut self,
+        window: &Piece<'_>,
+        rule: &ValueRule,
+        at: usize,
+    ) -> Option<(u64, usize)> {
+        let rest = window.text.as_bytes().get(at..)?;
+        let plain = rule.find_special(rest);
+        let mut length = plain;
+        while *rest.get(length)? != rule.end() {
+            if rule.quote != 0 {
+                return None;
+            }
+            length += 1 + scan::find_markup(&rest[length + 1..]);
+        }
+        if length > self.most_text(rule) || (length == 0 && rule.has_default) {
+            return None;
+        }
+        let start = self.record.heap.len();
+        if plain == length {
+            self.record.heap.extend_from_slice(&rest[..length]);
+        } else {
+            let raw = window.text.get(at..at + length)?;
+            bsoap_xml::decode_text(raw, &self.options.limits, &mut self.record.heap)?;
+        }
+        if rule.plain.is_some_and(|plain| plain.is_checked)
+            && !self.surely_takes(self.plan.leaf(rule.leaf), start)
+        {
+            return None;
+        }
+        let heap = &self.record.heap;
+        let slot = heap_slot(start, heap.len() - start)?;
+        (heap.len() <= self.options.record_heap).then_some((slot, length))
+    }
+
+    /// Whether what is in the heap from `start` on surely has the facets of a leaf.
+    #[inline]
+    fn surely_takes(&self, leaf: &Leaf, start: usize) -> bool {
+        let text = self.record.heap.get(start..).unwrap_or_default();
+        let is_sure = |sure: &RangeInclusive<u32>| {
+            u32::try_from(text.len()).is_ok_and(|length| sure.contains(&length))
+        };
+        leaf.sure.as_ref().is_some_and(is_sure)
+            || std::str::from_utf8(text).is_ok_and(|text| leaf.simple.surely_takes(text))
+    }
+}
+
+impl ValueRule {
+    /// The byte that ends it.
+    #[inline(always)]
+    fn end(&self) -> u8 {
+        match self.quote {
+            0 => b'<',
+            quote => quote,
+        }
+    }
+
+    /// The first byte of a text that may be more than itself.
+    #[inline(always)]
+    fn find_special(&self, text: &[u8]) -> usize {
+        match self.quote {
+            0 => scan::find_text_special(text),
+            quote => scan::find_value_special(text, quote),
+        }
+    }
+}
+
+impl Node {
+    /// Which of the gaps is at a place of a text.
+    #[inline(always)]
+    fn way(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        self.gaps
+            .iter()
+            .position(|gap| gap.text.stands_at(bytes, at))
+    }
+
+    /// The gap to the next item of an array, if the node is its only value and read as a text.
+    #[inline(always)]
+    fn repeated_text(&self, own: NodeId, rule: &ValueRule) -> Option<&Gap> {
+        let is_text = rule.is_verbatim && rule.quote == 0 && rule.plain.is_some();
+        let gap = self.gaps.first();
+        gap.filter(|gap| is_text && gap.is_again && gap.to == own)
+    }
+}
