@@ -236,7 +236,7 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     /// Reads the value that begins at `at`: where it ends. If it is not that simple, what was written is of no use.
-    #[inline]
+    #[inline(always)]
     fn value(
         &mut self,
         window: &Piece<'_>,
@@ -245,23 +245,29 @@ impl<S: Sink> Builder<'_, S> {
         bindings: &dyn NamespaceContext,
     ) -> Option<usize> {
         let bytes = window.text.as_bytes();
-        if let Some(plain) = &rule.plain {
-            if let Some((slot, length)) = number_before(plain.kind, bytes, at, rule.end())
-                && bytes.get(at + length) == Some(&rule.end())
-                && plain.has(slot)
-            {
-                self.place(window, at, length, rule.site);
-                self.record.push(slot);
-                return Some(at + length);
-            }
-            if rule.is_verbatim {
-                let (slot, length) = self.text_value(window, rule, at)?;
-                self.place(window, at, length, rule.site);
-                self.record.push(slot);
-                return Some(at + length);
-            }
+        let read = match &rule.plain {
+            Some(_) if rule.is_text => Some(self.text_value(window, rule, at)?),
+            Some(plain) => number_before(plain.kind, bytes, at, rule.end())
+                .filter(|read| bytes.get(at + read.1) == Some(&rule.end()) && plain.has(read.0)),
+            None => None,
+        };
+        if let Some((slot, length)) = read {
+            self.place(window, at, length, rule.site);
+            self.record.push(slot);
+            return Some(at + length);
         }
-        let rest = bytes.get(at..)?;
+        self.other_value(window, rule, at, bindings)
+    }
+
+    /// Reads a value that is neither a plain number nor its own text: where it ends.
+    fn other_value(
+        &mut self,
+        window: &Piece<'_>,
+        rule: &ValueRule,
+        at: usize,
+        bindings: &dyn NamespaceContext,
+    ) -> Option<usize> {
+        let rest = window.text.as_bytes().get(at..)?;
         let length = rule.find_special(rest);
         if rest.get(length) != Some(&rule.end()) || length > self.most_text(rule) {
             return None;
@@ -286,6 +292,7 @@ impl<S: Sink> Builder<'_, S> {
     }
 
     /// Texts of an array, from `at` on, for as long as each is followed by the gap to the next: where that begins.
+    #[inline(never)]
     fn texts(
         &mut self,
         window: &Piece<'_>,
@@ -325,7 +332,7 @@ impl<S: Sink> Builder<'_, S> {
 
     /// A text that is its own value, appended to the heap: its slot and its length. `None` if there is more to it, or it does
     /// not surely have the facets of its leaf.
-    #[inline]
+    #[inline(always)]
     fn text_value(
         &mut self,
         window: &Piece<'_>,
@@ -405,7 +412,7 @@ impl Node {
     /// The gap to the next item of an array, if the node is its only value and read as a text.
     #[inline(always)]
     fn repeated_text(&self, own: NodeId, rule: &ValueRule) -> Option<&Gap> {
-        let is_text = rule.is_verbatim && rule.quote == 0 && rule.plain.is_some();
+        let is_text = rule.is_text && rule.quote == 0;
         let gap = self.gaps.first();
         gap.filter(|gap| is_text && gap.is_again && gap.to == own)
     }

@@ -13,8 +13,8 @@ use super::piece::Piece;
 use super::plain::Plain;
 use super::skeleton::{
     CREDIT_OF_MESSAGE, Cycle, Effect, Found, Gap, Leads, Log, LoggedAttribute, LoopStep, MAX_BYTES,
-    MAX_CREDIT, MAX_GAP_LENGTH, MAX_GAPS, MAX_IN_VAIN, Node, NodeId, NodeKind, OpenLoop, Origin,
-    Skeleton, ValueRule, Written,
+    MAX_CREDIT, MAX_GAP_LENGTH, MAX_GAPS, MAX_IN_VAIN, MAX_LEVELS, Node, NodeId, NodeKind,
+    OpenLoop, Origin, Skeleton, ValueRule, Written,
 };
 use super::spelling::Spelling;
 use super::trace::Site;
@@ -244,7 +244,7 @@ impl Skeleton {
                 Some(plain) if !plain.is_checked => Site::attribute(attribute.leaf),
                 _ => Site::NONE,
             },
-            is_verbatim: plan.leaf(attribute.leaf).is_verbatim,
+            is_text: plain.is_some() && plan.leaf(attribute.leaf).is_verbatim,
             has_default: false,
             quote,
             scope: attribute.scope,
@@ -462,7 +462,8 @@ fn kind_of(
     let element = plan.element(frame.element);
     // A fixed value is compared with the only one allowed: it is left to the slow path, or part of a gap.
     let is_fixed = options.validation == Validation::Full && element.fixed.is_some();
-    if is_fixed || !reader.is_between() || !machine.is_between() {
+    let is_deep = machine.frames.len() > MAX_LEVELS;
+    if is_fixed || is_deep || !reader.is_between() || !machine.is_between() {
         return None;
     }
     let plain = Plain::of(plan.leaf(leaf), options.validation);
@@ -470,7 +471,7 @@ fn kind_of(
         leaf,
         plain,
         site: plain.map_or(Site::NONE, |plain| plain.site(leaf)),
-        is_verbatim: plan.leaf(leaf).is_verbatim,
+        is_text: plain.is_some() && plan.leaf(leaf).is_verbatim,
         has_default: element.default.is_some() || element.fixed.is_some(),
         quote: 0,
         scope: reader.scope(),

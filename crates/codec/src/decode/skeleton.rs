@@ -48,6 +48,9 @@ pub(super) const MAX_CREDIT: u32 = 1 << 11;
 /// So many more with each message: a stream whose structures are new each time is left to the slow path, until they repeat.
 pub(super) const CREDIT_OF_MESSAGE: u32 = 4;
 
+/// States with more levels are not learned: to compare and to restore them takes longer than to read on.
+pub(super) const MAX_LEVELS: usize = 96;
+
 /// A gap with more values and attributes in it is not learned.
 pub(super) const MAX_LOGGED: usize = 256;
 
@@ -111,8 +114,8 @@ pub(super) struct ValueRule {
     /// `None` if facets of the type need the text.
     pub(super) plain: Option<Plain>,
     pub(super) site: Site,
-    /// Whether the value is its text as it is.
-    pub(super) is_verbatim: bool,
+    /// Whether the value is its text as it is, and no facet needs more than a glance at it.
+    pub(super) is_text: bool,
     /// Whether an empty text is replaced by another value.
     pub(super) has_default: bool,
     /// Of an attribute, the quote that ends it; 0 for the content of an element.
