@@ -175,7 +175,7 @@ impl Background {
         };
         if tokio::time::timeout(grace, ends).await.is_err() {
             tracing::warn!(
-                "{} handlers of one-way operations did not end within the time of grace and are aborted",
+                "{} handlers of one-way operations did not end within the grace period and are aborted",
                 running.len()
             );
         }

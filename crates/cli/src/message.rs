@@ -134,9 +134,12 @@ fn operation(
             target: None,
         }),
         Some(name) => Err(format!(
-            "no operation of the WSDL has a message with <{name}> in its Body"
+            "no operation of the WSDL has a message whose Body contains <{name}>"
         )),
-        None => Err("the Body is empty, and no operation of the WSDL has such a message".into()),
+        None => Err(
+            "the Body is empty, but no operation of the WSDL has a message with an empty Body"
+                .into(),
+        ),
     }
 }
 

@@ -40,7 +40,7 @@ fn split(pair: &str) -> Result<(&str, Value), Failure> {
     if let Some(path) = path.strip_suffix(':') {
         let value = serde_json::from_str(text).map_err(|error| {
             Failure::usage(format!(
-                "the value of {pair} is not JSON; text is written with = instead of :="
+                "the value of {pair} is not JSON; for text use = instead of :="
             ))
             .because(error)
         })?;
@@ -142,7 +142,9 @@ fn member<'v>(value: &'v mut Value, name: &str) -> Result<&'v mut Value, String>
     }
     match value {
         Value::Object(members) => Ok(members.entry(name).or_insert(Value::Null)),
-        _ => Err(format!("{name} would be a member of a value that has none")),
+        _ => Err(format!(
+            "{name} needs an object, but another argument set a plain value there"
+        )),
     }
 }
 
@@ -159,7 +161,7 @@ fn element(value: &mut Value, index: Option<usize>) -> Result<&mut Value, String
                 .get_mut(index)
                 .ok_or_else(|| "no such element".to_owned())
         }
-        _ => Err("an element of a value that is no array".into()),
+        _ => Err("an index needs an array, but another argument set another value there".into()),
     }
 }
 

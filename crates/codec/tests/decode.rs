@@ -123,7 +123,7 @@ fn errors_tell_the_place_and_what_was_expected() {
             &order,
             "<order><id>7</id>seven<item><quantity>1</quantity></item></order>"
         ),
-        "found text \"seven\" where no text may stand at /order (byte 17)"
+        "found text \"seven\" where text is not allowed at /order (byte 17)"
     );
     assert_eq!(
         error(
@@ -731,7 +731,7 @@ fn validation_goes_on_behind_each_violation() {
             "\"x\" is not an xs:int at /order/item[1]/quantity (byte 39)",
             "found <other>, expected <item> or the end of the element at /order (byte 58)",
             "the element ends here, expected <quantity> at /order/item[2] (byte 87)",
-            "found text \"text\" where no text may stand at /order/item[3] (byte 115)",
+            "found text \"text\" where text is not allowed at /order/item[3] (byte 115)",
         ]
     );
     assert!(

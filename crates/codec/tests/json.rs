@@ -329,11 +329,11 @@ fn numbers_and_texts_stand_for_each_other() {
         (r#"{"i":1,"d":1,"b":0}"#, "m (decimal) is missing at /e"),
         (
             r#"{"i":1,"d":1,"b":0,"m":1,"S":"x"}"#,
-            "S is not known (near: s) at /e",
+            "S is not known (did you mean s?) at /e",
         ),
         (
             r#"{"i":[1,2],"d":1,"b":0,"m":1}"#,
-            "1 more than there is place for at /e/i",
+            "1 more items than are allowed at /e/i",
         ),
         (
             r#"{"i":{"x":1},"d":1,"b":0,"m":1}"#,
@@ -417,7 +417,7 @@ fn a_type_named_twice_or_not_by_a_name_is_refused() {
         ),
         (
             r#"{"shape":{},"circle":{"@xsi:type":"Shape"}}"#,
-            "no type Shape may stand here at /r/circle",
+            "the type Shape is not allowed here at /r/circle",
         ),
     ] {
         let error = made(json).unwrap_err();

@@ -220,10 +220,10 @@ impl fmt::Display for PatternError {
             PatternErrorKind::End { expected } => {
                 write!(f, "the pattern ends where {expected} was expected")
             }
-            PatternErrorKind::Unexpected(c) => write!(f, "the character {c:?} is not escaped"),
+            PatternErrorKind::Unexpected(c) => write!(f, "the character {c:?} must be escaped"),
             PatternErrorKind::NothingToRepeat => f.write_str("a quantifier has nothing to repeat"),
             PatternErrorKind::Quantity => {
-                f.write_str("a quantity is not {n}, {n,} or {n,m} with n ≤ m")
+                f.write_str("a quantity must be {n}, {n,} or {n,m} with n ≤ m")
             }
             PatternErrorKind::Escape(c) => write!(f, "the escape \\{c} does not exist"),
             PatternErrorKind::Property(name) => write!(f, "there is no category or block {name:?}"),

@@ -26,7 +26,7 @@ impl SimpleType {
     /// let byte = SimpleType::builtin(Datatype::Byte);
     /// let facet = Facet::new(FacetName::MaxInclusive, "1000");
     /// let error = SimpleType::restrict(&byte, &[facet], &NoNamespaces).unwrap_err();
-    /// assert_eq!(error.to_string(), "the value of maxInclusive is not one of the base type");
+    /// assert_eq!(error.to_string(), "the value of maxInclusive is not a value of the base type");
     /// ```
     pub fn restrict(
         base: &Arc<Self>,

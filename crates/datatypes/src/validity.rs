@@ -81,10 +81,13 @@ impl fmt::Display for ValidityError {
         match self.kind() {
             ValidityErrorKind::Lexical(error) => error.fmt(f),
             ValidityErrorKind::Union { found } => {
-                write!(f, "\"{found}\" is of no member type of the union")
+                write!(
+                    f,
+                    "\"{found}\" is not a value of any member type of the union"
+                )
             }
             ValidityErrorKind::UnboundPrefix { prefix } => {
-                write!(f, "the prefix \"{prefix}\" is not bound")
+                write!(f, "the prefix \"{prefix}\" is not declared")
             }
             ValidityErrorKind::Facet {
                 facet,
@@ -109,13 +112,13 @@ impl fmt::Display for ValidityError {
                         write!(f, "has {count} fraction digits, expected {limit} or less")
                     }
                     FacetName::MinInclusive => write!(f, "is not {limit} or more"),
-                    FacetName::MinExclusive => write!(f, "is not more than {limit}"),
+                    FacetName::MinExclusive => write!(f, "is not greater than {limit}"),
                     FacetName::MaxInclusive => write!(f, "is not {limit} or less"),
                     FacetName::MaxExclusive => write!(f, "is not less than {limit}"),
                     FacetName::Enumeration => write!(f, "is not one of {limit}"),
                     FacetName::Pattern => write!(f, "does not match the pattern {limit}"),
                     FacetName::WhiteSpace => {
-                        write!(f, "has white space that {limit} does not leave")
+                        write!(f, "has white space that whiteSpace={limit} does not allow")
                     }
                 }
             }
@@ -220,7 +223,7 @@ impl fmt::Display for FacetError {
             FacetErrorKind::NotInBase { facet, .. } => {
                 write!(
                     f,
-                    "the value of {} is not one of the base type",
+                    "the value of {} is not a value of the base type",
                     facet.name()
                 )
             }
@@ -237,9 +240,9 @@ impl fmt::Display for FacetError {
             }
             FacetErrorKind::Fixed(facet) => write!(f, "{} is fixed in the base type", facet.name()),
             FacetErrorKind::Pattern(_) => {
-                f.write_str("the value of pattern is not a regular expression of XSD")
+                f.write_str("the value of pattern is not a regular expression of XML Schema")
             }
-            FacetErrorKind::ListOfLists => f.write_str("the items of a list are lists"),
+            FacetErrorKind::ListOfLists => f.write_str("the item type of a list cannot be a list"),
             FacetErrorKind::TooDeep { limit } => {
                 write!(
                     f,

@@ -104,7 +104,7 @@ fn messages_say_what_was_found_and_what_was_expected() {
         says(&price, "0.125"),
         r#""0.125" has 3 fraction digits, expected 2 or less"#
     );
-    assert_eq!(says(&price, "0.0"), r#""0.0" is not more than 0"#);
+    assert_eq!(says(&price, "0.0"), r#""0.0" is not greater than 0"#);
     let colour = of(
         Datatype::Token,
         &[(Enumeration, "red"), (Enumeration, "green")],
@@ -112,7 +112,7 @@ fn messages_say_what_was_found_and_what_was_expected() {
     assert_eq!(says(&colour, "blue"), r#""blue" is not one of red, green"#);
     assert_eq!(
         says(&SimpleType::builtin(Datatype::QName), "p:a"),
-        r#"the prefix "p" is not bound"#
+        r#"the prefix "p" is not declared"#
     );
     let long = says(
         &of(Datatype::String, &[(Length, "2")]),
@@ -266,7 +266,7 @@ fn the_first_member_that_takes_a_text_gives_it_its_value() {
     let numbers = SimpleType::union_of(&members[..2]).unwrap();
     assert_eq!(
         says(&numbers, "x"),
-        r#""x" is of no member type of the union"#
+        r#""x" is not a value of any member type of the union"#
     );
 }
 

@@ -155,7 +155,7 @@ impl fmt::Display for Error {
             ErrorKind::Redirect { location } => {
                 write!(
                     f,
-                    "{place} redirects to {location}, which is not followed: redirects are off or used up, or this one leads from https to http"
+                    "{place} redirects to {location}, which is not followed: redirects are off, their limit is reached, or this one leads from https to http"
                 )
             }
         }

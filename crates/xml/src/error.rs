@@ -211,7 +211,9 @@ impl std::error::Error for Error {}
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ErrorKind::Limit { name, limit } => write!(f, "the limit {name} of {limit} is passed"),
+            ErrorKind::Limit { name, limit } => {
+                write!(f, "the limit `{name}` ({limit}) is exceeded")
+            }
             ErrorKind::Syntax {
                 expected,
                 found: Some(found),
@@ -219,10 +221,10 @@ impl fmt::Display for ErrorKind {
             ErrorKind::Syntax {
                 expected,
                 found: None,
-            } => write!(f, "found the end, expected {expected}"),
+            } => write!(f, "found the end of the document, expected {expected}"),
             ErrorKind::UnexpectedEnd { within } => write!(f, "the document ends within {within}"),
             ErrorKind::InvalidChar(code) => {
-                write!(f, "U+{code:04X} cannot stand in an XML document")
+                write!(f, "U+{code:04X} is not allowed in an XML document")
             }
             ErrorKind::InvalidName(name) => write!(f, "{name:?} is not a name"),
             ErrorKind::MismatchedEndTag { expected, found } => {
@@ -230,9 +232,9 @@ impl fmt::Display for ErrorKind {
             }
             ErrorKind::UnboundPrefix(prefix) => write!(f, "the prefix {prefix:?} is not declared"),
             ErrorKind::UnknownScope => {
-                f.write_str("the namespaces in scope here have been forgotten")
+                f.write_str("the namespaces in scope at this place are not available any more")
             }
-            ErrorKind::DuplicateAttribute(name) => write!(f, "the attribute {name:?} stands twice"),
+            ErrorKind::DuplicateAttribute(name) => write!(f, "the attribute {name:?} is repeated"),
             ErrorKind::Declaration { prefix, rule } if prefix.is_empty() => {
                 write!(f, "the default namespace declaration is wrong: {rule}")
             }

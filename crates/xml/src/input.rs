@@ -360,7 +360,7 @@ fn sniff(bytes: &[u8], named: Option<&'static Encoding>, last: bool) -> Sniffed 
         }
         Some(_) => Sniffed::Wrong(
             declared,
-            "it is declared, but the first bytes are in another",
+            "the XML declaration states it, but the first bytes are in another encoding",
         ),
     }
 }

@@ -68,9 +68,7 @@ impl fmt::Display for WriteError {
             WriteError::NotInTag => {
                 f.write_str("an attribute must follow its start tag or another attribute")
             }
-            WriteError::HoldsItsEnd => {
-                f.write_str("the text holds the delimiter that would end it")
-            }
+            WriteError::HoldsItsEnd => f.write_str("the text contains the delimiter that ends it"),
         }
     }
 }

@@ -186,7 +186,7 @@ impl Draft {
         let DraftPlace { plan, slot, leaf } = place;
         if !Arc::ptr_eq(plan, self.record()?.plan()) {
             return Err(Error::Setup(
-                "the place belongs to a draft of another service".into(),
+                "the value location belongs to a draft of another service".into(),
             ));
         }
         self.relayed

@@ -51,7 +51,7 @@ impl Loader for HttpLoader {
             });
             fetching.join().unwrap_or_else(|_| {
                 Err(LoadError::Failed(
-                    "the thread that fetched it panicked".into(),
+                    "the thread that loads the document panicked".into(),
                 ))
             })
         })?;

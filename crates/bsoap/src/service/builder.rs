@@ -355,7 +355,7 @@ fn check_operations(
     }
     unknown.sort_unstable();
     Err(Error::Setup(format!(
-        "there is a handler for {}, but the WSDL has no such operation",
+        "a handler is registered for {}, but the WSDL has no such operation",
         unknown.join(", ")
     )))
 }

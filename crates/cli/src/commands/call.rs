@@ -120,7 +120,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn client(arguments: &Arguments) -> Result<Client, Failure> {
     let timeout = Duration::try_from_secs_f64(arguments.timeout).map_err(|error| {
-        Failure::usage("--timeout is not a number of seconds that a timer can count").because(error)
+        Failure::usage("--timeout must be a positive number of seconds").because(error)
     })?;
     let mut builder = Client::builder(bsoap::Wsdl::Location(arguments.wsdl.wsdl.clone()))
         .fetch(arguments.wsdl.fetching())

@@ -120,7 +120,10 @@ fn as_text(definitions: &Definitions, wanted: &dyn Fn(&Operation) -> bool, expan
                     "    {}",
                     paint(
                         DIM,
-                        &format!("{} (only the service could start it)", operation.name)
+                        &format!(
+                            "{} (not callable: only the service can start it)",
+                            operation.name
+                        )
                     )
                 );
             }

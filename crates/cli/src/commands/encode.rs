@@ -126,7 +126,7 @@ fn find(definitions: &Definitions, arguments: &Arguments) -> Result<Target, Fail
     };
     if arguments.response && operation.output.is_none() {
         return Err(Failure::usage(format!(
-            "{name} is a one-way operation: it has no response, leave --response away"
+            "{name} is a one-way operation: it has no response; omit --response"
         )));
     }
     Ok(Target::new(definitions.plan(), binding, name)?)

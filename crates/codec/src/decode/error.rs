@@ -218,7 +218,9 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Xml(error) => write!(f, "{}", error.kind()),
-            Self::UnexpectedEnd => f.write_str("the message ends before its root element does"),
+            Self::UnexpectedEnd => {
+                f.write_str("the message ends before the end tag of its root element")
+            }
             Self::RootMismatch { found, expected } => {
                 write!(f, "found root element <{found}>, expected <{expected}>")
             }
@@ -248,7 +250,7 @@ impl fmt::Display for ErrorKind {
                     "found {found} occurrences, expected at least {min} of {expected}"
                 )
             }
-            Self::Text { found } => write!(f, "found text {found:?} where no text may stand"),
+            Self::Text { found } => write!(f, "found text {found:?} where text is not allowed"),
             Self::UnknownAttribute(name) => write!(f, "unknown attribute {name}"),
             Self::MissingAttribute(name) => write!(f, "the attribute {name} is missing"),
             Self::AbstractType(name) => write!(
@@ -260,10 +262,13 @@ impl fmt::Display for ErrorKind {
                 "element <{name}> is abstract, expected one of its substitutes"
             ),
             Self::UnknownType(name) => {
-                write!(f, "xsi:type {name} cannot stand in for the declared type")
+                write!(
+                    f,
+                    "xsi:type {name} is not allowed here: it is unknown or not derived from the declared type"
+                )
             }
             Self::NotNillable => f.write_str("xsi:nil on an element that is not nillable"),
-            Self::Limit { name, limit } => write!(f, "the limit {name} of {limit} is passed"),
+            Self::Limit { name, limit } => write!(f, "the limit `{name}` ({limit}) is exceeded"),
         }
     }
 }

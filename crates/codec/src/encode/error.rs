@@ -65,11 +65,10 @@ impl fmt::Display for Error {
             ErrorKind::Character(code) => write!(f, "XML cannot carry U+{code:04X}")?,
             ErrorKind::Misfit => f.write_str("the record does not fit its plan")?,
             ErrorKind::Name(name) => write!(f, "{name:?} is not an expanded name")?,
-            ErrorKind::Fragment => f.write_str("what was kept as XML is not well-formed")?,
-            ErrorKind::Depth(limit) => write!(
-                f,
-                "more than {limit} elements in one another (limit `depth`)"
-            )?,
+            ErrorKind::Fragment => f.write_str("a value stored as XML is not well-formed")?,
+            ErrorKind::Depth(limit) => {
+                write!(f, "elements nest deeper than the limit `depth` ({limit})")?
+            }
         }
         match self.path.as_str() {
             "" => write!(f, " (slot {})", self.slot),

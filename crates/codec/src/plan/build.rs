@@ -127,8 +127,10 @@ pub enum PlanError {
 impl std::fmt::Display for PlanError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::UndefinedType(id) => write!(f, "type {} was reserved and never defined", id.0),
-            Self::TooLarge => f.write_str("more entries than a plan can number"),
+            Self::UndefinedType(id) => write!(f, "type {} is reserved but not defined", id.0),
+            Self::TooLarge => {
+                f.write_str("the schema is too large: a plan has more than 2^32 entries")
+            }
         }
     }
 }

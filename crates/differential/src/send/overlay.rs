@@ -75,7 +75,10 @@ impl fmt::Display for OverlayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rows { expected, found } if expected != found => {
-                write!(f, "the array has {expected} numbers in a row, not {found}")
+                write!(
+                    f,
+                    "a row of the array has {expected} numbers, found {found}"
+                )
             }
             Self::Rows { .. } => f.write_str("the array has numbers of other types"),
             Self::Range { row } => write!(
@@ -83,7 +86,7 @@ impl fmt::Display for OverlayError {
                 "row {row} has a number out of the range of the array's type"
             ),
             Self::Count { expected, found } => {
-                write!(f, "{expected} rows were announced, {found} came")
+                write!(f, "expected {expected} rows, found {found}")
             }
         }
     }
@@ -557,7 +560,7 @@ mod tests {
         let overlay = || Overlay::new(frame(true), Layout::Plain);
         assert_eq!(
             error(&mut overlay().pieces([1.5])),
-            "the array has 3 numbers in a row, not 1"
+            "a row of the array has 3 numbers, found 1"
         );
         assert_eq!(
             error(&mut overlay().pieces([(1, 2.5, 3)])),
@@ -572,14 +575,11 @@ mod tests {
             short.announce(1);
             assert_eq!(
                 error(&mut short.pieces([1.5, 2.5])),
-                "1 rows were announced, 2 came"
+                "expected 1 rows, found 2"
             );
         }
         let mut long = Overlay::new(frame(false), Layout::Stuffed);
         long.announce(3);
-        assert_eq!(
-            error(&mut long.pieces([1.5])),
-            "3 rows were announced, 1 came"
-        );
+        assert_eq!(error(&mut long.pieces([1.5])), "expected 3 rows, found 1");
     }
 }

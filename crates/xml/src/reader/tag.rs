@@ -526,11 +526,11 @@ fn declaration<'a>(
 fn check_declaration(declaration: &DeclarationValue<'_>) -> Result<(), ErrorKind> {
     let rule = match (declaration.prefix, &*declaration.uri) {
         ("xml", XML_NAMESPACE) => return Ok(()),
-        ("xml", _) => "xml is bound to its own namespace for ever",
-        ("xmlns", _) => "xmlns cannot be declared",
-        (_, XML_NAMESPACE) => "the namespace of xml belongs to that prefix",
-        (_, XMLNS_NAMESPACE) => "the namespace of xmlns cannot be bound",
-        (prefix, "") if !prefix.is_empty() => "a prefix cannot be undeclared",
+        ("xml", _) => "the prefix xml cannot be bound to another namespace",
+        ("xmlns", _) => "the prefix xmlns cannot be declared",
+        (_, XML_NAMESPACE) => "the namespace of the prefix xml cannot be bound to another prefix",
+        (_, XMLNS_NAMESPACE) => "the namespace of the prefix xmlns cannot be bound to a prefix",
+        (prefix, "") if !prefix.is_empty() => "a prefix cannot be bound to the empty namespace",
         _ => return Ok(()),
     };
     Err(ErrorKind::Declaration {

@@ -149,13 +149,13 @@ impl fmt::Display for BuildError {
                 write!(f, "{key} is not known")?;
             }
             BuildErrorKind::UnknownKey { key, nearest } => {
-                write!(f, "{key} is not known (near: {})", list(nearest))?;
+                write!(f, "{key} is not known (did you mean {}?)", list(nearest))?;
             }
             BuildErrorKind::Mismatch { expected, found } => {
                 write!(f, "{found} where {expected} is expected")?;
             }
             BuildErrorKind::Lexical(problem) => f.write_str(problem)?,
-            BuildErrorKind::TooMany { left } => write!(f, "{left} more than there is place for")?,
+            BuildErrorKind::TooMany { left } => write!(f, "{left} more items than are allowed")?,
             BuildErrorKind::NotNillable => f.write_str("null, but the element is not nillable")?,
             BuildErrorKind::Abstract { ty, possible } if possible.is_empty() => {
                 write!(f, "{ty} is abstract and has no derived type")?;
@@ -166,18 +166,23 @@ impl fmt::Display for BuildError {
                 list(possible)
             )?,
             BuildErrorKind::UnknownType { name, possible } if possible.is_empty() => {
-                write!(f, "no type {name} may stand here")?;
+                write!(f, "the type {name} is not allowed here")?;
             }
             BuildErrorKind::UnknownType { name, possible } => write!(
                 f,
-                "no type {name} may stand here (possible: {})",
+                "the type {name} is not allowed here, expected one of {}",
                 list(possible)
             )?,
             BuildErrorKind::Xml(problem) => f.write_str(problem)?,
             BuildErrorKind::Namespace(namespace) => {
-                write!(f, "no element of namespace {namespace:?} may stand here")?;
+                write!(
+                    f,
+                    "an element of namespace {namespace:?} is not allowed here"
+                )?;
             }
-            BuildErrorKind::Depth(limit) => write!(f, "values nest deeper than {limit}")?,
+            BuildErrorKind::Depth(limit) => {
+                write!(f, "values nest deeper than the limit of {limit}")?
+            }
             BuildErrorKind::TooLarge => f.write_str("more than 4 GiB of text")?,
             BuildErrorKind::Packed(problem) => write!(f, "{problem}")?,
         }

@@ -113,7 +113,9 @@ impl Builder<'_> {
             Value::Text(text) => {
                 let mut octets = Vec::new();
                 binary::parse_base64(text.as_bytes(), &mut octets).map_err(|problem| {
-                    BuildErrorKind::Lexical(format!("{problem} (octets are given as base64)"))
+                    BuildErrorKind::Lexical(format!(
+                        "{problem} (binary data must be given as base64 text)"
+                    ))
                 })?;
                 Ok(self.record.push_octets(&octets)?)
             }
@@ -324,7 +326,7 @@ pub(super) fn check_fragment(xml: &str, what: Wellformed) -> Result<String> {
     let checked = if begins {
         namespace_in(&wrapped)
     } else {
-        Err("it does not begin with a tag".to_owned())
+        Err("the text does not begin with a start tag".to_owned())
     };
     checked.map_err(|problem| BuildErrorKind::Xml(format!("not well-formed: {problem}")).into())
 }

@@ -123,7 +123,7 @@ impl Doctype {
             Some((id, entity)) => match &entity.content {
                 EntityContent::Internal(text) => Ok(Some((id, text))),
                 EntityContent::External => Ok(None),
-                EntityContent::Unparsed => Err(entity_error(name, "it is not text")),
+                EntityContent::Unparsed => Err(entity_error(name, "it is an unparsed entity")),
             },
         }
     }
@@ -162,18 +162,21 @@ pub(crate) fn check_in_value(
         EntityContent::External => {
             return Err(entity_error(
                 name,
-                "an external entity cannot stand in an attribute value",
+                "an external entity is not allowed in an attribute value",
             ));
         }
-        EntityContent::Unparsed => return Err(entity_error(name, "it is not text")),
+        EntityContent::Unparsed => return Err(entity_error(name, "it is an unparsed entity")),
     };
     if text.contains('<') {
-        return Err(entity_error(name, "'<' cannot stand in an attribute value"));
+        return Err(entity_error(
+            name,
+            "'<' is not allowed in an attribute value",
+        ));
     }
     if depth >= ENTITY_DEPTH {
         return Err(entity_error(
             name,
-            "entities refer to entities too deep, or to themselves",
+            "the entity nests too deep or refers to itself",
         ));
     }
     let Some(left) = budget.checked_sub(text.len()) else {
@@ -183,7 +186,7 @@ pub(crate) fn check_in_value(
     let mut at = 0;
     while let Some(found) = text[at..].find('&') {
         at += found;
-        let malformed = || entity_error(name, "its text holds a malformed reference");
+        let malformed = || entity_error(name, "its text has a malformed reference");
         let (reference, length) = scan_reference(text, at).map_err(|_| malformed())?;
         if let Reference::Entity(inner) = reference
             && check_in_value(doctype, inner, budget, depth + 1)?.is_none()

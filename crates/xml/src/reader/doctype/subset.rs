@@ -249,7 +249,7 @@ impl Subset<'_> {
             Stop::More => Stop::fault(
                 ErrorKind::Entity {
                     name: name.to_owned(),
-                    rule: "it must hold whole declarations",
+                    rule: "its text must be a sequence of whole declarations",
                 },
                 at,
             ),
@@ -327,10 +327,10 @@ impl Subset<'_> {
             }
             Some(Parameter::Internal(text)) => {
                 if self.levels.iter().any(|level| level.name == name) {
-                    return Err(wrong("it refers to itself"));
+                    return Err(wrong("the entity refers to itself"));
                 }
                 if self.levels.len() >= ENTITY_DEPTH {
-                    return Err(wrong("entities refer to entities too deep"));
+                    return Err(wrong("entity references nest too deep"));
                 }
                 self.expanded += text.len();
                 if self.expanded > self.limits.entity_expansion {

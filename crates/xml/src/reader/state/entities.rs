@@ -50,11 +50,9 @@ impl State {
                     .iter()
                     .any(|expansion| expansion.entity == entity) =>
                 {
-                    "it refers to itself"
+                    "the entity refers to itself"
                 }
-                () if self.expansions.len() >= ENTITY_DEPTH => {
-                    "entities refer to entities too deep"
-                }
+                () if self.expansions.len() >= ENTITY_DEPTH => "entity references nest too deep",
                 () => "",
             };
             if !rule.is_empty() {
@@ -113,7 +111,7 @@ impl State {
             return Err(Stop::fault(
                 ErrorKind::Entity {
                     name,
-                    rule: "it must hold whole elements",
+                    rule: "its text must contain whole elements",
                 },
                 0,
             ));
