@@ -1,11 +1,11 @@
-//! Components → Plan: the only door to [`PlanBuilder`].
+//! Compiles the components of schemas to a Plan.
 //!
-//! Only what is asked for is compiled, and what it leads to. Types wait in a queue, so a definition
-//! may refer to any other and depth costs no stack:
+//! Only the requested components and those they refer to are compiled. Types are compiled from a queue, so
+//! recursive definitions are allowed and deep ones use no call stack:
 //!
 //! ```text
-//! element asked for ─► its type, reserved ─► queue ─► definition ─► types of its children, reserved ─► queue …
-//! queue empty ─► types derived from those compiled (`xsi:type` may name them) ─► queue …
+//! requested element ─► reserve its type ─► queue ─► define the type ─► reserve the types of its children ─► queue …
+//! queue empty ─► types derived from the compiled ones (`xsi:type` may name them) ─► queue …
 //! ```
 
 use std::collections::HashMap;
@@ -61,57 +61,57 @@ pub struct Compiler<'s> {
     set: &'s SchemaSet,
     builder: PlanBuilder,
     simple: SimpleTypes,
-    /// Types reserved so far, by what they are and which derivations their element blocks.
+    /// The reserved types, by type and the derivations that their element blocks.
     types: HashMap<(TypeKey, DerivationSet), TypeId>,
-    /// The same in order of reservation.
+    /// The same, in the order in which they were reserved.
     reserved: Vec<(TypeKey, DerivationSet, TypeId)>,
-    /// How many of `reserved` are defined.
+    /// The number of entries of `reserved` that are defined.
     defined: usize,
-    /// What is known of complex types: with their bases, ready to be extended.
+    /// Content and attributes of complex types, those of their base types included.
     shapes: HashMap<TypeNumber, Arc<types::Shape>>,
     elements: HashMap<ElementNumber, ElementId>,
     groups: HashMap<GroupNumber, CompiledParticle>,
     /// Groups being compiled, outermost first.
     open_groups: Vec<GroupNumber>,
     particles: ParticleMemo,
-    /// Particles being compiled, one in the other.
+    /// The nesting depth of the particle being compiled.
     depth: usize,
-    /// Types reached only because `xsi:type` might name them may be broken.
+    /// If true, errors in type definitions become warnings: only an `xsi:type` may lead to these types.
     is_tentative: bool,
     offers: Offers,
     warnings: Vec<Error>,
 }
 
-/// Which types of simple elements `xsi:type` may replace.
+/// Which declared types an `xsi:type` attribute may replace by derived ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Offers {
-    /// Complex types, `anyType` and `anySimpleType`: a string stays a plain value although types are derived from it.
+    /// Complex types, `anyType` and `anySimpleType`. A value of another simple type, such as `xs:string`, stays a plain value.
     #[default]
     ComplexOnly,
-    /// All, as a validator must.
+    /// All types. A validator needs this.
     All,
 }
 
-/// What a [`Compiler`] made.
+/// The result of a [`Compiler`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Compiled {
-    /// With all elements and types asked for and what they lead to, complete.
+    /// Has all requested elements and types and those they refer to.
     pub builder: PlanBuilder,
-    /// The global elements compiled.
+    /// The compiled global elements.
     pub elements: HashMap<ExpandedName, ElementId>,
-    /// The named types compiled.
+    /// The compiled named types.
     pub types: HashMap<ExpandedName, TypeId>,
-    /// What schemas say about elements, global and local.
+    /// The documentation of element declarations, global and local.
     pub element_documentation: HashMap<ElementId, String>,
-    /// What schemas say about types.
+    /// The documentation of type definitions.
     pub type_documentation: HashMap<TypeId, String>,
-    /// What was wrong and could be passed over.
+    /// Errors that were tolerated.
     pub warnings: Vec<Error>,
 }
 
 impl<'s> Compiler<'s> {
-    /// A compiler that was asked for nothing yet.
+    /// A compiler for the components of `set`, without a request yet.
     pub fn new(set: &'s SchemaSet) -> Self {
         let mut builder = PlanBuilder::new();
         for (namespace, prefix) in &set.prefixes {
@@ -136,26 +136,26 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// Which types `xsi:type` may replace.
+    /// Sets which types `xsi:type` may replace.
     #[must_use]
     pub fn offering(self, offers: Offers) -> Self {
         Self { offers, ..self }
     }
 
-    /// The components compiled from.
+    /// The components that are compiled.
     pub fn schemas(&self) -> &'s SchemaSet {
         self.set
     }
 
-    /// The builder, for names and elements of the caller's own.
+    /// The plan builder, to add names and elements.
     pub fn builder(&mut self) -> &mut PlanBuilder {
         &mut self.builder
     }
 
-    /// A global element.
+    /// Compiles a global element.
     ///
     /// # Errors
-    /// When there is no such element, or it leads to something that is missing or wrong.
+    /// If the element is not defined, or it refers to a component that is undefined or invalid.
     pub fn global_element(&mut self, name: &ExpandedName) -> Result<ElementId> {
         let number = self
             .set
@@ -166,10 +166,10 @@ impl<'s> Compiler<'s> {
         Ok(element)
     }
 
-    /// A named type, built in or defined by a schema.
+    /// Compiles a named type, built-in or defined by a schema.
     ///
     /// # Errors
-    /// When there is no such type, or it leads to something that is missing or wrong.
+    /// If the type is not defined, or it refers to a component that is undefined or invalid.
     pub fn type_named(&mut self, name: &ExpandedName) -> Result<TypeId> {
         let key = self.set.resolve_type(&Reference {
             name: name.clone(),
@@ -180,7 +180,7 @@ impl<'s> Compiler<'s> {
         Ok(ty)
     }
 
-    /// An element of the caller's own, of a type compiled before.
+    /// Adds an element that no schema declares, with a compiled type.
     pub fn element_of_type(
         &mut self,
         name: &ExpandedName,
@@ -200,10 +200,10 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// All components requested, with the types that may replace others.
+    /// Ends the compilation: adds the types that may replace others.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// If a limit is exceeded.
     pub fn finish(mut self) -> Result<Compiled> {
         self.define_reserved()?;
         self.is_tentative = true;
@@ -248,7 +248,7 @@ impl<'s> Compiler<'s> {
         Ok(made)
     }
 
-    /// An element declaration of the Plan; its type is reserved, not yet defined.
+    /// Adds an element declaration to the Plan; its type is reserved, but not defined yet.
     fn element(&mut self, number: ElementNumber) -> Result<ElementId> {
         if let Some(&id) = self.elements.get(&number) {
             return Ok(id);
@@ -281,7 +281,7 @@ impl<'s> Compiler<'s> {
         Ok(id)
     }
 
-    /// The number of a type that is, or will be, defined.
+    /// The number of a type in the Plan, reserved if it is new.
     fn reserve(&mut self, key: TypeKey, blocked: DerivationSet) -> TypeId {
         if let Some(&id) = self.types.get(&(key, blocked)) {
             return id;
@@ -292,7 +292,7 @@ impl<'s> Compiler<'s> {
         id
     }
 
-    /// Defines all types reserved, and those their definitions reserve.
+    /// Defines all reserved types, including those that their definitions reserve.
     fn define_reserved(&mut self) -> Result<()> {
         let mut failure = None;
         while let Some(&(key, _, id)) = self.reserved.get(self.defined) {
@@ -303,7 +303,7 @@ impl<'s> Compiler<'s> {
                 } else {
                     failure.get_or_insert(error);
                 }
-                // Defined all the same: the caller may go on, and a Plan has no holes.
+                // The type is defined all the same, because the caller may continue and a Plan must be complete.
                 self.any_type(key)
             });
             self.builder.define_type(id, def);
@@ -352,7 +352,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// For a validator: `xs:anyType` with the elements that are declared.
+    /// `xs:anyType` for a validator: with the global elements, which are validated.
     fn declared_any_type(&mut self) -> Result<TypeDef> {
         let def = self.any_type(TypeKey::AnyType);
         let any = Wildcard {
@@ -369,7 +369,7 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// `xs:anyType`, also in place of a type that could not be compiled.
+    /// `xs:anyType`; also used for a type that cannot be compiled.
     fn any_type(&mut self, key: TypeKey) -> TypeDef {
         let name = match key {
             TypeKey::Defined(number) => self.name_of(number),
@@ -392,7 +392,7 @@ impl<'s> Compiler<'s> {
     }
 }
 
-/// The place of what the caller names.
+/// The position of a reference that comes from the caller and not from a document.
 const NOWHERE: Place = Place {
     document: u32::MAX,
     offset: 0,

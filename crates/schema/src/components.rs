@@ -1,6 +1,6 @@
-//! The components of schemas, as their documents declare them: names not yet resolved, derivations
-//! not yet worked out. Definitions live in arenas and are known by number, so that types may be
-//! anonymous and recursive. (XML Schema Part 1 §2.2)
+//! The components of schemas as their documents declare them: names are not resolved and derivations not computed.
+//! Definitions are stored in arrays and referred to by number, so types can be anonymous and recursive.
+//! (XML Schema Part 1 §2.2)
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct ElementNumber(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupNumber(pub u32);
 
-/// All schemas of a load: the components, by number and by name.
+/// The components of all loaded schemas, by number and by name.
 #[derive(Debug, Default)]
 pub struct SchemaSet {
     pub(crate) types: Vec<TypeDefinition>,
@@ -37,32 +37,32 @@ pub struct SchemaSet {
     pub(crate) identity_constraints: HashMap<ExpandedName, IdentityConstraint>,
     /// Global elements by the head of their substitution group, in document order.
     pub(crate) substitutes: HashMap<ExpandedName, Vec<ElementNumber>>,
-    /// Groups that replace others without containing them, with those they replace.
+    /// Redefined groups that do not refer to the original group, with the original.
     pub(crate) redefined_groups: Vec<(GroupNumber, GroupNumber)>,
     /// The same for attribute groups.
     pub(crate) redefined_attribute_groups: Vec<(GroupNumber, GroupNumber)>,
-    /// The prefix that documents use for a namespace: the first one seen.
+    /// The first prefix that documents declare for a namespace.
     pub(crate) prefixes: Vec<(Arc<str>, String)>,
-    /// Why documents of a namespace could not be loaded.
+    /// The errors of documents that could not be loaded, by namespace.
     pub(crate) unloaded: HashMap<Arc<str>, String>,
     pub(crate) documents: Documents,
     pub(crate) strictness: Strictness,
     pub(crate) limits: crate::LoadLimits,
-    /// What was wrong and could be passed over.
+    /// Errors that were tolerated.
     pub(crate) warnings: Vec<Error>,
 }
 
-/// How much of the schema language's rules is enforced.
+/// Which rules of the schema language are enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// What is used must make sense; all else is passed over. Schemas in the wild are sloppy.
+    /// Only what is needed to read and write messages: many published schemas break other rules.
     #[default]
     Lenient,
-    /// Every rule, also for what is not used.
+    /// Every rule, also for components that are not used.
     Strict,
 }
 
-/// A name that refers to a component, and where it was written.
+/// A name that refers to a component, and its position.
 #[derive(Clone, Debug)]
 pub struct Reference {
     /// The name.
@@ -71,7 +71,7 @@ pub struct Reference {
     pub place: Place,
 }
 
-/// The type of something: named, or defined on the spot.
+/// A type that a component uses: by name, or an anonymous definition.
 #[derive(Clone, Debug)]
 pub enum TypeUse {
     /// By name.
@@ -91,7 +91,7 @@ pub struct TypeDefinition {
     pub documentation: Option<Box<str>>,
     /// What it is.
     pub kind: TypeKind,
-    /// Which derivations from it are forbidden.
+    /// The forbidden derivations (`final`).
     pub is_final: DerivationSet,
 }
 
@@ -104,7 +104,7 @@ pub enum TypeKind {
     Complex(ComplexDefinition),
 }
 
-/// A simple type: how it is derived.
+/// A simple type definition.
 #[derive(Clone, Debug)]
 pub enum SimpleDefinition {
     /// By restriction.
@@ -131,7 +131,7 @@ pub struct FacetDefinition {
     pub fixed: bool,
     /// Its location in the document.
     pub place: Place,
-    /// For enumerations: the value as an expanded name, should the type be QName.
+    /// For enumerations: the value as an expanded name, in case the type is QName.
     pub expanded: Option<ExpandedName>,
 }
 
@@ -166,7 +166,7 @@ pub enum ComplexContent {
     Simple {
         /// The base: a simple type, or a complex one with simple content.
         base: TypeUse,
-        /// By which way.
+        /// The derivation method.
         derivation: Derivation,
         /// A simple type that restricts the base's content.
         simple: Option<TypeUse>,
@@ -177,14 +177,14 @@ pub enum ComplexContent {
     Complex {
         /// The base; `None` for the shorthand, a restriction of `anyType`.
         base: Option<TypeUse>,
-        /// By which way.
+        /// The derivation method.
         derivation: Derivation,
         /// The content's particle.
         particle: Option<ParticleDeclaration>,
     },
 }
 
-/// The attributes a type or attribute group declares itself.
+/// The attributes that a type or attribute group itself declares.
 #[derive(Clone, Debug, Default)]
 pub struct AttributeUses {
     /// Uses and groups, in document order.
@@ -200,7 +200,7 @@ pub enum AttributeItem {
     Use(AttributeUse),
     /// A reference to an attribute group.
     Group(Reference),
-    /// An attribute group by number (what a redefinition refers to).
+    /// An attribute group by number: the original group in a redefinition.
     Resolved(GroupNumber),
 }
 
@@ -221,7 +221,7 @@ pub struct AttributeUse {
     pub place: Place,
 }
 
-/// `wsdl:arrayType`: the item type and what follows it, `[]` or `[,]`.
+/// `wsdl:arrayType`: the item type and its dimensions, such as `[]` or `[,]`.
 #[derive(Clone, Debug)]
 pub struct ArrayType {
     /// The item type's name.
@@ -233,20 +233,20 @@ pub struct ArrayType {
 /// The attribute of a use.
 #[derive(Clone, Debug)]
 pub enum AttributeTerm {
-    /// Declared here.
+    /// A local declaration.
     Local(AttributeDeclaration),
-    /// A global one.
+    /// A reference to a global declaration.
     Global(Reference),
 }
 
 /// `use` of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
-    /// May be missing.
+    /// `optional`
     Optional,
-    /// Must be there.
+    /// `required`
     Required,
-    /// Must not be there.
+    /// `prohibited`
     Prohibited,
 }
 
@@ -255,7 +255,7 @@ pub enum Usage {
 pub struct AttributeDeclaration {
     /// Its name.
     pub name: ExpandedName,
-    /// Its type; `None` is `anySimpleType`.
+    /// Its type; `None` means `anySimpleType`.
     pub ty: Option<TypeUse>,
     /// `default`
     pub default: Option<Box<str>>,
@@ -274,7 +274,7 @@ pub struct ElementDeclaration {
     pub name: ExpandedName,
     /// Whether it is global.
     pub is_global: bool,
-    /// Its type; `None` is that of the head of its substitution group, or `anyType`.
+    /// Its type; `None` means the type of the head of its substitution group, or `anyType`.
     pub ty: Option<TypeUse>,
     /// `nillable`
     pub nillable: bool,
@@ -286,9 +286,9 @@ pub struct ElementDeclaration {
     pub fixed: Option<Box<str>>,
     /// The head of its substitution group.
     pub substitutes: Option<Reference>,
-    /// Which substitutions it forbids.
+    /// The forbidden substitutions (`block`).
     pub block: DerivationSet,
-    /// Which derivations its substitutes may not have.
+    /// The derivations that its substitutes must not have (`final`).
     pub is_final: DerivationSet,
     /// Its location in the document.
     pub place: Place,
@@ -323,15 +323,15 @@ pub(crate) struct AttributeGroupDefinition {
 pub struct ParticleDeclaration {
     /// `minOccurs`
     pub min: u32,
-    /// `maxOccurs`; [`UNBOUNDED`](bsoap_codec::plan::UNBOUNDED) for no bound.
+    /// `maxOccurs`; [`UNBOUNDED`](bsoap_codec::plan::UNBOUNDED) for `unbounded`.
     pub max: u32,
-    /// What occurs.
+    /// The term.
     pub term: TermDeclaration,
     /// Its location in the document.
     pub place: Place,
 }
 
-/// What a particle repeats.
+/// The term of a particle.
 #[derive(Clone, Debug)]
 pub enum TermDeclaration {
     /// A local element.
@@ -340,7 +340,7 @@ pub enum TermDeclaration {
     ElementRef(Reference),
     /// A reference to a group.
     Group(Reference),
-    /// A group by number (what a redefinition refers to).
+    /// A group by number: the original group in a redefinition.
     Resolved(GroupNumber),
     /// `sequence`
     Sequence(Vec<ParticleDeclaration>),
@@ -355,33 +355,33 @@ pub enum TermDeclaration {
 /// `any` or `anyAttribute`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WildcardDeclaration {
-    /// Which namespaces.
+    /// The allowed namespaces.
     pub namespaces: NamespaceConstraint,
-    /// How strictly.
+    /// `processContents`
     pub process: ProcessContents,
     /// Its location in the document.
     pub place: Place,
 }
 
-/// `key`, `keyref` or `unique`: kept by name only.
+/// `key`, `keyref` or `unique`. Only references between them are checked.
 #[derive(Clone, Debug)]
 pub(crate) struct IdentityConstraint {
-    /// How many fields.
+    /// The number of fields.
     pub fields: usize,
     /// Whether a `keyref` may refer to it.
     pub is_key: bool,
-    /// What a `keyref` refers to.
+    /// The key that a `keyref` refers to.
     pub refer: Option<Reference>,
     /// Its location in the document.
     pub place: Place,
 }
 
-/// A set of derivations and substitution: `final`, `block`.
+/// A set of derivation methods and substitution, as in `final` and `block`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DerivationSet(u8);
 
 impl DerivationSet {
-    /// None.
+    /// The empty set.
     pub const NONE: Self = Self(0);
     /// `extension`
     pub const EXTENSION: Self = Self(1);
@@ -394,7 +394,7 @@ impl DerivationSet {
     /// `union`
     pub const UNION: Self = Self(16);
 
-    /// Those of a `final` or `block` attribute, of which `allowed` mean something.
+    /// Parses a `final` or `block` attribute; members outside `allowed` are ignored.
     pub fn parse(text: &str, allowed: Self) -> Self {
         let one = |token| match token {
             "#all" => Self(31),
@@ -412,7 +412,7 @@ impl DerivationSet {
         )
     }
 
-    /// Both sets together.
+    /// The union of both sets.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -424,7 +424,7 @@ impl DerivationSet {
         Self(self.0 & 3)
     }
 
-    /// Do the sets have a member in common?
+    /// Whether the sets have a common member.
     pub const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -445,12 +445,12 @@ impl SchemaSet {
         &self.documents
     }
 
-    /// What was wrong and could be passed over.
+    /// Errors that were tolerated.
     pub fn warnings(&self) -> &[Error] {
         &self.warnings
     }
 
-    /// Whether any element has keys, which are read and not obeyed.
+    /// Whether an element has identity constraints. They are read, but messages are not checked against them.
     pub fn has_identity_constraints(&self) -> bool {
         !self.identity_constraints.is_empty()
     }
@@ -509,7 +509,7 @@ impl SchemaSet {
         self.element(name)?.documentation.as_deref()
     }
 
-    /// The error that a reference refers to nothing.
+    /// The error for an undefined reference.
     #[cold]
     pub(crate) fn undefined(&self, sort: Sort, reference: &Reference) -> Error {
         let spelled = spelled_at(
@@ -526,7 +526,7 @@ impl SchemaSet {
         Error::new(kind).at(self.documents.spell(reference.place))
     }
 
-    /// The error that a rule is broken at a place.
+    /// The error for a broken rule.
     #[cold]
     pub(crate) fn broken(
         &self,
@@ -541,7 +541,7 @@ impl SchemaSet {
         .at(self.documents.spell(place))
     }
 
-    /// The error that something is defined by itself.
+    /// The error for a component that refers to itself.
     #[cold]
     pub(crate) fn circular(&self, sort: Sort, name: impl ToString, place: Place) -> Error {
         Error::new(ErrorKind::Circular {
@@ -551,7 +551,7 @@ impl SchemaSet {
         .at(self.documents.spell(place))
     }
 
-    /// The error that a limit is passed.
+    /// The error for an exceeded limit.
     #[cold]
     pub(crate) fn too_many(&self, name: &'static str, limit: usize, place: Place) -> Error {
         Error::new(ErrorKind::Limit {
@@ -562,7 +562,7 @@ impl SchemaSet {
     }
 }
 
-/// The qualified name at the front of a text, if it is one for this local name.
+/// The qualified name at the start of a text, if its local name is `local`.
 fn spelled_at(text: &str, local: &str) -> Option<String> {
     let end =
         text.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '[' | '&'))?;

@@ -1,7 +1,7 @@
-//! What a WSDL says, resolved and compiled: services, ports, bindings, operations and the one [`Plan`] of all their messages.
+//! A loaded WSDL, resolved and compiled: services, ports, bindings, operations, and the [`Plan`] of all their messages.
 //!
-//! Everything here is plain data, immutable once loaded; share it by `Arc`. How it is built is described in
-//! [`wsdl`](crate::wsdl) (reading) and `compile/envelope.rs` (the Envelopes of each binding).
+//! These types are plain, immutable data. `wsdl.rs` describes how a WSDL is read, `compile/envelope.rs` how the Envelopes of
+//! each binding are built.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use bsoap_codec::plan::{ElementId, Plan, TypeId};
 use crate::document::Documents;
 use crate::{Document, Error};
 
-/// A WSDL, loaded with all it imports and compiled. Immutable; share it by `Arc`.
+/// A loaded and compiled WSDL with all its imports. Immutable; share it by `Arc`.
 #[derive(Clone, Debug)]
 pub struct Definitions {
     pub(crate) plan: Arc<Plan>,
@@ -29,22 +29,22 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// How all messages of this WSDL are written and read: two roots, the Envelopes, for each [`Binding`].
+    /// The plan for all messages of this WSDL. Each [`Binding`] has two root elements in it, its Envelopes.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
 
-    /// The services, in the order of the text.
+    /// The services, in document order.
     pub fn services(&self) -> &[Service] {
         &self.services
     }
 
-    /// The SOAP bindings, also those that no port uses.
+    /// The SOAP bindings, including those that no port uses.
     pub fn bindings(&self) -> &[Arc<Binding>] {
         &self.bindings
     }
 
-    /// Location and text of every document, the WSDL itself first.
+    /// All loaded documents, the WSDL itself first.
     pub fn documents(&self) -> &[Arc<Document>] {
         self.documents.as_slice()
     }
@@ -54,17 +54,17 @@ impl Definitions {
         self.name.as_deref()
     }
 
-    /// The namespace the WSDL defines its names in; empty if it has none.
+    /// The target namespace of the WSDL; empty if it has none.
     pub fn target_namespace(&self) -> &str {
         &self.target_namespace
     }
 
-    /// What the WSDL says about itself.
+    /// The `wsdl:documentation` of the WSDL itself.
     pub fn documentation(&self) -> Option<&str> {
         self.documentation.as_deref()
     }
 
-    /// A global element of the schemas, by expanded name (empty namespace: none).
+    /// A global element of the schemas, by namespace (empty for none) and local name.
     pub fn element(&self, namespace: &str, local: &str) -> Option<ElementId> {
         self.elements
             .get(&(namespace.to_owned(), local.to_owned()))
@@ -88,7 +88,7 @@ impl Definitions {
         self.type_documentation.get(&id).map(String::as_str)
     }
 
-    /// What was tolerated while loading, and why.
+    /// The problems that were tolerated during loading.
     pub fn notes(&self) -> &[Note] {
         &self.notes
     }
@@ -98,7 +98,7 @@ impl Definitions {
         self.services.iter().find(|service| service.name == name)
     }
 
-    /// Every port of every service, with its service.
+    /// All ports of all services, each with its service.
     pub fn ports(&self) -> impl Iterator<Item = (&Service, &Port)> {
         self.services
             .iter()
@@ -106,7 +106,7 @@ impl Definitions {
     }
 }
 
-/// A `wsdl:service`: the ports over which it is reached.
+/// A `wsdl:service`: a set of ports.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Service {
@@ -114,9 +114,9 @@ pub struct Service {
     pub name: String,
     /// The namespace of its name.
     pub namespace: String,
-    /// What the WSDL says about it.
+    /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
-    /// Its SOAP ports, in the order of the text. (Ports of other kinds are in the notes.)
+    /// Its SOAP ports, in document order. Ports of other bindings are listed in the notes.
     pub ports: Vec<Port>,
 }
 
@@ -135,13 +135,13 @@ pub struct Port {
     pub name: String,
     /// The `location` of `soap:address`.
     pub address: Option<String>,
-    /// How it is spoken to. Ports of the same binding share it.
+    /// Its binding, shared by all ports with the same binding.
     pub binding: Arc<Binding>,
-    /// What the WSDL says about it.
+    /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }
 
-/// A SOAP `wsdl:binding`: the operations of a port type and how their messages look.
+/// A SOAP `wsdl:binding`: the operations of a port type and the format of their messages.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Binding {
@@ -151,37 +151,37 @@ pub struct Binding {
     pub namespace: String,
     /// The local name of the port type it binds.
     pub port_type: String,
-    /// Which SOAP.
+    /// The version of SOAP.
     pub version: SoapVersion,
     /// The `transport` of `soap:binding`; for HTTP `http://schemas.xmlsoap.org/soap/http`.
     pub transport: String,
-    /// Its operations, in the order of the text. Names may repeat (overloading).
+    /// Its operations, in document order. Overloaded operations have the same name.
     pub operations: Vec<Operation>,
-    /// Operations that only the service could start (notification, solicit-response): listed, not callable.
+    /// Operations that only the service can start (notification, solicit-response).
     pub uncallable: Vec<Uncallable>,
-    /// The Envelope of all requests: a root of the Plan.
+    /// The Envelope of all requests: a root element of the Plan.
     pub request: ElementId,
-    /// The Envelope of all responses, faults included: a root of the Plan.
+    /// The Envelope of all responses and faults: a root element of the Plan.
     pub response: ElementId,
-    /// What the WSDL says about it.
+    /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }
 
 impl Binding {
-    /// The first operation of a name; see [`operations_named`](Self::operations_named) for overloaded ones.
+    /// The first operation with a name; see [`operations_named`](Self::operations_named) for overloaded operations.
     pub fn operation(&self, name: &str) -> Option<&Operation> {
         self.operations_named(name).next()
     }
 
-    /// Every operation of a name.
+    /// All operations with a name.
     pub fn operations_named(&self, name: &str) -> impl Iterator<Item = &Operation> {
         self.operations
             .iter()
             .filter(move |operation| operation.name == name)
     }
 
-    /// The operations whose request takes `branch` of the Body (`None`: an empty Body); more than one only where
-    /// several operations share a first body element.
+    /// The operations whose request is `branch` of the Body (`None`: an empty Body). There are several only if they have the
+    /// same first element in the Body.
     pub fn requested_by(&self, branch: Option<u32>) -> impl Iterator<Item = &Operation> {
         self.operations
             .iter()
@@ -195,34 +195,34 @@ impl Binding {
 pub struct Operation {
     /// Its local name.
     pub name: String,
-    /// The `soapAction` of `soap:operation`, if given (it may be empty).
+    /// The `soapAction` of `soap:operation`, if stated; it may be empty.
     pub soap_action: Option<String>,
-    /// document or rpc.
+    /// The style: document or rpc.
     pub style: Style,
-    /// Whether a message is declared `use="encoded"`. Such messages are treated as literal: `xsi:type` is accepted
-    /// everywhere, but references (`href`, `id`) are not resolved.
+    /// Whether a message has `use="encoded"`. Such messages are treated as literal: `xsi:type` is accepted on all
+    /// elements, but references (`href`, `id`) are not resolved.
     pub encoded: bool,
-    /// What the WSDL says about it (its port type, otherwise its binding).
+    /// Its `wsdl:documentation` in the port type, or else in the binding.
     pub documentation: Option<String>,
-    /// What is sent to the service.
+    /// The request.
     pub input: Message,
-    /// What the service answers; `None` for a one-way operation.
+    /// The response; `None` for a one-way operation.
     pub output: Option<Message>,
-    /// The faults it declares.
+    /// The declared faults.
     pub faults: Vec<FaultMessage>,
 }
 
-/// An operation that is listed but cannot be called.
+/// An operation that cannot be called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Uncallable {
     /// Its local name.
     pub name: String,
-    /// Why.
+    /// The reason: its transmission primitive.
     pub kind: TransmissionKind,
 }
 
-/// Who starts an operation and whether it is answered. (WSDL 1.1 §2.4)
+/// The transmission primitive of an operation. (WSDL 1.1 §2.4)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransmissionKind {
     /// The client sends; no answer.
@@ -250,17 +250,17 @@ pub enum Style {
 pub struct Message {
     /// The local name of the `wsdl:message`.
     pub name: String,
-    /// What is in the Body.
+    /// The content of the Body.
     pub body: Body,
     /// Its declared header blocks.
     pub headers: Vec<HeaderPart>,
-    /// Which branch of the Body's choice it is (the choice marker in a Record is this + 1); `None`: an empty Body.
+    /// Its branch of the Body's choice (the choice marker in a Record is this + 1); `None`: an empty Body.
     pub branch: Option<u32>,
-    /// The WS-Addressing action stated for it, if any.
+    /// The WS-Addressing action, if stated.
     pub action: Option<String>,
 }
 
-/// What the Body of a message holds.
+/// The content of the Body of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {
     /// document: one element whose children are the arguments.
@@ -268,16 +268,16 @@ pub enum Body {
         /// The element under the Body.
         wrapper: ElementId,
     },
-    /// document: the parts themselves, one after the other.
+    /// document: a sequence of the parts.
     Bare {
-        /// In order; at least one.
+        /// At least one part, in order.
         parts: Vec<Part>,
     },
     /// rpc: an element named after the operation, its children the parts.
     Rpc {
         /// The element under the Body.
         wrapper: ElementId,
-        /// In order; possibly none.
+        /// The parts in order; possibly none.
         parts: Vec<Part>,
     },
     /// document without parts: an empty Body.
@@ -294,7 +294,7 @@ impl Body {
         }
     }
 
-    /// The parts by name; a wrapped body has none of its own (its arguments are its wrapper's children).
+    /// The parts. A wrapped body has none: its arguments are the children of its wrapper.
     pub fn parts(&self) -> &[Part] {
         match self {
             Self::Bare { parts } | Self::Rpc { parts, .. } => parts,
@@ -309,7 +309,7 @@ impl Body {
 pub struct Part {
     /// The `name` of the `wsdl:part`.
     pub name: String,
-    /// The element it appears as.
+    /// Its element.
     pub element: ElementId,
 }
 
@@ -319,9 +319,9 @@ pub struct Part {
 pub struct HeaderPart {
     /// The `name` of the `wsdl:part`.
     pub name: String,
-    /// The header block: a variant of the declared element that may also carry `mustUnderstand` and the like.
+    /// The header block: a variant of the declared element with the attributes of header blocks, such as `mustUnderstand`.
     pub element: ElementId,
-    /// Which branch of the Header's choice it is (the choice marker in a Record is this + 1).
+    /// Its branch of the Header's choice (the choice marker in a Record is this + 1).
     pub branch: u32,
 }
 
@@ -333,11 +333,11 @@ pub struct FaultMessage {
     pub name: String,
     /// The element in the fault's detail; `None` if its message has no part.
     pub detail: Option<ElementId>,
-    /// What the WSDL says about it.
+    /// Its `wsdl:documentation`.
     pub documentation: Option<String>,
 }
 
-/// Which SOAP.
+/// The version of SOAP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SoapVersion {
     /// SOAP 1.1 (W3C Note, 2000).
@@ -373,18 +373,18 @@ impl fmt::Display for SoapVersion {
     }
 }
 
-/// Something that was tolerated while loading.
+/// A problem that was tolerated during loading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Note {
-    /// Where: `location:line:column`; empty if it is nowhere in particular.
+    /// Its position as `location:line:column`; empty if unknown.
     pub place: String,
-    /// What was found and what was done about it.
+    /// The problem and how it was handled.
     pub message: String,
 }
 
 impl Note {
-    /// What was wrong but could be passed over.
+    /// A note of a tolerated error.
     pub(crate) fn of_error(error: &Error) -> Self {
         let place = error.place().map(ToString::to_string).unwrap_or_default();
         Self {

@@ -1,4 +1,4 @@
-//! Documents: their text, kept for places in errors and for publishing, and how bytes become text.
+//! Documents: their text, which is kept for positions in errors and for publishing, and the decoding of bytes to text.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -8,23 +8,23 @@ use roxmltree::{Node, ParsingOptions};
 use crate::loader::{LoadError, Loader, Source, without_credentials};
 use crate::{Error, ErrorKind, Result, TextPlace};
 
-/// What loading may use at most. Passing one is an error that names it.
+/// Limits of loading. Exceeding one is an error that names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadLimits {
-    /// Documents loaded, with all that is imported and included.
+    /// Number of documents, including imported and included ones.
     pub documents: usize,
-    /// Bytes of all documents together.
+    /// Total bytes of all documents.
     pub bytes: usize,
-    /// Nodes (elements, texts, comments) of one document.
+    /// Nodes (elements, texts, comments) of a document.
     pub nodes: u32,
-    /// Levels to which groups, anonymous types and derivations may nest.
+    /// Nesting depth of groups, anonymous types and derivations.
     pub depth: usize,
-    /// Particles of one content model, named groups spelled out.
+    /// Particles of one content model, with named groups expanded.
     pub particles: usize,
-    /// Types that may replace others, of all types together.
+    /// Types that may replace others, summed over all types.
     pub alternatives: usize,
-    /// Particles of all content models together.
+    /// Total particles of all content models.
     pub total_particles: usize,
 }
 
@@ -42,19 +42,19 @@ impl Default for LoadLimits {
     }
 }
 
-/// One document as it was loaded.
+/// A loaded document.
 #[derive(Clone, Debug)]
 pub struct Document {
     location: String,
     text: String,
-    /// Where each line begins, once a place was asked for: a bad document may have a place for each of its bytes.
+    /// The offset of each line, computed at the first use: an invalid document can need a position for each of its bytes.
     lines: OnceLock<Vec<usize>>,
 }
 
-/// Beyond this many bytes in a line, bytes are counted as characters.
+/// Columns count characters up to this many bytes of a line, beyond that bytes.
 const LONG_LINE: usize = 4096;
 
-/// A document of a [`Documents`] table and a byte in its text: the location of a component.
+/// The position of a component: a document of a [`Documents`] table and a byte offset in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The document's number.
@@ -63,21 +63,21 @@ pub struct Place {
     pub offset: u32,
 }
 
-/// All documents of a load, in the order in which they were asked for.
+/// All loaded documents, in the order of loading.
 #[derive(Clone, Debug, Default)]
 pub struct Documents {
     all: Vec<Arc<Document>>,
-    /// By location, as asked for and as answered.
+    /// By requested location and by the location that the loader returned.
     by_location: HashMap<String, u32>,
-    /// By the namespace they were asked for.
+    /// By the namespace they were requested for.
     by_namespace: HashMap<String, u32>,
 }
 
 impl Document {
-    /// The document of these bytes: UTF-8, or what byte order mark or XML declaration say.
+    /// A document from bytes in UTF-8, or in the encoding that the byte order mark or XML declaration states.
     ///
     /// # Errors
-    /// When the bytes are not text in the encoding they claim.
+    /// If the bytes are not text in that encoding.
     pub fn new(location: impl Into<String>, bytes: &[u8]) -> Result<Self> {
         let location = location.into();
         match decode_text(bytes) {
@@ -90,12 +90,12 @@ impl Document {
         }
     }
 
-    /// Where it came from, without credentials.
+    /// Its location without credentials.
     fn shown(&self) -> String {
         without_credentials(&self.location).into_owned()
     }
 
-    /// Where it came from: what relative references are resolved against. It may hold credentials.
+    /// Its location, the base of its relative references. It may contain credentials.
     pub fn location(&self) -> &str {
         &self.location
     }
@@ -105,10 +105,10 @@ impl Document {
         &self.text
     }
 
-    /// Its tree. (A document is read once; nothing keeps the tree.)
+    /// Parses it to a tree.
     ///
     /// # Errors
-    /// When it is not well-formed.
+    /// If it is not well-formed or has too many nodes.
     pub fn parse(&self, limits: &LoadLimits) -> Result<roxmltree::Document<'_>> {
         let options = ParsingOptions {
             allow_dtd: true,
@@ -179,24 +179,24 @@ impl Documents {
         &self.all
     }
 
-    /// The number of the document that answered a location.
+    /// The number of the document that was loaded for a location.
     pub(crate) fn at_location(&self, location: &str) -> Option<u32> {
         self.by_location.get(location).copied()
     }
 
-    /// Notes what answered a location.
+    /// Records which document was loaded for a location.
     pub(crate) fn answer_location(&mut self, location: String, number: u32) {
         self.by_location.insert(location, number);
     }
 
-    /// Notes what answered a namespace.
+    /// Records which document was loaded for a namespace.
     pub(crate) fn answer_namespace(&mut self, namespace: String, number: u32) {
         self.by_namespace.insert(namespace, number);
     }
 
     fn source(&self, number: Option<&u32>) -> Option<Source> {
         let document = self.document(*number?)?;
-        // The mark outweighs the encoding that the text, as it was once written, may declare.
+        // The byte order mark takes precedence over the encoding that the XML declaration of the original bytes states.
         Some(Source {
             location: document.location.clone(),
             bytes: [b"\xEF\xBB\xBF", document.text.as_bytes()].concat(),
@@ -208,12 +208,12 @@ impl Documents {
         self.all.get(number as usize)
     }
 
-    /// A place as a reader wants it.
+    /// Location, line and column of a position.
     pub fn spell(&self, place: Place) -> Option<TextPlace> {
         Some(self.document(place.document)?.place(place.offset as usize))
     }
 
-    /// The text of a document from a place on.
+    /// The text of a document from a position to its end.
     pub(crate) fn text_at(&self, place: Place) -> &str {
         self.document(place.document)
             .and_then(|document| document.text().get(place.offset as usize..))
@@ -221,7 +221,7 @@ impl Documents {
     }
 }
 
-/// Documents answer once more as they did when they were loaded; nothing else is to be had from them.
+/// Loads again exactly the documents that were loaded before, without accessing files or network.
 impl Loader for Documents {
     fn load(&self, location: &str) -> Result<Source, LoadError> {
         self.source(self.by_location.get(location))
@@ -233,7 +233,7 @@ impl Loader for Documents {
     }
 }
 
-/// The place of a node.
+/// The position of a node.
 pub(crate) fn place_of(document: u32, node: Node<'_, '_>) -> Place {
     Place {
         document,
@@ -241,7 +241,7 @@ pub(crate) fn place_of(document: u32, node: Node<'_, '_>) -> Place {
     }
 }
 
-/// The place of an attribute's value; of the node if it has no such attribute.
+/// The position of an attribute's value, or of the node if it has no such attribute.
 pub(crate) fn place_of_value(document: u32, node: Node<'_, '_>, attribute: &str) -> Place {
     match node.attribute_node(attribute) {
         Some(found) => Place {
@@ -252,7 +252,7 @@ pub(crate) fn place_of_value(document: u32, node: Node<'_, '_>, attribute: &str)
     }
 }
 
-/// roxmltree ends its sentences with ` at row:column`; ours end with the location as well.
+/// Removes ` at row:column` from a message of roxmltree: our messages end with the position anyway.
 fn without_place(sentence: &str) -> String {
     match sentence.rfind(" at ") {
         Some(at)
@@ -266,8 +266,7 @@ fn without_place(sentence: &str) -> String {
     }
 }
 
-/// Bytes to text: a byte order mark, else the first bytes of a declaration without one (XML 1.0
-/// appendix F), else the encoding declared, else UTF-8.
+/// Decodes bytes by the byte order mark, the pattern of the first bytes (XML 1.0 appendix F), the declared encoding, or as UTF-8.
 fn decode_text(bytes: &[u8]) -> Result<String, String> {
     let encoding = match bytes {
         [0xFE, 0xFF, ..] | [0, b'<', ..] => encoding_rs::UTF_16BE,
@@ -276,7 +275,7 @@ fn decode_text(bytes: &[u8]) -> Result<String, String> {
     };
     let (text, _, broken) = encoding.decode(bytes);
     if broken {
-        return Err(format!("not text in the encoding {}", encoding.name()));
+        return Err(format!("the bytes are not valid {} text", encoding.name()));
     }
     Ok(text.into_owned())
 }
@@ -301,7 +300,7 @@ fn declared_encoding(bytes: &[u8]) -> Result<&'static encoding_rs::Encoding, Str
         // A document that declares UTF-16, has no byte order mark and begins with ASCII bytes is UTF-8.
         Some(encoding) if encoding.is_ascii_compatible() => Ok(encoding),
         Some(_) => Ok(encoding_rs::UTF_8),
-        None => Err(format!("the encoding {label:?} is not known")),
+        None => Err(format!("the declared encoding {label:?} is not supported")),
     }
 }
 

@@ -231,9 +231,11 @@ impl fmt::Display for ErrorKind {
         match self {
             ErrorKind::Load { location, reason } => write!(f, "cannot load {location:?}: {reason}"),
             ErrorKind::Malformed { reason } => write!(f, "not well-formed: {reason}"),
-            ErrorKind::Root { expected, found } => write!(f, "found {found}, expected {expected}"),
+            ErrorKind::Root { expected, found } => {
+                write!(f, "the root element is {found}, expected {expected}")
+            }
             ErrorKind::Limit { name, limit } => {
-                write!(f, "the limit {name} of {limit} is exceeded")
+                write!(f, "the load limit `{name}` ({limit}) is exceeded")
             }
             ErrorKind::Undefined {
                 sort,
@@ -253,7 +255,10 @@ impl fmt::Display for ErrorKind {
                 found,
                 expected,
             } => {
-                write!(f, "{attribute}={found:?}, expected {expected}")
+                write!(
+                    f,
+                    "the attribute {attribute} is {found:?}, expected {expected}"
+                )
             }
             ErrorKind::Rule { rule, problem } => write!(f, "{problem} ({rule})"),
             ErrorKind::Unsupported(what) => write!(f, "not supported: {what}"),

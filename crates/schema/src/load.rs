@@ -1,8 +1,8 @@
-//! Loading: a WSDL and all it imports, read, compiled and bound.
+//! Loads a WSDL with all its imports, compiles its schemas and resolves its bindings.
 //!
 //! ```text
 //! documents to read ─► WSDL components ──┐
-//!   (a queue: circles end)               ├─► types, then bindings ─► Plan + Definitions
+//!   (a queue; each is read once)         ├─► types, then bindings ─► Plan + Definitions
 //!   └► schemas ─► schema components ─────┘
 //! ```
 
@@ -23,19 +23,19 @@ use crate::wsdl::{self, BindingKind, Head, Imports, Wsdl};
 use crate::xsd::SchemaSetBuilder;
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
-/// How a WSDL is loaded.
+/// Options of loading a WSDL.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct LoadOptions {
-    /// What loading may use at most.
+    /// The limits.
     pub limits: LoadLimits,
-    /// How much of the schema language's rules is enforced.
+    /// Which rules of the schema language are enforced.
     pub strictness: Strictness,
-    /// Which types `xsi:type` may replace, and what is asked of what wildcards admit.
+    /// Which types `xsi:type` may replace, and whether wildcards are expanded to the declared elements and attributes.
     pub offers: Offers,
 }
 
-/// Loads a WSDL, or a schema document (then there are no services), with all it imports, and compiles it.
+/// Loads and compiles a WSDL, or a schema document (then there are no services), with all its imports.
 ///
 /// ```
 /// use bsoap_schema::{LoadOptions, MemoryLoader, load};
@@ -79,7 +79,7 @@ impl Definitions {
         load(location, loader, &LoadOptions::default())
     }
 
-    /// The same documents read and compiled with other options; none is fetched again.
+    /// Compiles the same documents with other options. No document is loaded again.
     ///
     /// # Errors
     /// As [`load`].
@@ -90,17 +90,17 @@ impl Definitions {
     }
 }
 
-/// Documents being read.
+/// The state of loading.
 struct Reading<'l> {
     schemas: SchemaSetBuilder<'l>,
     wsdl: Wsdl,
-    /// WSDL documents still to read: location and where it was asked for.
+    /// WSDL documents still to read: their location and the position of the import.
     queue: VecDeque<(String, Option<Place>)>,
     seen: HashSet<u32>,
 }
 
 impl Reading<'_> {
-    /// Reads the document at `location` and all it imports; what the first says of itself.
+    /// Reads the document at `location` and all its imports. Returns the head of the first document.
     fn run(&mut self, location: &str) -> Result<Head> {
         self.queue.push_back((location.to_owned(), None));
         let mut first = None;
@@ -117,7 +117,7 @@ impl Reading<'_> {
         Ok(first.unwrap_or_default())
     }
 
-    /// Reads one document; `None` if it was read before.
+    /// Reads one document; `None` if it was read already.
     fn document(&mut self, location: &str) -> Result<Option<Head>> {
         let number = self.schemas.load_document(location)?;
         if !self.seen.insert(number) {
@@ -157,7 +157,8 @@ impl Reading<'_> {
         for (_, imported, place) in documents {
             let resolved = resolve_location(document.location(), &imported);
             if !may_refer(document.location(), &resolved) {
-                let reason = "a document from the network may not refer to a local file".to_owned();
+                let reason =
+                    "a document from the network must not refer to a local file".to_owned();
                 let error = Error::new(ErrorKind::Load {
                     location: resolved,
                     reason,
@@ -229,7 +230,7 @@ fn services(
                 schemas.documents(),
             ) {
                 Ok(found) => found,
-                // A namespace that no document has is a mistake; a name missing in a known one may be left out.
+                // If no document has the namespace, the WSDL is wrong; an undefined name in a known namespace is tolerated.
                 Err(error)
                     if wsdl.is_strict
                         || !wsdl.namespaces.contains(&*port.binding.name.namespace) =>
@@ -239,7 +240,7 @@ fn services(
                 Err(error) => {
                     notes.push((
                         Some(port.binding.place),
-                        format!("port \"{}\" is left out: {}", port.name, error.kind()),
+                        format!("port \"{}\" is ignored: {}", port.name, error.kind()),
                     ));
                     continue;
                 }
@@ -247,11 +248,14 @@ fn services(
             let Some(bound) = bindings.get(name) else {
                 let why = match &binding.kind {
                     BindingKind::Other(namespace) => format!(
-                        "port \"{}\" is not SOAP but {namespace:?}; left out",
+                        "port \"{}\" is ignored: its binding is not SOAP (extension namespace {namespace:?})",
                         port.name
                     ),
                     BindingKind::Soap { .. } => {
-                        format!("port \"{}\" is left out with its binding", port.name)
+                        format!(
+                            "port \"{}\" is ignored because its binding is ignored",
+                            port.name
+                        )
                     }
                 };
                 notes.push((Some(port.binding.place), why));

@@ -1,8 +1,7 @@
 //! Loads documents: a [`Loader`] returns the bytes at a location.
 //!
-//! Nothing here uses the network: [`FileLoader`] reads files, [`WellKnown`] has the schemas that many documents import,
-//! [`MemoryLoader`] has documents in memory, [`CatalogueLoader`] maps locations to files, and [`Chain`] tries several loaders in
-//! order. A loader for HTTP is in the crate `bsoap`.
+//! [`FileLoader`] reads files, [`WellKnown`] has the schemas that many documents import, [`MemoryLoader`] has documents in
+//! memory, [`CatalogueLoader`] maps locations to files, and [`Chain`] tries several loaders in order. None uses the network. A loader for HTTP is in the crate `bsoap`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -37,7 +36,7 @@ pub trait Loader {
     /// [`LoadError::NotHere`] if the location is not one of this loader's, so that the next loader is tried.
     fn load(&self, location: &str) -> Result<Source, LoadError>;
 
-    /// A schema document for a namespace that was imported, or only used, without a location.
+    /// The schema document for a namespace that was imported, or only used, without a location.
     fn load_namespace(&self, namespace: &str) -> Option<Source> {
         let _ = namespace;
         None
@@ -53,7 +52,7 @@ pub struct Source {
     pub bytes: Vec<u8>,
 }
 
-/// Why a loader has no document.
+/// Why a loader returned no document.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -66,7 +65,9 @@ pub enum LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotHere => f.write_str("no loader has this location, and documents are only fetched from the network if that is switched on"),
+            Self::NotHere => {
+                f.write_str("no loader knows this location, and loading from the network is off")
+            }
             Self::Failed(reason) => f.write_str(reason),
         }
     }
@@ -92,7 +93,7 @@ impl<L: Loader + ?Sized> Loader for Box<L> {
     }
 }
 
-/// Resolves a location as a document at `base` writes it. Either may be a path or a URL.
+/// Resolves a relative location in a document at `base`. Either may be a path or a URL.
 ///
 /// ```
 /// use bsoap_schema::resolve_location;
@@ -120,7 +121,7 @@ pub fn resolve_location(base: &str, location: &str) -> String {
     normalize_path(&format!("{folder}{location}"))
 }
 
-/// A location as it may be shown: without user and password.
+/// A location without user and password, for messages.
 ///
 /// ```
 /// use bsoap_schema::without_credentials;
@@ -133,7 +134,7 @@ pub fn without_credentials(location: &str) -> Cow<'_, str> {
     let authority = &location[start..];
     let authority = &authority[..authority.find(['/', '?', '#']).unwrap_or(authority.len())];
     match authority.rfind('@') {
-        // A path may begin like this too, but hardly with a colon.
+        // Without `//`, this may be a path; a colon makes that unlikely.
         Some(at) if start > 0 || authority[..at].contains(':') => Cow::Owned(format!(
             "{}{}",
             &location[..start],
@@ -153,8 +154,7 @@ pub(crate) fn scheme_of(location: &str) -> Option<&str> {
     .then_some(scheme)
 }
 
-/// May a document at `base` refer to `location`? A document from elsewhere may not make us read
-/// local files.
+/// Whether a document at `base` may refer to `location`. Documents from the network must not refer to local files.
 pub(crate) fn may_refer(base: &str, location: &str) -> bool {
     let is_local = |location: &str| {
         scheme_of(location).is_none_or(|scheme| scheme.eq_ignore_ascii_case("file"))
@@ -164,7 +164,7 @@ pub(crate) fn may_refer(base: &str, location: &str) -> bool {
     !(is_remote && is_local(location))
 }
 
-/// Takes `.` and `x/..` out of a path, so that one document has one location.
+/// Removes `.` and `x/..` from a path, so that each document has one location.
 fn normalize_path(path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {

@@ -16,7 +16,7 @@ pub const ENCODING_NAMESPACE: &str = "http://schemas.xmlsoap.org/soap/encoding/"
 /// The namespace of the encoding of SOAP 1.2.
 pub const ENCODING12_NAMESPACE: &str = "http://www.w3.org/2003/05/soap-encoding";
 
-/// A local name and the namespace it is in (empty: none).
+/// A local name and its namespace (empty for none).
 ///
 /// ```
 /// let name = bsoap_schema::ExpandedName::new("urn:shop", "order");
@@ -39,7 +39,7 @@ impl ExpandedName {
         }
     }
 
-    /// Is it this name?
+    /// Whether it is this name.
     pub fn is(&self, namespace: &str, local: &str) -> bool {
         &*self.namespace == namespace && &*self.local == local
     }
@@ -55,7 +55,7 @@ impl fmt::Display for ExpandedName {
     }
 }
 
-/// Is it a name without a colon? (Namespaces in XML 1.0, production 4)
+/// Whether the text is a name without a colon. (Namespaces in XML 1.0, production 4)
 pub(crate) fn is_ncname(text: &str) -> bool {
     let start = |c: char| {
         matches!(c, 'A'..='Z' | '_' | 'a'..='z' | '\u{C0}'..='\u{D6}' | '\u{D8}'..='\u{F6}' | '\u{F8}'..='\u{2FF}'

@@ -1,11 +1,11 @@
-//! Operations spelled out for a reader: on one line, or with every type expanded.
+//! Operations as text for people: a signature on one line, or a tree with every type expanded.
 //!
 //! ```text
 //! Divide(dividend: xsd:int, divisor?: xsd:int) -> quotient: xsd:int, remainder: xsd:int
 //! ```
 //!
-//! `name?` may be missing, `type[]` may repeat, `nil` may replace a value, `(a | b)` is one of them, `@name` is an attribute,
-//! `type*` has derived types that may replace it.
+//! `name?` is optional, `type[]` repeats, `type | nil` is nillable, `(a | b)` is a choice, `@name` is an attribute, and `type*`
+//! has derived types that `xsi:type` may name.
 
 use std::fmt::Write as _;
 
@@ -16,9 +16,9 @@ use bsoap_xml::NameId;
 use crate::XSD_NAMESPACE;
 use crate::definitions::{Body, Definitions, Message, Operation, SoapVersion};
 
-/// Anonymous types nest in one line to this depth.
+/// The depth to which anonymous types are expanded in a signature.
 const INLINE_DEPTH: usize = 3;
-/// Expanded types nest to this depth, and one operation takes this many lines at most.
+/// The depth and the number of lines to which a message is expanded in a tree.
 const EXPANDED_DEPTH: usize = 12;
 const EXPANDED_LINES: usize = 400;
 
@@ -37,7 +37,7 @@ impl Definitions {
         }
     }
 
-    /// What a message carries, a line for each child, attribute and header block, types expanded and recursion cut.
+    /// A message as a tree, a line for each child, attribute and header block. Types are expanded except for recursion.
     pub fn expanded(&self, message: &Message) -> String {
         let mut tree = Tree {
             plan: self.plan(),
@@ -49,7 +49,7 @@ impl Definitions {
         tree.out
     }
 
-    /// How a type is called: `prefix:local`, with the prefix the Plan writes.
+    /// The name of a type as `prefix:local`, with the prefix that the Plan writes; `None` for anonymous types.
     pub fn type_name(&self, ty: TypeId) -> Option<String> {
         self.plan()
             .ty(ty)
@@ -74,7 +74,7 @@ fn spelled(plan: &Plan, name: NameId) -> String {
     )
 }
 
-/// What every header block may have says nothing of this one.
+/// Whether the name is one of SOAP: such attributes are not shown, because every header block can have them.
 fn is_soap(plan: &Plan, name: NameId) -> bool {
     let namespace = plan.vocabulary().namespace(name);
     [SoapVersion::Soap11, SoapVersion::Soap12]
@@ -82,7 +82,7 @@ fn is_soap(plan: &Plan, name: NameId) -> bool {
         .any(|version| version.envelope_namespace() == namespace)
 }
 
-/// How a simple type is called: its name, otherwise what it is made of.
+/// The name of a simple type, or its definition if it is anonymous.
 fn leaf_label(plan: &Plan, leaf: LeafId) -> String {
     simple_label(plan, &plan.leaf(leaf).simple)
 }
@@ -122,7 +122,7 @@ fn local(plan: &Plan, element: ElementId) -> &str {
     plan.vocabulary().local(plan.element(element).name)
 }
 
-/// The name of a simple or named type; `None` where only its content says what it is.
+/// The name of a type; `None` for an anonymous type that must be expanded.
 fn type_label(plan: &Plan, ty: TypeId) -> Option<String> {
     let def = plan.ty(ty);
     let derived = if def.alternatives.len() > 1 { "*" } else { "" };
@@ -146,7 +146,7 @@ fn occurrence(particle: &Particle) -> (&'static str, &'static str) {
     (optional, repeats)
 }
 
-/// Writes on one line.
+/// Writes signatures on one line.
 struct Line<'p> {
     plan: &'p Plan,
 }
@@ -165,7 +165,7 @@ impl Line<'_> {
         }
     }
 
-    /// The type of an element, spelled out if it has no name.
+    /// The type of an element, expanded if it is anonymous.
     fn value(&self, element: ElementId, depth: usize) -> String {
         let def = self.plan.element(element);
         let label = type_label(self.plan, def.ty).unwrap_or_else(|| match depth {
@@ -240,7 +240,7 @@ impl Line<'_> {
     }
 }
 
-/// Writes a line for each child.
+/// Writes trees with a line for each child.
 struct Tree<'p> {
     plan: &'p Plan,
     out: String,
@@ -361,7 +361,7 @@ impl Tree<'_> {
         self.open.pop();
     }
 
-    /// `plain`: a sequence that needs no line of its own.
+    /// `plain`: a sequence needs no line of its own here.
     fn particle(&mut self, id: ParticleId, depth: usize, plain: bool) {
         let particle = self.plan.particle(id);
         let (optional, repeats) = occurrence(particle);
@@ -381,7 +381,7 @@ impl Tree<'_> {
             return;
         }
         for &child in self.plan.children_of(id) {
-            // Groups nest as deep as the schema's text, which its loader bounds.
+            // The recursion is bounded: the loader limits the nesting depth of groups.
             self.particle(child, inner, word.is_empty());
         }
         if !word.is_empty() {

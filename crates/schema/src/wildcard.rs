@@ -1,10 +1,10 @@
-//! The arithmetic of wildcards. (XML Schema Part 1 §3.10.6)
+//! Intersection, union and subset of wildcards. (XML Schema Part 1 §3.10.6)
 
 use bsoap_codec::plan::NamespaceConstraint;
 
 use NamespaceConstraint::{Any, Not, OneOf};
 
-/// What both admit; `None` where no constraint can say it.
+/// The namespaces that both allow; `None` if no constraint can express the set.
 pub(crate) fn intersection(
     a: &NamespaceConstraint,
     b: &NamespaceConstraint,
@@ -18,7 +18,7 @@ pub(crate) fn intersection(
                 .cloned()
                 .collect(),
         ),
-        // "Neither a nor none" says all there is to say about "not none".
+        // `Not(a)` excludes "no namespace" too, so it implies `Not("")`.
         (Not(a), Not(b)) if a.is_empty() || b.is_empty() => {
             Not(if a.is_empty() { b.clone() } else { a.clone() })
         }
@@ -26,7 +26,7 @@ pub(crate) fn intersection(
     })
 }
 
-/// What either admits; `None` where no constraint can say it.
+/// The namespaces that at least one allows; `None` if no constraint can express the set.
 pub(crate) fn union(
     a: &NamespaceConstraint,
     b: &NamespaceConstraint,
@@ -52,7 +52,7 @@ pub(crate) fn union(
     })
 }
 
-/// Does `wide` admit all that `narrow` admits? (§3.10.6, Wildcard Subset)
+/// Whether `wide` allows all that `narrow` allows. (§3.10.6, Wildcard Subset)
 pub(crate) fn is_subset(narrow: &NamespaceConstraint, wide: &NamespaceConstraint) -> bool {
     match (narrow, wide) {
         (_, Any) => true,

@@ -1,16 +1,16 @@
-//! WSDL 1.1 as it is written: messages, port types, bindings and services by name, nothing resolved yet.
+//! The components of WSDL 1.1 documents by name: messages, port types, bindings and services. Names are not resolved yet.
 //!
 //! ```text
 //! definitions ── import ──► other documents          (wsdl/read.rs)
-//!   types ─────────────────► schemas, read by `xsd`
+//!   types ─────────────────► schemas                  (xsd.rs)
 //!   message ── part ───────► an element or a type
 //!   portType ── operation ─► messages in, out, fault
 //!   binding ── operation ──► how SOAP carries them    (wsdl/soap.rs)
 //!   service ── port ───────► a binding, an address
 //! ```
 //!
-//! Reading is lenient about what does not matter to a SOAP message (policies, unknown extensions, bindings that are not
-//! SOAP) and notes what it left out. `compile/envelope.rs` resolves the names.
+//! What does not affect SOAP messages (policies, unknown extensions, other bindings) is ignored, with a note.
+//! `compile/binding.rs` resolves the names.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ mod soap;
 
 pub(crate) use read::{Head, Imports, read};
 
-/// The WSDL components of all documents of a load.
+/// The WSDL components of all loaded documents.
 #[derive(Debug, Default)]
 pub(crate) struct Wsdl {
     pub(crate) messages: IndexMap<ExpandedName, Message>,
@@ -35,7 +35,7 @@ pub(crate) struct Wsdl {
     pub(crate) services: Vec<Service>,
     /// The target namespaces of the documents read.
     pub(crate) namespaces: HashSet<String>,
-    /// Whether a second definition of a name is an error, and not only passed over.
+    /// Whether a second definition of a name is an error instead of a note.
     pub(crate) is_strict: bool,
     pub(crate) notes: Vec<(Option<Place>, String)>,
 }
@@ -44,13 +44,13 @@ pub(crate) struct Wsdl {
 #[derive(Clone, Debug)]
 pub(crate) struct Reference {
     pub(crate) name: ExpandedName,
-    /// What an unprefixed name means where no default namespace helps: a name of the WSDL itself.
+    /// A second candidate for an unprefixed name: in the target namespace of the WSDL.
     pub(crate) fallback: Option<ExpandedName>,
     pub(crate) place: Place,
 }
 
 impl Reference {
-    /// What it may mean, the likeliest first.
+    /// The names it may refer to, the most likely first.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = &ExpandedName> {
         std::iter::once(&self.name).chain(&self.fallback)
     }
@@ -68,12 +68,12 @@ pub(crate) struct Part {
     pub(crate) place: Place,
 }
 
-/// What a part refers to.
+/// The element or type that a part refers to.
 #[derive(Debug)]
 pub(crate) enum PartContent {
     Element(Reference),
     Type(Reference),
-    /// Neither `element` nor `type`: an extension of somebody else's.
+    /// Neither `element` nor `type`.
     Neither,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Operation {
     pub(crate) place: Place,
 }
 
-/// How an operation uses a message.
+/// A message as input, output or fault of an operation.
 #[derive(Debug)]
 pub(crate) struct Use {
     pub(crate) name: Option<String>,
@@ -112,14 +112,14 @@ pub(crate) struct Binding {
     pub(crate) place: Place,
 }
 
-/// What carries the messages.
+/// The protocol of a binding.
 #[derive(Debug)]
 pub(crate) enum BindingKind {
     Soap {
         version: SoapVersion,
         transport: String,
     },
-    /// Not SOAP: the namespace of what it is, as far as it is known.
+    /// Not SOAP: the namespace of the first extension element.
     Other(String),
 }
 
@@ -142,15 +142,15 @@ pub(crate) struct BindingMessage {
     /// `soap:body`; without one, all parts are in the Body.
     pub(crate) body: SoapBody,
     pub(crate) headers: Vec<SoapHeader>,
-    /// Header blocks that only a fault brings.
+    /// Header blocks that occur only with faults.
     pub(crate) header_faults: Vec<SoapHeader>,
-    /// Parts that travel as attachments (`mime:content`).
+    /// Parts that are attachments (`mime:content`).
     pub(crate) attachments: Vec<String>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct SoapBody {
-    /// The parts in the Body, if not all.
+    /// The selected parts; `None` for all.
     pub(crate) parts: Option<Vec<String>>,
     pub(crate) namespace: Option<String>,
     pub(crate) encoded: bool,
@@ -188,12 +188,12 @@ pub(crate) struct Port {
 }
 
 impl Wsdl {
-    /// Notes something tolerated.
+    /// Adds a note about a tolerated problem.
     pub(crate) fn note(&mut self, place: Option<Place>, message: impl Into<String>) {
         self.notes.push((place, message.into()));
     }
 
-    /// Who loads a WSDL asks for its services; those of imported documents count only if it has none itself.
+    /// Removes the services of imported documents if the first document has services itself.
     pub(crate) fn prefer_services_of_the_first_document(&mut self) {
         if self.services.iter().any(|service| service.document == 0) {
             self.services.retain(|service| service.document == 0);
@@ -213,7 +213,7 @@ impl Wsdl {
             })
     }
 
-    /// The notes as a reader wants them.
+    /// The notes with location, line and column.
     pub(crate) fn spell_notes(&self, documents: &Documents) -> Vec<Note> {
         let spell = |(place, message): &(Option<Place>, String)| Note {
             place: place
@@ -226,7 +226,7 @@ impl Wsdl {
     }
 }
 
-/// Finds what a reference refers to, if anything.
+/// The component that a reference refers to, if it is defined.
 pub(crate) fn find<'a, T>(
     map: &'a IndexMap<ExpandedName, T>,
     reference: &Reference,
@@ -236,10 +236,10 @@ pub(crate) fn find<'a, T>(
         .find_map(|name| map.get_key_value(name))
 }
 
-/// Finds what a reference refers to.
+/// The component that a reference refers to.
 ///
 /// # Errors
-/// When that is nothing.
+/// If it is undefined.
 pub(crate) fn resolve<'a, T>(
     map: &'a IndexMap<ExpandedName, T>,
     reference: &Reference,

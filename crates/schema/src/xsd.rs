@@ -1,12 +1,12 @@
-//! XML Schema 1.0, read: documents to components.
+//! Reads XML Schema 1.0 documents to components.
 //!
 //! ```text
-//! load.rs     which documents: include, import, redefine; each is read once
-//! read.rs     one schema element to components (read/ has a file for each sort)
-//! grammar.rs  strict only: is this attribute, this child allowed here?
-//! resolve.rs  names to components
-//! simple.rs   simple type definitions to the datatypes they are
-//! check.rs    strict only: the rules between components
+//! load.rs     finds the documents: include, import, redefine
+//! read.rs     reads a schema element to components (read/ has a file for each kind)
+//! grammar.rs  strict only: checks the attributes and children of each element
+//! resolve.rs  resolves names to components
+//! simple.rs   builds datatypes from simple type definitions
+//! check.rs    strict only: checks the constraints on components
 //! ```
 
 mod check;

@@ -379,7 +379,7 @@ fn hostile_nesting_meets_a_limit_that_is_named() {
         load(&[("a.xsd", &deep)])
             .unwrap_err()
             .to_string()
-            .contains("the limit depth of 200")
+            .contains("the load limit `depth` (200)")
     );
     let mut wide = String::from(">");
     for n in 0..60 {
@@ -394,7 +394,7 @@ fn hostile_nesting_meets_a_limit_that_is_named() {
         compile(&wide, "r")
             .unwrap_err()
             .to_string()
-            .contains("the limit particles of 100000")
+            .contains("the load limit `particles` (100000)")
     );
     let chain = |length: usize| {
         let mut schema =
@@ -412,7 +412,7 @@ fn hostile_nesting_meets_a_limit_that_is_named() {
         chain(4000)
             .unwrap_err()
             .to_string()
-            .contains("the limit alternatives of 5000000")
+            .contains("the load limit `alternatives` (5000000)")
     );
 }
 

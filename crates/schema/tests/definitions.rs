@@ -321,9 +321,9 @@ fn what_is_passed_over_is_noted() {
         .map(ToString::to_string)
         .collect();
     for expected in [
-        "styles.wsdl:11:3: extension \"{urn:bsoap:unknown}policy\" is required and not known; ignored",
-        "operation \"Broken\" is left out: element \"types:missing\" is not defined",
-        "port \"Get\" is not SOAP but \"http://schemas.xmlsoap.org/wsdl/http/\"; left out",
+        "styles.wsdl:11:3: the extension \"{urn:bsoap:unknown}policy\" is marked as required but not supported; it is ignored",
+        "operation \"Broken\" is ignored: element \"types:missing\" is not defined",
+        "port \"Get\" is ignored: its binding is not SOAP (extension namespace \"http://schemas.xmlsoap.org/wsdl/http/\")",
     ] {
         assert!(
             notes.iter().any(|note| note.contains(expected)),
@@ -507,7 +507,7 @@ fn errors_say_what_was_looked_for_and_where() {
         ),
         (
             strict(format!("<portType name='P'/>{binding}{port}")),
-            "operation \"O\" is not one of port type \"{urn:t}P\" (WSDL 1.1 §2.5) at t.wsdl:3:65",
+            "port type \"{urn:t}P\" has no operation \"O\" (WSDL 1.1 §2.5) at t.wsdl:3:65",
         ),
         (
             strict("<message name='M'/><message name='M'/>".to_owned()),
@@ -515,18 +515,18 @@ fn errors_say_what_was_looked_for_and_where() {
         ),
         (
             strict("<import location='no.wsdl' namespace='urn:n'/>".to_owned()),
-            "cannot load \"no.wsdl\": no loader has this location, and documents are only fetched from the network if that is switched on at t.wsdl:3:19",
+            "cannot load \"no.wsdl\": no loader knows this location, and loading from the network is off at t.wsdl:3:19",
         ),
         (
             error_of(
                 "<service name='S'><port name='P' binding='x:B'/></service>",
                 Strictness::Strict,
             ),
-            "binding=\"x:B\", expected a name whose prefix is declared (\"x\" is not) at t.wsdl:3:43",
+            "the attribute binding is \"x:B\", expected a name with a declared prefix (\"x\" is not declared) at t.wsdl:3:43",
         ),
         (
             error_of("<message/>", Strictness::Lenient),
-            "wsdl:message has no name (WSDL 1.1 §2.1) at t.wsdl:3:1",
+            "wsdl:message has no attribute name (WSDL 1.1 §2.1) at t.wsdl:3:1",
         ),
     ] {
         assert_eq!(error, expected);
@@ -542,7 +542,7 @@ fn a_document_that_is_no_wsdl_is_refused_by_name() {
         .to_string();
     assert_eq!(
         error,
-        "found <html> of namespace \"http://www.w3.org/1999/xhtml\", expected <definitions> of WSDL 1.1 at page.html:1:1"
+        "the root element is <html> of namespace \"http://www.w3.org/1999/xhtml\", expected <definitions> of WSDL 1.1 at page.html:1:1"
     );
 }
 

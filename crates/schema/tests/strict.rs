@@ -65,18 +65,21 @@ fn elements_and_attributes_stand_only_where_the_grammar_has_them() {
             r#"<xs:complexType name="a"><xs:sequence/><xs:annotation/></xs:complexType>"#,
         ),
         (
-            "the attribute minOccurs is not allowed on <element>",
+            "the attribute minOccurs is not allowed in <element>",
             r#"<xs:element name="a" minOccurs="0"/>"#,
         ),
         ("text is not allowed in <schema>", "hello"),
-        ("<element> needs the attribute name", "<xs:element/>"),
-        ("<group> needs a <sequence>", r#"<xs:group name="g"/>"#),
+        ("<element> must have the attribute name", "<xs:element/>"),
         (
-            r#"name="1a", expected a name without colon"#,
+            "<group> must have a child <sequence>",
+            r#"<xs:group name="g"/>"#,
+        ),
+        (
+            r#"the attribute name is "1a", expected a name without a colon"#,
             r#"<xs:element name="1a"/>"#,
         ),
         (
-            r#"nillable="yes", expected true or false"#,
+            r#"the attribute nillable is "yes", expected true or false"#,
             r#"<xs:element name="a" nillable="yes"/>"#,
         ),
         (
@@ -123,7 +126,7 @@ fn names_are_defined_once_and_refer_to_something() {
             r#"<xs:complexType name="a"/><xs:simpleType name="a"><xs:restriction base="xs:int"/></xs:simpleType>"#,
         ),
         (
-            "is not imported here",
+            "is not imported in this document",
             r#"<xs:element name="a" xmlns:o="urn:o" type="o:x"/>"#,
         ),
         (
@@ -241,7 +244,7 @@ fn derivations_are_those_that_the_base_allows() {
     let final_base = base.replace("<xs:complexType ", r#"<xs:complexType final="extension" "#);
     assert_all_broken(&[
         (
-            "is final for this derivation",
+            "is final: it forbids this derivation",
             &(final_base + &derived("extension", "")),
         ),
         (

@@ -1,8 +1,8 @@
-//! Which types `xsi:type` may name in place of another: those derived from it. (XML Schema Part 1 §3.4.6)
+//! The types that `xsi:type` may name instead of a declared type: those derived from it. (XML Schema Part 1 §3.4.6)
 //!
-//! They are known last, when all types that can occur are compiled; compiling the derived ones may bring
-//! in more, so this goes on until nothing is new. The list for `anyType` has every named type there is,
-//! but it is one type of the Plan, which all elements of that type share.
+//! This is the last step, when all types that elements refer to are compiled. Compiling derived types can add
+//! more types, so the step is repeated until none is added. The list of `anyType` has every named type, but exists
+//! once: `anyType` is one type of the Plan, shared by all its elements.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,8 +1,8 @@
-//! Arrays of the SOAP encodings, read as literal content: items of any name. (SOAP 1.1 §5.4.2)
+//! Arrays of the SOAP encodings, treated as literal content with items of any name. (SOAP 1.1 §5.4.2)
 //!
 //! `<restriction base="soapenc:Array"><attribute ref="soapenc:arrayType" wsdl:arrayType="xsd:int[]"/></restriction>`
-//! says nothing about the names of items; most peers write `<item>`. So the content is a repeated choice of an
-//! `item` of the item type and, kept as XML, any other element.
+//! does not declare the names of items; most peers write `<item>`. So the content model is a repeated choice of an
+//! `item` element of the item type and any other element, which is stored as XML.
 
 use bsoap_codec::plan::{NamespaceConstraint, ProcessContents, Role, TypeId, UNBOUNDED, Wildcard};
 
@@ -18,7 +18,7 @@ use super::Compiler;
 use super::types::Body;
 
 impl Compiler<'_> {
-    /// The content of a type that restricts `soapenc:Array` and does not say itself what is in it.
+    /// The content of a type that restricts `soapenc:Array` without declaring elements; `None` for all other types.
     pub(super) fn array_body(
         &mut self,
         number: TypeNumber,
@@ -59,7 +59,7 @@ impl Compiler<'_> {
         }))
     }
 
-    /// Does the type restrict `Array` of an encoding, in any number of steps?
+    /// Whether the type is derived from `Array` of a SOAP encoding.
     fn is_array(&self, number: TypeNumber) -> bool {
         let mut key = TypeKey::Defined(number);
         for _ in 0..=self.set.types.len() {
@@ -78,7 +78,7 @@ impl Compiler<'_> {
         false
     }
 
-    /// The type of items. The items of an array of arrays are arrays of an unknown type: anything.
+    /// The item type. The items of an array of arrays have the type `anyType`.
     fn item_type(&mut self, array: &ArrayType) -> Result<TypeId> {
         let dimensions = array.dimensions.matches('[').count();
         let key = if dimensions > 1 {
@@ -101,7 +101,7 @@ fn array_type(complex: &ComplexDefinition) -> Option<&ArrayType> {
     })
 }
 
-/// Does the particle name an element, rather than refer to the group of `soapenc:Array` or admit anything?
+/// Whether the particle declares an element; the group of `soapenc:Array` and wildcards do not count.
 fn declares_elements(particle: &ParticleDeclaration) -> bool {
     match &particle.term {
         TermDeclaration::Element(_) | TermDeclaration::ElementRef(_) => true,

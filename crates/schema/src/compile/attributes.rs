@@ -1,4 +1,4 @@
-//! Attribute uses and attribute wildcards, with those of groups and bases.
+//! Attribute uses and attribute wildcards, including those of attribute groups and base types.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::{Result, Sort};
 use super::Compiler;
 use super::types::{Body, Shape};
 
-/// The attributes of a type or group, with those of the groups it refers to.
+/// The attributes of a type and of the attribute groups it refers to, without those of its base type.
 #[derive(Default)]
 struct Own<'s> {
     uses: Vec<&'s AttributeUse>,
@@ -24,7 +24,7 @@ struct Own<'s> {
 }
 
 impl<'s> Compiler<'s> {
-    /// The shape of a type: its body, its attributes and those of its base.
+    /// The shape of a type from its body, its own attributes and the shape of its base type.
     pub(super) fn with_attributes(
         &mut self,
         complex: &'s ComplexDefinition,
@@ -79,7 +79,7 @@ impl<'s> Compiler<'s> {
         })
     }
 
-    /// Uses and wildcards, also of groups; a group counts once, so circles end.
+    /// Collects attribute uses and wildcards, also those of groups. Each group is visited once, so circular groups are no problem.
     fn collect(&self, uses: &'s AttributeUses, own: &mut Own<'s>) -> Result<()> {
         let set = self.set;
         let mut seen: Vec<GroupNumber> = Vec::new();
@@ -142,7 +142,7 @@ impl<'s> Compiler<'s> {
 }
 
 impl Compiler<'_> {
-    /// For a validator: the global attributes that a wildcard admits and, if it is lax, any other.
+    /// For a validator: adds the global attributes that a wildcard admits. A strict wildcard admits no others.
     pub(super) fn add_admitted_attributes(
         &mut self,
         attributes: &mut Vec<AttributeDef>,
@@ -191,7 +191,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The wildcard that a type's own one and those of its groups make together. (§3.4.2, complete wildcard)
+/// The intersection of the wildcards of a type and its attribute groups. (§3.4.2, complete wildcard)
 fn complete(uses: &AttributeUses, wildcards: &[&WildcardDeclaration]) -> Option<Wildcard> {
     let first = uses.wildcard.as_ref().or(wildcards.first().copied())?;
     let mut namespaces = first.namespaces.clone();

@@ -1,5 +1,5 @@
-//! Bindings, resolved: each operation of a binding is matched with that of its port type, its messages with their parts,
-//! and both Envelopes of the binding become elements of the Plan.
+//! Resolves bindings: matches each operation of a binding with the operation of its port type, and its messages with their
+//! parts, and adds both Envelopes of the binding to the Plan.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 mod message;
 
-/// Where WSDL says that an operation of a binding is one of its port type, and which messages it has.
+/// The rule that an operation of a binding is one of its port type and has the same messages.
 const OPERATION_RULE: &str = "WSDL 1.1 §2.5";
-/// Where WSDL says that a part named is one of the message.
+/// The rule that a named part is one of its message.
 const PART_RULE: &str = "WSDL 1.1 §2.3";
 
-/// The bindings of a WSDL with the Plan they belong to.
+/// The resolved bindings of a WSDL and their Plan.
 #[derive(Debug)]
 pub(crate) struct Bound {
     pub(crate) compiled: Compiled,
@@ -32,11 +32,11 @@ pub(crate) struct Bound {
     pub(crate) notes: Vec<(Option<Place>, String)>,
 }
 
-/// Compiles what messages carry, then every SOAP binding. A binding that no port uses may be broken; and unless strict,
-/// an operation that refers to nothing is left out.
+/// Compiles the elements and types of messages, then every SOAP binding. Errors in a binding that no port uses are tolerated.
+/// Unless loading is strict, an operation with an undefined reference is ignored.
 ///
 /// # Errors
-/// When what an operation of a used binding carries cannot be compiled; if strict, when a name means nothing.
+/// If an element or type in a message of a used binding cannot be compiled; in strict loading also if a name is undefined.
 pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Result<Bound> {
     let ports = wsdl.services.iter().flat_map(|service| &service.ports);
     let used: HashSet<&ExpandedName> = ports
@@ -78,7 +78,7 @@ pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Resu
             }
             Err(error) => binder.notes.push((
                 Some(raw.place),
-                format!("binding \"{name}\" is left out: {error}"),
+                format!("binding \"{name}\" is ignored: {error}"),
             )),
         }
     }
@@ -90,7 +90,7 @@ pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Resu
     })
 }
 
-/// Is it the WSDL that refers to something that is not there?
+/// Whether the error is an undefined reference in the WSDL.
 fn is_loose_end(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Rule { rule, .. } => matches!(*rule, OPERATION_RULE | PART_RULE),
@@ -98,10 +98,10 @@ fn is_loose_end(error: &Error) -> bool {
     }
 }
 
-/// What makes two rpc wrappers the same: namespace, local name, how the parts lie, and the parts.
+/// Two rpc wrappers with the same key are the same element: namespace, local name, order of the parts, and the parts.
 type WrapperKey = (String, String, Accessors, Vec<(ElementId, bool)>);
 
-/// Turns bindings as written into bindings resolved. All types are defined by now.
+/// Resolves bindings. All types are defined already.
 #[derive(Debug)]
 struct Binder<'a> {
     wsdl: &'a Wsdl,
@@ -111,9 +111,9 @@ struct Binder<'a> {
     builder: &'a mut PlanBuilder,
     is_strict: bool,
     envelopes: Envelopes,
-    /// Elements made for parts that have a type, so that two bindings of a port type share them.
+    /// The elements created for parts with a type, so that two bindings of a port type share them.
     parts: HashMap<(String, String, TypeId, bool), ElementId>,
-    /// Elements made for rpc messages, likewise.
+    /// The elements created for rpc messages, likewise.
     wrappers: HashMap<WrapperKey, ElementId>,
     notes: Vec<(Option<Place>, String)>,
 }
@@ -124,20 +124,20 @@ enum Direction {
     Response,
 }
 
-/// An operation as the binding and as the port type has it.
+/// An operation in the binding and in the port type.
 type Matched<'a> = (&'a BindingOperation, &'a wsdl::Operation);
 
-/// A part and the element it appears as.
+/// A part and its element in the Body.
 type Placed<'a> = (&'a wsdl::Part, ElementId);
 
-/// The binding at work.
+/// The binding being resolved.
 struct Work {
     namespace: Arc<str>,
     version: SoapVersion,
     request: Traffic,
     response: Traffic,
     details: Vec<ElementId>,
-    /// The children of each rpc wrapper, of all operations that share its name.
+    /// The children of each rpc wrapper, merged over all operations with the same wrapper name.
     shapes: IndexMap<(Direction, String, String), Vec<(ElementId, bool)>>,
 }
 
@@ -151,10 +151,10 @@ impl Work {
 }
 
 impl<'a> Binder<'a> {
-    /// A binding by its raw form; `None` if it is not SOAP.
+    /// Resolves a binding; `None` if it is not SOAP.
     ///
     /// # Errors
-    /// When a name it uses means nothing.
+    /// If a name it uses is undefined.
     fn bind(&mut self, raw: &'a wsdl::Binding) -> Result<Option<Binding>> {
         let BindingKind::Soap { version, transport } = &raw.kind else {
             return Ok(None);
@@ -232,7 +232,7 @@ impl<'a> Binder<'a> {
         self.broken(broken.rule, broken.problem, broken.place)
     }
 
-    /// What was made of an operation; `None` and a note if it refers to nothing and that may be passed over.
+    /// The result for an operation; `None` and a note if a reference is undefined and that is tolerated.
     fn unless_loose<T>(
         &mut self,
         operation: &BindingOperation,
@@ -243,7 +243,7 @@ impl<'a> Binder<'a> {
             Err(error) if is_loose_end(&error) && !self.is_strict => {
                 self.notes.push((
                     Some(operation.place),
-                    format!("operation \"{}\" is left out: {error}", operation.name),
+                    format!("operation \"{}\" is ignored: {error}", operation.name),
                 ));
                 Ok(None)
             }
@@ -251,8 +251,8 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// The port type's operation for the binding's operation number `index`: by name; overloaded ones by the names of
-    /// their input and output, and if these are missing, by order. (WSDL 1.1 §2.5)
+    /// The operation of the port type for operation number `index` of the binding: by name; overloaded operations by the
+    /// names of input and output, or else by their order. (WSDL 1.1 §2.5)
     fn matching(
         &self,
         port_type: &'a wsdl::PortType,
@@ -299,7 +299,7 @@ impl<'a> Binder<'a> {
 
     fn no_operation(&self, operation: &BindingOperation, port_type: &ExpandedName) -> Error {
         let problem = format!(
-            "operation \"{}\" is not one of port type \"{port_type}\"",
+            "port type \"{port_type}\" has no operation \"{}\"",
             operation.name
         );
         self.broken(OPERATION_RULE, problem, operation.place)
@@ -309,7 +309,7 @@ impl<'a> Binder<'a> {
         Error::new(ErrorKind::Rule { rule, problem }).at(self.schemas.documents().spell(place))
     }
 
-    /// Notes what children the rpc wrappers of an operation have.
+    /// Collects the children of the rpc wrappers of an operation.
     fn shape(&mut self, work: &mut Work, (bound, declared): Matched<'a>) -> Result<()> {
         if bound.style != Style::Rpc {
             return Ok(());
@@ -372,7 +372,7 @@ impl<'a> Binder<'a> {
         let Some(input) = input else {
             return Err(self.broken(
                 OPERATION_RULE,
-                format!("operation \"{}\" has no input", bound.name),
+                format!("operation \"{}\" has no input message", bound.name),
                 declared.place,
             ));
         };

@@ -1,12 +1,12 @@
-//! The Envelopes of a binding: how messages, parts, headers and faults of a WSDL become elements of the Plan.
+//! The Envelopes of a binding: adds elements for messages, parts, headers and faults of a WSDL to the Plan.
 //!
 //! ```text
 //! Envelope ─┬─ Header? ── (block₁ | block₂ | … | any)*      block: the declared element + mustUnderstand, actor …
 //!           └─ Body ───── (branch₁ | branch₂ | … | Fault)?  branch: the first body element of one or more operations
 //! ```
 //!
-//! A binding has two of them, one for requests and one for responses. What goes into a branch follows from the style:
-//! the part's own element (document), the parts one after the other (document with several parts), or an element named
+//! A binding has two Envelopes, one for requests and one for responses. The style decides what a branch contains:
+//! the part's element (document), the sequence of the parts (document with several parts), or an element named
 //! after the operation with the parts as children (rpc).
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ use bsoap_codec::plan::{
 use crate::definitions::SoapVersion;
 use crate::name::XML_NAMESPACE;
 
-/// The built-in types that SOAP itself needs.
+/// The built-in types that the elements of SOAP use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BuiltIns {
     pub(crate) boolean: TypeId,
@@ -28,38 +28,38 @@ pub(crate) struct BuiltIns {
     pub(crate) uri: TypeId,
 }
 
-/// Makes the parts of SOAP itself, and variants of declared elements for use as header blocks.
+/// Creates the elements of SOAP, and variants of declared elements for use as header blocks.
 #[derive(Debug)]
 pub(crate) struct Envelopes {
     built_ins: BuiltIns,
-    /// Types with the attributes of a header block, by the type as declared.
+    /// Types with the attributes of a header block added, by declared type.
     block_types: HashMap<(SoapVersion, TypeId), TypeId>,
     blocks: HashMap<(SoapVersion, ElementId), ElementId>,
 }
 
-/// What one direction of a binding may carry.
+/// The contents of Header and Body in one direction of a binding.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
-    /// Each branch: the elements of the Body, one after the other, and whether each is always there.
+    /// Each branch: the sequence of elements in the Body, and whether each is required.
     branches: Vec<Vec<(ElementId, bool)>>,
-    /// The header blocks, as variants.
+    /// The header blocks, as variants of the declared elements.
     headers: Vec<ElementId>,
 }
 
-/// What a Body may hold besides its branches.
+/// Whether a Body may contain a Fault instead of a branch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Faults<'a> {
-    /// Nothing: it is a request's.
+    /// No: the Body of a request.
     None,
-    /// A Fault, with these elements declared for its detail.
+    /// Yes; these elements are declared for its detail.
     Declared(&'a [ElementId]),
 }
 
 impl Traffic {
-    /// The branch for a Body of these elements, in this order; `None` if there are none.
+    /// The branch for a Body with this sequence of elements; `None` for an empty Body.
     ///
-    /// Bodies that begin with the same element cannot be distinguished by it, so they share a branch, in which
-    /// what only some of them have may be missing.
+    /// Bodies with the same first element share a branch, because the first element selects the branch. In a shared
+    /// branch, elements that only some of the Bodies have are optional.
     pub(crate) fn branch(&mut self, builder: &PlanBuilder, elements: &[ElementId]) -> Option<u32> {
         let &first = elements.first()?;
         let begins = |branch: &Vec<(ElementId, bool)>| {
@@ -86,7 +86,7 @@ impl Traffic {
     }
 }
 
-/// Merges a sequence with another: what only one of them has may be missing.
+/// Merges a sequence with another. Elements that only one of them has become optional.
 pub(crate) fn merge(
     builder: &PlanBuilder,
     sequence: &mut Vec<(ElementId, bool)>,
@@ -120,8 +120,8 @@ impl Envelopes {
         }
     }
 
-    /// The variant of a declared element for use as a header block: it may also have the attributes of one.
-    /// All types must be defined by now.
+    /// The variant of a declared element for use as a header block, with the attributes of header blocks added.
+    /// All types must be defined already.
     pub(crate) fn header_block(
         &mut self,
         builder: &mut PlanBuilder,
@@ -139,7 +139,7 @@ impl Envelopes {
         block
     }
 
-    /// A type with the attributes of a header block added, and the same for all types that may replace it.
+    /// A type with the attributes of header blocks added; so are the types that may replace it.
     fn block_type(
         &mut self,
         builder: &mut PlanBuilder,
@@ -160,7 +160,7 @@ impl Envelopes {
                     .flat_map(|def| def.alternatives.iter()),
             );
         }
-        // Every alternative has its variant now, so that definitions can refer to one another.
+        // Every alternative has a reserved variant now, so the definitions can refer to each other.
         let mut waiting = vec![ty];
         while let Some(original) = waiting.pop() {
             let variant = self.block_types[&(version, original)];
@@ -194,7 +194,7 @@ impl Envelopes {
         builder: &mut PlanBuilder,
         version: SoapVersion,
     ) -> Vec<AttributeDef> {
-        // 1.1 writes `mustUnderstand` as "1" or "0" and nothing else, so it is kept as it is written.
+        // SOAP 1.1 allows only "1" and "0" for `mustUnderstand`, so its lexical form is stored.
         let names = match version {
             SoapVersion::Soap11 => [
                 ("mustUnderstand", self.built_ins.string),
@@ -342,13 +342,13 @@ impl Envelopes {
     }
 }
 
-/// Which attributes a type of SOAP's own admits.
+/// Which attributes a type of SOAP allows.
 enum Attributes {
     None,
     Any,
 }
 
-/// The children of a fault's detail: those declared, and whatever else comes.
+/// The children of a fault's detail: the declared elements and any other.
 fn detail_content(builder: &mut PlanBuilder, details: &[ElementId]) -> ParticleId {
     let declared = details
         .iter()
@@ -357,7 +357,7 @@ fn detail_content(builder: &mut PlanBuilder, details: &[ElementId]) -> ParticleI
     open_choice(builder, declared)
 }
 
-/// A repeated choice that anything may extend.
+/// A repeated choice of these branches and any other element.
 fn open_choice(builder: &mut PlanBuilder, mut branches: Vec<ParticleId>) -> ParticleId {
     branches.push(builder.particle(ParticleDef {
         min: 1,
@@ -378,7 +378,7 @@ fn anything() -> Wildcard {
     }
 }
 
-/// The elements of a branch; a single one needs no group around it.
+/// The particle of a branch: a sequence, or a single element.
 fn branch_particle(builder: &mut PlanBuilder, branch: &[(ElementId, bool)]) -> ParticleId {
     let mut children: Vec<ParticleId> = Vec::with_capacity(branch.len());
     for &(element, always) in branch {
@@ -444,7 +444,7 @@ fn complex_type(builder: &mut PlanBuilder, content: ParticleId, attributes: Attr
     ty
 }
 
-/// An element of SOAP's own.
+/// An element that SOAP defines.
 fn element(builder: &mut PlanBuilder, namespace: &str, local: &str, ty: TypeId) -> ElementId {
     element_of_role(builder, namespace, local, ty, Role::Soap)
 }
@@ -468,16 +468,16 @@ fn element_of_role(
     })
 }
 
-/// How the parts lie in an rpc wrapper.
+/// The order of the parts in an rpc wrapper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Accessors {
-    /// Literal: in the order of the message, all there.
+    /// Literal: a sequence in the order of the message; all parts are required.
     InOrder,
-    /// Encoded: identified by their names alone, and nil members may be left out. (SOAP 1.1 §5.1)
+    /// Encoded: identified by name in any order, and nil parts may be omitted. (SOAP 1.1 §5.1)
     Named,
 }
 
-/// An element whose children are parts: the wrapper of an rpc message. A part is `(element, always there)`.
+/// The wrapper of an rpc message: an element whose children are the parts. A part is `(element, is required)`.
 pub(crate) fn rpc_wrapper(
     builder: &mut PlanBuilder,
     namespace: &str,
@@ -501,7 +501,7 @@ pub(crate) fn rpc_wrapper(
     element_of_role(builder, namespace, local, ty, Role::Application)
 }
 
-/// An element for a part that has a type: its name is the part's.
+/// An element for a part that has a type; it has the name of the part.
 pub(crate) fn part_element(
     builder: &mut PlanBuilder,
     namespace: &str,

@@ -1,8 +1,7 @@
-//! Particles: groups spelled out, substitution groups as choices, and needless nesting taken away.
+//! Compiles particles: expands group references, turns substitution groups into choices, and removes redundant nesting.
 //!
-//! A named group is compiled once and its children are shared by all who refer to it. What a Record
-//! looks like shall not depend on nesting that means nothing, so `(a, (b, c))` becomes `(a, b, c)`
-//! and `((a))*` the repeated element it is: an array.
+//! A named group is compiled once; all references share its children. The layout of a Record must not depend on
+//! redundant nesting, so `(a, (b, c))` becomes `(a, b, c)`, and `((a))*` becomes a repeated element: an array.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,16 +19,16 @@ use crate::{Result, Sort};
 
 use super::{Compiler, Offers};
 
-/// A particle of the Plan, with what is needed to put it into another.
+/// A particle of the Plan with what is needed to merge it into another.
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
     pub(super) id: ParticleId,
     min: u32,
     max: u32,
     term: Term,
-    /// Particles in it; those of a group count each time it occurs.
+    /// The number of particles in it; those of a group count for each reference.
     size: usize,
-    /// How deep groups nest in it.
+    /// The nesting depth of groups in it.
     depth: usize,
 }
 
@@ -42,13 +41,13 @@ enum Term {
     All(Arc<[Compiled]>),
 }
 
-/// Particles made before, and how many there are.
+/// The particles compiled so far, and their number.
 #[derive(Debug, Default)]
 pub(super) struct ParticleMemo {
     elements: HashMap<(ElementId, u32, u32), ParticleId>,
-    /// The branches for the head of a substitution group; none if nothing can replace it.
+    /// The branches for the head of a substitution group; `None` if nothing can replace it.
     substitutes: HashMap<ElementNumber, Option<Arc<[Compiled]>>>,
-    /// The global elements that wildcards admit.
+    /// The global elements that wildcards allow.
     admitted: Vec<(NamespaceConstraint, Arc<[Compiled]>)>,
     total: usize,
 }
@@ -64,7 +63,7 @@ impl Compiled {
 }
 
 impl Compiler<'_> {
-    /// The particle of a type's content; none if nothing is allowed there.
+    /// The particle of a type's content; `None` for empty content.
     pub(super) fn content_particle(
         &mut self,
         declaration: &ParticleDeclaration,
@@ -136,7 +135,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// For a validator: a wildcard as the choice of the global elements it admits and, if it is lax, any other.
+    /// For a validator: a wildcard as a choice of the global elements it allows and, if it is lax, any other element.
     pub(super) fn declared(
         &mut self,
         min: u32,
@@ -182,7 +181,7 @@ impl Compiler<'_> {
             .collect()
     }
 
-    /// A named group, to occur once.
+    /// The particle of a named group, occurring once.
     fn group(&mut self, number: GroupNumber, place: Place) -> Result<Compiled> {
         if let Some(group) = self.groups.get(&number) {
             return Ok(group.clone());
@@ -202,7 +201,7 @@ impl Compiler<'_> {
         Ok(group)
     }
 
-    /// The elements allowed where an element is referenced: itself and those that substitute it. `None` if only itself.
+    /// The elements allowed at a reference to an element: itself and its substitutes. `None` if only itself.
     fn substitutes(
         &mut self,
         head: ElementNumber,
@@ -223,7 +222,7 @@ impl Compiler<'_> {
         Ok(branches)
     }
 
-    /// The head itself, unless abstract, and its substitutes in document order, those of substitutes included.
+    /// The head itself, unless abstract, and its direct and indirect substitutes in document order.
     /// (XML Schema Part 1 §3.3.6, Substitution Group)
     fn members_of(&self, head: ElementNumber) -> Vec<ElementNumber> {
         let declaration = self.set.element_declaration(head);
@@ -260,7 +259,7 @@ impl Compiler<'_> {
         members
     }
 
-    /// Children one after the other.
+    /// A sequence of the children.
     pub(super) fn sequence(
         &mut self,
         min: u32,
@@ -275,7 +274,7 @@ impl Compiler<'_> {
         self.compositor(min, max, flat, Term::Sequence, place)
     }
 
-    /// One of the children.
+    /// A choice of the children.
     pub(super) fn choice(
         &mut self,
         min: u32,
@@ -290,7 +289,7 @@ impl Compiler<'_> {
         self.compositor(min, max, flat, Term::Choice, place)
     }
 
-    /// A group of these children, unless there is only one: then it repeats itself.
+    /// A group of these children. If there is only one, no group is needed: the child itself is repeated.
     fn compositor(
         &mut self,
         min: u32,
@@ -327,12 +326,12 @@ impl Compiler<'_> {
         self.add(min, max, Term::Any(Arc::new(wildcard)), place)
     }
 
-    /// A sequence of nothing.
+    /// An empty sequence.
     pub(super) fn empty(&mut self, place: Place) -> Result<Compiled> {
         self.add(1, 1, Term::Sequence(Arc::new([])), place)
     }
 
-    /// A particle that itself occurs from `min` to `max` times.
+    /// A particle that repeats another from `min` to `max` times.
     fn repeat(&mut self, inner: Compiled, min: u32, max: u32, place: Place) -> Result<Compiled> {
         if (min, max) == (1, 1) || inner.is_empty_sequence() {
             return Ok(inner);
@@ -414,7 +413,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The children; where one may be opened, its own in its place.
+/// The children, with those for which `opened` returns children replaced by these.
 fn flattened(
     children: &[Compiled],
     opened: impl Fn(&Compiled) -> Option<&Arc<[Compiled]>>,

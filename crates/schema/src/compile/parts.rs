@@ -1,4 +1,4 @@
-//! What messages carry, asked of the compiler: the elements and types that their parts name.
+//! Requests the elements and types of message parts from the compiler.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use crate::name::XSD_NAMESPACE;
 use crate::wsdl::{self, BindingKind, PartContent, Wsdl};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
-/// A compiler that was asked for the elements and types of messages: first those that ports lead to, then, as far as they
-/// make sense, all others and all global elements.
+/// A compiler with the elements and types of messages: first those that ports refer to, then all others and all global
+/// elements, as far as they are valid.
 pub(super) fn request_parts<'s>(
     wsdl: &Wsdl,
     used: &HashSet<&ExpandedName>,
@@ -29,7 +29,7 @@ pub(super) fn request_parts<'s>(
         if compiler.is_strict() || !is_undefined(&error) {
             return Err(error);
         }
-        // The error left definitions open. Start over, and take anything for what refers to nothing.
+        // The error left types undefined. Start over, with `anyType` for undefined references.
         compiler = Compiler::new(schemas).offering(offers);
         compiler.tolerate();
         request_all(&needed, &mut compiler)?;
@@ -48,7 +48,7 @@ pub(super) fn request_parts<'s>(
     Ok(compiler)
 }
 
-/// Asks for the parts of messages. A part that refers to nothing is passed over: its operation will be left out, and noted.
+/// Requests the parts of messages. A part with an undefined reference is skipped: its operation will be ignored, with a note.
 fn request_all(
     messages: &[(&ExpandedName, &wsdl::Message)],
     compiler: &mut Compiler<'_>,
@@ -63,10 +63,10 @@ fn request_all(
     Ok(())
 }
 
-/// Asks for the element or type of a part; answers with an error if there is none of its name.
+/// Requests the element or type of a part. Returns `Some` error if its name is undefined.
 ///
 /// # Errors
-/// When there is, and it cannot be compiled.
+/// If the name is defined, but the component cannot be compiled.
 fn request(compiler: &mut Compiler<'_>, part: &wsdl::Part) -> Result<Option<Error>> {
     let schemas = compiler.schemas();
     let (reference, done) = match &part.content {
@@ -98,7 +98,7 @@ fn is_built_in(name: &ExpandedName) -> bool {
         && (&*name.local == "anyType" || Datatype::from_name(&name.local).is_some())
 }
 
-/// Does the error say that something is not defined, while all documents could be had?
+/// Whether the error is an undefined reference although all documents were loaded.
 pub(super) fn is_undefined(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Undefined { cause: None, .. })
 }
@@ -113,7 +113,7 @@ pub(super) fn undefined(schemas: &SchemaSet, sort: Sort, reference: &wsdl::Refer
     )
 }
 
-/// The messages that the bindings in use lead to.
+/// The messages that the used bindings refer to.
 fn needed_messages<'a>(wsdl: &'a Wsdl, used: &HashSet<&ExpandedName>) -> HashSet<&'a ExpandedName> {
     let mut needed = HashSet::new();
     let mut need = |reference: &wsdl::Reference| {
@@ -173,7 +173,7 @@ impl Compiler<'_> {
         self.set.strictness == Strictness::Strict
     }
 
-    /// From now on, what is broken is passed over.
+    /// From now on, errors become warnings.
     fn tolerate(&mut self) {
         self.is_tentative = true;
     }

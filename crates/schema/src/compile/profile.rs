@@ -1,5 +1,5 @@
-//! What strictness asks of a SOAP binding beside sense: rules of the WS-I Basic Profile 1.1 without which messages are not
-//! what both sides think. Literal messages only: the profile has no others.
+//! Rules of the WS-I Basic Profile 1.1 that strict loading checks on SOAP bindings: without them, both sides may have different
+//! ideas of a message. Only literal messages are checked; the profile allows no others.
 
 use crate::definitions::{Operation, Style};
 use crate::document::Place;
@@ -13,7 +13,7 @@ pub(super) struct Broken {
     pub(super) place: Place,
 }
 
-/// One style for all operations, and a first body element for each.
+/// All operations have the same style, and each request has its own first element in the Body.
 pub(super) fn of_binding(raw: &Binding, operations: &[Operation]) -> Result<(), Broken> {
     for (index, operation) in operations.iter().enumerate() {
         let place = raw
@@ -23,7 +23,7 @@ pub(super) fn of_binding(raw: &Binding, operations: &[Operation]) -> Result<(), 
             .map_or(raw.place, |one| one.place);
         if operation.style != operations[0].style {
             let problem = format!(
-                "operation \"{}\" is not of the style of those before it",
+                "operation \"{}\" has another style (document or rpc) than the operations before it",
                 operation.name
             );
             return Err(Broken {
@@ -37,7 +37,7 @@ pub(super) fn of_binding(raw: &Binding, operations: &[Operation]) -> Result<(), 
             .find(|one| one.input.branch == operation.input.branch);
         if let Some(earlier) = earlier {
             let problem = format!(
-                "requests of operations \"{}\" and \"{}\" begin with the same element",
+                "the requests of operations \"{}\" and \"{}\" have the same first element in the Body",
                 earlier.name, operation.name
             );
             return Err(Broken {
@@ -50,7 +50,8 @@ pub(super) fn of_binding(raw: &Binding, operations: &[Operation]) -> Result<(), 
     Ok(())
 }
 
-/// Parts of a document have elements, those of an rpc message types; and a document that does not choose has one at most.
+/// Parts of a document message refer to elements, those of an rpc message to types. A document message has at most one part
+/// unless `soap:body` selects one.
 pub(super) fn of_body(
     side: &BindingMessage,
     style: Style,
@@ -66,7 +67,7 @@ pub(super) fn of_body(
         && message.parts.len() > 1
     {
         let problem =
-            "the message has several parts, and soap:body does not say which of them is its own"
+            "the message has several parts; soap:body needs the attribute parts to select one"
                 .to_owned();
         return Err(Broken {
             rule: "WS-I Basic Profile 1.1 R2210",
@@ -82,15 +83,15 @@ pub(super) fn of_body(
         let (rule, expected) = match (style, &part.content) {
             (Style::Document, PartContent::Type(_)) => (
                 "WS-I Basic Profile 1.1 R2204",
-                "an element, being of a document",
+                "must have the attribute element, because the style is document",
             ),
             (Style::Rpc, PartContent::Element(_)) => (
                 "WS-I Basic Profile 1.1 R2203",
-                "a type, being of an rpc message",
+                "must have the attribute type, because the style is rpc",
             ),
             _ => continue,
         };
-        let problem = format!("part \"{}\" has to refer to {expected}", part.name);
+        let problem = format!("part \"{}\" {expected}", part.name);
         return Err(Broken {
             rule,
             problem,
@@ -100,10 +101,10 @@ pub(super) fn of_body(
     Ok(())
 }
 
-/// A header block or the detail of a fault is an element.
+/// The error for a header block or fault detail that refers to a type instead of an element.
 pub(super) fn of_header_or_fault(part: &Part) -> Result<(), Broken> {
     let problem = format!(
-        "part \"{}\" has to refer to an element, being of a header or fault",
+        "part \"{}\" is used as a header block or fault detail and must have the attribute element",
         part.name
     );
     Err(Broken {

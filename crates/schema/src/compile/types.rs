@@ -1,4 +1,4 @@
-//! Complex types: content and attributes, those of their bases included.
+//! Compiles complex types: content and attributes, including those of their base types.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::{Result, Sort};
 use super::particles::Compiled;
 use super::{Compiler, Offers};
 
-/// A complex type worked out: what derived types build on.
+/// Content and attributes of a complex type, from which those of derived types are computed.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) body: Body,
@@ -29,17 +29,17 @@ pub(super) struct Shape {
 pub(super) enum Body {
     /// A simple value.
     Simple(Arc<SimpleType>),
-    /// Elements, maybe none, maybe with text between them.
+    /// Elements (possibly none), with text between them if mixed.
     Elements {
         particle: Option<Compiled>,
         mixed: bool,
     },
-    /// Anything.
+    /// Any content.
     Any,
 }
 
 impl Shape {
-    /// What a type without a definition gives to those derived from it.
+    /// The shape of `anyType` as a base type.
     fn of_any_type() -> Self {
         Self {
             body: Body::Any,
@@ -102,7 +102,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// Works out a type after its bases, the first of them first: a chain of any length costs no stack.
+    /// Computes the shape of a type after those of its base types, the most basic first: a long chain uses no call stack.
     pub(super) fn shape(&mut self, number: TypeNumber) -> Result<Arc<Shape>> {
         let mut chain = vec![number];
         while let Some(&last) = chain.last() {
@@ -136,7 +136,7 @@ impl Compiler<'_> {
         Ok(self.shapes[&number].clone())
     }
 
-    /// Works out one step: its base is worked out already.
+    /// Computes the shape of a type whose base type has one already.
     fn derive(&mut self, number: TypeNumber) -> Result<Shape> {
         let definition = self.set.type_definition(number);
         let TypeKind::Complex(complex) = &definition.kind else {
@@ -175,7 +175,7 @@ impl Compiler<'_> {
                 let base = base_shape(self, key)?;
                 if let Some(items) = self.array_body(number, complex, particle.as_ref())? {
                     let shape = self.with_attributes(complex, items, *derivation, &base)?;
-                    // What restricts `soapenc:Array` never says `anyAttribute`, and does not mean to lose it.
+                    // Restrictions of `soapenc:Array` never repeat its `anyAttribute`, but mean to keep it.
                     return Ok(Shape {
                         any_attribute: base.any_attribute.clone(),
                         ..shape
@@ -209,7 +209,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// The content of the base, then one's own.
+    /// The content of the base type followed by the type's own content.
     fn extended(&mut self, base: &Body, own: Body, mixed: bool, place: Place) -> Result<Body> {
         Ok(match (base, own) {
             (Body::Simple(simple), _) => Body::Simple(simple.clone()),

@@ -1,4 +1,4 @@
-//! A catalogue: locations that are mapped to files.
+//! A loader that maps locations to files.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

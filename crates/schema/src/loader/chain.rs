@@ -1,22 +1,22 @@
-//! Several loaders as one.
+//! A loader that tries several loaders.
 
 use std::fmt;
 
 use super::{LoadError, Loader, Source};
 
-/// Asks its loaders in turn; the first that knows a location answers for it.
+/// Tries its loaders in order until one has the document.
 #[derive(Default)]
 pub struct Chain<'a> {
     loaders: Vec<Box<dyn Loader + 'a>>,
 }
 
 impl<'a> Chain<'a> {
-    /// A chain of none.
+    /// A chain without loaders.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Asks this one after those before it.
+    /// Adds a loader to the end of the chain.
     #[must_use]
     pub fn then(mut self, loader: impl Loader + 'a) -> Self {
         self.loaders.push(Box::new(loader));

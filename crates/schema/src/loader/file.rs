@@ -1,4 +1,4 @@
-//! Files: paths and `file:` URLs. Only regular ones: opening a pipe may wait for ever, and a device may have no end.
+//! A loader for files, by path or `file:` URL. Only regular files: opening a pipe can block, and a device can be endless.
 
 use std::fs::{File, FileType};
 use std::io::Read as _;
@@ -12,11 +12,11 @@ use super::{LoadError, Loader, Source, scheme_of};
 /// use bsoap_schema::{FileLoader, Loader};
 ///
 /// let error = FileLoader::new().load(".").unwrap_err();
-/// assert_eq!(error.to_string(), "it is a directory, not a regular file");
+/// assert_eq!(error.to_string(), "a directory is not a regular file");
 /// ```
 #[derive(Clone, Debug)]
 pub struct FileLoader {
-    /// Files longer than this are refused.
+    /// Longer files are an error.
     limit: u64,
 }
 
@@ -24,12 +24,12 @@ impl FileLoader {
     /// The default limit of a loader: 64 MiB.
     pub const DEFAULT_LIMIT: u64 = 64 << 20;
 
-    /// A loader for all regular files the process may read.
+    /// A loader for all regular files that the process can read.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Refuses files longer than this many bytes.
+    /// Sets the maximum length of a file in bytes.
     #[must_use]
     pub fn with_limit(self, bytes: u64) -> Self {
         Self { limit: bytes }
@@ -40,11 +40,11 @@ impl FileLoader {
         let kind = std::fs::metadata(path).map_err(failed)?.file_type();
         if !kind.is_file() {
             return Err(LoadError::Failed(format!(
-                "it is {}, not a regular file",
+                "{} is not a regular file",
                 describe(kind)
             )));
         }
-        // The length a file claims need not be that which is read: it may grow, or claim none as those of /proc do.
+        // The length in the metadata is not reliable: a file can grow, and files in /proc have length 0.
         let mut bytes = Vec::new();
         File::open(path)
             .and_then(|file| {
@@ -54,7 +54,7 @@ impl FileLoader {
             .map_err(failed)?;
         if bytes.len() as u64 > self.limit {
             return Err(LoadError::Failed(format!(
-                "it is longer than {} bytes (limit of `FileLoader`)",
+                "the file is longer than {} bytes (the limit of `FileLoader`)",
                 self.limit
             )));
         }
@@ -86,7 +86,9 @@ fn path_of(location: &str) -> Result<PathBuf, LoadError> {
         Some(scheme) if scheme.eq_ignore_ascii_case("file") => url::Url::parse(location)
             .ok()
             .and_then(|url| file_path(&url))
-            .ok_or_else(|| LoadError::Failed("not the location of a file".to_owned())),
+            .ok_or_else(|| {
+                LoadError::Failed("the file: URL has no path of this system".to_owned())
+            }),
         Some(_) => Err(LoadError::NotHere),
     }
 }
@@ -96,13 +98,13 @@ fn file_path(url: &url::Url) -> Option<PathBuf> {
     url.to_file_path().ok()
 }
 
-/// Other targets, such as WebAssembly in a browser, have no paths that a URL could name: `url` offers no conversion there.
+/// Other targets, such as WebAssembly, have no paths that a URL could name: `url` has no conversion there.
 #[cfg(not(any(unix, windows)))]
 fn file_path(_: &url::Url) -> Option<PathBuf> {
     None
 }
 
-/// What a file is that is no regular one.
+/// The kind of a file that is not regular, for messages.
 fn describe(kind: FileType) -> &'static str {
     if kind.is_dir() {
         return "a directory";
@@ -120,7 +122,7 @@ fn describe(kind: FileType) -> &'static str {
             return "a socket";
         }
     }
-    "something else"
+    "a special file"
 }
 
 #[cfg(test)]
@@ -141,7 +143,7 @@ mod tests {
         assert_eq!(
             error,
             format!(
-                "it is longer than {} bytes (limit of `FileLoader`)",
+                "the file is longer than {} bytes (the limit of `FileLoader`)",
                 length - 1
             )
         );

@@ -1,10 +1,10 @@
-//! Documents in memory.
+//! A loader for documents in memory.
 
 use std::collections::HashMap;
 
 use super::{LoadError, Loader, Source};
 
-/// Answers locations from memory.
+/// Returns documents from memory.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLoader {
     documents: HashMap<String, Vec<u8>>,

@@ -1,8 +1,8 @@
-//! The schemas that WSDLs import by URL, or use without importing: small own copies.
+//! A loader for the schemas that many WSDLs import by URL, or use without importing. It has condensed copies of them.
 
 use super::{LoadError, Loader, Source};
 
-/// Answers for the well-known namespaces and the URLs under which their schemas are imported.
+/// Has schemas for well-known namespaces, by namespace and by the URLs from which they are usually imported.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WellKnown;
 

@@ -1,4 +1,4 @@
-//! One WSDL document → its components, added to those of the documents before it.
+//! Reads the components of one WSDL document.
 
 use indexmap::IndexMap;
 use indexmap::map::Entry;
@@ -93,7 +93,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads a component into `wsdl`, or notes in `imports` what else is to be read.
+    /// Adds a component to `wsdl`, or an import or schema to `imports`.
     fn component<'n, 'input>(
         &self,
         wsdl: &mut Wsdl,
@@ -144,7 +144,7 @@ impl Reader<'_> {
             "documentation" => {}
             other => wsdl.note(
                 Some(self.place(child)),
-                format!("wsdl:{other} is not part of WSDL 1.1; ignored"),
+                format!("wsdl:{other} is not an element of WSDL 1.1; it is ignored"),
             ),
         }
         Ok(())
@@ -154,17 +154,20 @@ impl Reader<'_> {
         place_of(self.document, node)
     }
 
-    /// A name of this WSDL.
+    /// A name in the target namespace.
     pub(super) fn own_name(&self, local: String) -> ExpandedName {
         ExpandedName::new(self.target_namespace, local)
     }
 
-    /// An attribute that must be there.
+    /// The value of a required attribute.
     pub(super) fn required(&self, node: Node<'_, '_>, attribute: &'static str) -> Result<String> {
         match node.attribute(attribute) {
             Some(value) => Ok(value.trim().to_owned()),
             None => {
-                let problem = format!("wsdl:{} has no {attribute}", node.tag_name().name());
+                let problem = format!(
+                    "wsdl:{} has no attribute {attribute}",
+                    node.tag_name().name()
+                );
                 Err(self.error(
                     ErrorKind::Rule {
                         rule: "WSDL 1.1 §2.1",
@@ -192,7 +195,8 @@ impl Reader<'_> {
                     Some(self.own_name(local.to_owned())),
                 ),
                 None => {
-                    let expected = format!("a name whose prefix is declared (\"{prefix}\" is not)");
+                    let expected =
+                        format!("a name with a declared prefix (\"{prefix}\" is not declared)");
                     let kind = ErrorKind::Value {
                         attribute: attribute.to_owned(),
                         found: value,
@@ -220,7 +224,7 @@ impl Reader<'_> {
         Error::new(kind).at(self.documents.spell(place))
     }
 
-    /// Adds a component. Where one of its name is there, the first counts.
+    /// Adds a component. If its name is defined already, the first definition is kept.
     fn define<T>(
         &self,
         wsdl: &mut Wsdl,
@@ -254,13 +258,13 @@ impl Reader<'_> {
         }
         wsdl.note(
             Some(self.place(node)),
-            format!("{sort} \"{name}\" is defined twice; the first counts"),
+            format!("{sort} \"{name}\" is defined twice; the first definition is used"),
         );
         Ok(())
     }
 
     fn import(&self, imports: &mut Imports<'_, '_>, node: Node<'_, '_>) {
-        // Without a location there is nothing to read; what is missing then shows as an undefined name.
+        // An import without a location is ignored; if it was needed, a name will be undefined.
         if let Some(location) = node.attribute("location") {
             let namespace = node.attribute("namespace").map(str::to_owned);
             imports.documents.push((
@@ -271,7 +275,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An element of another namespace: fine, but worth a note where the WSDL calls it required.
+    /// An element of another namespace is ignored, with a note if it is marked as required.
     pub(super) fn extension(&self, wsdl: &mut Wsdl, node: Node<'_, '_>) {
         let required = node.attribute((WSDL_NAMESPACE, "required"));
         if matches!(required.map(str::trim), Some("true" | "1")) {
@@ -281,7 +285,7 @@ impl Reader<'_> {
             );
             wsdl.note(
                 Some(self.place(node)),
-                format!("extension \"{name}\" is required and not known; ignored"),
+                format!("the extension \"{name}\" is marked as required but not supported; it is ignored"),
             );
         }
     }
@@ -312,7 +316,7 @@ impl Reader<'_> {
             .attributes()
             .filter(|one| one.namespace().is_none() && !is_ours(one.name()));
         if let Some(stray) = stray.next().filter(|_| self.is_strict) {
-            let problem = format!("wsdl:part has no attribute {}", stray.name());
+            let problem = format!("wsdl:part must not have an attribute {}", stray.name());
             return Err(self.error(
                 ErrorKind::Rule {
                     rule: "WSDL 1.1 §2.3",
@@ -428,7 +432,7 @@ pub(super) fn is_wsdl(node: Node<'_, '_>) -> bool {
     node.is_element() && node.tag_name().namespace() == Some(WSDL_NAMESPACE)
 }
 
-/// The children of a name of WSDL's own.
+/// The child elements with a name in the WSDL namespace.
 pub(super) fn wsdl_children<'a, 'input>(
     node: Node<'a, 'input>,
     local: &'static str,
@@ -437,7 +441,7 @@ pub(super) fn wsdl_children<'a, 'input>(
         .filter(move |child| is_wsdl(*child) && child.tag_name().name() == local)
 }
 
-/// The text of `wsdl:documentation`, its lines kept, their common indentation and outer blank lines not.
+/// The text of `wsdl:documentation`, without the common indentation of its lines and without blank lines around it.
 pub(super) fn documentation(node: Node<'_, '_>) -> Option<String> {
     let found = wsdl_children(node, "documentation").next()?;
     let text: String = found

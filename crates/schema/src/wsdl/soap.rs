@@ -16,7 +16,7 @@ const MIME_NAMESPACE: &str = "http://schemas.xmlsoap.org/wsdl/mime/";
 /// Reads a `wsdl:binding`.
 ///
 /// # Errors
-/// When a name is missing or means nothing.
+/// If a required attribute is missing or a prefix is undeclared.
 pub(super) fn read_binding(
     reader: &Reader<'_>,
     wsdl: &mut Wsdl,
@@ -26,7 +26,7 @@ pub(super) fn read_binding(
     let (kind, style) = binding_kind(node);
     let is_soap = matches!(kind, BindingKind::Soap { .. });
     if !is_soap && reader.is_strict && node.descendants().any(is_soap_element) {
-        let problem = "a binding with operations of SOAP has no soap:binding".to_owned();
+        let problem = "the binding has soap:operation but no soap:binding".to_owned();
         let kind = ErrorKind::Rule {
             rule: "WSDL 1.1 §3.3",
             problem,
@@ -55,7 +55,7 @@ pub(super) fn read_binding(
     })
 }
 
-/// The address of a port, of whichever SOAP.
+/// The address of a port, of any SOAP version.
 pub(super) fn address(port: Node<'_, '_>) -> Option<String> {
     let found = port
         .children()
@@ -92,7 +92,7 @@ fn style_of(node: Node<'_, '_>) -> Option<Style> {
     }
 }
 
-/// Which SOAP an extension element belongs to.
+/// The SOAP version that an extension element belongs to.
 fn soap_version(node: Node<'_, '_>) -> Option<SoapVersion> {
     let namespace = node.tag_name().namespace()?;
     [SoapVersion::Soap11, SoapVersion::Soap12]
@@ -100,7 +100,7 @@ fn soap_version(node: Node<'_, '_>) -> Option<SoapVersion> {
         .find(|version| version.binding_namespace() == namespace)
 }
 
-/// Of either SOAP: some WSDLs bind 1.2 with the operations of 1.1, and no one has ever meant both.
+/// Whether it is an extension element of any SOAP version: some bindings mix the element names of 1.1 and 1.2.
 fn is_soap_element(node: Node<'_, '_>) -> bool {
     node.is_element() && soap_version(node).is_some()
 }
@@ -139,7 +139,7 @@ fn read_message(reader: &Reader<'_>, node: Node<'_, '_>) -> Result<BindingMessag
         name: node.attribute("name").map(str::to_owned),
         ..BindingMessage::default()
     };
-    // The Body may sit in a `mime:part` of a `mime:multipartRelated`; its siblings are attachments.
+    // `soap:body` may be inside a `mime:part` of a `mime:multipartRelated`; the other parts are attachments.
     for child in node.descendants().filter(Node::is_element) {
         match child.tag_name().name() {
             "body" if is_soap_element(child) => message.body = read_body(child),

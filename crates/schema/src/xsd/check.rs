@@ -1,7 +1,7 @@
-//! The rules between components, which only strict loading asks for: references resolve, nothing is
-//! defined by itself, derivations are legal, default values are values. (XML Schema Part 1 §3)
+//! Checks the constraints on components in strict loading: references resolve, no component is circular, derivations
+//! are valid, default values are values of their type. (XML Schema Part 1 §3)
 //!
-//! Not asked: what identity constraints say.
+//! The XPaths of identity constraints are not checked.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ mod model;
 mod restriction;
 mod simple;
 
-/// All rules that the components of a set break.
+/// The errors in the components of a set.
 pub(super) fn check(set: &SchemaSet) -> Vec<Error> {
     let mut checker = Checker {
         set,
@@ -52,21 +52,21 @@ pub(super) fn check(set: &SchemaSet) -> Vec<Error> {
 struct Checker<'s> {
     set: &'s SchemaSet,
     simple: SimpleTypes,
-    /// Types that are their own ancestors.
+    /// Types that are derived from themselves.
     circular: HashSet<TypeNumber>,
     attributes: HashMap<TypeNumber, Arc<attributes::Attributes>>,
     contents: HashMap<TypeNumber, Arc<model::Content>>,
     groups: HashMap<GroupNumber, Option<model::Particle>>,
     open_groups: Vec<GroupNumber>,
-    /// Particles being looked at, one in the other.
+    /// The nesting depth of the particle being checked.
     depth: usize,
-    /// Particles compared in the restriction at hand.
+    /// The comparisons made for the current restriction.
     steps: usize,
     errors: Vec<Error>,
 }
 
 impl<'s> Checker<'s> {
-    /// Notes the error of a result, if it is one.
+    /// Records the error of a result.
     fn noted<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.errors.push(error)).ok()
     }
@@ -77,7 +77,7 @@ impl<'s> Checker<'s> {
         self.errors.push(error);
     }
 
-    /// The type a use means, if it means one.
+    /// Resolves the use of a type; an undefined one is recorded as an error.
     fn used(&mut self, ty: &TypeUse) -> Option<TypeKey> {
         let found = self.set.resolve_use(ty);
         self.noted(found)
@@ -123,7 +123,7 @@ impl<'s> Checker<'s> {
                 Some(key) if key.is_key && key.fields == constraint.fields => {}
                 Some(key) if key.is_key => self.broken(
                     "c-props-correct.2",
-                    "a keyref has as many fields as its key",
+                    "a keyref must have as many fields as the key it refers to",
                     constraint.place,
                 ),
                 _ => {
@@ -135,7 +135,7 @@ impl<'s> Checker<'s> {
     }
 }
 
-/// The location of a use of a type.
+/// The position of a use of a type.
 fn place_of_use(set: &SchemaSet, ty: &TypeUse) -> Place {
     match ty {
         TypeUse::Named(Reference { place, .. }) => *place,

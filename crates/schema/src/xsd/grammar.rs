@@ -1,8 +1,8 @@
 //! Checks the attributes and children of each element of a schema document, by the schema for schemas and by the further
 //! rules on representation (`src-…`). Only strict loading does this.
 //!
-//! A rule of `rules.txt` lists the attributes, each with the sort of its value, and the children as groups in a fixed order.
-//! The schema for schemas needs no more of a regular language than this.
+//! A rule of `rules.txt` lists the attributes, each with the kind of its value, and the children as a sequence of groups.
+//! The schema for schemas needs no other regular expressions.
 
 use std::collections::HashSet;
 
@@ -50,7 +50,10 @@ impl Checker<'_> {
                 if namespace == XSD_NAMESPACE {
                     self.broken(
                         node,
-                        format!("the attribute {} may not be qualified", attribute.name()),
+                        format!(
+                            "the attribute {} must not have a namespace prefix",
+                            attribute.name()
+                        ),
                     );
                 }
                 continue;
@@ -63,7 +66,7 @@ impl Checker<'_> {
                 self.broken(
                     node,
                     format!(
-                        "the attribute {} is not allowed on <{}>",
+                        "the attribute {} is not allowed in <{}>",
                         attribute.name(),
                         node.tag_name().name()
                     ),
@@ -91,7 +94,7 @@ impl Checker<'_> {
                 self.broken(
                     node,
                     format!(
-                        "<{}> needs the attribute {required}",
+                        "<{}> must have the attribute {required}",
                         node.tag_name().name()
                     ),
                 );
@@ -161,7 +164,7 @@ impl Checker<'_> {
                 self.broken(
                     node,
                     format!(
-                        "<{}> needs a <{}>",
+                        "<{}> must have a child <{}>",
                         node.tag_name().name(),
                         RULES[required.rules[0]].name
                     ),

@@ -1,8 +1,8 @@
-//! Which documents make up a set of schemas: what was asked for and all that it includes, imports or
-//! redefines. (XML Schema Part 1 §4.2)
+//! Finds and reads the documents of a set of schemas: those requested and all that they include, import or
+//! redefine. (XML Schema Part 1 §4.2)
 //!
-//! Requests wait in a queue, so circles end and no document makes us recurse. A document without a
-//! target namespace takes that of the including schema, so it may be read once for each such namespace.
+//! References to documents wait in a queue, so circular references are no problem. A document without a target
+//! namespace takes that of the including schema, so it is read once for each such namespace.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::{Error, ErrorKind, ExpandedName, Result};
 
 use super::read::{Reader, Redefinition};
 
-/// Reads schema documents and what they refer to; [`finish`](Self::finish) makes the [`SchemaSet`].
+/// Reads schema documents and all they refer to; [`finish`](Self::finish) returns the [`SchemaSet`].
 ///
 /// ```
 /// use bsoap_schema::{LoadLimits, MemoryLoader, SchemaSetBuilder, Strictness};
@@ -35,18 +35,18 @@ pub struct SchemaSetBuilder<'l> {
     pub(super) set: SchemaSet,
     pub(super) names: Names,
     queue: VecDeque<Request>,
-    /// Schema elements read: document, byte, and the target namespace they were read for.
+    /// The schema elements read: document, byte offset, and the target namespace for which it was read.
     read: HashSet<(u32, usize, Arc<str>)>,
     bytes: usize,
     pub(super) redefinitions: Vec<Redefinition>,
-    /// Namespaces that a schema was read for.
+    /// The target namespaces of the schemas read.
     targets: HashSet<Arc<str>>,
-    /// Namespaces that references name.
+    /// The namespaces of references.
     pub(super) mentioned: HashSet<Arc<str>>,
     pub(super) errors: Vec<Error>,
 }
 
-/// Strings that occur again and again, kept once.
+/// Interned strings.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     all: HashSet<Arc<str>>,
@@ -72,7 +72,7 @@ impl Names {
     }
 }
 
-/// A document somebody referred to.
+/// A reference to a document.
 struct Request {
     location: String,
     relation: Relation,
@@ -82,9 +82,9 @@ struct Request {
 /// How a document refers to another.
 #[derive(Clone)]
 enum Relation {
-    /// Same namespace, or none: then it takes the namespace given.
+    /// `include` or `redefine`: the document has the same namespace, or none and then gets this one.
     Include(Arc<str>),
-    /// Another namespace.
+    /// `import` of another namespace.
     Import(Arc<str>),
 }
 
@@ -119,13 +119,13 @@ impl<'l> SchemaSetBuilder<'l> {
         &self.set.limits
     }
 
-    /// Loads the document at a location (already resolved), or finds it if it was loaded before;
-    /// answers with its number. It is not read as a schema: WSDL documents come this way too.
+    /// Loads the document at a resolved location, unless it is loaded already, and returns its number. The document
+    /// is not read as a schema; WSDL documents are loaded in this way too.
     ///
     /// # Errors
     /// If it cannot be loaded, or a limit is exceeded.
     pub fn load_document(&mut self, location: &str) -> Result<u32> {
-        // `a/../b.xsd` and `b.xsd` are one document, whichever name is used.
+        // `a/../b.xsd` and `b.xsd` are the same document.
         let location = resolve_location("", location);
         let location = location.as_str();
         if let Some(number) = self.set.documents.at_location(location) {
@@ -138,7 +138,7 @@ impl<'l> SchemaSetBuilder<'l> {
         self.adopt(location, source)
     }
 
-    /// Reads the schema document at a location, and all it refers to.
+    /// Reads the schema document at a location and all it refers to.
     ///
     /// # Errors
     /// If it cannot be loaded or read.
@@ -148,19 +148,19 @@ impl<'l> SchemaSetBuilder<'l> {
         self.drain()
     }
 
-    /// Reads a schema element in a document already loaded (a WSDL), and all documents it refers to.
+    /// Reads a schema element of a loaded document (a WSDL) and all documents it refers to.
     ///
     /// # Errors
-    /// When a limit is passed or, if strict, a rule broken.
+    /// If a limit is exceeded or, in strict loading, a rule is broken.
     pub fn add_schema(&mut self, document: u32, schema: Node<'_, '_>) -> Result<()> {
         self.read_schema(document, schema, None)?;
         self.drain()
     }
 
-    /// All that was read, with the redefinitions carried out.
+    /// The components of all schemas read, with redefinitions applied.
     ///
     /// # Errors
-    /// If strict: the first rule broken.
+    /// In strict loading: the first error.
     pub fn finish(mut self) -> Result<SchemaSet> {
         self.load_mentioned()?;
         self.redefine();
@@ -204,7 +204,7 @@ impl<'l> SchemaSetBuilder<'l> {
         Ok(number)
     }
 
-    /// Takes what answered a namespace.
+    /// Adds the document that the loader returned for a namespace.
     fn adopt_for(&mut self, namespace: &str, location: &str, source: Source) -> Result<u32> {
         let number = self.adopt(location, source)?;
         let documents = &mut self.set.documents;
@@ -219,7 +219,7 @@ impl<'l> SchemaSetBuilder<'l> {
         Ok(())
     }
 
-    /// A document that cannot be loaded is not an error here; a component that is then missing is.
+    /// Reads a document that another refers to. If it cannot be loaded, that is a warning; undefined components will be errors.
     fn follow(&mut self, request: Request) -> Result<()> {
         let place = self.set.documents.spell(request.place);
         match self.obtain(&request) {
@@ -331,21 +331,21 @@ impl<'l> SchemaSetBuilder<'l> {
         Reader::new(self, document, schema, target, is_chameleon).read(schema)
     }
 
-    /// An included document has our namespace or none, an imported one that which was asked for.
+    /// An included document must have the same namespace or none, an imported document the namespace of the import.
     /// (src-include.2, src-import.3)
     fn check_target(&mut self, relation: &Relation, own: Option<&str>, place: Place) {
         let (rule, problem) = match relation {
             Relation::Include(namespace) if own.is_some_and(|own| own != &**namespace) => (
                 "src-include.2",
                 format!(
-                    "the document included is of namespace {:?}, not {namespace:?}",
+                    "the included document has the target namespace {:?}, expected {namespace:?}",
                     own.unwrap_or("")
                 ),
             ),
             Relation::Import(namespace) if own.unwrap_or("") != &**namespace => (
                 "src-import.3",
                 format!(
-                    "the document imported is of namespace {:?}, not {namespace:?}",
+                    "the imported document has the target namespace {:?}, expected {namespace:?}",
                     own.unwrap_or("")
                 ),
             ),
@@ -355,7 +355,7 @@ impl<'l> SchemaSetBuilder<'l> {
         self.errors.push(error);
     }
 
-    /// Queues what the schema includes, imports and redefines.
+    /// Queues the documents that the schema includes, imports and redefines.
     fn follow_references(&mut self, document: u32, schema: Node<'_, '_>, target: &Arc<str>) {
         let base = self
             .set
@@ -388,7 +388,8 @@ impl<'l> SchemaSetBuilder<'l> {
             }
             let location = resolve_location(&base, location);
             if !may_refer(&base, &location) {
-                let reason = "a document from the network may not refer to a local file".to_owned();
+                let reason =
+                    "a document from the network must not refer to a local file".to_owned();
                 let error = Error::new(ErrorKind::Load { location, reason })
                     .at(self.set.documents.spell(place));
                 self.set.warnings.push(error);
@@ -402,7 +403,7 @@ impl<'l> SchemaSetBuilder<'l> {
         }
     }
 
-    /// What is used or imported without a location may be well known.
+    /// Loads schemas for namespaces that are used, or imported without a location.
     fn load_mentioned(&mut self) -> Result<()> {
         loop {
             let mut missing: Vec<Arc<str>> =
@@ -425,14 +426,14 @@ impl<'l> SchemaSetBuilder<'l> {
         }
     }
 
-    /// Does a reference to a name of this namespace need a schema? Not so for what is built in.
+    /// Records that a reference needs a schema for this namespace, unless it is that of XML Schema.
     pub(crate) fn mention(&mut self, namespace: &Arc<str>) {
         if &**namespace != XSD_NAMESPACE && !self.mentioned.contains(namespace) {
             self.mentioned.insert(namespace.clone());
         }
     }
 
-    /// The same for names of elements, of which XML Schema's own namespace has one.
+    /// The same for references to elements: XML Schema's own namespace has one (`xs:schema`).
     pub(super) fn mention_component(&mut self, namespace: &Arc<str>) {
         self.mentioned.insert(namespace.clone());
     }

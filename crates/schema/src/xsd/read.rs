@@ -1,7 +1,7 @@
-//! One `schema` element to components.
+//! Reads a `schema` element to components.
 //!
-//! Reading is tolerant: what breaks the grammar is passed over here (in strict loading `grammar.rs`
-//! has looked before). Only limits stop it.
+//! Reading is tolerant: violations of the grammar are ignored (in strict loading, `grammar.rs` reports them). Only
+//! exceeded limits stop it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -32,19 +32,19 @@ pub(super) struct Reader<'b, 'l> {
     builder: &'b mut SchemaSetBuilder<'l>,
     document: u32,
     target: Arc<str>,
-    /// Included by a schema with a namespace, without one of its own: unqualified references are meant to be in it.
+    /// The document has no target namespace and is included by a schema with one, which applies to unqualified references.
     is_chameleon: bool,
     elements_qualified: bool,
     attributes_qualified: bool,
     block_default: String,
     final_default: String,
-    /// Namespaces the document imports, for strict loading.
+    /// The imported namespaces, for strict loading.
     imports: Vec<String>,
-    /// How deep in the document we are.
+    /// The nesting depth of the element being read.
     depth: usize,
 }
 
-/// How many prefixes of documents are used again in messages; namespaces beyond get numbers.
+/// The maximum number of prefixes that messages take from the documents; further namespaces get numbered prefixes.
 const MAX_PREFIXES: usize = 1000;
 
 const EXTENSION_RESTRICTION: DerivationSet =
@@ -181,7 +181,7 @@ impl<'b, 'l> Reader<'b, 'l> {
         })
     }
 
-    /// `key`, `unique` and `keyref` are kept by name only.
+    /// Reads `key`, `unique` and `keyref`.
     fn identity_constraints(&mut self, element: Node<'_, '_>) {
         for node in elements(element)
             .filter(|node| matches!(node.tag_name().name(), "key" | "unique" | "keyref"))
@@ -207,7 +207,7 @@ impl<'b, 'l> Reader<'b, 'l> {
         }
     }
 
-    // Arenas.
+    // Adding components.
 
     fn add_type(&mut self, definition: TypeDefinition) -> TypeNumber {
         let types = &mut self.builder.set.types;
@@ -247,7 +247,7 @@ impl<'b, 'l> Reader<'b, 'l> {
         }
     }
 
-    /// The component that an attribute of `node` names.
+    /// The reference in an attribute of `node`.
     fn reference(&mut self, node: Node<'_, '_>, attribute: &str) -> Option<Reference> {
         let text = node.attribute(attribute)?;
         let place = place_of_value(self.document, node, attribute);
@@ -293,7 +293,7 @@ impl<'b, 'l> Reader<'b, 'l> {
             || namespace == XSD_NAMESPACE
             || self.imports.iter().any(|import| import == namespace);
         if !known {
-            let problem = format!("the namespace {namespace:?} is not imported here");
+            let problem = format!("the namespace {namespace:?} is not imported in this document");
             self.broken("src-resolve.4", problem, place);
         }
     }
@@ -317,7 +317,7 @@ impl<'b, 'l> Reader<'b, 'l> {
         Ok(Some(TypeUse::Defined(self.add_type(definition))))
     }
 
-    // Limits and complaints.
+    // Limits and errors.
 
     /// Runs `inner` one level deeper.
     fn deeper<T>(
@@ -406,7 +406,7 @@ impl<'b, 'l> Reader<'b, 'l> {
     }
 }
 
-/// Adds a component under its name, unless the name is taken.
+/// Adds a component by name. Returns false if the name is defined already.
 fn register<T>(
     components: &mut HashMap<ExpandedName, T>,
     name: &ExpandedName,

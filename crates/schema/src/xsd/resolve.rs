@@ -1,4 +1,4 @@
-//! Names to components, and what follows from one component alone.
+//! Resolves names to components, and derives properties of a single component.
 
 use bsoap_datatypes::Datatype;
 
@@ -10,14 +10,14 @@ use crate::components::{
 use crate::name::XSD_NAMESPACE;
 use crate::{Result, Sort};
 
-/// A type, by name or by definition.
+/// A type: built-in or defined by a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum TypeKey {
     /// `xs:anyType`
     AnyType,
     /// A built-in simple type.
     BuiltIn(Datatype),
-    /// One that a schema defines.
+    /// A type defined by a schema.
     Defined(TypeNumber),
 }
 
@@ -79,7 +79,7 @@ impl SchemaSet {
         &self.groups[number.0 as usize]
     }
 
-    /// The type of an element; one without takes that of the head of its substitution group.
+    /// The type of an element; without a declared type, that of the head of its substitution group.
     pub(crate) fn type_of(&self, element: &ElementDeclaration) -> Result<TypeKey> {
         let mut element = element;
         for _ in 0..=self.elements.len() {
@@ -94,8 +94,8 @@ impl SchemaSet {
         Err(self.circular(Sort::Element, &element.name, element.place))
     }
 
-    /// The base of a type and the way it is derived from it; lists and unions restrict `anySimpleType`.
-    /// None for `anyType`, and for a base that does not exist.
+    /// The base type and the derivation method of a type. Lists and unions restrict `anySimpleType`.
+    /// `None` for `anyType` and if the base type is undefined.
     pub(crate) fn base_of(&self, key: TypeKey) -> Option<(TypeKey, Derivation)> {
         let any_simple = TypeKey::BuiltIn(Datatype::AnySimpleType);
         let (base, derivation) = match key {
@@ -129,7 +129,7 @@ impl SchemaSet {
         Some((self.resolve_use(base).ok()?, derivation))
     }
 
-    /// The derivations by which one type comes from another; none if it does not.
+    /// The derivation methods between a type and its ancestor; `None` if it is not an ancestor.
     pub(crate) fn derivation_path(&self, key: TypeKey, ancestor: TypeKey) -> Option<DerivationSet> {
         let mut path = DerivationSet::NONE;
         let mut key = key;

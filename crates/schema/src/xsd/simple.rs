@@ -1,5 +1,5 @@
-//! Simple type definitions to the datatypes they are, made when first asked for: patterns are costly,
-//! and most types of a large schema are never used.
+//! Builds datatypes from simple type definitions at their first use: patterns are costly, and most types of a large
+//! schema are never used.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::{Error, Result, Sort};
 
 use super::resolve::TypeKey;
 
-/// The simple types of a set that were needed so far.
+/// The datatypes built so far.
 #[derive(Debug, Default)]
 pub(crate) struct SimpleTypes {
     made: HashMap<TypeNumber, Arc<SimpleType>>,
-    /// Those being made, outermost first.
+    /// The types being built, outermost first.
     open: Vec<TypeNumber>,
     pub(crate) warnings: Vec<Error>,
 }
@@ -34,7 +34,7 @@ impl SimpleTypes {
         }
     }
 
-    /// The same for a complex type with simple content: the datatype of its content.
+    /// The datatype of a simple type, or of the content of a complex type with simple content.
     fn defined(&mut self, set: &SchemaSet, number: TypeNumber) -> Result<Arc<SimpleType>> {
         if let Some(made) = self.made.get(&number) {
             return Ok(made.clone());
@@ -105,7 +105,7 @@ impl SimpleTypes {
         }
     }
 
-    /// A type used where it must be simple.
+    /// The datatype of a type that must be simple.
     fn used(&mut self, set: &SchemaSet, ty: &TypeUse) -> Result<Arc<SimpleType>> {
         let key = set.resolve_use(ty)?;
         if !set.is_simple(key) {
@@ -119,7 +119,7 @@ impl SimpleTypes {
         self.simple(set, key)
     }
 
-    /// The simple content of a base, which may be complex.
+    /// The datatype of the simple content of a base type, which may be complex.
     fn content(
         &mut self,
         set: &SchemaSet,
@@ -141,7 +141,7 @@ impl SimpleTypes {
         definitions: &[FacetDefinition],
     ) -> Result<Arc<SimpleType>> {
         if definitions.is_empty() {
-            // A step of its own, also without facets: it has a name of its own.
+            // A restriction without facets is a separate type, because it has its own name.
             return SimpleType::restrict(base, &[], &EnumeratedNames(&[]))
                 .map_err(|error| Error::new(crate::ErrorKind::Unsupported(error.to_string())));
         }
@@ -163,7 +163,7 @@ impl SimpleTypes {
         if set.strictness == Strictness::Strict {
             return Err(error);
         }
-        // A type that accepts too much is better than a service that cannot be called.
+        // Without the invalid facets the type accepts too much, but the service can be called.
         self.warnings.push(error);
         let sound: Vec<Facet<'_>> = all
             .iter()
@@ -189,7 +189,7 @@ fn use_place(set: &SchemaSet, ty: &TypeUse) -> Place {
     }
 }
 
-/// The prefixes that enumerated QNames use.
+/// The prefixes of enumerated QNames.
 struct EnumeratedNames<'a>(&'a [FacetDefinition]);
 
 impl NamespaceContext for EnumeratedNames<'_> {

@@ -1,4 +1,4 @@
-//! What a message of a binding is made of: its parts in the Body, its header blocks, the faults declared.
+//! The messages of a binding: the parts in the Body, the header blocks and the declared faults.
 
 use bsoap_codec::plan::{Content, ElementId, TypeId};
 
@@ -93,8 +93,8 @@ impl<'a> Binder<'a> {
         })
     }
 
-    /// Are the arguments this element's children? So wherever they have names: an element of complex type without text.
-    /// (Stricter definitions also ask for the operation's name; with or without it the message is the same.)
+    /// Whether the children of this element are the arguments: true for elements of complex type without text.
+    /// (Stricter definitions of "wrapped" also require the operation's name; the message is the same.)
     fn is_wrapper(&self, element: ElementId) -> bool {
         let def = self.builder.element_def(element);
         let Some(ty) = self.builder.type_def(def.ty) else {
@@ -133,7 +133,7 @@ impl<'a> Binder<'a> {
         )
     }
 
-    /// The parts in the Body: those named, or all but attachments and header blocks.
+    /// The parts in the Body: those that `soap:body` selects, or all except attachments and header blocks.
     pub(super) fn body_parts(
         &mut self,
         side: &'a BindingMessage,
@@ -152,7 +152,7 @@ impl<'a> Binder<'a> {
                     self.notes.push((
                         Some(part.place),
                         format!(
-                            "part \"{}\" has neither element nor type; ignored",
+                            "part \"{}\" has neither the attribute element nor type; the part is ignored",
                             part.name
                         ),
                     ));
@@ -161,7 +161,7 @@ impl<'a> Binder<'a> {
                 (PartContent::Element(reference), _) => self.element(reference)?,
                 (PartContent::Type(reference), style) => {
                     let ty = self.ty(reference)?;
-                    // What is encoded may leave out any value. (SOAP 1.1 §5.1)
+                    // Encoded messages may omit any value. (SOAP 1.1 §5.1)
                     let nillable = style == Style::Rpc && side.body.encoded;
                     self.part_element("", &part.name, ty, nillable)
                 }
@@ -186,7 +186,7 @@ impl<'a> Binder<'a> {
                 match found {
                     Err(error) if !self.is_strict => self.notes.push((
                         Some(used.message.place),
-                        format!("a part is left out: {}", error.kind()),
+                        format!("a part of soap:body is ignored: {}", error.kind()),
                     )),
                     found => parts.push(found?),
                 }
@@ -209,7 +209,7 @@ impl<'a> Binder<'a> {
     fn no_part(&self, message: &ExpandedName, part: &str, place: Place) -> Error {
         self.broken(
             PART_RULE,
-            format!("part \"{part}\" is not one of message \"{message}\""),
+            format!("message \"{message}\" has no usable part \"{part}\""),
             place,
         )
     }
@@ -238,7 +238,7 @@ impl<'a> Binder<'a> {
         Ok(self.envelopes.header_block(self.builder, version, element))
     }
 
-    /// A header block that refers to nothing is left out, its operation is not.
+    /// A header block with an undefined reference is ignored; its operation is kept.
     fn unless_loose_header(
         &mut self,
         header: &SoapHeader,
@@ -248,7 +248,7 @@ impl<'a> Binder<'a> {
             Err(error) if is_loose_end(&error) && !self.is_strict => {
                 self.notes.push((
                     Some(header.message.place),
-                    format!("header block \"{}\" is left out: {error}", header.part),
+                    format!("header block \"{}\" is ignored: {error}", header.part),
                 ));
                 Ok(None)
             }
@@ -256,7 +256,7 @@ impl<'a> Binder<'a> {
         }
     }
 
-    /// The element of a part on its own; `None` if it has neither element nor type.
+    /// The element of a part outside of an rpc wrapper; `None` if it has neither element nor type.
     fn part_as_element(
         &mut self,
         part: &'a wsdl::Part,
@@ -288,7 +288,7 @@ impl<'a> Binder<'a> {
                 .any(|one| one.name.as_deref() == Some(&fault.name))
             {
                 let message = format!(
-                    "fault \"{}\" is not one of operation \"{}\"; ignored",
+                    "the binding has a fault \"{}\" that the port type's operation \"{}\" does not have; the fault is ignored",
                     fault.name, declared.name
                 );
                 self.notes.push((Some(bound.place), message));

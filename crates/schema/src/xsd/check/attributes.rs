@@ -1,4 +1,4 @@
-//! Attribute declarations, uses and groups. (§3.2.6, §3.4.6, §3.5.6, §3.6.6)
+//! Checks attribute declarations, uses and groups. (§3.2.6, §3.4.6, §3.5.6, §3.6.6)
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::Checker;
 use super::model::strictness;
 use super::simple::is_id;
 
-/// The attributes of a type, those of its base included.
+/// The attributes of a type, including those of its base type.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attributes {
     uses: IndexMap<ExpandedName, Use>,
@@ -76,7 +76,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// What a type or group declares itself, with the groups it refers to; prohibited uses included.
+    /// The attributes of a type or group and of the groups it refers to, including prohibited uses.
     fn own_attributes(&mut self, uses: &'s AttributeUses, place: Place) -> Attributes {
         let mut own = Attributes::default();
         let mut wildcards: Vec<&WildcardDeclaration> = Vec::new();
@@ -126,7 +126,7 @@ impl<'s> Checker<'s> {
         if ids > 1 {
             self.broken(
                 "ct-props-correct.5",
-                "only one attribute can be an ID",
+                "a type can have at most one attribute of type xs:ID",
                 place,
             );
         }
@@ -148,7 +148,7 @@ impl<'s> Checker<'s> {
                 Some(namespaces) => complete.namespaces = namespaces,
                 None => self.broken(
                     "src-attribute_group.2",
-                    "no wildcard admits what all of these admit",
+                    "the attribute wildcards of the type and its groups have an intersection that no wildcard can express",
                     complete.place,
                 ),
             }
@@ -183,7 +183,7 @@ impl<'s> Checker<'s> {
         {
             self.broken(
                 "au-props-correct.2",
-                "the attribute is declared with another fixed value",
+                "the attribute declaration has a fixed value; the use must not have a default or a different fixed value",
                 attribute.place,
             );
         }
@@ -213,7 +213,7 @@ impl<'s> Checker<'s> {
         own.uses.insert(declaration.name.clone(), found);
     }
 
-    /// The attributes of a complex type: its bases' are worked out first, the first of them first.
+    /// Checks the attributes of a complex type after those of its base types, the most basic first.
     pub(super) fn check_type_attributes(&mut self, number: TypeNumber) {
         let mut chain = vec![number];
         while let Some((TypeKey::Defined(base), _)) = chain
@@ -274,7 +274,7 @@ impl<'s> Checker<'s> {
             .filter(|(_, attribute)| attribute.usage != Usage::Prohibited)
         {
             if all.uses.contains_key(&name) {
-                let problem = format!("the base has an attribute {name} too");
+                let problem = format!("the base type already has an attribute {name}");
                 self.broken("ct-props-correct.4", problem, attribute.place);
             }
             all.uses.insert(name, attribute);
@@ -285,7 +285,7 @@ impl<'s> Checker<'s> {
                 None => {
                     self.broken(
                         "src-ct.4",
-                        "no wildcard admits what these two admit",
+                        "the attribute wildcards of the type and its base have a union that no wildcard can express",
                         own.place,
                     );
                     Some(own)
@@ -312,7 +312,9 @@ impl<'s> Checker<'s> {
                     .as_ref()
                     .is_some_and(|wildcard| wildcard.namespaces.admits(&name.namespace)) => {}
                 None => {
-                    let problem = format!("the base does not allow an attribute {name}");
+                    let problem = format!(
+                        "the base type has no attribute {name} and no wildcard that allows it"
+                    );
                     self.broken("derivation-ok-restriction.2.2", problem, attribute.place);
                 }
             }
@@ -325,7 +327,7 @@ impl<'s> Checker<'s> {
             if !is_legal {
                 self.broken(
                     "derivation-ok-restriction.4",
-                    "the base does not allow all attributes that this wildcard allows",
+                    "the attribute wildcard allows more than that of the base type",
                     place,
                 );
             }
@@ -341,19 +343,24 @@ impl<'s> Checker<'s> {
 
     fn check_restricted_use(&mut self, name: &ExpandedName, attribute: &Use, inherited: &Use) {
         if inherited.usage == Usage::Required && attribute.usage != Usage::Required {
-            let problem = format!("the attribute {name} is required in the base");
+            let problem = format!(
+                "the attribute {name} is required in the base type, so it must be required here"
+            );
             self.broken("derivation-ok-restriction.2.1.1", problem, attribute.place);
         }
         if attribute.usage == Usage::Prohibited {
             return;
         }
         if self.derivation(attribute.ty, inherited.ty).is_none() {
-            let problem =
-                format!("the type of attribute {name} is not derived from its type in the base");
+            let problem = format!(
+                "the type of attribute {name} is not derived from its type in the base type"
+            );
             self.broken("derivation-ok-restriction.2.1.2", problem, attribute.place);
         }
         if inherited.fixed.is_some() && attribute.fixed != inherited.fixed {
-            let problem = format!("the attribute {name} has a fixed value in the base");
+            let problem = format!(
+                "the attribute {name} has a fixed value in the base type, so it must have the same here"
+            );
             self.broken("derivation-ok-restriction.2.1.3", problem, attribute.place);
         }
     }

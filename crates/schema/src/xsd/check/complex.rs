@@ -1,4 +1,4 @@
-//! Complex types: derived as their bases allow. (§3.4.6)
+//! Checks the derivations of complex types. (§3.4.6)
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Checker<'_> {
                 self.check_final(key, *derivation, base);
                 if !self.is_simple_base(key, *derivation, simple.is_some()) {
                     let problem = format!(
-                        "{} has no simple content to derive from in this way",
+                        "{} cannot be the base of this simpleContent",
                         self.set.type_name(key)
                     );
                     return self.broken("src-ct.2", problem, place_of_use(self.set, base));
@@ -73,7 +73,10 @@ impl Checker<'_> {
             .definition(base)
             .is_some_and(|definition| definition.is_final.meets(DerivationSet::from(derivation)))
         {
-            let problem = format!("{} is final for this derivation", self.set.type_name(base));
+            let problem = format!(
+                "{} is final: it forbids this derivation",
+                self.set.type_name(base)
+            );
             self.broken(
                 "cos-ct-extends.1.1",
                 problem,
@@ -82,7 +85,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Can simple content be derived from this base? (src-ct.2)
+    /// Whether simple content can be derived from this base type. (src-ct.2)
     fn is_simple_base(
         &mut self,
         base: TypeKey,
@@ -137,7 +140,7 @@ impl Checker<'_> {
                     if adds {
                         self.broken(
                             "cos-ct-extends.1.4",
-                            "elements cannot extend simple content",
+                            "the base type has simple content, so an extension cannot add elements",
                             place,
                         );
                     }
@@ -148,7 +151,7 @@ impl Checker<'_> {
                 {
                     self.broken(
                         "cos-ct-extends.1.4.2.2.2",
-                        "an extension is mixed if and only if its base is",
+                        "an extension must be mixed exactly if its base type is mixed",
                         place,
                     );
                 }
@@ -167,17 +170,25 @@ impl Checker<'_> {
         let problem = match base {
             Content::Any => return,
             Content::Simple if content.is_empty() || particle.is_none() => return,
-            Content::Simple => "elements cannot restrict simple content",
+            Content::Simple => {
+                "the base type has simple content, so a restriction cannot have elements"
+            }
             Content::Elements { mixed: false, .. } if mixed => {
-                "mixed content cannot restrict content of elements only"
+                "the base type is not mixed, so a restriction cannot be mixed"
             }
             Content::Elements { particle: base, .. } => match (particle, base) {
                 (None, None) => return,
                 (None, Some(base)) if base.is_emptiable() => return,
-                (None, Some(_)) => "the base needs elements",
-                (Some(_), None) => "the base allows no elements",
+                (None, Some(_)) => {
+                    "the base type requires elements, so a restriction cannot have empty content"
+                }
+                (Some(_), None) => {
+                    "the base type allows no elements, so a restriction cannot have elements"
+                }
                 (Some(particle), Some(base)) if self.restricts(particle, base) => return,
-                _ => "the content model is no restriction of the base's",
+                _ => {
+                    "the content model is not a valid restriction of the base type's content model"
+                }
             },
         };
         self.broken("derivation-ok-restriction.5", problem, place);
@@ -191,7 +202,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Elements of one name in one content model have one type. (cos-element-consistent)
+    /// Elements with the same name in a content model must have the same type. (cos-element-consistent)
     fn check_consistent(&mut self, content: &Content, place: Place) {
         let set = self.set;
         let Content::Elements {
@@ -212,7 +223,7 @@ impl Checker<'_> {
             };
             if *types.entry(&element.name).or_insert(key) != key {
                 let problem = format!(
-                    "two elements {} in one content model have different types",
+                    "two elements {} of the content model have different types",
                     element.name
                 );
                 return self.broken("cos-element-consistent", problem, place);

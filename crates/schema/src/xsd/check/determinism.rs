@@ -1,12 +1,12 @@
-//! Does a name always determine the particle it belongs to? (§3.8.6, Unique Particle Attribution)
+//! Checks that the name of an element always determines its particle. (§3.8.6, Unique Particle Attribution)
 //!
-//! Each element particle and wildcard of a content model is a position. From the shape of the model follow
-//! the positions it can begin with and those that can come after each; no two in one such set may take the
-//! same name, unless they are the same particle.
+//! This is Glushkov's construction: each element particle and wildcard of a content model is a position. From the model
+//! follow the positions it can begin with and those that can follow each position. Two positions in one such set must not
+//! match the same name, unless they are of the same particle.
 //!
 //! ```text
 //! (a, b*, c)     first {a}   after a: {b, c}   after b: {b, c}
-//! a{2,2}         counts determine which it is: as (a, a), where both are one particle
+//! a{2,2}         as (a, a), where both positions are of one particle
 //! ```
 
 use std::collections::HashMap;
@@ -21,10 +21,10 @@ use crate::wildcard::intersection;
 use super::Checker;
 use super::model::{Kind, Particle, Term};
 
-/// Pairs of positions, and visits, after which a model is not looked at any further.
+/// The check of a content model is abandoned after this many pairs of positions and visits.
 const MAX_EDGES: usize = 1_000_000;
 
-/// What is known of a part of the model.
+/// The positions of a part of the model.
 #[derive(Default)]
 struct Part {
     nullable: bool,
@@ -34,7 +34,7 @@ struct Part {
 
 #[derive(Default)]
 struct Automaton<'p> {
-    /// The particle of each position: one particle may have several.
+    /// The particle of each position. A particle may have several positions.
     positions: Vec<&'p Particle>,
     after: Vec<Vec<usize>>,
     edges: usize,
@@ -51,13 +51,14 @@ impl Checker<'_> {
         for set in sets {
             let particles: Vec<&Particle> = set.iter().map(|&at| automaton.positions[at]).collect();
             if let Some(name) = self.conflict(&particles) {
-                let problem = format!("{name} can belong to two particles of the content model");
+                let problem =
+                    format!("the content model is ambiguous: {name} can match two particles");
                 return self.broken("cos-nonambig", problem, place);
             }
         }
     }
 
-    /// What two different particles of a set can both take.
+    /// A name that two different particles of a set can match.
     fn conflict(&self, particles: &[&Particle]) -> Option<String> {
         let mut names: HashMap<&ExpandedName, &Particle> = HashMap::new();
         let mut wildcards: Vec<(&WildcardDeclaration, &Particle)> = Vec::new();
@@ -92,7 +93,7 @@ impl Checker<'_> {
         None
     }
 
-    /// The names an element particle takes: abstract substitutes take none.
+    /// The names that an element particle can match. Abstract substitutes do not occur.
     fn names_of(&self, number: ElementNumber) -> Vec<&ExpandedName> {
         let members = self.substitutable(number).into_iter();
         let declarations = members.map(|member| (member, self.set.element_declaration(member)));
@@ -104,7 +105,7 @@ impl Checker<'_> {
 }
 
 impl<'p> Automaton<'p> {
-    /// (Models nest no deeper than the limit they were made under.)
+    /// The recursion is bounded by the limit on the depth of models.
     fn particle(&mut self, particle: &'p Particle) -> Part {
         if self.edges > MAX_EDGES {
             return Part::default();
@@ -121,7 +122,7 @@ impl<'p> Automaton<'p> {
     }
 
     fn term(&mut self, particle: &'p Particle) -> Part {
-        // Exact counts within exact counts double what is looked at, so visits count too.
+        // Nested exact counts multiply the visits, so visits are counted too.
         self.edges += 1;
         let (kind, children) = match &particle.term {
             Term::Group(kind, children) => (*kind, children),

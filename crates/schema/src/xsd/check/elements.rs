@@ -1,4 +1,4 @@
-//! Element declarations: types exist, default values are values, substitution groups are legal. (§3.3.6)
+//! Checks element declarations: their types, default values and substitution groups. (§3.3.6)
 
 use std::collections::HashSet;
 
@@ -48,13 +48,13 @@ impl Checker<'_> {
             Content::Any => {}
             _ => self.broken(
                 "cos-valid-default.2",
-                "an element whose content is elements has no default or fixed value",
+                "an element with element-only content cannot have a default or fixed value",
                 place,
             ),
         }
     }
 
-    /// A default or fixed value of a simple type, or of simple content.
+    /// Checks a default or fixed value of a simple type or of simple content.
     pub(super) fn check_value(
         &mut self,
         rule: &'static str,
@@ -66,7 +66,11 @@ impl Checker<'_> {
             return;
         };
         if is_id(&simple) {
-            return self.broken(rule, "an ID has no default or fixed value", place);
+            return self.broken(
+                rule,
+                "a default or fixed value is not allowed for the type xs:ID",
+                place,
+            );
         }
         if needs_namespaces(&simple) {
             return;
@@ -93,7 +97,7 @@ impl Checker<'_> {
             match self.derivation(key, head_type) {
                 None => {
                     let problem = format!(
-                        "{} is not derived from the type of {}, which it substitutes",
+                        "{} is not derived from the type of {}, the head of the substitution group",
                         set.type_name(key),
                         head.name
                     );
@@ -101,7 +105,7 @@ impl Checker<'_> {
                 }
                 Some(path) if path.meets(head.is_final) => {
                     let problem = format!(
-                        "{} is final for elements whose type is derived like this",
+                        "{}, the head of the substitution group, is final: it forbids this derivation",
                         head.name
                     );
                     self.broken("e-props-correct.4", problem, element.place);
@@ -127,7 +131,7 @@ impl Checker<'_> {
     }
 }
 
-/// The meaning of a QName depends on the prefixes declared around it, which are not kept.
+/// Whether values depend on the declared prefixes, which are not stored.
 fn needs_namespaces(simple: &SimpleType) -> bool {
     match simple.variety() {
         Variety::Atomic(datatype) => matches!(datatype, Datatype::QName | Datatype::Notation),

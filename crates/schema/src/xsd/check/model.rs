@@ -1,4 +1,4 @@
-//! Content models as the rules see them: groups spelled out, bases extended, pointless nesting gone.
+//! Content models for the checks: group references are resolved, and extensions include their base type's content.
 
 use std::sync::Arc;
 
@@ -19,24 +19,24 @@ use super::Checker;
 pub(super) enum Content {
     /// A simple value.
     Simple,
-    /// Elements, maybe none, maybe with text between them.
+    /// Elements (possibly none), with text between them if mixed.
     Elements {
         particle: Option<Particle>,
         mixed: bool,
     },
-    /// Anything.
+    /// Any content.
     Any,
 }
 
-/// A particle whose references are resolved.
+/// A particle with resolved references.
 #[derive(Clone, Debug)]
 pub(super) struct Particle {
     pub(super) min: u32,
     pub(super) max: u32,
     pub(super) term: Term,
-    /// Particles in it, those of a group each time it occurs.
+    /// The number of particles in it; those of a group count for each reference.
     size: usize,
-    /// How deep groups nest in it.
+    /// The nesting depth of groups in it.
     depth: usize,
 }
 
@@ -55,7 +55,7 @@ pub(super) enum Kind {
 }
 
 impl Content {
-    /// Is there nothing but white space?
+    /// Whether only white space is allowed.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Elements { particle, mixed } => {
@@ -101,7 +101,7 @@ impl Particle {
         self.min == 0 || self.total_range().0 == 0
     }
 
-    /// The least and the greatest number of elements. (§3.8.6, Effective Total Range)
+    /// The minimum and maximum number of elements. (§3.8.6, Effective Total Range)
     pub(super) fn total_range(&self) -> (u32, u32) {
         let (least, most) = match &self.term {
             Term::Element(_) | Term::Any(_) => (1, 1),
@@ -143,7 +143,7 @@ impl Particle {
     }
 }
 
-/// Strict is more than lax, lax more than skip.
+/// The order of strictness: strict > lax > skip.
 pub(super) fn strictness(process: ProcessContents) -> u8 {
     match process {
         ProcessContents::Strict => 2,
@@ -153,7 +153,7 @@ pub(super) fn strictness(process: ProcessContents) -> u8 {
 }
 
 impl<'s> Checker<'s> {
-    /// Named groups exist, do not contain themselves, and `all` is only used where it is allowed.
+    /// Checks that named groups do not contain themselves and that `all` is used only where it is allowed.
     pub(super) fn check_groups(&mut self) {
         for number in (0..self.set.groups.len() as u32).map(GroupNumber) {
             let group = self.group(number);
@@ -167,7 +167,7 @@ impl<'s> Checker<'s> {
                 let place = self.set.group(new).place;
                 self.broken(
                     "src-redefine.6.2.2",
-                    "the group is no restriction of the one it redefines",
+                    "the redefined group is not a valid restriction of the original group",
                     place,
                 );
             }
@@ -244,7 +244,7 @@ impl<'s> Checker<'s> {
             if matches!(particle.term, Term::Group(Kind::All, _)) {
                 self.broken(
                     "cos-all-limited.1.2",
-                    "an all group is all there is in a content model",
+                    "xs:all must be the whole content model; it cannot be combined with other particles",
                     child.place,
                 );
             }
@@ -269,14 +269,14 @@ impl<'s> Checker<'s> {
         if matches!(term, Term::Group(Kind::All, _)) && max != 1 {
             self.broken(
                 "cos-all-limited.1.2",
-                "an all group occurs at most once",
+                "xs:all cannot have maxOccurs greater than 1",
                 declaration.place,
             );
         }
         self.bounded(Particle::new(min, max, term), declaration.place)
     }
 
-    /// Shared groups can make a small schema a huge model, and a deep one.
+    /// Applies the limits: references to groups can turn a small schema into a large and deep model.
     fn bounded(&mut self, particle: Particle, place: Place) -> Result<Particle> {
         let limits = &self.set.limits;
         if particle.size > limits.particles {
@@ -288,7 +288,7 @@ impl<'s> Checker<'s> {
         Ok(particle)
     }
 
-    /// The content of a complex type; its bases' are worked out first, the first of them first.
+    /// The content of a complex type, computed after that of its base types, the most basic first.
     pub(super) fn content(&mut self, number: TypeNumber) -> Option<Arc<Content>> {
         if self.circular.contains(&number) {
             return None;
@@ -385,19 +385,19 @@ impl<'s> Checker<'s> {
         })
     }
 
-    /// An `all` cannot be extended, nor extend anything. (cos-all-limited.1)
+    /// An `all` group can neither be extended nor extend a base type. (cos-all-limited.1)
     fn check_extension(&mut self, base: &Particle, own: &Particle, place: Place) {
         let is_all = |particle: &Particle| matches!(particle.term, Term::Group(Kind::All, _));
         if is_all(base) || is_all(own) {
             self.broken(
                 "cos-all-limited.1.2",
-                "an all group is all there is in a content model",
+                "xs:all must be the whole content model; it cannot be combined with other particles",
                 place,
             );
         }
     }
 
-    /// The derivations by which one type comes from another, for simple types also from a member of a union.
+    /// The derivations between a type and an ancestor; for simple types the ancestor may be a union with the type as a member.
     pub(super) fn derivation(&mut self, key: TypeKey, ancestor: TypeKey) -> Option<DerivationSet> {
         if let Some(path) = self.set.derivation_path(key, ancestor) {
             return Some(path);

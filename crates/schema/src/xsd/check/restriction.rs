@@ -1,6 +1,6 @@
-//! Is every content that one model allows allowed by another? (§3.9.6, Particle Valid (Restriction))
+//! Checks that a content model restricts another. (§3.9.6, Particle Valid (Restriction))
 //!
-//! The specification answers by the shape of both models, case by case, and so does this.
+//! The specification compares the structure of both models case by case, and so does this code.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::wildcard::is_subset;
 use super::Checker;
 use super::model::{Kind, Particle, Term, strictness};
 
-/// Comparisons of two particles after which a restriction is taken for legal.
+/// After this many comparisons of two particles, a restriction is accepted without further checks.
 const MAX_STEPS: usize = 2_000_000;
 
 impl Checker<'_> {
@@ -24,7 +24,7 @@ impl Checker<'_> {
         self.is_restriction(&particle, &base)
     }
 
-    /// An element and all global elements that may substitute it.
+    /// An element and all global elements that may substitute for it.
     pub(super) fn substitutable(&self, head: ElementNumber) -> Vec<ElementNumber> {
         let declaration = self.set.element_declaration(head);
         let mut members = vec![head];
@@ -45,8 +45,8 @@ impl Checker<'_> {
         members
     }
 
-    /// Without pointless groups, and heads of substitution groups as the choices they are.
-    /// (Recursion is bounded by the nesting that was read.)
+    /// The particle without redundant groups, and with heads of substitution groups as choices.
+    /// (The recursion is bounded by the limit on nesting.)
     fn normal(&self, particle: &Particle) -> Particle {
         let (kind, children) = match &particle.term {
             Term::Element(head) => {
@@ -143,7 +143,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An element is looked at as a group of itself. Where a choice repeats, the element may do so in its place.
+    /// An element is compared as a group with one member. If a choice may repeat, the element may repeat instead.
     fn element_restricts_group(
         &mut self,
         particle: &Particle,
@@ -183,7 +183,7 @@ impl Checker<'_> {
             && path.is_some_and(|path| !path.meets(DerivationSet::EXTENSION))
     }
 
-    /// Each child restricts one of the other's, in the same order; those passed over may be missing.
+    /// Each child restricts one of `others`, in the same order; the skipped ones are optional.
     fn recurse(&mut self, children: &[Particle], others: &[Particle]) -> bool {
         let mut others = others.iter();
         for child in children {
@@ -202,7 +202,7 @@ impl Checker<'_> {
         others.all(Particle::is_emptiable)
     }
 
-    /// Each child restricts one of the other's, in the same order.
+    /// Each child restricts one of `others`, in the same order.
     fn recurse_lax(&mut self, children: &[Particle], others: &[Particle]) -> bool {
         let mut others = others.iter();
         children.iter().all(|child| {
@@ -212,7 +212,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Each child restricts another one of the other's; those left over may be missing.
+    /// Each child restricts a different one of `others`; the rest are optional.
     fn recurse_unordered(&mut self, children: &[Particle], others: &[Particle]) -> bool {
         let mut left: Vec<&Particle> = others.iter().collect();
         for child in children {
@@ -227,7 +227,7 @@ impl Checker<'_> {
         left.into_iter().all(Particle::is_emptiable)
     }
 
-    /// Each child restricts one of the choice's, which occurs often enough.
+    /// Each child restricts one of the members of the choice, and the choice occurs often enough.
     fn map_and_sum(
         &mut self,
         particle: &Particle,

@@ -1,4 +1,4 @@
-//! Simple types: their bases, items and members are what they must be and allow it. (§3.14.6)
+//! Checks the base, item and member types of simple types. (§3.14.6)
 
 use bsoap_datatypes::{Datatype, SimpleType, Variety};
 
@@ -39,10 +39,10 @@ impl Checker<'_> {
         self.noted(made);
     }
 
-    /// A type that a simple type is made of is simple, and not final for this use.
+    /// Checks that a base, item or member type does not forbid this use by `final`.
     fn check_base(&mut self, ty: &TypeUse, derivation: DerivationSet, rule: &'static str) {
         let place = place_of_use(self.set, ty);
-        // (That it exists and is simple is said when the datatype is made.)
+        // Building the datatype reports a type that is undefined or not simple.
         let Ok(key) = self.set.resolve_use(ty) else {
             return;
         };
@@ -51,12 +51,15 @@ impl Checker<'_> {
             .definition(key)
             .is_some_and(|definition| definition.is_final.meets(derivation))
         {
-            let problem = format!("{} is final", self.set.type_name(key));
+            let problem = format!(
+                "{} is final: it forbids this derivation",
+                self.set.type_name(key)
+            );
             self.broken(rule, problem, place);
         }
     }
 
-    /// The values of a NOTATION are notations declared. (§3.14.4, enumeration-valid)
+    /// The enumerated values of a NOTATION must be declared notations. (§3.14.4, enumeration-valid)
     fn check_notations(&mut self, number: TypeNumber, facets: &[FacetDefinition]) {
         let is_notation = self
             .simple
@@ -85,7 +88,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A value is not of NOTATION itself, only of a type that lists notations. (enumeration-required-notation)
+    /// NOTATION itself must not be used, only types derived from it by enumeration. (enumeration-required-notation)
     pub(super) fn check_no_bare_notation(&mut self, key: TypeKey, place: Place) {
         if !self.set.is_simple(key) {
             return;
@@ -107,7 +110,7 @@ fn is_notation(simple: &SimpleType) -> bool {
     matches!(simple.variety(), Variety::Atomic(Datatype::Notation))
 }
 
-/// Is it an ID, or derived from it?
+/// Whether the type is xs:ID or derived from it.
 pub(super) fn is_id(simple: &SimpleType) -> bool {
     matches!(simple.variety(), Variety::Atomic(Datatype::Id))
 }

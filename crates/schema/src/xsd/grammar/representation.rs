@@ -1,4 +1,4 @@
-//! Rules about attributes and children together that no table of one element can say. (`src-…`)
+//! Rules on combinations of attributes and children, which `rules.txt` cannot express. (`src-…`)
 
 use roxmltree::Node;
 
@@ -20,7 +20,7 @@ pub(super) fn check(checker: &mut Checker<'_>, node: Node<'_, '_>, name: &'stati
                 checker.rule(
                     node,
                     "src-union-memberTypes-or-simpleTypes",
-                    "a union needs members",
+                    "<union> needs the attribute memberTypes or a simpleType inside",
                 );
             }
         }
@@ -34,7 +34,7 @@ pub(super) fn check(checker: &mut Checker<'_>, node: Node<'_, '_>, name: &'stati
                 checker.rule(
                     node,
                     "schema for schemas",
-                    "attributes belong inside simpleContent or complexContent, not next to it",
+                    "attributes must be declared inside simpleContent or complexContent, not beside it",
                 );
             }
         }
@@ -44,7 +44,11 @@ pub(super) fn check(checker: &mut Checker<'_>, node: Node<'_, '_>, name: &'stati
                 .attribute("targetNamespace")
                 .is_some_and(|target| target.trim().is_empty()) =>
         {
-            checker.rule(node, "schema for schemas", "targetNamespace is empty");
+            checker.rule(
+                node,
+                "schema for schemas",
+                "the attribute targetNamespace must not be empty",
+            );
         }
         _ => {}
     }
@@ -58,14 +62,14 @@ fn element(checker: &mut Checker<'_>, node: Node<'_, '_>) {
         checker.rule(
             node,
             "src-element.1",
-            "an element has a default or a fixed value, not both",
+            "<element> cannot have both default and fixed",
         );
     }
     if node.has_attribute("type") && (has(node, "simpleType") || has(node, "complexType")) {
         checker.rule(
             node,
             "src-element.3",
-            "an element has a type attribute or a type inside, not both",
+            "<element> cannot have both the attribute type and a type inside",
         );
     }
     if is_global {
@@ -75,7 +79,7 @@ fn element(checker: &mut Checker<'_>, node: Node<'_, '_>) {
         checker.rule(
             node,
             "src-element.2.1",
-            "a local element has either a name or a ref",
+            "a local <element> must have either name or ref",
         );
     }
     if node.has_attribute("ref") {
@@ -89,7 +93,7 @@ fn element(checker: &mut Checker<'_>, node: Node<'_, '_>) {
             checker.rule(
                 node,
                 "src-element.2.2",
-                "a reference to an element says nothing but how often it occurs",
+                "<element ref=…> can only have minOccurs, maxOccurs and id",
             );
         }
     }
@@ -103,7 +107,7 @@ fn attribute(checker: &mut Checker<'_>, node: Node<'_, '_>) {
         checker.rule(
             node,
             "src-attribute.1",
-            "an attribute has a default or a fixed value, not both",
+            "<attribute> cannot have both default and fixed",
         );
     }
     if node.has_attribute("default")
@@ -114,21 +118,21 @@ fn attribute(checker: &mut Checker<'_>, node: Node<'_, '_>) {
         checker.rule(
             node,
             "src-attribute.2",
-            "an attribute with a default is optional",
+            "<attribute> with a default must have use=\"optional\"",
         );
     }
     if node.has_attribute("type") && has(node, "simpleType") {
         checker.rule(
             node,
             "src-attribute.4",
-            "an attribute has a type attribute or a type inside, not both",
+            "<attribute> cannot have both the attribute type and a simpleType inside",
         );
     }
     if node
         .attribute("name")
         .is_some_and(|name| name.trim() == "xmlns")
     {
-        checker.rule(node, "no-xmlns", "an attribute cannot be called xmlns");
+        checker.rule(node, "no-xmlns", "an attribute cannot be named xmlns");
     }
     check_not_xsi(checker, node, is_global);
     if is_global {
@@ -138,7 +142,7 @@ fn attribute(checker: &mut Checker<'_>, node: Node<'_, '_>) {
         checker.rule(
             node,
             "src-attribute.3.1",
-            "a local attribute has either a name or a ref",
+            "a local <attribute> must have either name or ref",
         );
     }
     if node.has_attribute("ref")
@@ -147,7 +151,7 @@ fn attribute(checker: &mut Checker<'_>, node: Node<'_, '_>) {
         checker.rule(
             node,
             "src-attribute.3.2",
-            "a reference to an attribute has no type of its own",
+            "<attribute ref=…> cannot have type, form or a simpleType inside",
         );
     }
 }
@@ -168,7 +172,7 @@ fn check_not_xsi(checker: &mut Checker<'_>, node: Node<'_, '_>, is_global: bool)
         checker.rule(
             node,
             "no-xsi",
-            "attributes of the namespace of xsi cannot be declared",
+            "attributes of the XMLSchema-instance namespace (xsi) cannot be declared",
         );
     }
 }
@@ -179,11 +183,15 @@ fn import(checker: &mut Checker<'_>, node: Node<'_, '_>) {
         .parent_element()
         .and_then(|schema| schema.attribute("targetNamespace"));
     match node.attribute("namespace") {
-        Some("") => checker.rule(node, "src-import", "the namespace imported is empty"),
+        Some("") => checker.rule(
+            node,
+            "src-import",
+            "the attribute namespace of <import> must not be empty",
+        ),
         namespace if namespace == target => checker.rule(
             node,
             "src-import.1",
-            "a schema cannot import its own namespace",
+            "a schema cannot import its own target namespace",
         ),
         _ => {}
     }

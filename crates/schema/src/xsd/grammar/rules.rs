@@ -15,7 +15,7 @@ pub(super) struct Rule {
     pub(super) children: Option<Vec<ChildGroup>>,
 }
 
-/// Children that may follow one another in any order.
+/// A group of children that may occur in any order.
 #[derive(Debug)]
 pub(super) struct ChildGroup {
     /// Indexes into [`RULES`].
@@ -24,12 +24,12 @@ pub(super) struct ChildGroup {
     pub(super) is_required: bool,
 }
 
-/// Every rule; that of `schema` first.
+/// All rules, that of `schema` first.
 pub(super) static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     parse(include_str!("rules.txt")).expect("rules.txt is correct: a test reads it")
 });
 
-/// The rules of a grammar in the notation of `rules.txt`; the error is the word that is wrong in it.
+/// Parses a grammar in the notation of `rules.txt`. The error is the wrong word.
 fn parse(grammar: &'static str) -> Result<Vec<Rule>, &'static str> {
     let (mut texts, mut lines) = (HashMap::new(), Vec::new());
     for line in grammar
@@ -69,7 +69,7 @@ fn parse(grammar: &'static str) -> Result<Vec<Rule>, &'static str> {
     lines.iter().map(rule).collect()
 }
 
-/// Appends the words of a text, with the texts of its `$names` in their place. Brackets are words.
+/// Appends the words of a text, with `$names` replaced by their texts. Brackets are words.
 fn expand(
     text: &'static str,
     texts: &HashMap<&str, &'static str>,

@@ -1,4 +1,4 @@
-//! The values of a schema document's own attributes.
+//! Checks the values of attributes in schema documents.
 
 use bsoap_datatypes::Datatype;
 use roxmltree::Node;
@@ -69,19 +69,25 @@ pub(super) fn check(sort: Sort, value: &str, node: Node<'_, '_>) -> Result<(), &
     let (ok, expected) = match sort {
         Sort::Text => (true, ""),
         Sort::AnyUri => (Datatype::AnyUri.check(text).is_ok(), "a URI"),
-        Sort::Name => (is_ncname(text), "a name without colon"),
+        Sort::Name => (is_ncname(text), "a name without a colon"),
         Sort::Id => (is_ncname(text), "an ID"),
-        Sort::QualifiedName => (is_qualified(text, node), "a name with a declared prefix"),
+        Sort::QualifiedName => (
+            is_qualified(text, node),
+            "a name; a prefix must be declared",
+        ),
         Sort::QualifiedNames => (
             text.split_ascii_whitespace()
                 .all(|name| is_qualified(name, node)),
-            "names with declared prefixes",
+            "a list of names; prefixes must be declared",
         ),
         Sort::Boolean => (one_of(&["true", "false", "1", "0"]), "true or false"),
-        Sort::Count => (Datatype::NonNegativeInteger.check(text).is_ok(), "a number"),
+        Sort::Count => (
+            Datatype::NonNegativeInteger.check(text).is_ok(),
+            "a non-negative integer",
+        ),
         Sort::MaxOccurs => (
             text == "unbounded" || Datatype::NonNegativeInteger.check(text).is_ok(),
-            "a number or \"unbounded\"",
+            "a non-negative integer or \"unbounded\"",
         ),
         Sort::ZeroOrOne => (is_number(text, &["0", "1"]), "0 or 1"),
         Sort::One => (is_number(text, &["1"]), "1"),
@@ -119,7 +125,7 @@ pub(super) fn check(sort: Sort, value: &str, node: Node<'_, '_>) -> Result<(), &
         Sort::Selector => (is_selector(text, node, false), "a path of child elements"),
         Sort::Field => (
             is_selector(text, node, true),
-            "a path of child elements, at its end maybe an attribute",
+            "a path of child elements that may end in an attribute",
         ),
     };
     if ok { Ok(()) } else { Err(expected) }

@@ -1,4 +1,4 @@
-//! Attribute uses and attribute wildcards.
+//! Reads attribute uses and wildcards.
 
 use bsoap_codec::plan::{NamespaceConstraint, ProcessContents};
 use roxmltree::Node;

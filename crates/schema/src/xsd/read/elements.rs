@@ -1,4 +1,4 @@
-//! Element and attribute declarations.
+//! Reads element and attribute declarations.
 
 use roxmltree::Node;
 
@@ -41,7 +41,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// An element declared where it is used.
+    /// A local element declaration.
     pub(super) fn local_element(&mut self, node: Node<'_, '_>) -> Result<ElementNumber> {
         let qualified = match node.attribute("form").map(str::trim) {
             Some(form) => form == "qualified",
@@ -93,7 +93,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// An attribute declared where it is used.
+    /// A local attribute declaration.
     pub(super) fn local_attribute(&mut self, node: Node<'_, '_>) -> Result<AttributeDeclaration> {
         let qualified = match node.attribute("form").map(str::trim) {
             Some(form) => form == "qualified",

@@ -1,4 +1,4 @@
-//! Particles: elements, wildcards and the groups that hold them.
+//! Reads particles: elements, wildcards and groups.
 
 use bsoap_codec::plan::UNBOUNDED;
 use roxmltree::Node;
@@ -10,7 +10,7 @@ use crate::document::place_of;
 use super::{Reader, elements};
 
 impl Reader<'_, '_> {
-    /// The particle a node declares; none if it is no particle or occurs not at all.
+    /// The particle that a node declares; `None` if it declares none or has `maxOccurs="0"`.
     pub(super) fn particle(&mut self, node: Node<'_, '_>) -> Result<Option<ParticleDeclaration>> {
         let (min, max) = self.occurrence(node);
         let term = match node.tag_name().name() {
@@ -59,7 +59,7 @@ impl Reader<'_, '_> {
             None => 1,
             Some(Some(min)) => min,
             Some(None) => {
-                self.bad_value(node, "minOccurs", "a number");
+                self.bad_value(node, "minOccurs", "a non-negative integer");
                 1
             }
         };
@@ -67,12 +67,12 @@ impl Reader<'_, '_> {
             None => 1,
             Some(text) if text.trim() == "unbounded" => UNBOUNDED,
             Some(text) => count(text).unwrap_or_else(|| {
-                self.bad_value(node, "maxOccurs", "a number or \"unbounded\"");
+                self.bad_value(node, "maxOccurs", "a non-negative integer or \"unbounded\"");
                 1
             }),
         };
         if min > max {
-            let problem = format!("minOccurs {min} is more than maxOccurs {max}");
+            let problem = format!("minOccurs ({min}) is greater than maxOccurs ({max})");
             self.broken(
                 "p-props-correct.2.1",
                 problem,
@@ -84,7 +84,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// A nonNegativeInteger; numbers too large to count to are the same as the largest we count to.
+/// Parses a nonNegativeInteger; numbers that are too large become the largest count.
 fn count(text: &str) -> Option<u32> {
     let digits = text.trim();
     let digits = digits.strip_prefix('+').unwrap_or(digits);

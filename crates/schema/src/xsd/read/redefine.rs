@@ -1,7 +1,7 @@
-//! `redefine`: a definition that takes the place of another and builds on it. (XML Schema Part 1 §4.2.2)
+//! Reads `redefine`: definitions that replace others and build on them. (XML Schema Part 1 §4.2.2)
 //!
-//! The document redefined is read like an included one; what redefines it waits until all is read.
-//! Then the old definition loses its name, and the new one's references to its own name come to mean the old one.
+//! The redefined document is read like an included one. The redefinitions are applied when all documents are read:
+//! the old definition loses its name, and references of the new one to its own name refer to the old one.
 
 use roxmltree::Node;
 
@@ -14,7 +14,7 @@ use crate::{ExpandedName, Result};
 use super::super::load::SchemaSetBuilder;
 use super::{Reader, elements};
 
-/// A definition that waits to take another's place.
+/// A definition that will replace another.
 #[derive(Debug)]
 pub(crate) enum Redefinition {
     Type(TypeNumber),
@@ -52,7 +52,7 @@ impl Reader<'_, '_> {
 }
 
 impl SchemaSetBuilder<'_> {
-    /// Carries out all redefinitions, those read last (the innermost) first.
+    /// Applies all redefinitions, those read last (the innermost) first.
     pub(in super::super) fn redefine(&mut self) {
         while let Some(redefinition) = self.redefinitions.pop() {
             match redefinition {
@@ -85,7 +85,7 @@ impl SchemaSetBuilder<'_> {
                 let place = self.set.types[number.0 as usize].place;
                 let error = self.set.broken(
                     "src-redefine.5",
-                    format!("the type redefining {name} is not derived from it"),
+                    format!("a type that redefines {name} must be derived from {name}"),
                     place,
                 );
                 self.errors.push(error);
@@ -129,7 +129,7 @@ impl SchemaSetBuilder<'_> {
     fn nothing_to_redefine(&mut self, name: &ExpandedName, place: crate::Place) {
         let error = self.set.broken(
             "src-redefine",
-            format!("there is no {name} to redefine"),
+            format!("the redefined document does not define {name}"),
             place,
         );
         self.errors.push(error);
@@ -140,7 +140,7 @@ fn is_named(base: &TypeUse, name: &ExpandedName) -> bool {
     matches!(base, TypeUse::Named(Reference { name: found, .. }) if found == name)
 }
 
-/// Answers with how many references there were. (Particles nest no deeper than the limit the reader kept.)
+/// Returns the number of replaced references. (The reader has limited the nesting depth.)
 fn resolve_in_particle(
     particle: &mut ParticleDeclaration,
     name: &ExpandedName,

@@ -1,4 +1,4 @@
-//! Simple and complex type definitions.
+//! Reads simple and complex type definitions.
 
 use roxmltree::Node;
 
@@ -63,7 +63,7 @@ impl Reader<'_, '_> {
         if let Some(list) = node.attribute("memberTypes") {
             let place = place_of_value(self.document, node, "memberTypes");
             for name in list.split_ascii_whitespace() {
-                // Where the attribute has no references, text and value are the same bytes.
+                // Exact if the attribute has no character references: then its value has the bytes of the document.
                 let into = name.as_ptr() as usize - list.as_ptr() as usize;
                 let place = Place {
                     offset: place.offset + into as u32,
@@ -113,7 +113,7 @@ impl Reader<'_, '_> {
         facets
     }
 
-    /// An enumerated value as a QName, should it be one.
+    /// An enumerated value as a QName, if it has the form of one.
     fn expanded_value(&mut self, node: Node<'_, '_>, value: &str) -> Option<crate::ExpandedName> {
         let (prefix, local) = match value.trim().split_once(':') {
             Some((prefix, local)) => (Some(prefix), local),
