@@ -58,7 +58,7 @@ impl Checker<'_> {
                 }
                 continue;
             }
-            let Some((_, sort)) = rule
+            let Some((_, kind)) = rule
                 .attributes
                 .iter()
                 .find(|known| known.0 == attribute.name())
@@ -73,7 +73,7 @@ impl Checker<'_> {
                 );
                 continue;
             };
-            if let Err(expected) = values::check(*sort, attribute.value(), node) {
+            if let Err(expected) = kind.check(attribute.value(), node) {
                 let kind = ErrorKind::Value {
                     attribute: attribute.name().to_owned(),
                     found: attribute.value().to_owned(),

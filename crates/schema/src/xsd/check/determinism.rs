@@ -26,7 +26,7 @@ const MAX_EDGES: usize = 1_000_000;
 
 /// The positions of a part of the model.
 #[derive(Default)]
-struct Part {
+struct Fragment {
     nullable: bool,
     first: Vec<usize>,
     last: Vec<usize>,
@@ -106,9 +106,9 @@ impl Checker<'_> {
 
 impl<'p> Automaton<'p> {
     /// The recursion is bounded by the limit on the depth of models.
-    fn particle(&mut self, particle: &'p Particle) -> Part {
+    fn particle(&mut self, particle: &'p Particle) -> Fragment {
         if self.edges > MAX_EDGES {
-            return Part::default();
+            return Fragment::default();
         }
         let mut part = self.term(particle);
         if particle.max > 1 && particle.max == particle.min {
@@ -121,7 +121,7 @@ impl<'p> Automaton<'p> {
         part
     }
 
-    fn term(&mut self, particle: &'p Particle) -> Part {
+    fn term(&mut self, particle: &'p Particle) -> Fragment {
         // Nested exact counts multiply the visits, so visits are counted too.
         self.edges += 1;
         let (kind, children) = match &particle.term {
@@ -130,57 +130,50 @@ impl<'p> Automaton<'p> {
                 self.positions.push(particle);
                 self.after.push(Vec::new());
                 let at = self.positions.len() - 1;
-                return Part {
+                return Fragment {
                     nullable: false,
                     first: vec![at],
                     last: vec![at],
                 };
             }
         };
-        let parts: Vec<Part> = children.iter().map(|child| self.particle(child)).collect();
+        let parts: Vec<Fragment> = children.iter().map(|child| self.particle(child)).collect();
         match kind {
             Kind::Sequence => {
-                let nothing = Part {
+                let nothing = Fragment {
                     nullable: true,
-                    ..Part::default()
+                    ..Fragment::default()
                 };
                 parts
                     .into_iter()
                     .fold(nothing, |before, part| self.then(before, part))
             }
-            Kind::Choice => Part {
-                nullable: parts.is_empty() || parts.iter().any(|part| part.nullable),
-                first: parts
-                    .iter()
-                    .flat_map(|part| part.first.iter().copied())
-                    .collect(),
-                last: parts
-                    .iter()
-                    .flat_map(|part| part.last.iter().copied())
-                    .collect(),
-            },
-            Kind::All => {
-                for (at, part) in parts.iter().enumerate() {
-                    for other in parts[..at].iter().chain(&parts[at + 1..]) {
-                        self.connect(&part.last, &other.first);
+            Kind::Choice | Kind::All => {
+                let mut nullable = parts.iter().map(|part| part.nullable);
+                let nullable = match kind {
+                    Kind::All => nullable.all(|nullable| nullable),
+                    _ => parts.is_empty() || nullable.any(|nullable| nullable),
+                };
+                if kind == Kind::All {
+                    for (at, part) in parts.iter().enumerate() {
+                        for other in parts[..at].iter().chain(&parts[at + 1..]) {
+                            self.connect(&part.last, &other.first);
+                        }
                     }
                 }
-                Part {
-                    nullable: parts.iter().all(|part| part.nullable),
-                    first: parts
-                        .iter()
-                        .flat_map(|part| part.first.iter().copied())
-                        .collect(),
-                    last: parts
-                        .iter()
-                        .flat_map(|part| part.last.iter().copied())
-                        .collect(),
+                let all = |positions: fn(&Fragment) -> &Vec<usize>| {
+                    parts.iter().flat_map(positions).copied().collect()
+                };
+                Fragment {
+                    nullable,
+                    first: all(|part| &part.first),
+                    last: all(|part| &part.last),
                 }
             }
         }
     }
 
-    fn then(&mut self, mut before: Part, mut part: Part) -> Part {
+    fn then(&mut self, mut before: Fragment, mut part: Fragment) -> Fragment {
         self.connect(&before.last, &part.first);
         if before.nullable {
             before.first.append(&mut part.first);
@@ -188,7 +181,7 @@ impl<'p> Automaton<'p> {
         if part.nullable {
             part.last.append(&mut before.last);
         }
-        Part {
+        Fragment {
             nullable: before.nullable && part.nullable,
             first: before.first,
             last: part.last,

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::values::Sort;
+use super::values::ValueKind;
 
 /// The attributes and children that an element may have.
 #[derive(Debug, Default)]
 pub(super) struct Rule {
     pub(super) name: &'static str,
-    pub(super) attributes: Vec<(&'static str, Sort)>,
+    pub(super) attributes: Vec<(&'static str, &'static ValueKind)>,
     pub(super) required: Vec<&'static str>,
     /// The groups in their order; `None`: any content.
     pub(super) children: Option<Vec<ChildGroup>>,
@@ -52,16 +52,17 @@ fn parse(grammar: &'static str) -> Result<Vec<Rule>, &'static str> {
             ..Rule::default()
         };
         for word in words.by_ref().skip(1).take_while(|&word| word != "]") {
-            let (attribute, sort) = word.split_once(':').ok_or(word)?;
-            if sort.ends_with('!') {
+            let (attribute, kind) = word.split_once(':').ok_or(word)?;
+            if kind.ends_with('!') {
                 rule.required.push(attribute);
             }
-            let sort = sort.trim_end_matches('!');
+            let kind = kind.trim_end_matches('!');
             rule.attributes
-                .push((attribute, Sort::named(sort).ok_or(sort)?));
+                .push((attribute, ValueKind::named(kind).ok_or(kind)?));
         }
         if words.as_slice() != ["…"] {
-            rule.attributes.push(("id", Sort::Id));
+            rule.attributes
+                .push(("id", ValueKind::named("Id").ok_or("Id")?));
             rule.children = Some(groups(words, index)?);
         }
         Ok(rule)

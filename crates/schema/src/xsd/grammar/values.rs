@@ -5,130 +5,137 @@ use roxmltree::Node;
 
 use crate::name::is_ncname;
 
-/// What an attribute's value must be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
-    Text,
-    AnyUri,
-    Name,
-    Id,
-    QualifiedName,
-    QualifiedNames,
-    Boolean,
-    Count,
-    MaxOccurs,
-    ZeroOrOne,
-    One,
-    Form,
-    Usage,
-    Process,
-    Namespaces,
-    /// `block` of an element.
-    Block,
-    /// `final` of an element or complex type, `block` of a complex type.
-    BlockNoSubstitution,
-    /// `final` of a simple type, `finalDefault`.
-    SimpleFinal,
-    Selector,
-    Field,
+/// The kind of an attribute's value.
+#[derive(Debug)]
+pub(super) struct ValueKind {
+    /// Its name in `rules.txt`.
+    name: &'static str,
+    is_valid: fn(&str, Node<'_, '_>) -> bool,
+    expected: &'static str,
 }
 
-impl Sort {
-    /// The sort that the grammar calls so.
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "Text" => Self::Text,
-            "AnyUri" => Self::AnyUri,
-            "Name" => Self::Name,
-            "Id" => Self::Id,
-            "QualifiedName" => Self::QualifiedName,
-            "QualifiedNames" => Self::QualifiedNames,
-            "Boolean" => Self::Boolean,
-            "Count" => Self::Count,
-            "MaxOccurs" => Self::MaxOccurs,
-            "ZeroOrOne" => Self::ZeroOrOne,
-            "One" => Self::One,
-            "Form" => Self::Form,
-            "Usage" => Self::Usage,
-            "Process" => Self::Process,
-            "Namespaces" => Self::Namespaces,
-            "Block" => Self::Block,
-            "BlockNoSubstitution" => Self::BlockNoSubstitution,
-            "SimpleFinal" => Self::SimpleFinal,
-            "Selector" => Self::Selector,
-            "Field" => Self::Field,
-            _ => return None,
-        })
+const fn kind(
+    name: &'static str,
+    is_valid: fn(&str, Node<'_, '_>) -> bool,
+    expected: &'static str,
+) -> ValueKind {
+    ValueKind {
+        name,
+        is_valid,
+        expected,
     }
 }
 
-/// Is the value of this sort? If not: what was expected.
-pub(super) fn check(sort: Sort, value: &str, node: Node<'_, '_>) -> Result<(), &'static str> {
-    let text = value.trim_matches([' ', '\t', '\r', '\n']);
-    let one_of = |allowed: &[&str]| allowed.contains(&text);
-    let (ok, expected) = match sort {
-        Sort::Text => (true, ""),
-        Sort::AnyUri => (Datatype::AnyUri.check(text).is_ok(), "a URI"),
-        Sort::Name => (is_ncname(text), "a name without a colon"),
-        Sort::Id => (is_ncname(text), "an ID"),
-        Sort::QualifiedName => (
-            is_qualified(text, node),
-            "a name; a prefix must be declared",
-        ),
-        Sort::QualifiedNames => (
+const KINDS: &[ValueKind] = &[
+    kind("Text", |_, _| true, ""),
+    kind(
+        "AnyUri",
+        |text, _| Datatype::AnyUri.check(text).is_ok(),
+        "a URI",
+    ),
+    kind("Name", |text, _| is_ncname(text), "a name without a colon"),
+    kind("Id", |text, _| is_ncname(text), "an ID"),
+    kind(
+        "QualifiedName",
+        is_qualified,
+        "a name; a prefix must be declared",
+    ),
+    kind(
+        "QualifiedNames",
+        |text, node| {
             text.split_ascii_whitespace()
-                .all(|name| is_qualified(name, node)),
-            "a list of names; prefixes must be declared",
-        ),
-        Sort::Boolean => (one_of(&["true", "false", "1", "0"]), "true or false"),
-        Sort::Count => (
-            Datatype::NonNegativeInteger.check(text).is_ok(),
-            "a non-negative integer",
-        ),
-        Sort::MaxOccurs => (
-            text == "unbounded" || Datatype::NonNegativeInteger.check(text).is_ok(),
-            "a non-negative integer or \"unbounded\"",
-        ),
-        Sort::ZeroOrOne => (is_number(text, &["0", "1"]), "0 or 1"),
-        Sort::One => (is_number(text, &["1"]), "1"),
-        Sort::Form => (
-            one_of(&["qualified", "unqualified"]),
-            "qualified or unqualified",
-        ),
-        Sort::Usage => (
-            one_of(&["optional", "required", "prohibited"]),
-            "optional, required or prohibited",
-        ),
-        Sort::Process => (one_of(&["strict", "lax", "skip"]), "strict, lax or skip"),
-        Sort::Namespaces => (
-            is_namespaces(text),
-            "##any, ##other or a list of namespaces",
-        ),
-        Sort::Block => (
-            is_set(text, &["extension", "restriction", "substitution"]),
-            "#all or a list of extension, restriction, substitution",
-        ),
-        Sort::BlockNoSubstitution => (
-            is_set(text, &["extension", "restriction"]),
-            "#all or a list of extension, restriction",
-        ),
-        Sort::SimpleFinal => {
-            let allowed: &[&str] = match node.tag_name().name() {
-                "schema" => &["extension", "restriction", "list", "union"],
-                _ => &["restriction", "list", "union"],
-            };
-            (
-                is_set(text, allowed),
-                "#all or a list of restriction, list, union",
-            )
+                .all(|name| is_qualified(name, node))
+        },
+        "a list of names; prefixes must be declared",
+    ),
+    kind(
+        "Boolean",
+        |text, _| matches!(text, "true" | "false" | "1" | "0"),
+        "true or false",
+    ),
+    kind("Count", |text, _| is_count(text), "a non-negative integer"),
+    kind(
+        "MaxOccurs",
+        |text, _| text == "unbounded" || is_count(text),
+        "a non-negative integer or \"unbounded\"",
+    ),
+    kind(
+        "ZeroOrOne",
+        |text, _| is_number(text, &["0", "1"]),
+        "0 or 1",
+    ),
+    kind("One", |text, _| is_number(text, &["1"]), "1"),
+    kind(
+        "Form",
+        |text, _| matches!(text, "qualified" | "unqualified"),
+        "qualified or unqualified",
+    ),
+    kind(
+        "Usage",
+        |text, _| matches!(text, "optional" | "required" | "prohibited"),
+        "optional, required or prohibited",
+    ),
+    kind(
+        "Process",
+        |text, _| matches!(text, "strict" | "lax" | "skip"),
+        "strict, lax or skip",
+    ),
+    kind(
+        "Namespaces",
+        |text, _| is_namespaces(text),
+        "##any, ##other or a list of namespaces",
+    ),
+    // `block` of an element.
+    kind(
+        "Block",
+        |text, _| is_set(text, &["extension", "restriction", "substitution"]),
+        "#all or a list of extension, restriction, substitution",
+    ),
+    // `final` of an element or complex type, `block` of a complex type.
+    kind(
+        "BlockNoSubstitution",
+        |text, _| is_set(text, &["extension", "restriction"]),
+        "#all or a list of extension, restriction",
+    ),
+    kind(
+        "SimpleFinal",
+        |text, _| is_set(text, &["restriction", "list", "union"]),
+        "#all or a list of restriction, list, union",
+    ),
+    kind(
+        "FinalDefault",
+        |text, _| is_set(text, &["extension", "restriction", "list", "union"]),
+        "#all or a list of extension, restriction, list, union",
+    ),
+    kind(
+        "Selector",
+        |text, node| is_selector(text, node, false),
+        "a path of child elements",
+    ),
+    kind(
+        "Field",
+        |text, node| is_selector(text, node, true),
+        "a path of child elements that may end in an attribute",
+    ),
+];
+
+impl ValueKind {
+    /// The kind that `rules.txt` calls so.
+    pub(super) fn named(name: &str) -> Option<&'static Self> {
+        KINDS.iter().find(|kind| kind.name == name)
+    }
+
+    /// Checks a value. The error is the expected form.
+    pub(super) fn check(&self, value: &str, node: Node<'_, '_>) -> Result<(), &'static str> {
+        match (self.is_valid)(value.trim_matches([' ', '\t', '\r', '\n']), node) {
+            true => Ok(()),
+            false => Err(self.expected),
         }
-        Sort::Selector => (is_selector(text, node, false), "a path of child elements"),
-        Sort::Field => (
-            is_selector(text, node, true),
-            "a path of child elements that may end in an attribute",
-        ),
-    };
-    if ok { Ok(()) } else { Err(expected) }
+    }
+}
+
+fn is_count(text: &str) -> bool {
+    Datatype::NonNegativeInteger.check(text).is_ok()
 }
 
 fn is_number(text: &str, allowed: &[&str]) -> bool {
@@ -141,7 +148,7 @@ fn is_number(text: &str, allowed: &[&str]) -> bool {
     } else {
         digits
     };
-    Datatype::NonNegativeInteger.check(text).is_ok() && allowed.contains(&digits)
+    is_count(text) && allowed.contains(&digits)
 }
 
 fn is_qualified(text: &str, node: Node<'_, '_>) -> bool {
