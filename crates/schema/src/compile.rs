@@ -11,10 +11,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use bsoap_codec::plan::NamespaceConstraint;
 use bsoap_codec::plan::{
-    AttributeDef, Content, ElementDef, ElementId, PlanBuilder, ProcessContents, Role, TypeDef,
-    TypeId, UNBOUNDED, Wildcard,
+    Content, ElementDef, ElementId, PlanBuilder, ProcessContents, Role, TypeDef, TypeId, UNBOUNDED,
 };
 use bsoap_datatypes::SimpleType;
 
@@ -37,6 +35,7 @@ mod parts;
 mod profile;
 mod types;
 
+use envelope::{any, element_def, type_def};
 use particles::{Compiled as CompiledParticle, ParticleMemo};
 
 /// Compiles components of a [`SchemaSet`] into a [`PlanBuilder`].
@@ -190,13 +189,8 @@ impl<'s> Compiler<'s> {
     ) -> ElementId {
         let name = self.builder.name(&name.namespace, &name.local);
         self.builder.element(ElementDef {
-            name,
-            ty,
             nillable,
-            is_abstract: false,
-            default: None,
-            fixed: None,
-            role,
+            ..element_def(name, ty, role)
         })
     }
 
@@ -343,23 +337,14 @@ impl<'s> Compiler<'s> {
         let content = Content::Simple(self.builder.leaf(simple));
         TypeDef {
             name,
-            attributes: Vec::new(),
-            any_attribute: None,
-            content,
-            alternatives: Vec::new(),
-            base: None,
-            is_abstract: false,
+            ..type_def(content)
         }
     }
 
     /// `xs:anyType` for a validator: with the global elements, which are validated.
     fn declared_any_type(&mut self) -> Result<TypeDef> {
         let def = self.any_type(TypeKey::AnyType);
-        let any = Wildcard {
-            namespaces: NamespaceConstraint::Any,
-            process: ProcessContents::Lax,
-        };
-        let content = self.declared(0, UNBOUNDED, any, NOWHERE)?;
+        let content = self.declared(0, UNBOUNDED, any(ProcessContents::Lax), NOWHERE)?;
         Ok(TypeDef {
             content: Content::Mixed {
                 particle: content.id,
@@ -375,19 +360,10 @@ impl<'s> Compiler<'s> {
             TypeKey::Defined(number) => self.name_of(number),
             _ => Some(self.builder.name(XSD_NAMESPACE, "anyType")),
         };
-        let any = Wildcard {
-            namespaces: NamespaceConstraint::Any,
-            process: ProcessContents::Lax,
-        };
-        let attributes: Vec<AttributeDef> = Vec::new();
         TypeDef {
             name,
-            attributes,
-            any_attribute: Some(any),
-            content: Content::Any,
-            alternatives: Vec::new(),
-            base: None,
-            is_abstract: false,
+            any_attribute: Some(any(ProcessContents::Lax)),
+            ..type_def(Content::Any)
         }
     }
 }

@@ -492,23 +492,6 @@ impl SchemaSet {
         self.elements.iter().filter(|element| element.is_global)
     }
 
-    /// The named types, in the order in which they were read.
-    pub fn named_type_definitions(&self) -> impl Iterator<Item = (&ExpandedName, &TypeDefinition)> {
-        self.types
-            .iter()
-            .filter_map(|ty| Some((ty.name.as_ref()?, ty)))
-    }
-
-    /// The documentation of a named type.
-    pub fn type_documentation(&self, name: &ExpandedName) -> Option<&str> {
-        self.ty(name)?.documentation.as_deref()
-    }
-
-    /// The documentation of a global element.
-    pub fn element_documentation(&self, name: &ExpandedName) -> Option<&str> {
-        self.element(name)?.documentation.as_deref()
-    }
-
     /// The error for an undefined reference.
     #[cold]
     pub(crate) fn undefined(&self, sort: Sort, reference: &Reference) -> Error {

@@ -4,7 +4,7 @@
 //! does not declare the names of items; most peers write `<item>`. So the content model is a repeated choice of an
 //! `item` element of the item type and any other element, which is stored as XML.
 
-use bsoap_codec::plan::{NamespaceConstraint, ProcessContents, Role, TypeId, UNBOUNDED, Wildcard};
+use bsoap_codec::plan::{ProcessContents, Role, TypeId, UNBOUNDED};
 
 use crate::components::{
     ArrayType, AttributeItem, ComplexDefinition, DerivationSet, ParticleDeclaration,
@@ -15,6 +15,7 @@ use crate::xsd::resolve::TypeKey;
 use crate::{ExpandedName, Result};
 
 use super::Compiler;
+use super::envelope::any;
 use super::types::Body;
 
 impl Compiler<'_> {
@@ -43,15 +44,7 @@ impl Compiler<'_> {
             Role::Application,
         );
         let item = self.element_particle(1, 1, item, place)?;
-        let other = self.any(
-            1,
-            1,
-            Wildcard {
-                namespaces: NamespaceConstraint::Any,
-                process: ProcessContents::Skip,
-            },
-            place,
-        )?;
+        let other = self.any(1, 1, any(ProcessContents::Skip), place)?;
         let items = self.choice(0, UNBOUNDED, &[item, other], place)?;
         Ok(Some(Body::Elements {
             particle: Some(items),

@@ -204,8 +204,7 @@ impl<'a> Binder<'a> {
             operations.extend(self.unless_loose(matched.0, operation)?);
         }
         if self.is_strict {
-            let rule = profile::of_binding(raw, &operations);
-            rule.map_err(|broken| self.unmet(broken))?;
+            profile::of_binding(self.schemas, raw, &operations)?;
         }
         Ok(Some(Binding {
             name: raw.name.local.to_string(),
@@ -226,10 +225,6 @@ impl<'a> Binder<'a> {
             ),
             documentation: raw.documentation.clone(),
         }))
-    }
-
-    fn unmet(&self, broken: profile::Broken) -> Error {
-        self.broken(broken.rule, broken.problem, broken.place)
     }
 
     /// The result for an operation; `None` and a note if a reference is undefined and that is tolerated.
@@ -302,11 +297,8 @@ impl<'a> Binder<'a> {
             "port type \"{port_type}\" has no operation \"{}\"",
             operation.name
         );
-        self.broken(OPERATION_RULE, problem, operation.place)
-    }
-
-    fn broken(&self, rule: &'static str, problem: String, place: Place) -> Error {
-        Error::new(ErrorKind::Rule { rule, problem }).at(self.schemas.documents().spell(place))
+        self.schemas
+            .broken(OPERATION_RULE, problem, operation.place)
     }
 
     /// Collects the children of the rpc wrappers of an operation.
@@ -370,7 +362,7 @@ impl<'a> Binder<'a> {
         }
         let faults = self.faults(work, matched)?;
         let Some(input) = input else {
-            return Err(self.broken(
+            return Err(self.schemas.broken(
                 OPERATION_RULE,
                 format!("operation \"{}\" has no input message", bound.name),
                 declared.place,

@@ -16,6 +16,8 @@ use bsoap_codec::plan::{
     ParticleId, PlanBuilder, ProcessContents, Role, TermDef, TypeDef, TypeId, UNBOUNDED, Wildcard,
 };
 
+use bsoap_xml::NameId;
+
 use crate::definitions::SoapVersion;
 use crate::name::XML_NAMESPACE;
 
@@ -237,7 +239,7 @@ impl Envelopes {
             .map(|&block| once(builder, block))
             .collect();
         let content = open_choice(builder, blocks);
-        let ty = complex_type(builder, content, Attributes::Any);
+        let ty = complex_type(builder, content, AllowedAttributes::Any);
         let header = element(builder, namespace, "Header", ty);
 
         let mut branches: Vec<ParticleId> = traffic
@@ -257,12 +259,12 @@ impl Envelopes {
             max: 1,
             term: TermDef::Choice(branches),
         });
-        let ty = complex_type(builder, content, Attributes::Any);
+        let ty = complex_type(builder, content, AllowedAttributes::Any);
         let body = element(builder, namespace, "Body", ty);
 
         let children = vec![optional(builder, header), once(builder, body)];
         let content = sequence(builder, children);
-        let ty = complex_type(builder, content, Attributes::Any);
+        let ty = complex_type(builder, content, AllowedAttributes::Any);
         element(builder, namespace, "Envelope", ty)
     }
 
@@ -273,7 +275,7 @@ impl Envelopes {
         let string = element(builder, "", "faultstring", self.built_ins.string);
         let actor = element(builder, "", "faultactor", self.built_ins.uri);
         let content = detail_content(builder, details);
-        let ty = complex_type(builder, content, Attributes::Any);
+        let ty = complex_type(builder, content, AllowedAttributes::Any);
         let detail = element(builder, "", "detail", ty);
         let children = vec![
             once(builder, code),
@@ -281,8 +283,8 @@ impl Envelopes {
             optional(builder, actor),
             optional(builder, detail),
         ];
-        let content = all(builder, children);
-        let ty = complex_type(builder, content, Attributes::None);
+        let content = group(builder, TermDef::All(children));
+        let ty = complex_type(builder, content, AllowedAttributes::None);
         element(builder, namespace, "Fault", ty)
     }
 
@@ -297,7 +299,7 @@ impl Envelopes {
         let content = sequence(builder, children);
         builder.define_type(
             subcode_type,
-            complex(Content::Particle(content), Attributes::None),
+            complex(Content::Particle(content), AllowedAttributes::None),
         );
         let code = element(builder, namespace, "Code", subcode_type);
 
@@ -307,13 +309,13 @@ impl Envelopes {
             max: UNBOUNDED,
             term: TermDef::Element(text),
         });
-        let ty = complex_type(builder, texts, Attributes::None);
+        let ty = complex_type(builder, texts, AllowedAttributes::None);
         let reason = element(builder, namespace, "Reason", ty);
 
         let node = element(builder, namespace, "Node", self.built_ins.uri);
         let role = element(builder, namespace, "Role", self.built_ins.uri);
         let content = detail_content(builder, details);
-        let ty = complex_type(builder, content, Attributes::Any);
+        let ty = complex_type(builder, content, AllowedAttributes::Any);
         let detail = element(builder, namespace, "Detail", ty);
         let children = vec![
             once(builder, code),
@@ -323,7 +325,7 @@ impl Envelopes {
             optional(builder, detail),
         ];
         let content = sequence(builder, children);
-        let ty = complex_type(builder, content, Attributes::None);
+        let ty = complex_type(builder, content, AllowedAttributes::None);
         element(builder, namespace, "Fault", ty)
     }
 
@@ -334,7 +336,7 @@ impl Envelopes {
             return element(builder, namespace, "Text", self.built_ins.string);
         };
         let language = optional_attribute(builder.name(XML_NAMESPACE, "lang"), leaf);
-        let mut def = complex(Content::Simple(leaf), Attributes::None);
+        let mut def = complex(Content::Simple(leaf), AllowedAttributes::None);
         def.attributes.push(language);
         let ty = builder.reserve_type();
         builder.define_type(ty, def);
@@ -343,7 +345,7 @@ impl Envelopes {
 }
 
 /// Which attributes a type of SOAP allows.
-enum Attributes {
+enum AllowedAttributes {
     None,
     Any,
 }
@@ -359,11 +361,7 @@ fn detail_content(builder: &mut PlanBuilder, details: &[ElementId]) -> ParticleI
 
 /// A repeated choice of these branches and any other element.
 fn open_choice(builder: &mut PlanBuilder, mut branches: Vec<ParticleId>) -> ParticleId {
-    branches.push(builder.particle(ParticleDef {
-        min: 1,
-        max: 1,
-        term: TermDef::Any(anything()),
-    }));
+    branches.push(group(builder, TermDef::Any(any(ProcessContents::Skip))));
     builder.particle(ParticleDef {
         min: 0,
         max: UNBOUNDED,
@@ -371,35 +369,37 @@ fn open_choice(builder: &mut PlanBuilder, mut branches: Vec<ParticleId>) -> Part
     })
 }
 
-fn anything() -> Wildcard {
+/// A wildcard for every namespace.
+pub(super) fn any(process: ProcessContents) -> Wildcard {
     Wildcard {
         namespaces: NamespaceConstraint::Any,
-        process: ProcessContents::Skip,
+        process,
     }
 }
 
 /// The particle of a branch: a sequence, or a single element.
 fn branch_particle(builder: &mut PlanBuilder, branch: &[(ElementId, bool)]) -> ParticleId {
-    let mut children: Vec<ParticleId> = Vec::with_capacity(branch.len());
-    for &(element, always) in branch {
-        children.push(if always {
-            once(builder, element)
-        } else {
-            optional(builder, element)
-        });
-    }
+    let children: Vec<ParticleId> = branch
+        .iter()
+        .map(|&(element, required)| required_if(builder, required, element))
+        .collect();
     match children[..] {
         [single] => single,
         _ => sequence(builder, children),
     }
 }
 
-fn once(builder: &mut PlanBuilder, element: ElementId) -> ParticleId {
+/// A particle that occurs once.
+fn group(builder: &mut PlanBuilder, term: TermDef) -> ParticleId {
     builder.particle(ParticleDef {
         min: 1,
         max: 1,
-        term: TermDef::Element(element),
+        term,
     })
+}
+
+fn once(builder: &mut PlanBuilder, element: ElementId) -> ParticleId {
+    group(builder, TermDef::Element(element))
 }
 
 fn optional(builder: &mut PlanBuilder, element: ElementId) -> ParticleId {
@@ -410,27 +410,32 @@ fn optional(builder: &mut PlanBuilder, element: ElementId) -> ParticleId {
     })
 }
 
+/// An element that is required if the condition is true, and otherwise optional.
+fn required_if(builder: &mut PlanBuilder, required: bool, element: ElementId) -> ParticleId {
+    match required {
+        true => once(builder, element),
+        false => optional(builder, element),
+    }
+}
+
 fn sequence(builder: &mut PlanBuilder, children: Vec<ParticleId>) -> ParticleId {
-    builder.particle(ParticleDef {
-        min: 1,
-        max: 1,
-        term: TermDef::Sequence(children),
-    })
+    group(builder, TermDef::Sequence(children))
 }
 
-fn all(builder: &mut PlanBuilder, children: Vec<ParticleId>) -> ParticleId {
-    builder.particle(ParticleDef {
-        min: 1,
-        max: 1,
-        term: TermDef::All(children),
-    })
+fn complex(content: Content, attributes: AllowedAttributes) -> TypeDef {
+    TypeDef {
+        any_attribute: matches!(attributes, AllowedAttributes::Any)
+            .then(|| any(ProcessContents::Skip)),
+        ..type_def(content)
+    }
 }
 
-fn complex(content: Content, attributes: Attributes) -> TypeDef {
+/// A type with this content, without name, attributes and base type.
+pub(super) fn type_def(content: Content) -> TypeDef {
     TypeDef {
         name: None,
         attributes: Vec::new(),
-        any_attribute: matches!(attributes, Attributes::Any).then(anything),
+        any_attribute: None,
         content,
         alternatives: Vec::new(),
         base: None,
@@ -438,7 +443,11 @@ fn complex(content: Content, attributes: Attributes) -> TypeDef {
     }
 }
 
-fn complex_type(builder: &mut PlanBuilder, content: ParticleId, attributes: Attributes) -> TypeId {
+fn complex_type(
+    builder: &mut PlanBuilder,
+    content: ParticleId,
+    attributes: AllowedAttributes,
+) -> TypeId {
     let ty = builder.reserve_type();
     builder.define_type(ty, complex(Content::Particle(content), attributes));
     ty
@@ -446,18 +455,13 @@ fn complex_type(builder: &mut PlanBuilder, content: ParticleId, attributes: Attr
 
 /// An element that SOAP defines.
 fn element(builder: &mut PlanBuilder, namespace: &str, local: &str, ty: TypeId) -> ElementId {
-    element_of_role(builder, namespace, local, ty, Role::Soap)
+    let name = builder.name(namespace, local);
+    builder.element(element_def(name, ty, Role::Soap))
 }
 
-fn element_of_role(
-    builder: &mut PlanBuilder,
-    namespace: &str,
-    local: &str,
-    ty: TypeId,
-    role: Role,
-) -> ElementId {
-    let name = builder.name(namespace, local);
-    builder.element(ElementDef {
+/// An element that is not nillable, not abstract and without a default or fixed value.
+pub(super) fn element_def(name: NameId, ty: TypeId, role: Role) -> ElementDef {
+    ElementDef {
         name,
         ty,
         nillable: false,
@@ -465,7 +469,7 @@ fn element_of_role(
         default: None,
         fixed: None,
         role,
-    })
+    }
 }
 
 /// The order of the parts in an rpc wrapper.
@@ -485,20 +489,17 @@ pub(crate) fn rpc_wrapper(
     accessors: Accessors,
     parts: &[(ElementId, bool)],
 ) -> ElementId {
-    let mut children = Vec::with_capacity(parts.len());
-    for &(part, always) in parts {
-        children.push(if always && accessors == Accessors::InOrder {
-            once(builder, part)
-        } else {
-            optional(builder, part)
-        });
-    }
+    let is_ordered = accessors == Accessors::InOrder;
+    let children: Vec<ParticleId> = parts
+        .iter()
+        .map(|&(part, required)| required_if(builder, required && is_ordered, part))
+        .collect();
     let content = match (accessors, children.len()) {
-        (Accessors::Named, 2..) => all(builder, children),
+        (Accessors::Named, 2..) => group(builder, TermDef::All(children)),
         _ => sequence(builder, children),
     };
-    let ty = complex_type(builder, content, Attributes::None);
-    element_of_role(builder, namespace, local, ty, Role::Application)
+    let ty = complex_type(builder, content, AllowedAttributes::None);
+    part_element(builder, namespace, local, ty, false)
 }
 
 /// An element for a part that has a type; it has the name of the part.
@@ -511,17 +512,12 @@ pub(crate) fn part_element(
 ) -> ElementId {
     let name = builder.name(namespace, local);
     builder.element(ElementDef {
-        name,
-        ty,
         nillable,
-        is_abstract: false,
-        default: None,
-        fixed: None,
-        role: Role::Application,
+        ..element_def(name, ty, Role::Application)
     })
 }
 
-fn optional_attribute(name: bsoap_xml::NameId, leaf: LeafId) -> AttributeDef {
+fn optional_attribute(name: NameId, leaf: LeafId) -> AttributeDef {
     AttributeDef {
         name,
         leaf,

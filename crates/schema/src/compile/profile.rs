@@ -1,20 +1,18 @@
 //! Rules of the WS-I Basic Profile 1.1 that strict loading checks on SOAP bindings: without them, both sides may have different
 //! ideas of a message. Only literal messages are checked; the profile allows no others.
 
+use crate::components::SchemaSet;
 use crate::definitions::{Operation, Style};
 use crate::document::Place;
 use crate::wsdl::{Binding, BindingMessage, Message, Part, PartContent};
-
-/// A rule that is not kept.
-#[derive(Debug)]
-pub(super) struct Broken {
-    pub(super) rule: &'static str,
-    pub(super) problem: String,
-    pub(super) place: Place,
-}
+use crate::{Error, Result};
 
 /// All operations have the same style, and each request has its own first element in the Body.
-pub(super) fn of_binding(raw: &Binding, operations: &[Operation]) -> Result<(), Broken> {
+pub(super) fn of_binding(
+    schemas: &SchemaSet,
+    raw: &Binding,
+    operations: &[Operation],
+) -> Result<()> {
     for (index, operation) in operations.iter().enumerate() {
         let place = raw
             .operations
@@ -26,11 +24,7 @@ pub(super) fn of_binding(raw: &Binding, operations: &[Operation]) -> Result<(), 
                 "operation \"{}\" has another style (document or rpc) than the operations before it",
                 operation.name
             );
-            return Err(Broken {
-                rule: "WS-I Basic Profile 1.1 R2705",
-                problem,
-                place,
-            });
+            return Err(schemas.broken("WS-I Basic Profile 1.1 R2705", problem, place));
         }
         let earlier = operations[..index]
             .iter()
@@ -40,11 +34,7 @@ pub(super) fn of_binding(raw: &Binding, operations: &[Operation]) -> Result<(), 
                 "the requests of operations \"{}\" and \"{}\" have the same first element in the Body",
                 earlier.name, operation.name
             );
-            return Err(Broken {
-                rule: "WS-I Basic Profile 1.1 R2710",
-                problem,
-                place,
-            });
+            return Err(schemas.broken("WS-I Basic Profile 1.1 R2710", problem, place));
         }
     }
     Ok(())
@@ -53,11 +43,12 @@ pub(super) fn of_binding(raw: &Binding, operations: &[Operation]) -> Result<(), 
 /// Parts of a document message refer to elements, those of an rpc message to types. A document message has at most one part
 /// unless `soap:body` selects one.
 pub(super) fn of_body(
+    schemas: &SchemaSet,
     side: &BindingMessage,
     style: Style,
     message: &Message,
     place: Place,
-) -> Result<(), Broken> {
+) -> Result<()> {
     if side.body.encoded {
         return Ok(());
     }
@@ -67,13 +58,8 @@ pub(super) fn of_body(
         && message.parts.len() > 1
     {
         let problem =
-            "the message has several parts; soap:body needs the attribute parts to select one"
-                .to_owned();
-        return Err(Broken {
-            rule: "WS-I Basic Profile 1.1 R2210",
-            problem,
-            place,
-        });
+            "the message has several parts; soap:body needs the attribute parts to select one";
+        return Err(schemas.broken("WS-I Basic Profile 1.1 R2210", problem, place));
     }
     let chosen = |part: &&Part| match &side.body.parts {
         Some(names) => names.contains(&part.name),
@@ -92,24 +78,16 @@ pub(super) fn of_body(
             _ => continue,
         };
         let problem = format!("part \"{}\" {expected}", part.name);
-        return Err(Broken {
-            rule,
-            problem,
-            place: part.place,
-        });
+        return Err(schemas.broken(rule, problem, part.place));
     }
     Ok(())
 }
 
 /// The error for a header block or fault detail that refers to a type instead of an element.
-pub(super) fn of_header_or_fault(part: &Part) -> Result<(), Broken> {
+pub(super) fn of_header_or_fault(schemas: &SchemaSet, part: &Part) -> Error {
     let problem = format!(
         "part \"{}\" is used as a header block or fault detail and must have the attribute element",
         part.name
     );
-    Err(Broken {
-        rule: "WS-I Basic Profile 1.1 R2205",
-        problem,
-        place: part.place,
-    })
+    schemas.broken("WS-I Basic Profile 1.1 R2205", problem, part.place)
 }

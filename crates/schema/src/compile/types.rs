@@ -13,6 +13,7 @@ use crate::document::Place;
 use crate::xsd::resolve::TypeKey;
 use crate::{Result, Sort};
 
+use super::envelope::type_def;
 use super::particles::Compiled;
 use super::{Compiler, Offers};
 
@@ -95,10 +96,9 @@ impl Compiler<'_> {
             name: self.name_of(number),
             attributes,
             any_attribute,
-            content,
-            alternatives: Vec::new(),
             base,
             is_abstract,
+            ..type_def(content)
         })
     }
 

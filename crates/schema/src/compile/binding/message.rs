@@ -142,8 +142,7 @@ impl<'a> Binder<'a> {
     ) -> Result<Vec<Placed<'a>>> {
         let (name, message) = self.abstract_message(&used.message)?;
         if self.is_strict {
-            let rule = profile::of_body(side, style, message, used.message.place);
-            rule.map_err(|broken| self.unmet(broken))?;
+            profile::of_body(self.schemas, side, style, message, used.message.place)?;
         }
         let mut parts = Vec::new();
         for part in self.select_parts(side, name, message, used)? {
@@ -207,7 +206,7 @@ impl<'a> Binder<'a> {
     }
 
     fn no_part(&self, message: &ExpandedName, part: &str, place: Place) -> Error {
-        self.broken(
+        self.schemas.broken(
             PART_RULE,
             format!("message \"{message}\" has no usable part \"{part}\""),
             place,
@@ -266,8 +265,7 @@ impl<'a> Binder<'a> {
             PartContent::Element(reference) => Some(self.element(reference)?),
             PartContent::Type(reference) => {
                 if self.is_strict {
-                    let rule = profile::of_header_or_fault(part);
-                    rule.map_err(|broken| self.unmet(broken))?;
+                    return Err(profile::of_header_or_fault(self.schemas, part));
                 }
                 let ty = self.ty(reference)?;
                 Some(self.part_element(namespace, &part.name, ty, false))
