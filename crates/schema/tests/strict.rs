@@ -104,7 +104,7 @@ fn elements_and_attributes_stand_only_where_the_grammar_has_them() {
             r#"<xs:element name="a" id="i"/><xs:element name="b" id="i"/>"#,
         ),
         (
-            r#"xpath="a/@b/c", expected a path"#,
+            r#"the attribute xpath is "a/@b/c", expected a path"#,
             r#"<xs:element name="a"><xs:key name="k"><xs:selector xpath="a/@b/c"/><xs:field xpath="x"/></xs:key></xs:element>"#,
         ),
     ]);

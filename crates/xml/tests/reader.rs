@@ -122,11 +122,11 @@ fn what_is_not_well_formed_is_refused_with_its_place() {
         ),
         (
             "<a><!-- -- --></a>",
-            "found ' ', expected '-->', as '--' cannot stand in a comment at /a (byte 10)",
+            "found ' ', expected '-->', as '--' is not allowed in a comment at /a (byte 10)",
         ),
         (
             "<a><!-- ---></a>",
-            "found '-', expected '-->', as '--' cannot stand in a comment at /a (byte 10)",
+            "found '-', expected '-->', as '--' is not allowed in a comment at /a (byte 10)",
         ),
         (
             "<a b='1'c='2'/>",

@@ -158,7 +158,7 @@ pub(crate) fn scan_comment(input: &str, scratch: &mut String) -> Result<Found, S
     let to = from + length;
     if input.as_bytes().get(to + 2) != Some(&b'>') {
         return Err(Stop::expected(
-            "'-->', as '--' cannot stand in a comment",
+            "'-->', as '--' is not allowed in a comment",
             input,
             to + 2,
         ));
