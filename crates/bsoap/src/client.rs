@@ -18,7 +18,7 @@ use bsoap_schema::{Definitions, Operation, Port};
 
 use crate::decoders::Decoders;
 use crate::offload::{convert, weight_of_record};
-use crate::scope::{Keeping, Scope};
+use crate::scope::{Keeping, PeerScope};
 use crate::{
     Budget, Changes, Error, Hints, Meter, Receiving, Sending, Streamed, Wsdl, hints, receiving,
     sending,
@@ -57,9 +57,9 @@ struct Inner {
     address: Address,
     transport: bsoap_http::Client,
     /// What is saved of the answers of the endpoint.
-    scope: Scope,
+    scope: PeerScope,
     /// The templates, which clients for several endpoints share.
-    templates: Scope,
+    templates: PeerScope,
     decoders: Arc<Decoders>,
     budget: Budget,
     /// The policy of drafts.
@@ -112,7 +112,7 @@ impl Client {
         let inner = Inner {
             address: address.parse()?,
             // An endpoint must not find out, by measuring time, what another one answered.
-            scope: Scope::new(
+            scope: PeerScope::new(
                 &inner.decoders,
                 &inner.budget,
                 Keeping {
@@ -457,7 +457,7 @@ fn http_headers(headers: RequestHeaders) -> Result<HeaderMap, Error> {
 fn read_reply(
     awaiting: AwaitingReply,
     incoming: IncomingReply<'_>,
-    scope: &Scope,
+    scope: &PeerScope,
     meter: &Meter,
 ) -> Result<(Reply, Option<Changes>), Error> {
     let undecoded = match awaiting.open(incoming)? {

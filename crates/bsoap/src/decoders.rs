@@ -11,7 +11,7 @@ const MAX_DECODERS: usize = 64;
 /// Bytes of a decoder that is kept.
 const MAX_BYTES: usize = 256 << 10;
 
-/// Decoders of one Plan without a [scope](crate::scope::Scope).
+/// Decoders of one Plan without a [scope](crate::scope::PeerScope).
 #[derive(Debug)]
 pub(crate) struct Decoders {
     plan: Arc<Plan>,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bsoap_http::HeaderMap;
 
-use crate::scope::Scope;
+use crate::scope::PeerScope;
 
 /// The sender of messages, by any name that no two share: a user, the subject of a certificate.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -36,12 +36,12 @@ const MAX_PRINCIPALS: usize = 1024;
 #[derive(Clone)]
 pub(crate) struct Principals {
     identify: Arc<Identify>,
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<KnownPrincipals>>,
 }
 
 #[derive(Default)]
-struct Known {
-    scopes: HashMap<Principal, (Scope, u64)>,
+struct KnownPrincipals {
+    scopes: HashMap<Principal, (PeerScope, u64)>,
     /// Goes up by one with each request.
     clock: u64,
 }
@@ -61,8 +61,8 @@ impl Principals {
         &self,
         headers: &HeaderMap,
         peer: SocketAddr,
-        new: impl FnOnce() -> Scope,
-    ) -> Option<Scope> {
+        new: impl FnOnce() -> PeerScope,
+    ) -> Option<PeerScope> {
         let principal = (self.identify)(headers, peer)?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.clock += 1;

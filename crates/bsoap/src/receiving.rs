@@ -6,7 +6,7 @@ use bsoap_differential::receive::{Arrived, HistoryCache, HistoryCachePolicy, Way
 use bytes::Bytes;
 
 use crate::Meter;
-use crate::scope::Scope;
+use crate::scope::PeerScope;
 
 /// Whether a client or a service keeps the messages it gets, and how, so that only what changes has to be read of the
 /// next one.
@@ -98,7 +98,7 @@ impl Receiving {
 
 /// Reads a message with what the scope has saved of those before it.
 pub(crate) fn read(
-    scope: &Scope,
+    scope: &PeerScope,
     meter: &Meter,
     root: ElementId,
     text: &Bytes,

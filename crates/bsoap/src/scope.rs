@@ -3,7 +3,7 @@
 //! reveals anything about another peer.
 //!
 //! ```text
-//! connection ──► Scope ──► Saved: decoders that know its spellings      charged to the Budget,
+//! connection ──► PeerScope ──► Saved: decoders that know its spellings      charged to the Budget,
 //!                                 templates of what it was sent         forgotten when that is spent
 //!                                 histories and skeletons of what it sent
 //! all scopes ──► Decoders: memory of scopes that are gone, cleared
@@ -29,7 +29,7 @@ use crate::{Budget, Hints, Receiving, Sending};
 
 /// The saved messages of one peer. Cloning gives the same scope.
 #[derive(Clone)]
-pub(crate) struct Scope {
+pub(crate) struct PeerScope {
     inner: Arc<Inner>,
 }
 
@@ -62,7 +62,7 @@ struct Saved {
 }
 
 #[derive(Clone, Copy)]
-enum Part {
+enum SavedPart {
     Decoders,
     Writers,
     Templates,
@@ -70,12 +70,12 @@ enum Part {
     Skeletons,
 }
 
-const PARTS: [Part; 5] = [
-    Part::Decoders,
-    Part::Writers,
-    Part::Templates,
-    Part::Histories,
-    Part::Skeletons,
+const PARTS: [SavedPart; 5] = [
+    SavedPart::Decoders,
+    SavedPart::Writers,
+    SavedPart::Templates,
+    SavedPart::Histories,
+    SavedPart::Skeletons,
 ];
 
 /// What is to be saved, and how.
@@ -103,7 +103,7 @@ enum ReadWith {
 /// The budget is charged in steps of this many bytes, so that not every message that teaches a little has to ask.
 const STEP: usize = 4 << 10;
 
-impl Scope {
+impl PeerScope {
     pub(crate) fn new(pool: &Arc<Decoders>, budget: &Budget, keeping: Keeping) -> Self {
         let inner = Arc::new(Inner {
             pool: Arc::clone(pool),
@@ -272,14 +272,15 @@ impl Saved {
     }
 
     /// The part that has grown most since the budget was charged.
-    fn grown_part(&self) -> Part {
+    fn grown_part(&self) -> SavedPart {
         let sizes = self.sizes();
-        let growth =
-            |&part: &Part| sizes[part as usize].saturating_sub(self.charged_sizes[part as usize]);
+        let growth = |&part: &SavedPart| {
+            sizes[part as usize].saturating_sub(self.charged_sizes[part as usize])
+        };
         PARTS
             .into_iter()
             .max_by_key(growth)
-            .unwrap_or(Part::Decoders)
+            .unwrap_or(SavedPart::Decoders)
     }
 }
 
@@ -316,13 +317,13 @@ impl Inner {
     }
 
     /// Drops a part for which there is no memory. A cache then saves nothing for a while.
-    fn drop_part(&self, saved: &mut Saved, part: Part) {
+    fn drop_part(&self, saved: &mut Saved, part: SavedPart) {
         match part {
-            Part::Decoders => saved.decoders.drain(..).for_each(|it| self.pool.give(*it)),
-            Part::Writers => saved.writers.clear(),
-            Part::Templates => saved.templates.iter_mut().for_each(TemplateCache::pause),
-            Part::Histories => saved.histories.iter_mut().for_each(HistoryCache::pause),
-            Part::Skeletons => saved.skeletons.iter_mut().for_each(SkeletonCache::pause),
+            SavedPart::Decoders => saved.decoders.drain(..).for_each(|it| self.pool.give(*it)),
+            SavedPart::Writers => saved.writers.clear(),
+            SavedPart::Templates => saved.templates.iter_mut().for_each(TemplateCache::pause),
+            SavedPart::Histories => saved.histories.iter_mut().for_each(HistoryCache::pause),
+            SavedPart::Skeletons => saved.skeletons.iter_mut().for_each(SkeletonCache::pause),
         }
     }
 
@@ -357,9 +358,9 @@ impl Drop for Inner {
     }
 }
 
-impl fmt::Debug for Scope {
+impl fmt::Debug for PeerScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope")
+        f.debug_struct("PeerScope")
             .field("charged", &self.inner.lock().charged)
             .finish_non_exhaustive()
     }
@@ -391,12 +392,12 @@ mod tests {
         }
 
         /// One that keeps spellings.
-        fn scope(&self, budget: &Budget) -> Scope {
+        fn scope(&self, budget: &Budget) -> PeerScope {
             let keeping = Keeping {
                 receiving: Receiving::off(),
                 ..Keeping::default()
             };
-            Scope::new(&self.pool, budget, keeping)
+            PeerScope::new(&self.pool, budget, keeping)
         }
 
         fn root(&self) -> ElementId {
@@ -405,7 +406,7 @@ mod tests {
         }
 
         /// How many events the message takes: few, if the scope has met it before.
-        fn events(&self, scope: &Scope) -> u64 {
+        fn events(&self, scope: &PeerScope) -> u64 {
             let saved = scope.inner.lock().decoders.pop();
             let mut decoder = saved.unwrap_or_else(|| Box::new(self.pool.take()));
             decoder.decode(self.root(), MESSAGE).expect("a message");
@@ -435,7 +436,7 @@ mod tests {
     fn what_is_kept_is_charged_until_it_is_gone() {
         let world = World::new();
         let budget = Budget::new(1 << 20);
-        let scopes: Vec<Scope> = (0..3).map(|_| world.scope(&budget)).collect();
+        let scopes: Vec<PeerScope> = (0..3).map(|_| world.scope(&budget)).collect();
         assert_eq!(budget.used(), 0);
         for scope in &scopes {
             world.events(scope);

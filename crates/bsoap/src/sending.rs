@@ -11,7 +11,7 @@ use bsoap_http::Body;
 use bsoap_protocol::Target;
 
 use crate::Meter;
-use crate::scope::Scope;
+use crate::scope::PeerScope;
 
 /// Whether a client or a service keeps the text of its messages, and how, so that only what changes has to be written
 /// for the next one.
@@ -122,7 +122,7 @@ pub(crate) fn faults(root: ElementId) -> StreamKey {
 
 /// Writes a message with what the scope has saved of its stream. `gives_hint`: with a hint, if there is no template.
 pub(crate) fn write(
-    scope: &Scope,
+    scope: &PeerScope,
     stream: StreamKey,
     meter: &Meter,
     record: Record,

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use bsoap_codec::Record;
 use bsoap_codec::frame::Frame;
 use bsoap_differential::send::{Layout, Offer, Overlay, OverlayError, Piece, Row};
-use bsoap_http::{AnyError, Body, Bytes, Source};
+use bsoap_http::{AnyError, Body, BodySource, Bytes};
 use futures_core::Stream;
 
 use crate::Error;
@@ -31,7 +31,7 @@ pub struct Streamed {
     make: Make,
 }
 
-type Make = Box<dyn FnOnce(Overlay) -> Result<Box<dyn Source>, OverlayError> + Send>;
+type Make = Box<dyn FnOnce(Overlay) -> Result<Box<dyn BodySource>, OverlayError> + Send>;
 
 impl Streamed {
     /// The rows of an iterator. `path` ends with the names of elements, with dots between them, that lead to the repeating
@@ -66,9 +66,9 @@ impl Streamed {
         R: Row,
         F: FnMut(&mut Context<'_>) -> Offer<R> + Send + 'static,
     {
-        let make = move |overlay: Overlay| -> Result<Box<dyn Source>, OverlayError> {
+        let make = move |overlay: Overlay| -> Result<Box<dyn BodySource>, OverlayError> {
             overlay.check::<R>()?;
-            Ok(Box::new(Rows { overlay, next }))
+            Ok(Box::new(RowSource { overlay, next }))
         };
         Self {
             path,
@@ -116,12 +116,12 @@ impl fmt::Debug for Streamed {
 }
 
 /// An overlay and what its rows come from.
-struct Rows<F> {
+struct RowSource<F> {
     overlay: Overlay,
     next: F,
 }
 
-impl<R, F> Source for Rows<F>
+impl<R, F> BodySource for RowSource<F>
 where
     R: Row,
     F: FnMut(&mut Context<'_>) -> Offer<R> + Send,

@@ -11,7 +11,7 @@ use bsoap_xml::{Event, Options, Reader, Vocabulary};
 
 /// What a message is according to a WSDL.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundRoot {
     pub(crate) direction: Direction,
     /// The element the message must be.
     pub(crate) root: ElementId,
@@ -68,7 +68,7 @@ pub(crate) fn find(
     definitions: &Definitions,
     text: &[u8],
     prefer: Option<Direction>,
-) -> Result<Found, NoOperation> {
+) -> Result<FoundRoot, NoOperation> {
     operation(definitions, text, prefer).map_err(|problem| match unreadable(text) {
         Some(error) => NoOperation {
             problem: format!("the message is not well-formed XML: {error}"),
@@ -94,7 +94,7 @@ fn operation(
     definitions: &Definitions,
     text: &[u8],
     prefer: Option<Direction>,
-) -> Result<Found, String> {
+) -> Result<FoundRoot, String> {
     let version = match peek(text) {
         Peek::Envelope(version) => version,
         Peek::ForeignEnvelope(namespace) => {
@@ -128,7 +128,7 @@ fn operation(
         }
     }
     match body {
-        Some(name) if name.local == "Fault" => Ok(Found {
+        Some(name) if name.local == "Fault" => Ok(FoundRoot {
             direction: Direction::Fault,
             root: bindings[0].response,
             target: None,
@@ -163,7 +163,7 @@ fn among(
     binding: &Arc<Binding>,
     body: Option<&Name>,
     direction: Direction,
-) -> Option<Found> {
+) -> Option<FoundRoot> {
     let plan = definitions.plan();
     let has_that_body = |message: &Message| match (message.body.first_element(), body) {
         (None, None) => true,
@@ -184,16 +184,16 @@ fn among(
     } else {
         binding.response
     };
-    Some(Found {
+    Some(FoundRoot {
         direction,
         root,
         target: Target::new(plan, binding, &operation.name).ok(),
     })
 }
 
-fn global_element(definitions: &Definitions, name: &Name) -> Result<Found, String> {
+fn global_element(definitions: &Definitions, name: &Name) -> Result<FoundRoot, String> {
     match definitions.element(&name.namespace, &name.local) {
-        Some(root) => Ok(Found {
+        Some(root) => Ok(FoundRoot {
             direction: Direction::Element,
             root,
             target: None,

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::error::Failure;
 
 /// The greatest index plus one: an index makes an array of that length.
-const MOST_ELEMENTS: usize = 100_000;
+const MAX_ELEMENTS: usize = 100_000;
 
 /// Adds pairs to a value.
 pub(crate) fn add(pairs: &[String], value: &mut Value) -> Result<(), Failure> {
@@ -68,12 +68,12 @@ fn file_value(file: &Path) -> Result<Value, Failure> {
 
 /// A step of a path: a member by name, perhaps an element of it.
 #[derive(Debug, PartialEq, Eq)]
-struct Step {
+struct PathStep {
     name: String,
     index: Option<usize>,
 }
 
-fn steps(path: &str) -> Result<Vec<Step>, String> {
+fn steps(path: &str) -> Result<Vec<PathStep>, String> {
     let mut names = vec![String::new()];
     let mut characters = path.chars();
     while let Some(c) = characters.next() {
@@ -92,15 +92,15 @@ fn steps(path: &str) -> Result<Vec<Step>, String> {
     names.into_iter().map(step).collect()
 }
 
-fn step(name: String) -> Result<Step, String> {
+fn step(name: String) -> Result<PathStep, String> {
     let step = match name
         .strip_suffix(']')
         .and_then(|rest| rest.rsplit_once('['))
     {
-        None => Step { name, index: None },
+        None => PathStep { name, index: None },
         Some((name, index)) => {
-            let index = index.parse().ok().filter(|&index| index < MOST_ELEMENTS);
-            Step {
+            let index = index.parse().ok().filter(|&index| index < MAX_ELEMENTS);
+            PathStep {
                 name: name.to_owned(),
                 index: Some(index.ok_or("the index in brackets is not a number below 100000")?),
             }
@@ -114,7 +114,7 @@ fn step(name: String) -> Result<Step, String> {
 }
 
 /// Puts a value at the end of a path. A value that is there already becomes the first element of an array.
-fn place(root: &mut Value, steps: &[Step], value: Value) -> Result<(), String> {
+fn place(root: &mut Value, steps: &[PathStep], value: Value) -> Result<(), String> {
     let Some((last, steps)) = steps.split_last() else {
         return Ok(());
     };

@@ -7,20 +7,21 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use crate::model::{
-    Alternative, Field, Item, ItemId, Kind, Layout, Marker, Occurs, Slot, Ty, Variant,
+    Alternative, FieldSlot, ItemId, ItemKind, ItemLayout, Marker, Occurs, StructField, Ty,
+    TypeItem, Variant,
 };
 
 /// All items, and the facts that follow from all of them together.
 #[derive(Debug)]
-pub(crate) struct Items<'i> {
-    items: &'i [Item],
+pub(crate) struct ItemEmitter<'i> {
+    items: &'i [TypeItem],
     /// The cycle of types that contain each other, for each item.
     cycles: Vec<usize>,
     has_default: Vec<bool>,
 }
 
-impl<'i> Items<'i> {
-    pub(crate) fn new(items: &'i [Item]) -> Self {
+impl<'i> ItemEmitter<'i> {
+    pub(crate) fn new(items: &'i [TypeItem]) -> Self {
         let mut this = Self {
             items,
             cycles: cycles(items),
@@ -41,7 +42,7 @@ impl<'i> Items<'i> {
             let mut changed = false;
             for id in 0..self.items.len() {
                 let has_default = match &self.items[id].kind {
-                    Kind::Struct { fields, .. } => fields
+                    ItemKind::Struct { fields, .. } => fields
                         .iter()
                         .all(|field| self.slot_has_default(id, &field.place)),
                     _ => false,
@@ -54,7 +55,7 @@ impl<'i> Items<'i> {
         }
     }
 
-    fn slot_has_default(&self, owner: ItemId, slot: &Slot) -> bool {
+    fn slot_has_default(&self, owner: ItemId, slot: &FieldSlot) -> bool {
         match (&slot.ty, slot.occurs) {
             (_, Occurs::Optional | Occurs::Many) => true,
             _ if slot.nillable.is_some() => true,
@@ -71,14 +72,14 @@ impl<'i> Items<'i> {
         let documentation = documentation(item.documentation.as_deref());
         let name = &item.name;
         match &item.kind {
-            Kind::Pending => TokenStream::new(),
-            Kind::Struct { fields, layout } => {
+            ItemKind::Pending => TokenStream::new(),
+            ItemKind::Struct { fields, layout } => {
                 let definition = self.struct_definition(id, fields);
                 let conversion = self.struct_conversion(name, fields, *layout);
                 quote! { #documentation #definition #conversion }
             }
-            Kind::Choice(variants) | Kind::Mixed(variants) => {
-                let is_mixed = matches!(item.kind, Kind::Mixed(_));
+            ItemKind::Choice(variants) | ItemKind::Mixed(variants) => {
+                let is_mixed = matches!(item.kind, ItemKind::Mixed(_));
                 let text =
                     is_mixed.then(|| quote! { #[doc = " Text between elements."] Text(String), });
                 let definitions = variants.iter().map(|variant| {
@@ -94,7 +95,7 @@ impl<'i> Items<'i> {
                     #conversion
                 }
             }
-            Kind::Alternatives(alternatives) => {
+            ItemKind::Alternatives(alternatives) => {
                 let documentation = item.documentation.as_deref().map_or_else(
                     || self::documentation(Some("A type, or one derived from it.")),
                     |text| self::documentation(Some(text)),
@@ -111,14 +112,14 @@ impl<'i> Items<'i> {
                     #conversion
                 }
             }
-            Kind::Enumeration(values) => {
+            ItemKind::Enumeration(values) => {
                 let conversion = enumeration(name, values);
                 quote! { #documentation #conversion }
             }
         }
     }
 
-    fn struct_definition(&self, id: ItemId, fields: &[Field]) -> TokenStream {
+    fn struct_definition(&self, id: ItemId, fields: &[StructField]) -> TokenStream {
         let name = &self.items[id].name;
         let default = self.has_default[id].then(|| quote! { Default, });
         let fields = fields.iter().map(|field| {
@@ -132,10 +133,15 @@ impl<'i> Items<'i> {
         }
     }
 
-    fn struct_conversion(&self, name: &Ident, fields: &[Field], layout: Layout) -> TokenStream {
+    fn struct_conversion(
+        &self,
+        name: &Ident,
+        fields: &[StructField],
+        layout: ItemLayout,
+    ) -> TokenStream {
         let ordered = match layout {
-            Layout::Sequence => fields.len(),
-            Layout::AllFrom(first) => first,
+            ItemLayout::Sequence => fields.len(),
+            ItemLayout::AllFrom(first) => first,
         };
         let (ordered, any_order) = fields.split_at(ordered);
         let packs = ordered.iter().map(|field| {
@@ -145,7 +151,7 @@ impl<'i> Items<'i> {
         let unpacks = ordered
             .iter()
             .map(|field| (&field.name, unpack(&field.place)));
-        let is_all = layout != Layout::Sequence;
+        let is_all = layout != ItemLayout::Sequence;
         let pack_all = is_all.then(|| pack_all(any_order));
         let (read_all, all_fields) = if is_all {
             unpack_all(any_order)
@@ -221,7 +227,7 @@ impl<'i> Items<'i> {
     }
 
     /// The Rust type of a field.
-    pub(crate) fn slot_type(&self, owner: ItemId, slot: &Slot) -> TokenStream {
+    pub(crate) fn slot_type(&self, owner: ItemId, slot: &FieldSlot) -> TokenStream {
         let inner = match slot.occurs {
             Occurs::Many => self.ty(&slot.ty),
             _ => self.boxed(owner, &slot.ty),
@@ -230,14 +236,14 @@ impl<'i> Items<'i> {
     }
 
     /// The Rust type of a value that is not in an item.
-    pub(crate) fn free_type(&self, slot: &Slot) -> TokenStream {
+    pub(crate) fn free_type(&self, slot: &FieldSlot) -> TokenStream {
         wrapped(slot, &self.ty(&slot.ty))
     }
 
     /// The type of a field of `owner`: in a box, if the type contains `owner` in turn. If an enum is in between, its variant has the box.
     fn boxed(&self, owner: ItemId, ty: &Ty) -> TokenStream {
         let plain = self.ty(ty);
-        let is_enum = |item: ItemId| !matches!(self.items[item].kind, Kind::Struct { .. });
+        let is_enum = |item: ItemId| !matches!(self.items[item].kind, ItemKind::Struct { .. });
         match ty {
             Ty::Item(item)
                 if self.cycles[*item] == self.cycles[owner]
@@ -267,7 +273,7 @@ impl<'i> Items<'i> {
     }
 }
 
-fn wrapped(slot: &Slot, inner: &TokenStream) -> TokenStream {
+fn wrapped(slot: &FieldSlot, inner: &TokenStream) -> TokenStream {
     let inner = if slot.nillable.is_some() {
         quote!(Option<#inner>)
     } else {
@@ -308,7 +314,7 @@ fn conversions(
 }
 
 /// Writes a value and the markers before it; `value` is a reference to it.
-pub(crate) fn pack(slot: &Slot, value: &TokenStream) -> TokenStream {
+pub(crate) fn pack(slot: &FieldSlot, value: &TokenStream) -> TokenStream {
     let zero = slot.is_scalar.then(|| quote! { packer.zero(); });
     match slot.occurs {
         Occurs::Once => pack_once(slot, value),
@@ -333,16 +339,16 @@ pub(crate) fn pack(slot: &Slot, value: &TokenStream) -> TokenStream {
 }
 
 /// Whether nothing but a presence marker or a count comes before the value, and the value is not a list.
-fn is_simple(slot: &Slot) -> bool {
+fn is_simple(slot: &FieldSlot) -> bool {
     slot.marker != Marker::State && slot.nillable.is_none() && !matches!(slot.ty, Ty::List(_))
 }
 
 /// True if no marker comes before the value: it is always present, never nil, and no list.
-pub(crate) fn is_plain(slot: &Slot) -> bool {
+pub(crate) fn is_plain(slot: &FieldSlot) -> bool {
     slot.occurs == Occurs::Once && slot.nillable.is_none() && !matches!(slot.ty, Ty::List(_))
 }
 
-fn pack_once(slot: &Slot, value: &TokenStream) -> TokenStream {
+fn pack_once(slot: &FieldSlot, value: &TokenStream) -> TokenStream {
     let is_list = matches!(slot.ty, Ty::List(_));
     let plain = |value: &TokenStream| {
         if is_list {
@@ -374,12 +380,12 @@ fn type_id(ty: bsoap_codec::plan::TypeId) -> TokenStream {
 }
 
 /// Whether the Rust type of the value is an enum of alternatives, which reads and writes the state.
-fn has_own_state(slot: &Slot) -> bool {
+fn has_own_state(slot: &FieldSlot) -> bool {
     slot.marker == Marker::State && slot.has_alternatives
 }
 
 /// Reads a value and the markers before it.
-pub(crate) fn unpack(slot: &Slot) -> TokenStream {
+pub(crate) fn unpack(slot: &FieldSlot) -> TokenStream {
     match slot.occurs {
         Occurs::Once => unpack_once(slot),
         Occurs::Many if is_simple(slot) => quote!(from.array()?),
@@ -395,7 +401,7 @@ pub(crate) fn unpack(slot: &Slot) -> TokenStream {
     }
 }
 
-fn unpack_optional(slot: &Slot) -> TokenStream {
+fn unpack_optional(slot: &FieldSlot) -> TokenStream {
     let zero = slot.is_scalar.then(|| quote! { from.zero()?; });
     let is_list = matches!(slot.ty, Ty::List(_));
     match slot.marker {
@@ -418,7 +424,7 @@ fn unpack_optional(slot: &Slot) -> TokenStream {
     }
 }
 
-fn unpack_once(slot: &Slot) -> TokenStream {
+fn unpack_once(slot: &FieldSlot) -> TokenStream {
     let is_list = matches!(slot.ty, Ty::List(_));
     match (slot.nillable, is_list) {
         (None, true) => quote!(from.array()?),
@@ -435,7 +441,7 @@ fn unpack_once(slot: &Slot) -> TokenStream {
 }
 
 /// Reads a value whose state has been read and is not `Absent`.
-fn unpack_state(slot: &Slot) -> TokenStream {
+fn unpack_state(slot: &FieldSlot) -> TokenStream {
     let zero = slot.is_scalar.then(|| quote! { from.zero()?; });
     let is_list = matches!(slot.ty, Ty::List(_));
     match (slot.nillable.is_some(), has_own_state(slot)) {
@@ -455,7 +461,7 @@ fn unpack_state(slot: &Slot) -> TokenStream {
 }
 
 /// The children of an `all`: how many there are, then each behind its number.
-fn pack_all(fields: &[Field]) -> TokenStream {
+fn pack_all(fields: &[StructField]) -> TokenStream {
     let required = fields
         .iter()
         .filter(|field| field.place.occurs != Occurs::Optional)
@@ -482,7 +488,7 @@ fn pack_all(fields: &[Field]) -> TokenStream {
 }
 
 /// Reads the children of an `all` into variables; then the fields they make.
-fn unpack_all(fields: &[Field]) -> (TokenStream, TokenStream) {
+fn unpack_all(fields: &[StructField]) -> (TokenStream, TokenStream) {
     let names: Vec<&Ident> = fields.iter().map(|field| &field.name).collect();
     let arms = fields.iter().enumerate().map(|(index, field)| {
         let (name, index) = (&field.name, Literal::u32_unsuffixed(index as u32));
@@ -511,12 +517,12 @@ fn unpack_all(fields: &[Field]) -> (TokenStream, TokenStream) {
 fn alternatives_conversion(name: &Ident, alternatives: &[Alternative]) -> TokenStream {
     let packs = alternatives.iter().map(|alternative| {
         let (name, ty) = (&alternative.name, type_id(alternative.ty));
-        let pack = pack_once(&Slot::once(alternative.value.clone()), &quote!(value));
+        let pack = pack_once(&FieldSlot::once(alternative.value.clone()), &quote!(value));
         quote! { Self::#name(value) => { packer.state(#ty); #pack } }
     });
     let unpacks = alternatives.iter().map(|alternative| {
         let (name, ty) = (&alternative.name, type_id(alternative.ty));
-        let read = unpack_once(&Slot::once(alternative.value.clone()));
+        let read = unpack_once(&FieldSlot::once(alternative.value.clone()));
         quote! { State::Present(#ty) => Ok(Self::#name(#read)), }
     });
     let pack = quote! { match self { #(#packs)* } };
@@ -571,7 +577,7 @@ fn enumeration(name: &Ident, values: &[(Ident, String)]) -> TokenStream {
 
 /// Which items contain each other in a cycle (a `Vec` breaks a cycle): equal numbers for the items of one cycle, different numbers
 /// for all others. (Strongly connected components by Kosaraju's algorithm, without recursion.)
-fn cycles(items: &[Item]) -> Vec<usize> {
+fn cycles(items: &[TypeItem]) -> Vec<usize> {
     let held: Vec<Vec<ItemId>> = items.iter().map(|item| held_by(&item.kind)).collect();
     let mut holders = vec![Vec::new(); items.len()];
     for (owner, items) in held.iter().enumerate() {
@@ -620,22 +626,22 @@ fn cycles(items: &[Item]) -> Vec<usize> {
         .collect()
 }
 
-fn held_by(kind: &Kind) -> Vec<ItemId> {
+fn held_by(kind: &ItemKind) -> Vec<ItemId> {
     match kind {
-        Kind::Struct { fields, .. } => fields
+        ItemKind::Struct { fields, .. } => fields
             .iter()
             .filter_map(|field| field.place.held_item())
             .collect(),
-        Kind::Choice(variants) | Kind::Mixed(variants) => variants
+        ItemKind::Choice(variants) | ItemKind::Mixed(variants) => variants
             .iter()
             .filter_map(|variant| variant.place.held_item())
             .collect(),
-        Kind::Alternatives(alternatives) => {
+        ItemKind::Alternatives(alternatives) => {
             let items = alternatives
                 .iter()
-                .filter_map(|alternative| Slot::once(alternative.value.clone()).held_item());
+                .filter_map(|alternative| FieldSlot::once(alternative.value.clone()).held_item());
             items.collect()
         }
-        Kind::Pending | Kind::Enumeration(_) => Vec::new(),
+        ItemKind::Pending | ItemKind::Enumeration(_) => Vec::new(),
     }
 }

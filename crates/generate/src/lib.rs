@@ -48,7 +48,7 @@ pub fn generate(definitions: &Definitions, options: &Options) -> String {
     let mut types = types::Types::new(definitions);
     let interfaces = operations::interfaces(definitions, &mut types);
     types.finish();
-    let items = emit::Items::new(&types.items);
+    let items = emit::ItemEmitter::new(&types.items);
     let item_tokens = items.tokens();
     let interface_tokens = interfaces
         .iter()

@@ -4,11 +4,11 @@
 use proc_macro2::{Literal, TokenStream, TokenTree};
 use quote::quote;
 
-use crate::emit::{Items, documentation, is_plain, pack, unpack};
-use crate::model::{DeclaredFault, Payload, Slot};
+use crate::emit::{ItemEmitter, documentation, is_plain, pack, unpack};
+use crate::model::{DeclaredFault, FieldSlot, Payload};
 use crate::operations::{Interface, Method};
 
-pub(crate) fn interface(items: &Items<'_>, interface: &Interface) -> TokenStream {
+pub(crate) fn interface(items: &ItemEmitter<'_>, interface: &Interface) -> TokenStream {
     let errors = interface.methods.iter().map(|method| errors(items, method));
     let headers = interface
         .methods
@@ -19,7 +19,7 @@ pub(crate) fn interface(items: &Items<'_>, interface: &Interface) -> TokenStream
     quote! { #client #service #(#errors)* #(#headers)* }
 }
 
-fn client(items: &Items<'_>, interface: &Interface) -> TokenStream {
+fn client(items: &ItemEmitter<'_>, interface: &Interface) -> TokenStream {
     let (name, service) = (&interface.client, &interface.name);
     let about = format!(" A client of `{service}`.");
     let schemas = schemas(interface);
@@ -80,7 +80,7 @@ fn hex(number: u64) -> Literal {
         .unwrap_or_else(|_| Literal::u64_unsuffixed(number))
 }
 
-fn client_method(items: &Items<'_>, method: &Method) -> TokenStream {
+fn client_method(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
     let documentation = about(method);
     let (name, operation) = (&method.name, &method.operation);
     let request = method.input.place.as_ref().map(|slot| {
@@ -131,7 +131,7 @@ fn about(method: &Method) -> TokenStream {
     documentation(Some(method.documentation.as_deref().unwrap_or(&operation)))
 }
 
-fn answer_type(items: &Items<'_>, payload: &Payload) -> TokenStream {
+fn answer_type(items: &ItemEmitter<'_>, payload: &Payload) -> TokenStream {
     payload
         .place
         .as_ref()
@@ -174,7 +174,7 @@ fn reader(payload: &Payload) -> TokenStream {
 
 /// The error type of an operation that declares faults: those, and everything else as an [`Error`] on the client, as a fault on the
 /// service.
-fn errors(items: &Items<'_>, method: &Method) -> TokenStream {
+fn errors(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
     let Some(name) = &method.error else {
         return TokenStream::new();
     };
@@ -267,7 +267,7 @@ fn fallible(expression: &TokenStream) -> TokenStream {
     }
 }
 
-fn reading(slot: &Slot) -> TokenStream {
+fn reading(slot: &FieldSlot) -> TokenStream {
     if is_plain(slot) {
         return quote!(Unpack::unpack);
     }
@@ -283,7 +283,7 @@ fn write_fault(fault: &DeclaredFault) -> TokenStream {
 }
 
 /// The header blocks of a request: each at most once.
-fn headers(items: &Items<'_>, method: &Method) -> TokenStream {
+fn headers(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
     let Some(name) = &method.headers else {
         return TokenStream::new();
     };
@@ -316,7 +316,7 @@ fn headers(items: &Items<'_>, method: &Method) -> TokenStream {
     }
 }
 
-fn service(items: &Items<'_>, interface: &Interface) -> TokenStream {
+fn service(items: &ItemEmitter<'_>, interface: &Interface) -> TokenStream {
     let (name, client, register) = (&interface.name, &interface.client, &interface.register);
     let about = documentation(
         interface
@@ -354,7 +354,7 @@ fn service(items: &Items<'_>, interface: &Interface) -> TokenStream {
     }
 }
 
-fn service_arguments(items: &Items<'_>, method: &Method) -> TokenStream {
+fn service_arguments(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
     let request = method.input.place.as_ref().map(|slot| {
         let ty = items.free_type(slot);
         quote! { request: #ty, }
@@ -362,7 +362,7 @@ fn service_arguments(items: &Items<'_>, method: &Method) -> TokenStream {
     quote! { #request message: Message }
 }
 
-fn service_answer(items: &Items<'_>, method: &Method) -> TokenStream {
+fn service_answer(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
     method
         .output
         .as_ref()

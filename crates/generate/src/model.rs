@@ -5,21 +5,24 @@ use proc_macro2::Ident;
 
 /// A type to be generated.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct TypeItem {
     pub(crate) name: Ident,
     pub(crate) documentation: Option<String>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ItemKind,
 }
 
-/// The number of an [`Item`].
+/// The number of an [`TypeItem`].
 pub(crate) type ItemId = usize;
 
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ItemKind {
     /// Not determined yet.
     Pending,
     /// Attributes, then content.
-    Struct { fields: Vec<Field>, layout: Layout },
+    Struct {
+        fields: Vec<StructField>,
+        layout: ItemLayout,
+    },
     /// One of several branches.
     Choice(Vec<Variant>),
     /// Text and elements mixed: one item.
@@ -32,7 +35,7 @@ pub(crate) enum Kind {
 
 /// The layout of a struct's fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub(crate) enum ItemLayout {
     /// One after the other.
     Sequence,
     /// Those from this one on in any order, each after its number.
@@ -40,10 +43,10 @@ pub(crate) enum Layout {
 }
 
 #[derive(Debug)]
-pub(crate) struct Field {
+pub(crate) struct StructField {
     pub(crate) name: Ident,
     pub(crate) documentation: Option<String>,
-    pub(crate) place: Slot,
+    pub(crate) place: FieldSlot,
 }
 
 #[derive(Debug)]
@@ -51,7 +54,7 @@ pub(crate) struct Variant {
     pub(crate) name: Ident,
     pub(crate) documentation: Option<String>,
     /// What it holds; `None` for nothing at all.
-    pub(crate) place: Slot,
+    pub(crate) place: FieldSlot,
 }
 
 #[derive(Debug)]
@@ -63,7 +66,7 @@ pub(crate) struct Alternative {
 
 /// A field: its type, how often it occurs, whether it may be nil.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot {
+pub(crate) struct FieldSlot {
     pub(crate) ty: Ty,
     pub(crate) occurs: Occurs,
     /// Which marker says that the value is absent.
@@ -113,9 +116,9 @@ pub(crate) struct Payload {
     /// Which branch of the Body it is.
     pub(crate) branch: Option<u32>,
     /// The Rust type; `None` for an empty Body.
-    pub(crate) place: Option<Slot>,
+    pub(crate) place: Option<FieldSlot>,
     /// The header blocks declared: name, branch, value.
-    pub(crate) headers: Vec<(Ident, u32, Slot)>,
+    pub(crate) headers: Vec<(Ident, u32, FieldSlot)>,
 }
 
 /// A fault that an operation declares.
@@ -125,10 +128,10 @@ pub(crate) struct DeclaredFault {
     pub(crate) name: String,
     pub(crate) variant: Ident,
     pub(crate) documentation: Option<String>,
-    pub(crate) place: Slot,
+    pub(crate) place: FieldSlot,
 }
 
-impl Slot {
+impl FieldSlot {
     /// A value that is always there.
     pub(crate) fn once(ty: Ty) -> Self {
         Self {

@@ -35,11 +35,11 @@ const TAKEN_TYPES: [&str; 24] = [
 
 /// The names given in one scope.
 #[derive(Debug, Default)]
-pub(crate) struct Scope {
+pub(crate) struct NameScope {
     given: HashSet<String>,
 }
 
-impl Scope {
+impl NameScope {
     /// A scope for types, in which the names that generated code uses are taken.
     pub(crate) fn of_types() -> Self {
         let more = [
@@ -146,14 +146,14 @@ mod tests {
 
     #[test]
     fn names_are_cased_escaped_and_told_apart() {
-        let mut scope = Scope::default();
+        let mut scope = NameScope::default();
         let fields = ["orderItem", "type", "order-item", "self", "3d", "é"]
             .map(|name| scope.field(name).to_string());
         assert_eq!(
             fields,
             ["order_item", "r#type", "order_item2", "self_", "f3d", "é"]
         );
-        let mut scope = Scope::of_types();
+        let mut scope = NameScope::of_types();
         let types =
             ["order", "Order", "string", "x2", "X2", "..."].map(|name| scope.ty(name).to_string());
         assert_eq!(types, ["Order", "Order2", "String2", "X2", "X2_2", "T"]);

@@ -6,8 +6,8 @@ use bsoap_codec::plan::{Content, ElementId, ParticleId, Plan, Term};
 use bsoap_schema::{Binding, Definitions, Message, Operation};
 use proc_macro2::Ident;
 
-use crate::model::{DeclaredFault, Payload, Slot};
-use crate::names::Scope;
+use crate::model::{DeclaredFault, FieldSlot, Payload};
+use crate::names::NameScope;
 use crate::types::Types;
 
 /// A port type as a client and a trait.
@@ -87,12 +87,12 @@ fn has_same_messages(one: &Binding, other: &Binding) -> bool {
 }
 
 fn interface(binding: &Binding, schemas: Vec<(u64, u64)>, types: &mut Types<'_>) -> Interface {
-    let mut scope = Scope::default();
+    let mut scope = NameScope::default();
     let mut named = HashSet::new();
     let name = types.scope.ty(&binding.port_type);
     let client = types.scope.ty(&format!("{}_Client", binding.port_type));
     let register = scope.field(&format!("serve_{}", binding.port_type));
-    let mut methods = Scope::default();
+    let mut methods = NameScope::default();
     // Names of the client's own methods.
     for taken in ["new", "from_wsdl", "inner"] {
         methods.field(taken);
@@ -117,7 +117,7 @@ fn interface(binding: &Binding, schemas: Vec<(u64, u64)>, types: &mut Types<'_>)
 fn method(
     binding: &Binding,
     operation: &Operation,
-    scope: &mut Scope,
+    scope: &mut NameScope,
     types: &mut Types<'_>,
 ) -> Method {
     let name = scope.field(&operation.name);
@@ -138,7 +138,7 @@ fn method(
             types,
         )
     });
-    let mut variants = Scope::default();
+    let mut variants = NameScope::default();
     // The variant for all other errors.
     variants.variant("Other");
     let mut faults = Vec::new();
@@ -174,8 +174,8 @@ fn payload(envelope: ElementId, owner: &str, message: &Message, types: &mut Type
         Term::Element(element) => types.element(element),
         _ => types.parts(owner, particle),
     });
-    let mut scope = Scope::default();
-    let mut headers: Vec<(Ident, u32, Slot)> = Vec::new();
+    let mut scope = NameScope::default();
+    let mut headers: Vec<(Ident, u32, FieldSlot)> = Vec::new();
     for header in &message.headers {
         if headers
             .iter()

@@ -20,9 +20,10 @@ use bsoap_datatypes::{Datatype, SimpleType, Variety};
 use bsoap_schema::Definitions;
 
 use crate::model::{
-    Alternative, Field, Item, ItemId, Kind, Layout, Marker, Occurs, Slot, Ty, Variant,
+    Alternative, FieldSlot, ItemId, ItemKind, ItemLayout, Marker, Occurs, StructField, Ty,
+    TypeItem, Variant,
 };
-use crate::names::Scope;
+use crate::names::NameScope;
 
 const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
 
@@ -31,8 +32,8 @@ const XSD_NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
 pub(crate) struct Types<'d> {
     definitions: &'d Definitions,
     pub(crate) plan: &'d Plan,
-    pub(crate) items: Vec<Item>,
-    pub(crate) scope: Scope,
+    pub(crate) items: Vec<TypeItem>,
+    pub(crate) scope: NameScope,
     /// The Rust type of each type of the plan, without its derived types.
     exact: HashMap<TypeId, Ty>,
     /// The enum of each type that has derived types.
@@ -56,7 +57,7 @@ impl<'d> Types<'d> {
             definitions,
             plan: definitions.plan(),
             items: Vec::new(),
-            scope: Scope::of_types(),
+            scope: NameScope::of_types(),
             exact: HashMap::new(),
             alternatives: HashMap::new(),
             enumerations: HashMap::new(),
@@ -76,9 +77,14 @@ impl<'d> Types<'d> {
     }
 
     /// Adds a type of this name, with a number if the name is taken.
-    pub(crate) fn item(&mut self, name: &str, documentation: Option<&str>, kind: Kind) -> ItemId {
+    pub(crate) fn item(
+        &mut self,
+        name: &str,
+        documentation: Option<&str>,
+        kind: ItemKind,
+    ) -> ItemId {
         let name = self.scope.ty(name);
-        self.items.push(Item {
+        self.items.push(TypeItem {
             name,
             documentation: documentation.map(str::to_owned),
             kind,
@@ -93,9 +99,9 @@ impl<'d> Types<'d> {
     }
 
     /// An element that is there once: a body, a header block, the detail of a fault.
-    pub(crate) fn element(&mut self, element: ElementId) -> Slot {
+    pub(crate) fn element(&mut self, element: ElementId) -> FieldSlot {
         let def = self.plan.element(element);
-        Slot {
+        FieldSlot {
             ty: self.element_type(element),
             occurs: Occurs::Once,
             marker: if def.has_state {
@@ -117,14 +123,14 @@ impl<'d> Types<'d> {
     }
 
     /// An element as a header block. Its type has attributes that the declared type lacks, so it becomes a type of its own.
-    pub(crate) fn block(&mut self, element: ElementId) -> Slot {
+    pub(crate) fn block(&mut self, element: ElementId) -> FieldSlot {
         let ty = self.plan.element(element).ty;
         if self.plan.ty(ty).alternatives.is_empty() && !self.exact.contains_key(&ty) {
             let name = format!("{}_Block", self.local(element));
             let item = self.item(
                 &name,
                 self.definitions.type_documentation(ty),
-                Kind::Pending,
+                ItemKind::Pending,
             );
             self.queue.push_back((item, Task::Complex(ty)));
             self.exact.insert(ty, Ty::Item(item));
@@ -149,7 +155,7 @@ impl<'d> Types<'d> {
         let item = self.item(
             &name,
             self.definitions.type_documentation(ty),
-            Kind::Pending,
+            ItemKind::Pending,
         );
         self.alternatives.insert(ty, item);
         self.queue.push_back((item, Task::Alternatives(ty)));
@@ -183,7 +189,11 @@ impl<'d> Types<'d> {
                     (Some(name), _) => name,
                     (None, _) => owner,
                 };
-                let item = self.item(name, self.definitions.type_documentation(ty), Kind::Pending);
+                let item = self.item(
+                    name,
+                    self.definitions.type_documentation(ty),
+                    ItemKind::Pending,
+                );
                 self.queue.push_back((item, Task::Complex(ty)));
                 Ty::Item(item)
             }
@@ -224,7 +234,7 @@ impl<'d> Types<'d> {
         if let Some(&item) = self.enumerations.get(&key) {
             return Ty::Item(item);
         }
-        let mut scope = Scope::default();
+        let mut scope = NameScope::default();
         let other = scope.variant("Other");
         let mut values: Vec<_> = enumeration
             .lexical_forms()
@@ -232,13 +242,13 @@ impl<'d> Types<'d> {
             .collect();
         values.push((other, String::new()));
         let name = simple.name().map_or(owner, |name| name.local());
-        let item = self.item(name, None, Kind::Enumeration(values));
+        let item = self.item(name, None, ItemKind::Enumeration(values));
         self.enumerations.insert(key, item);
         Ty::Item(item)
     }
 
-    fn alternatives_of(&mut self, ty: TypeId) -> Kind {
-        let mut scope = Scope::default();
+    fn alternatives_of(&mut self, ty: TypeId) -> ItemKind {
+        let mut scope = NameScope::default();
         let alternatives = self.plan.ty(ty).alternatives.iter().map(|&alternative| {
             let name = self.type_name(alternative).unwrap_or("Value");
             Alternative {
@@ -247,46 +257,47 @@ impl<'d> Types<'d> {
                 value: self.exact(alternative, name),
             }
         });
-        Kind::Alternatives(alternatives.collect())
+        ItemKind::Alternatives(alternatives.collect())
     }
 
-    fn complex(&mut self, item: ItemId, ty: TypeId) -> Kind {
+    fn complex(&mut self, item: ItemId, ty: TypeId) -> ItemKind {
         let owner = self.items[item].name.to_string();
         let def = self.plan.ty(ty);
         let mut fields = Fields {
-            scope: Scope::default(),
+            scope: NameScope::default(),
             fields: Vec::new(),
         };
         // Children first: where an attribute has the name of a child, it is the attribute that is renamed.
         let mut children = Fields {
-            scope: Scope::default(),
+            scope: NameScope::default(),
             fields: Vec::new(),
         };
-        let mut layout = Layout::Sequence;
+        let mut layout = ItemLayout::Sequence;
         match &def.content {
             Content::Empty => {}
             Content::Simple(leaf) => {
-                let value = Slot::once(self.leaf(*leaf, &owner));
+                let value = FieldSlot::once(self.leaf(*leaf, &owner));
                 children.push("value", None, value);
             }
             Content::Particle(particle) => layout = self.content(&mut children, &owner, *particle),
             Content::Mixed { elements, .. } => {
                 let variants = self.mixed(&owner, elements);
-                let choice = self.item(&format!("{owner}_Content"), None, Kind::Mixed(variants));
+                let choice =
+                    self.item(&format!("{owner}_Content"), None, ItemKind::Mixed(variants));
                 let occurs = Occurs::Many;
                 children.push(
                     "content",
                     None,
-                    Slot {
+                    FieldSlot {
                         occurs,
-                        ..Slot::once(Ty::Item(choice))
+                        ..FieldSlot::once(Ty::Item(choice))
                     },
                 );
             }
             Content::Any => children.push(
                 "xml",
                 Some("The inner XML, with all namespaces it uses declared."),
-                Slot::once(Ty::Plain("String")),
+                FieldSlot::once(Ty::Plain("String")),
             ),
         }
         fields.scope = children.scope;
@@ -298,14 +309,14 @@ impl<'d> Types<'d> {
             fields.push(
                 "any_attribute",
                 Some(documentation),
-                Slot::once(Ty::Plain("String")),
+                FieldSlot::once(Ty::Plain("String")),
             );
         }
-        if let Layout::AllFrom(first) = &mut layout {
+        if let ItemLayout::AllFrom(first) = &mut layout {
             *first += fields.fields.len();
         }
         fields.fields.append(&mut children.fields);
-        Kind::Struct {
+        ItemKind::Struct {
             fields: fields.fields,
             layout,
         }
@@ -320,11 +331,11 @@ impl<'d> Types<'d> {
         } else {
             Occurs::Optional
         };
-        let place = Slot {
+        let place = FieldSlot {
             occurs,
             marker: Marker::Attribute,
             is_scalar: true,
-            ..Slot::once(ty)
+            ..FieldSlot::once(ty)
         };
         let name = match fields.scope.has_field(name) {
             true => format!("{name}_attribute"),
@@ -334,25 +345,25 @@ impl<'d> Types<'d> {
     }
 
     /// The fields of a content model: those of its sequence, or one for the whole.
-    fn content(&mut self, fields: &mut Fields, owner: &str, id: ParticleId) -> Layout {
+    fn content(&mut self, fields: &mut Fields, owner: &str, id: ParticleId) -> ItemLayout {
         let particle = self.plan.particle(id);
         match &particle.term {
             Term::Sequence(_) if particle.is_required_once() => {
                 for &child in self.plan.children_of(id) {
                     self.particle(fields, owner, child);
                 }
-                Layout::Sequence
+                ItemLayout::Sequence
             }
             Term::All(_) if particle.is_required_once() => {
                 let first = fields.fields.len();
                 for &child in self.plan.children_of(id) {
                     self.particle(fields, owner, child);
                 }
-                Layout::AllFrom(first)
+                ItemLayout::AllFrom(first)
             }
             _ => {
                 self.particle(fields, owner, id);
-                Layout::Sequence
+                ItemLayout::Sequence
             }
         }
     }
@@ -376,7 +387,7 @@ impl<'d> Types<'d> {
     }
 
     /// A particle as a field.
-    pub(crate) fn place(&mut self, owner: &str, id: ParticleId) -> Slot {
+    pub(crate) fn place(&mut self, owner: &str, id: ParticleId) -> FieldSlot {
         let particle = self.plan.particle(id);
         let occurs = occurrence(particle);
         match &particle.term {
@@ -386,12 +397,12 @@ impl<'d> Types<'d> {
                     // An anonymous type is named after its element and the type around it.
                     None => self.nested(owner, *element),
                 };
-                Slot { occurs, ..slot }
+                FieldSlot { occurs, ..slot }
             }
-            Term::Any(_) => Slot {
+            Term::Any(_) => FieldSlot {
                 occurs,
                 is_scalar: true,
-                ..Slot::once(Ty::Plain("String"))
+                ..FieldSlot::once(Ty::Plain("String"))
             },
             Term::Choice(_) => {
                 let item = self.group(owner, id);
@@ -400,25 +411,25 @@ impl<'d> Types<'d> {
                 } else {
                     occurs
                 };
-                Slot {
+                FieldSlot {
                     occurs,
                     marker: Marker::Branch,
-                    ..Slot::once(Ty::Item(item))
+                    ..FieldSlot::once(Ty::Item(item))
                 }
             }
             Term::Sequence(_) | Term::All(_) => {
                 let item = self.group(owner, id);
-                Slot {
+                FieldSlot {
                     occurs,
-                    ..Slot::once(Ty::Item(item))
+                    ..FieldSlot::once(Ty::Item(item))
                 }
             }
         }
     }
 
     /// The parts of a message that has several, as a struct of this name.
-    pub(crate) fn parts(&mut self, name: &str, id: ParticleId) -> Slot {
-        Slot::once(Ty::Item(self.group_named(name, id)))
+    pub(crate) fn parts(&mut self, name: &str, id: ParticleId) -> FieldSlot {
+        FieldSlot::once(Ty::Item(self.group_named(name, id)))
     }
 
     /// The type of a choice, or of a sequence or `all` that is not simply there once.
@@ -434,25 +445,27 @@ impl<'d> Types<'d> {
         }
         let layout = match self.plan.particle(id).term {
             Term::Choice(_) => None,
-            Term::All(_) => Some(Layout::AllFrom(0)),
-            _ => Some(Layout::Sequence),
+            Term::All(_) => Some(ItemLayout::AllFrom(0)),
+            _ => Some(ItemLayout::Sequence),
         };
-        let item = self.item(name, None, Kind::Pending);
+        let item = self.item(name, None, ItemKind::Pending);
         self.groups.insert(id, item);
         let inner = self.items[item].name.to_string();
         self.items[item].kind = match layout {
-            None => {
-                Kind::Choice(self.variants(&inner, Scope::default(), self.plan.children_of(id)))
-            }
+            None => ItemKind::Choice(self.variants(
+                &inner,
+                NameScope::default(),
+                self.plan.children_of(id),
+            )),
             Some(layout) => {
                 let mut fields = Fields {
-                    scope: Scope::default(),
+                    scope: NameScope::default(),
                     fields: Vec::new(),
                 };
                 for &child in self.plan.children_of(id) {
                     self.particle(&mut fields, &inner, child);
                 }
-                Kind::Struct {
+                ItemKind::Struct {
                     fields: fields.fields,
                     layout,
                 }
@@ -461,7 +474,7 @@ impl<'d> Types<'d> {
         item
     }
 
-    fn nested(&mut self, owner: &str, element: ElementId) -> Slot {
+    fn nested(&mut self, owner: &str, element: ElementId) -> FieldSlot {
         let ty = self.plan.element(element).ty;
         if self.plan.ty(ty).alternatives.is_empty() {
             self.exact(ty, &format!("{owner}_{}", self.local(element)));
@@ -469,7 +482,12 @@ impl<'d> Types<'d> {
         self.element(element)
     }
 
-    fn variants(&mut self, owner: &str, mut scope: Scope, children: &[ParticleId]) -> Vec<Variant> {
+    fn variants(
+        &mut self,
+        owner: &str,
+        mut scope: NameScope,
+        children: &[ParticleId],
+    ) -> Vec<Variant> {
         let mut variants = Vec::new();
         for &child in children {
             let (name, documentation) = match &self.plan.particle(child).term {
@@ -494,7 +512,7 @@ impl<'d> Types<'d> {
 
     /// The items of mixed content: text, or an element.
     fn mixed(&mut self, owner: &str, elements: &std::ops::Range<u32>) -> Vec<Variant> {
-        let mut scope = Scope::default();
+        let mut scope = NameScope::default();
         scope.variant("Text");
         let mut variants = self.variants(owner, scope, self.plan.group(elements));
         for variant in &mut variants {
@@ -506,14 +524,14 @@ impl<'d> Types<'d> {
 
 /// The fields of a struct that is being built.
 struct Fields {
-    scope: Scope,
-    fields: Vec<Field>,
+    scope: NameScope,
+    fields: Vec<StructField>,
 }
 
 impl Fields {
-    fn push(&mut self, name: &str, documentation: Option<&str>, place: Slot) {
+    fn push(&mut self, name: &str, documentation: Option<&str>, place: FieldSlot) {
         let name = self.scope.field(name);
-        self.fields.push(Field {
+        self.fields.push(StructField {
             name,
             documentation: documentation.map(str::to_owned),
             place,

@@ -30,13 +30,13 @@ pub struct Body {
 }
 
 /// Produces a body while it is sent. It is polled when the connection has sent most of what it produced before.
-pub trait Source: Send {
+pub trait BodySource: Send {
     /// The next bytes; `None` at the end. After an error the connection is closed, so that the peer does not take the
     /// part it has for the whole.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, AnyError>>>;
 }
 
-impl<S: Source + ?Sized> Source for Box<S> {
+impl<S: BodySource + ?Sized> BodySource for Box<S> {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, AnyError>>> {
         (**self).poll_next(context)
     }
@@ -47,11 +47,11 @@ pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A source that clones of a body share: it yields its bytes once.
 #[derive(Clone)]
-struct SharedSource(Arc<Mutex<dyn Source>>);
+struct SharedSource(Arc<Mutex<dyn BodySource>>);
 
 impl fmt::Debug for SharedSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Source")
+        f.write_str("BodySource")
     }
 }
 
@@ -97,7 +97,7 @@ impl Body {
 
     /// A body that a source produces while it is sent. A `length` is sent beforehand, and the source must yield exactly
     /// that many bytes. The body cannot be sent twice, so redirects are not followed, and it is not sent as gzip.
-    pub fn from_source(source: impl Source + 'static, length: Option<u64>) -> Self {
+    pub fn from_source(source: impl BodySource + 'static, length: Option<u64>) -> Self {
         Self {
             length: length.unwrap_or(0),
             announced: match length {

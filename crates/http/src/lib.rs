@@ -44,7 +44,7 @@ pub use hyper::header;
 pub use hyper::{HeaderMap, Method, StatusCode};
 
 pub use address::{Address, Credentials};
-pub use body::{AnyError, Body, Source};
+pub use body::{AnyError, Body, BodySource};
 #[cfg(all(feature = "client", feature = "tls"))]
 pub use client::Roots;
 #[cfg(feature = "client")]

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bsoap_http::{
-    AnyError, Body, Bytes, Client, ClientOptions, HeaderMap, Response, Routes, ServerOptions,
-    Source,
+    AnyError, Body, BodySource, Bytes, Client, ClientOptions, HeaderMap, Response, Routes,
+    ServerOptions,
 };
 use common::{echo, start};
 use flate2::Compression;
@@ -110,7 +110,7 @@ struct Counting {
     waited: bool,
 }
 
-impl Source for Counting {
+impl BodySource for Counting {
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, AnyError>>> {
         if self.left == 0 {
             return Poll::Ready(self.fails.then(|| Err("out of numbers".into())));

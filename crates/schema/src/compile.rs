@@ -19,7 +19,7 @@ use bsoap_datatypes::SimpleType;
 use crate::components::{
     DerivationSet, ElementNumber, GroupNumber, Reference, SchemaSet, TypeKind, TypeNumber,
 };
-use crate::document::Place;
+use crate::document::Position;
 use crate::name::XSD_NAMESPACE;
 use crate::xsd::resolve::TypeKey;
 use crate::xsd::simple::SimpleTypes;
@@ -67,7 +67,7 @@ pub struct Compiler<'s> {
     /// The number of entries of `reserved` that are defined.
     defined: usize,
     /// Content and attributes of complex types, those of their base types included.
-    shapes: HashMap<TypeNumber, Arc<types::Shape>>,
+    shapes: HashMap<TypeNumber, Arc<types::TypeShape>>,
     elements: HashMap<ElementNumber, ElementId>,
     groups: HashMap<GroupNumber, CompiledParticle>,
     /// Groups being compiled, outermost first.
@@ -369,7 +369,7 @@ impl<'s> Compiler<'s> {
 }
 
 /// The position of a reference that comes from the caller and not from a document.
-const NOWHERE: Place = Place {
+const NOWHERE: Position = Position {
     document: u32::MAX,
     offset: 0,
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bsoap_codec::plan::{NamespaceConstraint, ProcessContents};
 
-use crate::{Documents, Error, ErrorKind, ExpandedName, Place, Sort};
+use crate::{Documents, Error, ErrorKind, ExpandedName, Position, Sort};
 
 /// The number of a type definition in its [`SchemaSet`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,7 +33,7 @@ pub struct SchemaSet {
     pub(crate) named_groups: HashMap<ExpandedName, GroupNumber>,
     pub(crate) named_attribute_groups: HashMap<ExpandedName, GroupNumber>,
     pub(crate) attributes: HashMap<ExpandedName, AttributeDeclaration>,
-    pub(crate) notations: HashMap<ExpandedName, Place>,
+    pub(crate) notations: HashMap<ExpandedName, Position>,
     pub(crate) identity_constraints: HashMap<ExpandedName, IdentityConstraint>,
     /// Global elements by the head of their substitution group, in document order.
     pub(crate) substitutes: HashMap<ExpandedName, Vec<ElementNumber>>,
@@ -68,7 +68,7 @@ pub struct Reference {
     /// The name.
     pub name: ExpandedName,
     /// The location of the reference.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// A type that a component uses: by name, or an anonymous definition.
@@ -86,7 +86,7 @@ pub struct TypeDefinition {
     /// Its name; anonymous types have none.
     pub name: Option<ExpandedName>,
     /// Where it is defined.
-    pub place: Place,
+    pub place: Position,
     /// Its documentation.
     pub documentation: Option<Box<str>>,
     /// What it is.
@@ -130,7 +130,7 @@ pub struct FacetDefinition {
     /// `fixed`
     pub fixed: bool,
     /// Its location in the document.
-    pub place: Place,
+    pub place: Position,
     /// For enumerations: the value as an expanded name, in case the type is QName.
     pub expanded: Option<ExpandedName>,
 }
@@ -218,7 +218,7 @@ pub struct AttributeUse {
     /// `wsdl:arrayType`, on references to `soapenc:arrayType`.
     pub array_type: Option<ArrayType>,
     /// Its location in the document.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// `wsdl:arrayType`: the item type and its dimensions, such as `[]` or `[,]`.
@@ -262,7 +262,7 @@ pub struct AttributeDeclaration {
     /// `fixed`
     pub fixed: Option<Box<str>>,
     /// Its location in the document.
-    pub place: Place,
+    pub place: Position,
     /// Its documentation.
     pub documentation: Option<Box<str>>,
 }
@@ -291,7 +291,7 @@ pub struct ElementDeclaration {
     /// The derivations that its substitutes must not have (`final`).
     pub is_final: DerivationSet,
     /// Its location in the document.
-    pub place: Place,
+    pub place: Position,
     /// Its documentation.
     pub documentation: Option<Box<str>>,
 }
@@ -304,7 +304,7 @@ pub(crate) struct GroupDefinition {
     /// Its content.
     pub particle: Option<ParticleDeclaration>,
     /// Its location in the document.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// An attribute group definition.
@@ -315,7 +315,7 @@ pub(crate) struct AttributeGroupDefinition {
     /// Its content.
     pub attributes: AttributeUses,
     /// Its location in the document.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// A particle.
@@ -328,7 +328,7 @@ pub struct ParticleDeclaration {
     /// The term.
     pub term: TermDeclaration,
     /// Its location in the document.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// The term of a particle.
@@ -360,7 +360,7 @@ pub struct WildcardDeclaration {
     /// `processContents`
     pub process: ProcessContents,
     /// Its location in the document.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// `key`, `keyref` or `unique`. Only references between them are checked.
@@ -373,7 +373,7 @@ pub(crate) struct IdentityConstraint {
     /// The key that a `keyref` refers to.
     pub refer: Option<Reference>,
     /// Its location in the document.
-    pub place: Place,
+    pub place: Position,
 }
 
 /// A set of derivation methods and substitution, as in `final` and `block`.
@@ -515,7 +515,7 @@ impl SchemaSet {
         &self,
         rule: &'static str,
         problem: impl Into<String>,
-        place: Place,
+        place: Position,
     ) -> Error {
         Error::new(ErrorKind::Rule {
             rule,
@@ -526,7 +526,7 @@ impl SchemaSet {
 
     /// The error for a component that refers to itself.
     #[cold]
-    pub(crate) fn circular(&self, sort: Sort, name: impl ToString, place: Place) -> Error {
+    pub(crate) fn circular(&self, sort: Sort, name: impl ToString, place: Position) -> Error {
         Error::new(ErrorKind::Circular {
             sort,
             name: name.to_string(),
@@ -536,7 +536,7 @@ impl SchemaSet {
 
     /// The error for an exceeded limit.
     #[cold]
-    pub(crate) fn too_many(&self, name: &'static str, limit: usize, place: Place) -> Error {
+    pub(crate) fn too_many(&self, name: &'static str, limit: usize, place: Position) -> Error {
         Error::new(ErrorKind::Limit {
             name,
             limit: limit as u64,

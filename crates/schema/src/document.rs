@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use roxmltree::{Node, ParsingOptions};
 
 use crate::loader::{LoadError, Loader, Source, without_credentials};
-use crate::{Error, ErrorKind, Result, TextPlace};
+use crate::{Error, ErrorKind, Result, TextPosition};
 
 /// Limits of loading. Exceeding one is an error that names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ const LONG_LINE: usize = 4096;
 
 /// The position of a component: a document of a [`Documents`] table and a byte offset in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct Position {
     /// The document's number.
     pub document: u32,
     /// The byte in its text.
@@ -122,7 +122,7 @@ impl Document {
             })
             .at(Some(self.place(0))),
             error => {
-                let place = TextPlace {
+                let place = TextPosition {
                     location: self.shown(),
                     line: error.pos().row,
                     column: error.pos().col,
@@ -136,7 +136,7 @@ impl Document {
     }
 
     /// The line and column of a byte of the text.
-    pub fn place(&self, offset: usize) -> TextPlace {
+    pub fn place(&self, offset: usize) -> TextPosition {
         let offset = offset.min(self.text.len());
         let lines = self.lines.get_or_init(|| {
             let ends = self
@@ -155,7 +155,7 @@ impl Document {
             _ => offset - start,
         };
         let (line, column) = (line as u32, column as u32 + 1);
-        TextPlace {
+        TextPosition {
             location: self.shown(),
             line,
             column,
@@ -209,12 +209,12 @@ impl Documents {
     }
 
     /// Location, line and column of a position.
-    pub fn spell(&self, place: Place) -> Option<TextPlace> {
+    pub fn spell(&self, place: Position) -> Option<TextPosition> {
         Some(self.document(place.document)?.place(place.offset as usize))
     }
 
     /// The text of a document from a position to its end.
-    pub(crate) fn text_at(&self, place: Place) -> &str {
+    pub(crate) fn text_at(&self, place: Position) -> &str {
         self.document(place.document)
             .and_then(|document| document.text().get(place.offset as usize..))
             .unwrap_or("")
@@ -234,17 +234,17 @@ impl Loader for Documents {
 }
 
 /// The position of a node.
-pub(crate) fn place_of(document: u32, node: Node<'_, '_>) -> Place {
-    Place {
+pub(crate) fn place_of(document: u32, node: Node<'_, '_>) -> Position {
+    Position {
         document,
         offset: node.range().start as u32,
     }
 }
 
 /// The position of an attribute's value, or of the node if it has no such attribute.
-pub(crate) fn place_of_value(document: u32, node: Node<'_, '_>, attribute: &str) -> Place {
+pub(crate) fn place_of_value(document: u32, node: Node<'_, '_>, attribute: &str) -> Position {
     match node.attribute_node(attribute) {
-        Some(found) => Place {
+        Some(found) => Position {
             document,
             offset: found.range_value().start as u32,
         },

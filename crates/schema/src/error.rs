@@ -15,12 +15,12 @@ pub struct Error(Box<Inner>);
 #[derive(Clone, PartialEq, Eq)]
 struct Inner {
     kind: ErrorKind,
-    place: Option<TextPlace>,
+    place: Option<TextPosition>,
 }
 
 /// A location in a document, for messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TextPlace {
+pub struct TextPosition {
     /// The document's location.
     pub location: String,
     /// The line, from 1.
@@ -149,7 +149,7 @@ impl Error {
     /// The same error at a place, unless it has one already.
     #[cold]
     #[must_use]
-    pub fn at(mut self, place: Option<TextPlace>) -> Self {
+    pub fn at(mut self, place: Option<TextPosition>) -> Self {
         if self.0.place.is_none() {
             self.0.place = place;
         }
@@ -162,7 +162,7 @@ impl Error {
     }
 
     /// Where, if that is known.
-    pub fn place(&self) -> Option<&TextPlace> {
+    pub fn place(&self) -> Option<&TextPosition> {
         self.0.place.as_ref()
     }
 }
@@ -200,7 +200,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl fmt::Display for TextPlace {
+impl fmt::Display for TextPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.location, self.line, self.column)
     }

@@ -39,8 +39,8 @@ pub use definitions::{
     Binding, Body, Definitions, FaultMessage, HeaderPart, Message, Note, Operation, Part, Port,
     Service, SoapVersion, Style, TransmissionKind, Uncallable,
 };
-pub use document::{Document, Documents, LoadLimits, Place};
-pub use error::{Error, ErrorKind, Result, Sort, TextPlace};
+pub use document::{Document, Documents, LoadLimits, Position};
+pub use error::{Error, ErrorKind, Result, Sort, TextPosition};
 pub use load::{LoadOptions, load};
 pub use loader::{
     CatalogueLoader, Chain, FileLoader, LoadError, Loader, MemoryLoader, Source, WellKnown,

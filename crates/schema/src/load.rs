@@ -13,13 +13,13 @@ use bsoap_codec::plan::ElementId;
 use indexmap::IndexMap;
 
 use crate::compile::Offers;
-use crate::compile::binding::{Bound, bind_all};
+use crate::compile::binding::{BoundBindings, bind_all};
 use crate::components::{SchemaSet, Strictness};
 use crate::definitions::{Binding, Definitions, Note, Port, Service};
-use crate::document::{LoadLimits, Place};
+use crate::document::{LoadLimits, Position};
 use crate::loader::{Loader, may_refer, resolve_location};
 use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE};
-use crate::wsdl::{self, BindingKind, Head, Imports, Wsdl};
+use crate::wsdl::{self, BindingKind, DocumentHead, Imports, Wsdl};
 use crate::xsd::SchemaSetBuilder;
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
@@ -52,7 +52,7 @@ pub struct LoadOptions {
 /// # Errors
 /// If a document cannot be loaded or read, or its definitions are not consistent; the error has the location.
 pub fn load(location: &str, loader: &dyn Loader, options: &LoadOptions) -> Result<Definitions> {
-    let mut reading = Reading {
+    let mut reading = WsdlLoad {
         schemas: SchemaSetBuilder::new(loader, options.limits.clone(), options.strictness),
         wsdl: Wsdl {
             is_strict: options.strictness == Strictness::Strict,
@@ -62,7 +62,7 @@ pub fn load(location: &str, loader: &dyn Loader, options: &LoadOptions) -> Resul
         seen: HashSet::new(),
     };
     let head = reading.run(location)?;
-    let Reading {
+    let WsdlLoad {
         schemas, mut wsdl, ..
     } = reading;
     wsdl.prefer_services_of_the_first_document();
@@ -91,17 +91,17 @@ impl Definitions {
 }
 
 /// The state of loading.
-struct Reading<'l> {
+struct WsdlLoad<'l> {
     schemas: SchemaSetBuilder<'l>,
     wsdl: Wsdl,
     /// WSDL documents still to read: their location and the position of the import.
-    queue: VecDeque<(String, Option<Place>)>,
+    queue: VecDeque<(String, Option<Position>)>,
     seen: HashSet<u32>,
 }
 
-impl Reading<'_> {
+impl WsdlLoad<'_> {
     /// Reads the document at `location` and all its imports. Returns the head of the first document.
-    fn run(&mut self, location: &str) -> Result<Head> {
+    fn run(&mut self, location: &str) -> Result<DocumentHead> {
         self.queue.push_back((location.to_owned(), None));
         let mut first = None;
         while let Some((location, place)) = self.queue.pop_front() {
@@ -118,7 +118,7 @@ impl Reading<'_> {
     }
 
     /// Reads one document; `None` if it was read already.
-    fn document(&mut self, location: &str) -> Result<Option<Head>> {
+    fn document(&mut self, location: &str) -> Result<Option<DocumentHead>> {
         let number = self.schemas.load_document(location)?;
         if !self.seen.insert(number) {
             return Ok(None);
@@ -131,9 +131,9 @@ impl Reading<'_> {
         if root.has_tag_name((XSD_NAMESPACE, "schema")) {
             self.schemas.add_location(location)?;
             let target_namespace = root.attribute("targetNamespace").unwrap_or("").to_owned();
-            return Ok(Some(Head {
+            return Ok(Some(DocumentHead {
                 target_namespace,
-                ..Head::default()
+                ..DocumentHead::default()
             }));
         }
         if !root.has_tag_name((WSDL_NAMESPACE, "definitions")) {
@@ -173,12 +173,12 @@ impl Reading<'_> {
 
 /// Components → Plan and Definitions.
 fn compile(
-    head: Head,
+    head: DocumentHead,
     wsdl: &mut Wsdl,
     schemas: &SchemaSet,
     offers: Offers,
 ) -> Result<Definitions> {
-    let Bound {
+    let BoundBindings {
         compiled,
         bindings,
         notes,

@@ -18,38 +18,38 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::definitions::{Note, SoapVersion, Style, TransmissionKind};
-use crate::document::{Documents, Place};
+use crate::document::{Documents, Position};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
 mod read;
 mod soap;
 
-pub(crate) use read::{Head, Imports, read};
+pub(crate) use read::{DocumentHead, Imports, read};
 
 /// The WSDL components of all loaded documents.
 #[derive(Debug, Default)]
 pub(crate) struct Wsdl {
-    pub(crate) messages: IndexMap<ExpandedName, Message>,
-    pub(crate) port_types: IndexMap<ExpandedName, PortType>,
-    pub(crate) bindings: IndexMap<ExpandedName, Binding>,
-    pub(crate) services: Vec<Service>,
+    pub(crate) messages: IndexMap<ExpandedName, RawMessage>,
+    pub(crate) port_types: IndexMap<ExpandedName, RawPortType>,
+    pub(crate) bindings: IndexMap<ExpandedName, RawBinding>,
+    pub(crate) services: Vec<RawService>,
     /// The target namespaces of the documents read.
     pub(crate) namespaces: HashSet<String>,
     /// Whether a second definition of a name is an error instead of a note.
     pub(crate) is_strict: bool,
-    pub(crate) notes: Vec<(Option<Place>, String)>,
+    pub(crate) notes: Vec<(Option<Position>, String)>,
 }
 
 /// A reference to a WSDL component.
 #[derive(Clone, Debug)]
-pub(crate) struct Reference {
+pub(crate) struct RawReference {
     pub(crate) name: ExpandedName,
     /// A second candidate for an unprefixed name: in the target namespace of the WSDL.
     pub(crate) fallback: Option<ExpandedName>,
-    pub(crate) place: Place,
+    pub(crate) place: Position,
 }
 
-impl Reference {
+impl RawReference {
     /// The names it may refer to, the most likely first.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = &ExpandedName> {
         std::iter::once(&self.name).chain(&self.fallback)
@@ -57,59 +57,59 @@ impl Reference {
 }
 
 #[derive(Debug)]
-pub(crate) struct Message {
-    pub(crate) parts: Vec<Part>,
+pub(crate) struct RawMessage {
+    pub(crate) parts: Vec<RawPart>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct RawPart {
     pub(crate) name: String,
     pub(crate) content: PartContent,
-    pub(crate) place: Place,
+    pub(crate) place: Position,
 }
 
 /// The element or type that a part refers to.
 #[derive(Debug)]
 pub(crate) enum PartContent {
-    Element(Reference),
-    Type(Reference),
+    Element(RawReference),
+    Type(RawReference),
     /// Neither `element` nor `type`.
     Neither,
 }
 
 #[derive(Debug)]
-pub(crate) struct PortType {
-    pub(crate) operations: Vec<Operation>,
+pub(crate) struct RawPortType {
+    pub(crate) operations: Vec<RawOperation>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Operation {
+pub(crate) struct RawOperation {
     pub(crate) name: String,
     pub(crate) documentation: Option<String>,
     pub(crate) kind: TransmissionKind,
     pub(crate) input: Option<Use>,
     pub(crate) output: Option<Use>,
     pub(crate) faults: Vec<Use>,
-    pub(crate) place: Place,
+    pub(crate) place: Position,
 }
 
 /// A message as input, output or fault of an operation.
 #[derive(Debug)]
 pub(crate) struct Use {
     pub(crate) name: Option<String>,
-    pub(crate) message: Reference,
+    pub(crate) message: RawReference,
     pub(crate) action: Option<String>,
     pub(crate) documentation: Option<String>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Binding {
+pub(crate) struct RawBinding {
     pub(crate) name: ExpandedName,
-    pub(crate) port_type: Reference,
+    pub(crate) port_type: RawReference,
     pub(crate) kind: BindingKind,
     pub(crate) operations: Vec<BindingOperation>,
     pub(crate) documentation: Option<String>,
-    pub(crate) place: Place,
+    pub(crate) place: Position,
 }
 
 /// The protocol of a binding.
@@ -132,7 +132,7 @@ pub(crate) struct BindingOperation {
     pub(crate) input: BindingMessage,
     pub(crate) output: BindingMessage,
     pub(crate) faults: Vec<BindingFault>,
-    pub(crate) place: Place,
+    pub(crate) place: Position,
 }
 
 /// `wsdl:input` or `wsdl:output` of a binding's operation.
@@ -158,7 +158,7 @@ pub(crate) struct SoapBody {
 
 #[derive(Debug)]
 pub(crate) struct SoapHeader {
-    pub(crate) message: Reference,
+    pub(crate) message: RawReference,
     pub(crate) part: String,
     /// The namespace of a block whose part has a type instead of an element.
     pub(crate) namespace: Option<String>,
@@ -171,25 +171,25 @@ pub(crate) struct BindingFault {
 }
 
 #[derive(Debug)]
-pub(crate) struct Service {
+pub(crate) struct RawService {
     pub(crate) name: ExpandedName,
     /// The document that defines it.
     pub(crate) document: u32,
     pub(crate) documentation: Option<String>,
-    pub(crate) ports: Vec<Port>,
+    pub(crate) ports: Vec<RawPort>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Port {
+pub(crate) struct RawPort {
     pub(crate) name: String,
-    pub(crate) binding: Reference,
+    pub(crate) binding: RawReference,
     pub(crate) address: Option<String>,
     pub(crate) documentation: Option<String>,
 }
 
 impl Wsdl {
     /// Adds a note about a tolerated problem.
-    pub(crate) fn note(&mut self, place: Option<Place>, message: impl Into<String>) {
+    pub(crate) fn note(&mut self, place: Option<Position>, message: impl Into<String>) {
         self.notes.push((place, message.into()));
     }
 
@@ -215,7 +215,7 @@ impl Wsdl {
 
     /// The notes with location, line and column.
     pub(crate) fn spell_notes(&self, documents: &Documents) -> Vec<Note> {
-        let spell = |(place, message): &(Option<Place>, String)| Note {
+        let spell = |(place, message): &(Option<Position>, String)| Note {
             place: place
                 .and_then(|place| documents.spell(place))
                 .map(|place| place.to_string())
@@ -229,7 +229,7 @@ impl Wsdl {
 /// The component that a reference refers to, if it is defined.
 pub(crate) fn find<'a, T>(
     map: &'a IndexMap<ExpandedName, T>,
-    reference: &Reference,
+    reference: &RawReference,
 ) -> Option<(&'a ExpandedName, &'a T)> {
     reference
         .candidates()
@@ -242,7 +242,7 @@ pub(crate) fn find<'a, T>(
 /// If it is undefined.
 pub(crate) fn resolve<'a, T>(
     map: &'a IndexMap<ExpandedName, T>,
-    reference: &Reference,
+    reference: &RawReference,
     sort: Sort,
     documents: &Documents,
 ) -> Result<(&'a ExpandedName, &'a T)> {

@@ -15,7 +15,7 @@ use bsoap_schema::{Definitions, Port, Service};
 use super::{Client, Inner};
 use crate::decoders::{Decoders, up_to};
 use crate::load::Fetch;
-use crate::scope::{Keeping, Scope};
+use crate::scope::{Keeping, PeerScope};
 use crate::{Budget, Error, Hints, Meter, Receiving, Sending, Wsdl};
 
 /// Configures a [`Client`].
@@ -277,7 +277,7 @@ impl ClientBuilder {
             receiving: self.receiving,
             hints: self.hints,
         };
-        let scope = Scope::new(&decoders, &self.budget, keeping);
+        let scope = PeerScope::new(&decoders, &self.budget, keeping);
         let inner = Inner {
             service: service.name.clone(),
             port: port.clone(),

@@ -16,13 +16,13 @@ const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 /// The documents of a WSDL, cut where addresses are filled in for each request.
 #[derive(Debug)]
 pub(super) struct Documents {
-    pieces: Vec<Vec<Piece>>,
+    pieces: Vec<Vec<DocumentPart>>,
     by_name: HashMap<String, usize>,
 }
 
 /// A part of a published document.
 #[derive(Debug)]
-enum Piece {
+enum DocumentPart {
     /// Text as it was.
     Text(String),
     /// The address of a port with this path.
@@ -75,9 +75,9 @@ impl Documents {
         let mut text = String::new();
         for piece in self.pieces.get(index)? {
             match piece {
-                Piece::Text(part) => text.push_str(part),
-                Piece::Port(port) => text.push_str(&escape(&format!("{base}{port}"))),
-                Piece::Reference(key, name) => {
+                DocumentPart::Text(part) => text.push_str(part),
+                DocumentPart::Port(port) => text.push_str(&escape(&format!("{base}{port}"))),
+                DocumentPart::Reference(key, name) => {
                     text.push_str(&escape(&format!("{base}{path}?{key}={name}")));
                 }
             }
@@ -88,7 +88,7 @@ impl Documents {
 
 impl Rewriting<'_> {
     /// A document, cut at each address. A document that is not XML (unlikely, since it was loaded) is left as it is.
-    fn pieces(&self, document: &Document) -> Vec<Piece> {
+    fn pieces(&self, document: &Document) -> Vec<DocumentPart> {
         let text = document.text().trim_start_matches('\u{feff}');
         // Documents with a DOCTYPE can be loaded, so they are published, too; their entities may hold addresses.
         let options = ParsingOptions {
@@ -96,9 +96,9 @@ impl Rewriting<'_> {
             ..ParsingOptions::default()
         };
         let Ok(tree) = roxmltree::Document::parse_with_options(text, options) else {
-            return vec![Piece::Text(text.to_owned())];
+            return vec![DocumentPart::Text(text.to_owned())];
         };
-        let mut pieces = vec![Piece::Text(
+        let mut pieces = vec![DocumentPart::Text(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned(),
         )];
         // The declaration may name another encoding; the answer is UTF-8.
@@ -107,7 +107,7 @@ impl Rewriting<'_> {
         } else {
             0
         };
-        let mut addresses: Vec<(Range<usize>, Piece)> = tree
+        let mut addresses: Vec<(Range<usize>, DocumentPart)> = tree
             .descendants()
             .filter(Node::is_element)
             .filter_map(|node| {
@@ -121,17 +121,21 @@ impl Rewriting<'_> {
             let Some(before) = text.get(done..place.start) else {
                 continue;
             };
-            pieces.push(Piece::Text(before.to_owned()));
+            pieces.push(DocumentPart::Text(before.to_owned()));
             pieces.push(piece);
             done = place.end;
         }
-        pieces.push(Piece::Text(text[done..].to_owned()));
+        pieces.push(DocumentPart::Text(text[done..].to_owned()));
         pieces
     }
 
     /// The attribute of this element that holds an address, and what replaces it. Addresses of other servers stay, without
     /// the credentials in them.
-    fn address(&self, node: Node<'_, '_>, document: &Document) -> Option<(&'static str, Piece)> {
+    fn address(
+        &self,
+        node: Node<'_, '_>,
+        document: &Document,
+    ) -> Option<(&'static str, DocumentPart)> {
         let name = node.tag_name();
         let (attribute, key) = match (name.namespace(), name.name()) {
             (Some(WSDL), "import") => ("location", Some("wsdl")),
@@ -146,13 +150,13 @@ impl Rewriting<'_> {
         };
         let piece = piece.or_else(|| {
             let shown = without_credentials(value);
-            (shown != value).then(|| Piece::Text(escape(&shown)))
+            (shown != value).then(|| DocumentPart::Text(escape(&shown)))
         })?;
         Some((attribute, piece))
     }
 
     /// The piece for the address of a port; `None` if it is not served here.
-    fn port<'t>(&self, address: Node<'t, 't>) -> Option<Piece> {
+    fn port<'t>(&self, address: Node<'t, 't>) -> Option<DocumentPart> {
         let parent = |node: Node<'t, 't>, name: &str| {
             node.parent_element()
                 .filter(|parent| parent.tag_name().name() == name)
@@ -160,17 +164,17 @@ impl Rewriting<'_> {
         let port = parent(address, "port")?;
         let service = parent(port, "service")?;
         let path = (self.path_of)(service.attribute("name")?, port.attribute("name")?)?;
-        Some(Piece::Port(path))
+        Some(DocumentPart::Port(path))
     }
 
     /// The piece for a reference to another document; `None` if that is not published here.
-    fn reference(&self, key: &'static str, to: &str, from: &Document) -> Option<Piece> {
+    fn reference(&self, key: &'static str, to: &str, from: &Document) -> Option<DocumentPart> {
         let target = resolve_location(from.location(), to);
         let index = self
             .documents
             .iter()
             .position(|document| document.location() == target || document.location() == to)?;
-        Some(Piece::Reference(key, self.names[index].clone()))
+        Some(DocumentPart::Reference(key, self.names[index].clone()))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::decoders::Decoders;
 use crate::error::report;
 use crate::offload::{convert, weight_of_record, weight_of_value};
 use crate::principal::Principals;
-use crate::scope::{Keeping, Scope};
+use crate::scope::{Keeping, PeerScope};
 use crate::{Budget, Changes, Error, Meter, hints, receiving, sending};
 
 /// What is served at one path.
@@ -45,7 +45,7 @@ type Decoded = Result<(ReceivedRequest, Changes, AwaitingAnswer), Box<OutgoingRe
 
 /// The client that an answer goes to.
 struct Receiver {
-    scope: Scope,
+    scope: PeerScope,
     /// Whether it uses hints.
     has_hint: bool,
 }
@@ -108,17 +108,21 @@ impl Path {
     }
 
     /// What is saved of earlier messages: those of the same principal, or of the same connection.
-    fn scope(&self, request: &Request) -> Scope {
-        let new = || Scope::new(&self.decoders, &self.budget, self.keeping);
+    fn scope(&self, request: &Request) -> PeerScope {
+        let new = || PeerScope::new(&self.decoders, &self.budget, self.keeping);
         let known = self.principals.as_ref();
         let own = known.and_then(|it| it.scope(&request.headers, request.peer, new));
         if let Some(scope) = own {
             return scope;
         }
-        Scope::clone(&request.connection.keep(new))
+        PeerScope::clone(&request.connection.keep(new))
     }
 
-    async fn decode(self: &Arc<Self>, mut request: Request, scope: &Scope) -> (Decoded, Request) {
+    async fn decode(
+        self: &Arc<Self>,
+        mut request: Request,
+        scope: &PeerScope,
+    ) -> (Decoded, Request) {
         let (path, scope, length) = (Arc::clone(self), scope.clone(), request.body.len());
         // The body is freed once it is decoded: the handler works with the Record.
         let body = std::mem::take(&mut request.body);
@@ -134,7 +138,7 @@ impl Path {
         convert(length, decode).await
     }
 
-    fn receive(&self, incoming: IncomingRequest<'_>, scope: &Scope) -> Decoded {
+    fn receive(&self, incoming: IncomingRequest<'_>, scope: &PeerScope) -> Decoded {
         let mut undecoded = self.endpoint.open(incoming)?;
         loop {
             match receiving::read(scope, &self.meter, undecoded.root(), undecoded.text()) {

@@ -18,7 +18,7 @@ mod sensors;
 mod serving;
 mod solve;
 
-use heat::Field;
+use heat::HeatField;
 use poll::{Comparison, Run};
 use sensors::{SensorField, SlidingWindow};
 use solve::Report;
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         Failure::input(format!("cannot create {}", arguments.out.display())).because(error)
     })?;
     let size = usize::from(arguments.size);
-    let start = Field::hot_spots(size, size);
+    let start = HeatField::hot_spots(size, size);
     let (field, report) = runtime.block_on(solve::solve(start, arguments.steps))?;
     let field_picture = arguments.out.join("field.png");
     picture::write_field(&field_picture, &field)?;

@@ -16,7 +16,7 @@ mod report;
 mod sending;
 mod sum;
 
-use recorded::Reader;
+use recorded::RecordingReader;
 
 /// Measure what differential reading or sending saves on recorded messages
 ///
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     messages: Vec<String>,
     /// How a message is compared with the one before
     #[arg(long, value_enum, value_name = "WAY", default_value_t)]
-    way: Named,
+    way: WayOption,
     /// Measure sending what was read, instead of reading
     #[arg(long, conflicts_with_all = ["way", "feed"])]
     sending: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
         default_value_t,
         requires = "sending"
     )]
-    stuffing: Stuffing,
+    stuffing: StuffingOption,
     /// Feed messages in pieces of this many bytes
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u32).range(1..))]
     feed: Option<u32>,
@@ -71,7 +71,7 @@ pub(crate) struct Arguments {
 
 /// The ways to receive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Named {
+enum WayOption {
     /// Keep the text of the message before and compare it byte by byte
     #[default]
     Exact,
@@ -87,7 +87,7 @@ enum Named {
     Off,
 }
 
-impl Named {
+impl WayOption {
     fn way(self) -> Way {
         match self {
             Self::Exact => Way::default(),
@@ -113,7 +113,7 @@ impl Named {
 
 /// The width of values in a template.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Stuffing {
+enum StuffingOption {
     /// The length of the value: messages are byte for byte the same as without templates
     #[default]
     None,
@@ -125,7 +125,7 @@ enum Stuffing {
     Maximum,
 }
 
-impl Stuffing {
+impl StuffingOption {
     fn policy(self) -> Policy {
         match self {
             Self::None => Policy::IDENTICAL,
@@ -143,7 +143,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let files = files::expand(&arguments.messages)?;
     let options = message::options(arguments.lenient);
     let prefer = arguments.response.then_some(Direction::Response);
-    let reader = Reader {
+    let reader = RecordingReader {
         definitions: &definitions,
         options,
         prefer,

@@ -16,7 +16,7 @@ use crate::{ExpandedName, Result};
 
 use super::Compiler;
 use super::envelope::any;
-use super::types::Body;
+use super::types::TypeContent;
 
 impl Compiler<'_> {
     /// The content of a type that restricts `soapenc:Array` without declaring elements; `None` for all other types.
@@ -25,7 +25,7 @@ impl Compiler<'_> {
         number: TypeNumber,
         complex: &ComplexDefinition,
         particle: Option<&ParticleDeclaration>,
-    ) -> Result<Option<Body>> {
+    ) -> Result<Option<TypeContent>> {
         if particle.is_some_and(declares_elements) {
             return Ok(None);
         }
@@ -46,7 +46,7 @@ impl Compiler<'_> {
         let item = self.element_particle(1, 1, item, place)?;
         let other = self.any(1, 1, any(ProcessContents::Skip), place)?;
         let items = self.choice(0, UNBOUNDED, &[item, other], place)?;
-        Ok(Some(Body::Elements {
+        Ok(Some(TypeContent::Elements {
             particle: Some(items),
             mixed: false,
         }))

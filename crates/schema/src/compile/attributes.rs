@@ -14,7 +14,7 @@ use crate::xsd::resolve::TypeKey;
 use crate::{Result, Sort};
 
 use super::Compiler;
-use super::types::{Body, Shape};
+use super::types::{TypeContent, TypeShape};
 
 /// The attributes of a type and of the attribute groups it refers to, without those of its base type.
 #[derive(Default)]
@@ -28,10 +28,10 @@ impl<'s> Compiler<'s> {
     pub(super) fn with_attributes(
         &mut self,
         complex: &'s ComplexDefinition,
-        body: Body,
+        body: TypeContent,
         derivation: Derivation,
-        base: &Shape,
-    ) -> Result<Shape> {
+        base: &TypeShape,
+    ) -> Result<TypeShape> {
         let mut own = Own::default();
         self.collect(&complex.attributes, &mut own)?;
         let mut attributes = base.attributes.clone();
@@ -72,7 +72,7 @@ impl<'s> Compiler<'s> {
                 })
             }
         };
-        Ok(Shape {
+        Ok(TypeShape {
             body,
             attributes,
             any_attribute,

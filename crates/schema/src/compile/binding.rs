@@ -12,7 +12,7 @@ use super::parts::{is_undefined, request_parts};
 use super::{Compiled, Offers, profile};
 use crate::components::SchemaSet;
 use crate::definitions::{Binding, Operation, SoapVersion, Style, TransmissionKind, Uncallable};
-use crate::document::Place;
+use crate::document::Position;
 use crate::name::XSD_NAMESPACE;
 use crate::wsdl::{self, BindingKind, BindingMessage, BindingOperation, Wsdl};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
@@ -26,10 +26,10 @@ const PART_RULE: &str = "WSDL 1.1 §2.3";
 
 /// The resolved bindings of a WSDL and their Plan.
 #[derive(Debug)]
-pub(crate) struct Bound {
+pub(crate) struct BoundBindings {
     pub(crate) compiled: Compiled,
     pub(crate) bindings: IndexMap<ExpandedName, Arc<Binding>>,
-    pub(crate) notes: Vec<(Option<Place>, String)>,
+    pub(crate) notes: Vec<(Option<Position>, String)>,
 }
 
 /// Compiles the elements and types of messages, then every SOAP binding. Errors in a binding that no port uses are tolerated.
@@ -37,7 +37,7 @@ pub(crate) struct Bound {
 ///
 /// # Errors
 /// If an element or type in a message of a used binding cannot be compiled; in strict loading also if a name is undefined.
-pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Result<Bound> {
+pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Result<BoundBindings> {
     let ports = wsdl.services.iter().flat_map(|service| &service.ports);
     let used: HashSet<&ExpandedName> = ports
         .filter_map(|port| wsdl::find(&wsdl.bindings, &port.binding))
@@ -83,7 +83,7 @@ pub(crate) fn bind_all(wsdl: &Wsdl, schemas: &SchemaSet, offers: Offers) -> Resu
         }
     }
     let notes = binder.notes;
-    Ok(Bound {
+    Ok(BoundBindings {
         compiled,
         bindings,
         notes,
@@ -115,7 +115,7 @@ struct Binder<'a> {
     parts: HashMap<(String, String, TypeId, bool), ElementId>,
     /// The elements created for rpc messages, likewise.
     wrappers: HashMap<WrapperKey, ElementId>,
-    notes: Vec<(Option<Place>, String)>,
+    notes: Vec<(Option<Position>, String)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -125,10 +125,10 @@ enum Direction {
 }
 
 /// An operation in the binding and in the port type.
-type Matched<'a> = (&'a BindingOperation, &'a wsdl::Operation);
+type Matched<'a> = (&'a BindingOperation, &'a wsdl::RawOperation);
 
 /// A part and its element in the Body.
-type Placed<'a> = (&'a wsdl::Part, ElementId);
+type Placed<'a> = (&'a wsdl::RawPart, ElementId);
 
 /// The binding being resolved.
 struct Work {
@@ -155,7 +155,7 @@ impl<'a> Binder<'a> {
     ///
     /// # Errors
     /// If a name it uses is undefined.
-    fn bind(&mut self, raw: &'a wsdl::Binding) -> Result<Option<Binding>> {
+    fn bind(&mut self, raw: &'a wsdl::RawBinding) -> Result<Option<Binding>> {
         let BindingKind::Soap { version, transport } = &raw.kind else {
             return Ok(None);
         };
@@ -250,10 +250,10 @@ impl<'a> Binder<'a> {
     /// names of input and output, or else by their order. (WSDL 1.1 §2.5)
     fn matching(
         &self,
-        port_type: &'a wsdl::PortType,
-        raw: &wsdl::Binding,
+        port_type: &'a wsdl::RawPortType,
+        raw: &wsdl::RawBinding,
         index: usize,
-    ) -> Option<&'a wsdl::Operation> {
+    ) -> Option<&'a wsdl::RawOperation> {
         let operation = &raw.operations[index];
         let candidates: Vec<_> = port_type
             .operations
@@ -263,7 +263,7 @@ impl<'a> Binder<'a> {
         if candidates.len() < 2 {
             return candidates.first().copied();
         }
-        let named = |one: &wsdl::Operation| {
+        let named = |one: &wsdl::RawOperation| {
             let fits = |stated: &Option<String>, used: &Option<wsdl::Use>, default: String| {
                 let name = used
                     .as_ref()
@@ -390,7 +390,7 @@ impl<'a> Binder<'a> {
 /// The directions of an operation that have a message.
 fn sides<'a>(
     bound: &'a BindingOperation,
-    declared: &'a wsdl::Operation,
+    declared: &'a wsdl::RawOperation,
 ) -> Vec<(Direction, &'a BindingMessage, &'a wsdl::Use)> {
     let input = declared
         .input

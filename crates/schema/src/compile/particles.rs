@@ -14,7 +14,7 @@ use bsoap_codec::plan::{
 use crate::components::{
     DerivationSet, ElementNumber, GroupNumber, ParticleDeclaration, TermDeclaration,
 };
-use crate::document::Place;
+use crate::document::Position;
 use crate::{Result, Sort};
 
 use super::{Compiler, Offers};
@@ -25,7 +25,7 @@ pub(super) struct Compiled {
     pub(super) id: ParticleId,
     min: u32,
     max: u32,
-    term: Term,
+    term: CompiledTerm,
     /// The number of particles in it; those of a group count for each reference.
     size: usize,
     /// The nesting depth of groups in it.
@@ -33,7 +33,7 @@ pub(super) struct Compiled {
 }
 
 #[derive(Clone, Debug)]
-enum Term {
+enum CompiledTerm {
     Element(ElementId),
     Any(Arc<Wildcard>),
     Sequence(Arc<[Compiled]>),
@@ -58,7 +58,7 @@ impl Compiled {
     }
 
     fn is_empty_sequence(&self) -> bool {
-        matches!(&self.term, Term::Sequence(children) if children.is_empty())
+        matches!(&self.term, CompiledTerm::Sequence(children) if children.is_empty())
     }
 }
 
@@ -89,7 +89,7 @@ impl Compiler<'_> {
         match &declaration.term {
             TermDeclaration::Element(number) => {
                 let element = self.element(*number)?;
-                self.add(min, max, Term::Element(element), place)
+                self.add(min, max, CompiledTerm::Element(element), place)
             }
             TermDeclaration::ElementRef(reference) => {
                 let number = self.set.resolve_element(reference)?;
@@ -97,7 +97,7 @@ impl Compiler<'_> {
                     Some(branches) => self.choice(min, max, &branches, place),
                     None => {
                         let element = self.element(number)?;
-                        self.add(min, max, Term::Element(element), place)
+                        self.add(min, max, CompiledTerm::Element(element), place)
                     }
                 }
             }
@@ -120,7 +120,7 @@ impl Compiler<'_> {
             }
             TermDeclaration::All(children) => {
                 let children = self.children(children)?;
-                self.add(min, max, Term::All(children.into()), place)
+                self.add(min, max, CompiledTerm::All(children.into()), place)
             }
             TermDeclaration::Any(wildcard) => {
                 let wildcard = Wildcard {
@@ -141,7 +141,7 @@ impl Compiler<'_> {
         min: u32,
         max: u32,
         wildcard: Wildcard,
-        place: Place,
+        place: Position,
     ) -> Result<Compiled> {
         let known = self
             .particles
@@ -159,7 +159,7 @@ impl Compiler<'_> {
                         && wildcard.namespaces.admits(&element.name.namespace)
                     {
                         let element = self.element(ElementNumber(number as u32))?;
-                        branches.push(self.add(1, 1, Term::Element(element), place)?);
+                        branches.push(self.add(1, 1, CompiledTerm::Element(element), place)?);
                     }
                 }
                 self.particles
@@ -171,7 +171,7 @@ impl Compiler<'_> {
         if wildcard.process == ProcessContents::Lax {
             branches.push(self.any(1, 1, wildcard, place)?);
         }
-        self.add(min, max, Term::Choice(branches.into()), place)
+        self.add(min, max, CompiledTerm::Choice(branches.into()), place)
     }
 
     fn children(&mut self, declarations: &[ParticleDeclaration]) -> Result<Vec<Compiled>> {
@@ -182,7 +182,7 @@ impl Compiler<'_> {
     }
 
     /// The particle of a named group, occurring once.
-    fn group(&mut self, number: GroupNumber, place: Place) -> Result<Compiled> {
+    fn group(&mut self, number: GroupNumber, place: Position) -> Result<Compiled> {
         if let Some(group) = self.groups.get(&number) {
             return Ok(group.clone());
         }
@@ -205,7 +205,7 @@ impl Compiler<'_> {
     fn substitutes(
         &mut self,
         head: ElementNumber,
-        place: Place,
+        place: Position,
     ) -> Result<Option<Arc<[Compiled]>>> {
         if let Some(known) = self.particles.substitutes.get(&head) {
             return Ok(known.clone());
@@ -213,9 +213,9 @@ impl Compiler<'_> {
         let mut branches = Vec::new();
         for number in self.members_of(head) {
             let element = self.element(number)?;
-            branches.push(self.add(1, 1, Term::Element(element), place)?);
+            branches.push(self.add(1, 1, CompiledTerm::Element(element), place)?);
         }
-        let is_alone = matches!(&branches[..], [Compiled { term: Term::Element(one), .. }] if Some(one) == self.elements.get(&head));
+        let is_alone = matches!(&branches[..], [Compiled { term: CompiledTerm::Element(one), .. }] if Some(one) == self.elements.get(&head));
         let branches: Option<Arc<[Compiled]>> =
             (!branches.is_empty() && !is_alone).then(|| branches.into());
         self.particles.substitutes.insert(head, branches.clone());
@@ -265,13 +265,13 @@ impl Compiler<'_> {
         min: u32,
         max: u32,
         children: &[Compiled],
-        place: Place,
+        place: Position,
     ) -> Result<Compiled> {
         let flat = flattened(children, |child| match &child.term {
-            Term::Sequence(inner) if child.is_once() || inner.is_empty() => Some(inner),
+            CompiledTerm::Sequence(inner) if child.is_once() || inner.is_empty() => Some(inner),
             _ => None,
         });
-        self.compositor(min, max, flat, Term::Sequence, place)
+        self.compositor(min, max, flat, CompiledTerm::Sequence, place)
     }
 
     /// A choice of the children.
@@ -280,13 +280,13 @@ impl Compiler<'_> {
         min: u32,
         max: u32,
         children: &[Compiled],
-        place: Place,
+        place: Position,
     ) -> Result<Compiled> {
         let flat = flattened(children, |child| match &child.term {
-            Term::Choice(inner) if child.is_once() => Some(inner),
+            CompiledTerm::Choice(inner) if child.is_once() => Some(inner),
             _ => None,
         });
-        self.compositor(min, max, flat, Term::Choice, place)
+        self.compositor(min, max, flat, CompiledTerm::Choice, place)
     }
 
     /// A group of these children. If there is only one, no group is needed: the child itself is repeated.
@@ -295,8 +295,8 @@ impl Compiler<'_> {
         min: u32,
         max: u32,
         children: Vec<Compiled>,
-        term: fn(Arc<[Compiled]>) -> Term,
-        place: Place,
+        term: fn(Arc<[Compiled]>) -> CompiledTerm,
+        place: Position,
     ) -> Result<Compiled> {
         match <[Compiled; 1]>::try_from(children) {
             Ok([single]) => self.repeat(single, min, max, place),
@@ -310,9 +310,9 @@ impl Compiler<'_> {
         min: u32,
         max: u32,
         element: ElementId,
-        place: Place,
+        place: Position,
     ) -> Result<Compiled> {
-        self.add(min, max, Term::Element(element), place)
+        self.add(min, max, CompiledTerm::Element(element), place)
     }
 
     /// A wildcard as a particle.
@@ -321,18 +321,18 @@ impl Compiler<'_> {
         min: u32,
         max: u32,
         wildcard: Wildcard,
-        place: Place,
+        place: Position,
     ) -> Result<Compiled> {
-        self.add(min, max, Term::Any(Arc::new(wildcard)), place)
+        self.add(min, max, CompiledTerm::Any(Arc::new(wildcard)), place)
     }
 
     /// An empty sequence.
-    pub(super) fn empty(&mut self, place: Place) -> Result<Compiled> {
-        self.add(1, 1, Term::Sequence(Arc::new([])), place)
+    pub(super) fn empty(&mut self, place: Position) -> Result<Compiled> {
+        self.add(1, 1, CompiledTerm::Sequence(Arc::new([])), place)
     }
 
     /// A particle that repeats another from `min` to `max` times.
-    fn repeat(&mut self, inner: Compiled, min: u32, max: u32, place: Place) -> Result<Compiled> {
+    fn repeat(&mut self, inner: Compiled, min: u32, max: u32, place: Position) -> Result<Compiled> {
         if (min, max) == (1, 1) || inner.is_empty_sequence() {
             return Ok(inner);
         }
@@ -344,14 +344,16 @@ impl Compiler<'_> {
         };
         match merged {
             Some((min, max)) => self.add(min, max, inner.term, place),
-            None => self.add(min, max, Term::Sequence(Arc::new([inner])), place),
+            None => self.add(min, max, CompiledTerm::Sequence(Arc::new([inner])), place),
         }
     }
 
-    fn add(&mut self, min: u32, max: u32, term: Term, place: Place) -> Result<Compiled> {
+    fn add(&mut self, min: u32, max: u32, term: CompiledTerm, place: Position) -> Result<Compiled> {
         let children: &[Compiled] = match &term {
-            Term::Sequence(children) | Term::Choice(children) | Term::All(children) => children,
-            Term::Element(_) | Term::Any(_) => &[],
+            CompiledTerm::Sequence(children)
+            | CompiledTerm::Choice(children)
+            | CompiledTerm::All(children) => children,
+            CompiledTerm::Element(_) | CompiledTerm::Any(_) => &[],
         };
         let size = children
             .iter()
@@ -370,7 +372,7 @@ impl Compiler<'_> {
         }
         let ids = || children.iter().map(|child| child.id).collect();
         let def = match &term {
-            Term::Element(element) => {
+            CompiledTerm::Element(element) => {
                 if let Some(&id) = self.particles.elements.get(&(*element, min, max)) {
                     return Ok(Compiled {
                         id,
@@ -383,10 +385,10 @@ impl Compiler<'_> {
                 }
                 TermDef::Element(*element)
             }
-            Term::Any(wildcard) => TermDef::Any((**wildcard).clone()),
-            Term::Sequence(_) => TermDef::Sequence(ids()),
-            Term::Choice(_) => TermDef::Choice(ids()),
-            Term::All(_) => TermDef::All(ids()),
+            CompiledTerm::Any(wildcard) => TermDef::Any((**wildcard).clone()),
+            CompiledTerm::Sequence(_) => TermDef::Sequence(ids()),
+            CompiledTerm::Choice(_) => TermDef::Choice(ids()),
+            CompiledTerm::All(_) => TermDef::All(ids()),
         };
         self.particles.total += 1 + children.len();
         if self.particles.total > limits.total_particles {
@@ -399,7 +401,7 @@ impl Compiler<'_> {
             max,
             term: def,
         });
-        if let Term::Element(element) = term {
+        if let CompiledTerm::Element(element) = term {
             self.particles.elements.insert((element, min, max), id);
         }
         Ok(Compiled {

@@ -50,7 +50,7 @@ pub(super) fn request_parts<'s>(
 
 /// Requests the parts of messages. A part with an undefined reference is skipped: its operation will be ignored, with a note.
 fn request_all(
-    messages: &[(&ExpandedName, &wsdl::Message)],
+    messages: &[(&ExpandedName, &wsdl::RawMessage)],
     compiler: &mut Compiler<'_>,
 ) -> Result<()> {
     for part in messages.iter().flat_map(|(_, message)| &message.parts) {
@@ -67,7 +67,7 @@ fn request_all(
 ///
 /// # Errors
 /// If the name is defined, but the component cannot be compiled.
-fn request(compiler: &mut Compiler<'_>, part: &wsdl::Part) -> Result<Option<Error>> {
+fn request(compiler: &mut Compiler<'_>, part: &wsdl::RawPart) -> Result<Option<Error>> {
     let schemas = compiler.schemas();
     let (reference, done) = match &part.content {
         PartContent::Element(reference) => {
@@ -103,7 +103,7 @@ pub(super) fn is_undefined(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Undefined { cause: None, .. })
 }
 
-pub(super) fn undefined(schemas: &SchemaSet, sort: Sort, reference: &wsdl::Reference) -> Error {
+pub(super) fn undefined(schemas: &SchemaSet, sort: Sort, reference: &wsdl::RawReference) -> Error {
     schemas.undefined(
         sort,
         &components::Reference {
@@ -116,7 +116,7 @@ pub(super) fn undefined(schemas: &SchemaSet, sort: Sort, reference: &wsdl::Refer
 /// The messages that the used bindings refer to.
 fn needed_messages<'a>(wsdl: &'a Wsdl, used: &HashSet<&ExpandedName>) -> HashSet<&'a ExpandedName> {
     let mut needed = HashSet::new();
-    let mut need = |reference: &wsdl::Reference| {
+    let mut need = |reference: &wsdl::RawReference| {
         needed.extend(
             reference
                 .candidates()
@@ -124,7 +124,7 @@ fn needed_messages<'a>(wsdl: &'a Wsdl, used: &HashSet<&ExpandedName>) -> HashSet
                 .map(|(name, _)| name),
         );
     };
-    let is_used = |(name, binding): &(&ExpandedName, &wsdl::Binding)| {
+    let is_used = |(name, binding): &(&ExpandedName, &wsdl::RawBinding)| {
         used.contains(name) && matches!(binding.kind, BindingKind::Soap { .. })
     };
     for (_, binding) in wsdl.bindings.iter().filter(is_used) {

@@ -3,14 +3,14 @@
 
 use crate::components::SchemaSet;
 use crate::definitions::{Operation, Style};
-use crate::document::Place;
-use crate::wsdl::{Binding, BindingMessage, Message, Part, PartContent};
+use crate::document::Position;
+use crate::wsdl::{BindingMessage, PartContent, RawBinding, RawMessage, RawPart};
 use crate::{Error, Result};
 
 /// All operations have the same style, and each request has its own first element in the Body.
 pub(super) fn of_binding(
     schemas: &SchemaSet,
-    raw: &Binding,
+    raw: &RawBinding,
     operations: &[Operation],
 ) -> Result<()> {
     for (index, operation) in operations.iter().enumerate() {
@@ -46,8 +46,8 @@ pub(super) fn of_body(
     schemas: &SchemaSet,
     side: &BindingMessage,
     style: Style,
-    message: &Message,
-    place: Place,
+    message: &RawMessage,
+    place: Position,
 ) -> Result<()> {
     if side.body.encoded {
         return Ok(());
@@ -61,7 +61,7 @@ pub(super) fn of_body(
             "the message has several parts; soap:body needs the attribute parts to select one";
         return Err(schemas.broken("WS-I Basic Profile 1.1 R2210", problem, place));
     }
-    let chosen = |part: &&Part| match &side.body.parts {
+    let chosen = |part: &&RawPart| match &side.body.parts {
         Some(names) => names.contains(&part.name),
         None => !side.attachments.contains(&part.name),
     };
@@ -84,7 +84,7 @@ pub(super) fn of_body(
 }
 
 /// The error for a header block or fault detail that refers to a type instead of an element.
-pub(super) fn of_header_or_fault(schemas: &SchemaSet, part: &Part) -> Error {
+pub(super) fn of_header_or_fault(schemas: &SchemaSet, part: &RawPart) -> Error {
     let problem = format!(
         "part \"{}\" is used as a header block or fault detail and must have the attribute element",
         part.name

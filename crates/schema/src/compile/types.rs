@@ -9,7 +9,7 @@ use crate::components::{
     ComplexContent, ComplexDefinition, Derivation, DerivationSet, ParticleDeclaration, TypeKind,
     TypeNumber,
 };
-use crate::document::Place;
+use crate::document::Position;
 use crate::xsd::resolve::TypeKey;
 use crate::{Result, Sort};
 
@@ -19,15 +19,15 @@ use super::{Compiler, Offers};
 
 /// Content and attributes of a complex type, from which those of derived types are computed.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
-    pub(super) body: Body,
+pub(super) struct TypeShape {
+    pub(super) body: TypeContent,
     pub(super) attributes: Vec<AttributeDef>,
     pub(super) any_attribute: Option<Wildcard>,
 }
 
 /// The content between the tags.
 #[derive(Clone, Debug)]
-pub(super) enum Body {
+pub(super) enum TypeContent {
     /// A simple value.
     Simple(Arc<SimpleType>),
     /// Elements (possibly none), with text between them if mixed.
@@ -39,11 +39,11 @@ pub(super) enum Body {
     Any,
 }
 
-impl Shape {
+impl TypeShape {
     /// The shape of `anyType` as a base type.
     fn of_any_type() -> Self {
         Self {
-            body: Body::Any,
+            body: TypeContent::Any,
             attributes: Vec::new(),
             any_attribute: None,
         }
@@ -63,17 +63,17 @@ impl Compiler<'_> {
             _ => None,
         };
         let content = match &shape.body {
-            Body::Simple(simple) => Content::Simple(self.builder.leaf(simple)),
-            Body::Any => Content::Any,
-            Body::Elements {
+            TypeContent::Simple(simple) => Content::Simple(self.builder.leaf(simple)),
+            TypeContent::Any => Content::Any,
+            TypeContent::Elements {
                 particle: None,
                 mixed: false,
             } => Content::Empty,
-            Body::Elements {
+            TypeContent::Elements {
                 particle: Some(particle),
                 mixed: false,
             } => Content::Particle(particle.id),
-            Body::Elements {
+            TypeContent::Elements {
                 particle,
                 mixed: true,
             } => {
@@ -103,7 +103,7 @@ impl Compiler<'_> {
     }
 
     /// Computes the shape of a type after those of its base types, the most basic first: a long chain uses no call stack.
-    pub(super) fn shape(&mut self, number: TypeNumber) -> Result<Arc<Shape>> {
+    pub(super) fn shape(&mut self, number: TypeNumber) -> Result<Arc<TypeShape>> {
         let mut chain = vec![number];
         while let Some(&last) = chain.last() {
             let base = match self.set.base_of(TypeKey::Defined(last)) {
@@ -137,14 +137,14 @@ impl Compiler<'_> {
     }
 
     /// Computes the shape of a type whose base type has one already.
-    fn derive(&mut self, number: TypeNumber) -> Result<Shape> {
+    fn derive(&mut self, number: TypeNumber) -> Result<TypeShape> {
         let definition = self.set.type_definition(number);
         let TypeKind::Complex(complex) = &definition.kind else {
-            return Ok(Shape::of_any_type());
+            return Ok(TypeShape::of_any_type());
         };
         let base_shape = |compiler: &mut Self, key: TypeKey| match key {
             TypeKey::Defined(base) if !compiler.set.is_simple(key) => compiler.shape(base),
-            _ => Ok(Arc::new(Shape::of_any_type())),
+            _ => Ok(Arc::new(TypeShape::of_any_type())),
         };
         let (body, derivation, base) = match &complex.content {
             ComplexContent::Simple {
@@ -153,7 +153,7 @@ impl Compiler<'_> {
                 let key = self.set.resolve_use(base)?;
                 let base = base_shape(self, key)?;
                 (
-                    Body::Simple(self.simple.simple(self.set, TypeKey::Defined(number))?),
+                    TypeContent::Simple(self.simple.simple(self.set, TypeKey::Defined(number))?),
                     *derivation,
                     base,
                 )
@@ -164,7 +164,7 @@ impl Compiler<'_> {
                 particle,
             } => {
                 let body = self.own_body(complex, particle.as_ref())?;
-                return self.with_attributes(complex, body, *derivation, &Shape::of_any_type());
+                return self.with_attributes(complex, body, *derivation, &TypeShape::of_any_type());
             }
             ComplexContent::Complex {
                 base: Some(base),
@@ -176,7 +176,7 @@ impl Compiler<'_> {
                 if let Some(items) = self.array_body(number, complex, particle.as_ref())? {
                     let shape = self.with_attributes(complex, items, *derivation, &base)?;
                     // Restrictions of `soapenc:Array` never repeat its `anyAttribute`, but mean to keep it.
-                    return Ok(Shape {
+                    return Ok(TypeShape {
                         any_attribute: base.any_attribute.clone(),
                         ..shape
                     });
@@ -198,35 +198,41 @@ impl Compiler<'_> {
         &mut self,
         complex: &ComplexDefinition,
         particle: Option<&ParticleDeclaration>,
-    ) -> Result<Body> {
+    ) -> Result<TypeContent> {
         let particle = match particle {
             Some(particle) => self.content_particle(particle)?,
             None => None,
         };
-        Ok(Body::Elements {
+        Ok(TypeContent::Elements {
             particle,
             mixed: complex.mixed,
         })
     }
 
     /// The content of the base type followed by the type's own content.
-    fn extended(&mut self, base: &Body, own: Body, mixed: bool, place: Place) -> Result<Body> {
+    fn extended(
+        &mut self,
+        base: &TypeContent,
+        own: TypeContent,
+        mixed: bool,
+        place: Position,
+    ) -> Result<TypeContent> {
         Ok(match (base, own) {
-            (Body::Simple(simple), _) => Body::Simple(simple.clone()),
-            (Body::Any, Body::Elements { particle: None, .. }) => Body::Any,
-            (Body::Any, own) => own,
+            (TypeContent::Simple(simple), _) => TypeContent::Simple(simple.clone()),
+            (TypeContent::Any, TypeContent::Elements { particle: None, .. }) => TypeContent::Any,
+            (TypeContent::Any, own) => own,
             (
-                Body::Elements {
+                TypeContent::Elements {
                     particle: base,
                     mixed: base_mixed,
                 },
-                Body::Elements { particle: own, .. },
+                TypeContent::Elements { particle: own, .. },
             ) => {
                 let particle = match (base.clone(), own) {
                     (Some(base), Some(own)) => Some(self.sequence(1, 1, &[base, own], place)?),
                     (one, None) | (None, one) => one,
                 };
-                Body::Elements {
+                TypeContent::Elements {
                     particle,
                     mixed: mixed || *base_mixed,
                 }

@@ -6,14 +6,14 @@ use super::{LoadError, Loader, Source};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WellKnown;
 
-struct Entry {
+struct WellKnownSchema {
     namespace: &'static str,
     locations: &'static [&'static str],
     text: &'static str,
 }
 
-const ENTRIES: &[Entry] = &[
-    Entry {
+const WELL_KNOWN_SCHEMAS: &[WellKnownSchema] = &[
+    WellKnownSchema {
         namespace: "http://www.w3.org/XML/1998/namespace",
         locations: &[
             "www.w3.org/2001/xml.xsd",
@@ -23,42 +23,42 @@ const ENTRIES: &[Entry] = &[
         ],
         text: include_str!("wellknown/xml.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://www.w3.org/2001/XMLSchema",
         locations: &["www.w3.org/2001/XMLSchema.xsd", "www.w3.org/2001/XMLSchema"],
         text: include_str!("wellknown/schema.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://schemas.xmlsoap.org/soap/encoding/",
         locations: &["schemas.xmlsoap.org/soap/encoding"],
         text: include_str!("wellknown/encoding11.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://www.w3.org/2003/05/soap-encoding",
         locations: &["www.w3.org/2003/05/soap-encoding"],
         text: include_str!("wellknown/encoding12.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://schemas.xmlsoap.org/soap/envelope/",
         locations: &["schemas.xmlsoap.org/soap/envelope"],
         text: include_str!("wellknown/envelope11.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://www.w3.org/2003/05/soap-envelope",
         locations: &["www.w3.org/2003/05/soap-envelope"],
         text: include_str!("wellknown/envelope12.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://www.w3.org/2003/05/soap-rpc",
         locations: &["www.w3.org/2003/05/soap-rpc"],
         text: include_str!("wellknown/rpc12.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://schemas.xmlsoap.org/ws/2004/08/addressing",
         locations: &["schemas.xmlsoap.org/ws/2004/08/addressing"],
         text: include_str!("wellknown/addressing200408.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://www.w3.org/2005/08/addressing",
         locations: &[
             "www.w3.org/2005/08/addressing/ws-addr.xsd",
@@ -67,22 +67,22 @@ const ENTRIES: &[Entry] = &[
         ],
         text: include_str!("wellknown/addressing200508.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://www.w3.org/2005/05/xmlmime",
         locations: &["www.w3.org/2005/05/xmlmime"],
         text: include_str!("wellknown/xmlmime.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://www.w3.org/2004/11/xmlmime",
         locations: &["www.w3.org/2004/11/xmlmime"],
         text: include_str!("wellknown/xmlmime2004.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://www.w3.org/2004/08/xop/include",
         locations: &["www.w3.org/2004/08/xop/include"],
         text: include_str!("wellknown/xop.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://ws-i.org/profiles/basic/1.1/xsd",
         locations: &[
             "ws-i.org/profiles/basic/1.1/swaref.xsd",
@@ -90,7 +90,7 @@ const ENTRIES: &[Entry] = &[
         ],
         text: include_str!("wellknown/swaref.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://www.w3.org/2000/09/xmldsig#",
         locations: &[
             "www.w3.org/TR/2002/REC-xmldsig-core-20020212/xmldsig-core-schema.xsd",
@@ -99,17 +99,17 @@ const ENTRIES: &[Entry] = &[
         ],
         text: include_str!("wellknown/xmldsig.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd",
         locations: &["docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd"],
         text: include_str!("wellknown/wsu.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd",
         locations: &["docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd"],
         text: include_str!("wellknown/wsse.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://schemas.xmlsoap.org/wsdl/",
         locations: &[
             "schemas.xmlsoap.org/wsdl",
@@ -117,19 +117,19 @@ const ENTRIES: &[Entry] = &[
         ],
         text: include_str!("wellknown/wsdl.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://schemas.xmlsoap.org/wsdl/soap/",
         locations: &["schemas.xmlsoap.org/wsdl/soap"],
         text: include_str!("wellknown/binding.xsd"),
     },
-    Entry {
+    WellKnownSchema {
         namespace: "http://schemas.xmlsoap.org/wsdl/soap12/",
         locations: &["schemas.xmlsoap.org/wsdl/soap12"],
         text: include_str!("wellknown/binding12.xsd"),
     },
 ];
 
-impl Entry {
+impl WellKnownSchema {
     fn source(&self) -> Source {
         Source {
             location: self.namespace.to_owned(),
@@ -145,15 +145,17 @@ impl Loader for WellKnown {
             .or_else(|| location.strip_prefix("https://"))
             .ok_or(LoadError::NotHere)?;
         let rest = rest.trim_end_matches(['/', '#']);
-        let entry = ENTRIES.iter().find(|entry| entry.locations.contains(&rest));
-        entry.map(Entry::source).ok_or(LoadError::NotHere)
+        let entry = WELL_KNOWN_SCHEMAS
+            .iter()
+            .find(|entry| entry.locations.contains(&rest));
+        entry.map(WellKnownSchema::source).ok_or(LoadError::NotHere)
     }
 
     fn load_namespace(&self, namespace: &str) -> Option<Source> {
-        ENTRIES
+        WELL_KNOWN_SCHEMAS
             .iter()
             .find(|entry| entry.namespace == namespace)
-            .map(Entry::source)
+            .map(WellKnownSchema::source)
     }
 }
 
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn every_schema_is_well_formed_and_of_its_namespace() {
-        for entry in ENTRIES {
+        for entry in WELL_KNOWN_SCHEMAS {
             let document = Document::new(entry.namespace, entry.text.as_bytes()).unwrap();
             let tree = document.parse(&LoadLimits::default()).unwrap();
             assert_eq!(

@@ -5,10 +5,11 @@ use indexmap::map::Entry;
 use roxmltree::Node;
 
 use super::{
-    Message, Operation, Part, PartContent, Port, PortType, Reference, Service, Use, Wsdl, soap,
+    PartContent, RawMessage, RawOperation, RawPart, RawPort, RawPortType, RawReference, RawService,
+    Use, Wsdl, soap,
 };
 use crate::definitions::TransmissionKind;
-use crate::document::{Documents, Place, place_of, place_of_value};
+use crate::document::{Documents, Position, place_of, place_of_value};
 use crate::name::{WSDL_NAMESPACE, XSD_NAMESPACE};
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
@@ -30,14 +31,14 @@ const OLD_XSD_NAMESPACES: [&str; 2] = [
 #[derive(Debug, Default)]
 pub(crate) struct Imports<'a, 'input> {
     /// `wsdl:import`: namespace, location, place.
-    pub(crate) documents: Vec<(Option<String>, String, Place)>,
+    pub(crate) documents: Vec<(Option<String>, String, Position)>,
     /// The schemas of `wsdl:types`.
     pub(crate) schemas: Vec<Node<'a, 'input>>,
 }
 
 /// The name, namespace and documentation of a document.
 #[derive(Debug, Default)]
-pub(crate) struct Head {
+pub(crate) struct DocumentHead {
     pub(crate) name: Option<String>,
     pub(crate) target_namespace: String,
     pub(crate) documentation: Option<String>,
@@ -52,14 +53,14 @@ pub(crate) fn read<'a, 'input>(
     document: u32,
     root: Node<'a, 'input>,
     documents: &Documents,
-) -> Result<(Head, Imports<'a, 'input>)> {
+) -> Result<(DocumentHead, Imports<'a, 'input>)> {
     let target_namespace = root
         .attribute("targetNamespace")
         .unwrap_or("")
         .trim()
         .to_owned();
     wsdl.namespaces.insert(target_namespace.clone());
-    let reader = Reader {
+    let reader = WsdlReader {
         document,
         documents,
         target_namespace: &target_namespace,
@@ -75,7 +76,7 @@ pub(crate) fn read<'a, 'input>(
     }
     let name = root.attribute("name").map(str::to_owned);
     Ok((
-        Head {
+        DocumentHead {
             name,
             documentation: documentation(root),
             target_namespace,
@@ -85,14 +86,14 @@ pub(crate) fn read<'a, 'input>(
 }
 
 /// Reads one document.
-pub(super) struct Reader<'a> {
+pub(super) struct WsdlReader<'a> {
     document: u32,
     documents: &'a Documents,
     target_namespace: &'a str,
     pub(super) is_strict: bool,
 }
 
-impl Reader<'_> {
+impl WsdlReader<'_> {
     /// Adds a component to `wsdl`, or an import or schema to `imports`.
     fn component<'n, 'input>(
         &self,
@@ -150,7 +151,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    pub(super) fn place(&self, node: Node<'_, '_>) -> Place {
+    pub(super) fn place(&self, node: Node<'_, '_>) -> Position {
         place_of(self.document, node)
     }
 
@@ -184,7 +185,7 @@ impl Reader<'_> {
         &self,
         node: Node<'_, '_>,
         attribute: &'static str,
-    ) -> Result<Reference> {
+    ) -> Result<RawReference> {
         let value = self.required(node, attribute)?;
         let place = place_of_value(self.document, node, attribute);
         let (name, fallback) = match value.split_once(':') {
@@ -213,14 +214,14 @@ impl Reader<'_> {
                 )
             }
         };
-        Ok(Reference {
+        Ok(RawReference {
             name,
             fallback,
             place,
         })
     }
 
-    pub(super) fn error(&self, kind: ErrorKind, place: Place) -> Error {
+    pub(super) fn error(&self, kind: ErrorKind, place: Position) -> Error {
         Error::new(kind).at(self.documents.spell(place))
     }
 
@@ -290,7 +291,7 @@ impl Reader<'_> {
         }
     }
 
-    fn message(&self, node: Node<'_, '_>) -> Result<(ExpandedName, Message)> {
+    fn message(&self, node: Node<'_, '_>) -> Result<(ExpandedName, RawMessage)> {
         let name = self.own_name(self.required(node, "name")?);
         let parts = wsdl_children(node, "part")
             .map(|part| self.part(part))
@@ -307,10 +308,10 @@ impl Reader<'_> {
                 ));
             }
         }
-        Ok((name, Message { parts }))
+        Ok((name, RawMessage { parts }))
     }
 
-    fn part(&self, node: Node<'_, '_>) -> Result<Part> {
+    fn part(&self, node: Node<'_, '_>) -> Result<RawPart> {
         let is_ours = |name: &str| matches!(name, "name" | "element" | "type");
         let mut stray = node
             .attributes()
@@ -336,22 +337,22 @@ impl Reader<'_> {
             }
             (None, None) => PartContent::Neither,
         };
-        Ok(Part {
+        Ok(RawPart {
             name: self.required(node, "name")?,
             content,
             place: self.place(node),
         })
     }
 
-    fn port_type(&self, node: Node<'_, '_>) -> Result<(ExpandedName, PortType)> {
+    fn port_type(&self, node: Node<'_, '_>) -> Result<(ExpandedName, RawPortType)> {
         let name = self.own_name(self.required(node, "name")?);
         let operations = wsdl_children(node, "operation")
             .map(|one| self.operation(one))
             .collect::<Result<_>>()?;
-        Ok((name, PortType { operations }))
+        Ok((name, RawPortType { operations }))
     }
 
-    fn operation(&self, node: Node<'_, '_>) -> Result<Operation> {
+    fn operation(&self, node: Node<'_, '_>) -> Result<RawOperation> {
         let uses = |local| {
             wsdl_children(node, local)
                 .map(|one| self.message_use(one))
@@ -369,7 +370,7 @@ impl Reader<'_> {
             (None, Some(_)) => TransmissionKind::Notification,
             _ => TransmissionKind::OneWay,
         };
-        Ok(Operation {
+        Ok(RawOperation {
             name: self.required(node, "name")?,
             documentation: documentation(node),
             kind,
@@ -407,14 +408,14 @@ impl Reader<'_> {
                     self.extension(wsdl, child);
                 }
             }
-            ports.push(Port {
+            ports.push(RawPort {
                 name: self.required(port, "name")?,
                 binding: self.reference(port, "binding")?,
                 address: soap::address(port),
                 documentation: documentation(port),
             });
         }
-        wsdl.services.push(Service {
+        wsdl.services.push(RawService {
             name,
             document: self.document,
             documentation: documentation(node),

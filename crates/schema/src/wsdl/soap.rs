@@ -3,9 +3,9 @@
 
 use roxmltree::Node;
 
-use super::read::{Reader, documentation, is_wsdl, wsdl_children};
+use super::read::{WsdlReader, documentation, is_wsdl, wsdl_children};
 use super::{
-    Binding, BindingFault, BindingKind, BindingMessage, BindingOperation, SoapBody, SoapHeader,
+    BindingFault, BindingKind, BindingMessage, BindingOperation, RawBinding, SoapBody, SoapHeader,
     Wsdl,
 };
 use crate::definitions::{SoapVersion, Style};
@@ -18,10 +18,10 @@ const MIME_NAMESPACE: &str = "http://schemas.xmlsoap.org/wsdl/mime/";
 /// # Errors
 /// If a required attribute is missing or a prefix is undeclared.
 pub(super) fn read_binding(
-    reader: &Reader<'_>,
+    reader: &WsdlReader<'_>,
     wsdl: &mut Wsdl,
     node: Node<'_, '_>,
-) -> Result<Binding> {
+) -> Result<RawBinding> {
     let name = reader.own_name(reader.required(node, "name")?);
     let (kind, style) = binding_kind(node);
     let is_soap = matches!(kind, BindingKind::Soap { .. });
@@ -45,7 +45,7 @@ pub(super) fn read_binding(
             operations.push(read_operation(reader, operation, style)?);
         }
     }
-    Ok(Binding {
+    Ok(RawBinding {
         name,
         port_type: reader.reference(node, "type")?,
         kind,
@@ -111,7 +111,7 @@ fn soap_child<'a, 'input>(node: Node<'a, 'input>, local: &str) -> Option<Node<'a
 }
 
 fn read_operation(
-    reader: &Reader<'_>,
+    reader: &WsdlReader<'_>,
     node: Node<'_, '_>,
     default_style: Style,
 ) -> Result<BindingOperation> {
@@ -134,7 +134,7 @@ fn read_operation(
     })
 }
 
-fn read_message(reader: &Reader<'_>, node: Node<'_, '_>) -> Result<BindingMessage> {
+fn read_message(reader: &WsdlReader<'_>, node: Node<'_, '_>) -> Result<BindingMessage> {
     let mut message = BindingMessage {
         name: node.attribute("name").map(str::to_owned),
         ..BindingMessage::default()
@@ -174,7 +174,7 @@ fn is_encoded(node: Node<'_, '_>) -> bool {
     node.attribute("use").map(str::trim) == Some("encoded")
 }
 
-fn read_header(reader: &Reader<'_>, node: Node<'_, '_>) -> Result<SoapHeader> {
+fn read_header(reader: &WsdlReader<'_>, node: Node<'_, '_>) -> Result<SoapHeader> {
     Ok(SoapHeader {
         message: reader.reference(node, "message")?,
         part: reader.required(node, "part")?,

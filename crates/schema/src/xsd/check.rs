@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::components::{GroupNumber, Reference, SchemaSet, TypeKind, TypeNumber, TypeUse};
-use crate::document::Place;
+use crate::document::Position;
 use crate::{Error, Result, Sort};
 
 use super::resolve::TypeKey;
@@ -54,7 +54,7 @@ struct Checker<'s> {
     simple: SimpleTypes,
     /// Types that are derived from themselves.
     circular: HashSet<TypeNumber>,
-    attributes: HashMap<TypeNumber, Arc<attributes::Attributes>>,
+    attributes: HashMap<TypeNumber, Arc<attributes::AttributeSet>>,
     contents: HashMap<TypeNumber, Arc<model::Content>>,
     groups: HashMap<GroupNumber, Option<model::Particle>>,
     open_groups: Vec<GroupNumber>,
@@ -72,7 +72,7 @@ impl<'s> Checker<'s> {
     }
 
     #[cold]
-    fn broken(&mut self, rule: &'static str, problem: impl Into<String>, place: Place) {
+    fn broken(&mut self, rule: &'static str, problem: impl Into<String>, place: Position) {
         let error = self.set.broken(rule, problem, place);
         self.errors.push(error);
     }
@@ -136,7 +136,7 @@ impl<'s> Checker<'s> {
 }
 
 /// The position of a use of a type.
-fn place_of_use(set: &SchemaSet, ty: &TypeUse) -> Place {
+fn place_of_use(set: &SchemaSet, ty: &TypeUse) -> Position {
     match ty {
         TypeUse::Named(Reference { place, .. }) => *place,
         TypeUse::Defined(number) => set.type_definition(*number).place,

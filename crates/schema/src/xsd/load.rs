@@ -10,12 +10,12 @@ use std::sync::Arc;
 use roxmltree::Node;
 
 use crate::components::{SchemaSet, Strictness};
-use crate::document::{Document, Documents, LoadLimits, Place, place_of, place_of_value};
+use crate::document::{Document, Documents, LoadLimits, Position, place_of, place_of_value};
 use crate::loader::{LoadError, Loader, Source, may_refer, resolve_location};
 use crate::name::{WSDL_NAMESPACE, XML_NAMESPACE, XSD_NAMESPACE};
 use crate::{Error, ErrorKind, ExpandedName, Result};
 
-use super::read::{Reader, Redefinition};
+use super::read::{Redefinition, SchemaReader};
 
 /// Reads schema documents and all they refer to; [`finish`](Self::finish) returns the [`SchemaSet`].
 ///
@@ -34,7 +34,7 @@ pub struct SchemaSetBuilder<'l> {
     loader: &'l dyn Loader,
     pub(super) set: SchemaSet,
     pub(super) names: Names,
-    queue: VecDeque<Request>,
+    queue: VecDeque<DocumentRequest>,
     /// The schema elements read: document, byte offset, and the target namespace for which it was read.
     read: HashSet<(u32, usize, Arc<str>)>,
     bytes: usize,
@@ -73,10 +73,10 @@ impl Names {
 }
 
 /// A reference to a document.
-struct Request {
+struct DocumentRequest {
     location: String,
     relation: Relation,
-    place: Place,
+    place: Position,
 }
 
 /// How a document refers to another.
@@ -220,7 +220,7 @@ impl<'l> SchemaSetBuilder<'l> {
     }
 
     /// Reads a document that another refers to. If it cannot be loaded, that is a warning; undefined components will be errors.
-    fn follow(&mut self, request: Request) -> Result<()> {
+    fn follow(&mut self, request: DocumentRequest) -> Result<()> {
         let place = self.set.documents.spell(request.place);
         match self.obtain(&request) {
             Ok(number) => self.read_document(number, Some((&request.relation, request.place))),
@@ -242,7 +242,7 @@ impl<'l> SchemaSetBuilder<'l> {
         }
     }
 
-    fn obtain(&mut self, request: &Request) -> Result<u32> {
+    fn obtain(&mut self, request: &DocumentRequest) -> Result<u32> {
         let error = match self.load_document(&request.location) {
             Err(error) if !matches!(error.kind(), ErrorKind::Limit { .. }) => error,
             done => return done,
@@ -256,7 +256,11 @@ impl<'l> SchemaSetBuilder<'l> {
         }
     }
 
-    fn read_document(&mut self, number: u32, relation: Option<(&Relation, Place)>) -> Result<()> {
+    fn read_document(
+        &mut self,
+        number: u32,
+        relation: Option<(&Relation, Position)>,
+    ) -> Result<()> {
         let Some(document) = self.set.documents.document(number).cloned() else {
             return Ok(());
         };
@@ -305,7 +309,7 @@ impl<'l> SchemaSetBuilder<'l> {
         &mut self,
         document: u32,
         schema: Node<'_, '_>,
-        relation: Option<(&Relation, Place)>,
+        relation: Option<(&Relation, Position)>,
     ) -> Result<()> {
         let own = schema.attribute("targetNamespace").map(str::trim);
         let target = match relation {
@@ -328,12 +332,12 @@ impl<'l> SchemaSetBuilder<'l> {
             let errors = super::grammar::check(&self.set.documents, document, schema);
             self.errors.extend(errors);
         }
-        Reader::new(self, document, schema, target, is_chameleon).read(schema)
+        SchemaReader::new(self, document, schema, target, is_chameleon).read(schema)
     }
 
     /// An included document must have the same namespace or none, an imported document the namespace of the import.
     /// (src-include.2, src-import.3)
-    fn check_target(&mut self, relation: &Relation, own: Option<&str>, place: Place) {
+    fn check_target(&mut self, relation: &Relation, own: Option<&str>, place: Position) {
         let (rule, problem) = match relation {
             Relation::Include(namespace) if own.is_some_and(|own| own != &**namespace) => (
                 "src-include.2",
@@ -395,7 +399,7 @@ impl<'l> SchemaSetBuilder<'l> {
                 self.set.warnings.push(error);
                 continue;
             }
-            self.queue.push_back(Request {
+            self.queue.push_back(DocumentRequest {
                 location,
                 relation,
                 place,

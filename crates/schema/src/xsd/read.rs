@@ -13,7 +13,7 @@ use crate::components::{
     AttributeGroupDefinition, DerivationSet, ElementNumber, GroupDefinition, GroupNumber,
     IdentityConstraint, Reference, Strictness, TypeDefinition, TypeNumber, TypeUse,
 };
-use crate::document::{Place, place_of, place_of_value};
+use crate::document::{Position, place_of, place_of_value};
 use crate::name::XSD_NAMESPACE;
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
@@ -28,7 +28,7 @@ mod types;
 pub(super) use redefine::Redefinition;
 
 /// Reads one schema element into the set.
-pub(super) struct Reader<'b, 'l> {
+pub(super) struct SchemaReader<'b, 'l> {
     builder: &'b mut SchemaSetBuilder<'l>,
     document: u32,
     target: Arc<str>,
@@ -50,7 +50,7 @@ const MAX_PREFIXES: usize = 1000;
 const EXTENSION_RESTRICTION: DerivationSet =
     DerivationSet::EXTENSION.with(DerivationSet::RESTRICTION);
 
-impl<'b, 'l> Reader<'b, 'l> {
+impl<'b, 'l> SchemaReader<'b, 'l> {
     pub(super) fn new(
         builder: &'b mut SchemaSetBuilder<'l>,
         document: u32,
@@ -254,7 +254,7 @@ impl<'b, 'l> Reader<'b, 'l> {
         Some(self.reference_to(node, text, place))
     }
 
-    fn reference_to(&mut self, node: Node<'_, '_>, text: &str, place: Place) -> Reference {
+    fn reference_to(&mut self, node: Node<'_, '_>, text: &str, place: Position) -> Reference {
         let text = text.trim();
         let (prefix, local) = match text.split_once(':') {
             Some((prefix, local)) => (Some(prefix), local),
@@ -283,7 +283,7 @@ impl<'b, 'l> Reader<'b, 'l> {
     }
 
     /// A document may refer to its own namespace and to those it imports. (src-resolve.4)
-    fn check_import(&mut self, namespace: &str, place: Place) {
+    fn check_import(&mut self, namespace: &str, place: Position) {
         if !self.is_strict()
             || SchemaSetBuilder::needs_no_import(namespace) && self.imports.is_empty()
         {
@@ -343,13 +343,13 @@ impl<'b, 'l> Reader<'b, 'l> {
     }
 
     #[cold]
-    fn broken(&mut self, rule: &'static str, problem: impl Into<String>, place: Place) {
+    fn broken(&mut self, rule: &'static str, problem: impl Into<String>, place: Position) {
         let error = self.builder.set.broken(rule, problem, place);
         self.builder.errors.push(error);
     }
 
     #[cold]
-    fn duplicate(&mut self, sort: Sort, name: ExpandedName, place: Place) {
+    fn duplicate(&mut self, sort: Sort, name: ExpandedName, place: Position) {
         let error = Error::new(ErrorKind::Duplicate { sort, name }).at(self
             .builder
             .set

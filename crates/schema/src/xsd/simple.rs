@@ -10,7 +10,7 @@ use crate::components::{
     ComplexContent, FacetDefinition, SchemaSet, SimpleDefinition, Strictness, TypeKind, TypeNumber,
     TypeUse,
 };
-use crate::document::Place;
+use crate::document::Position;
 use crate::{Error, Result, Sort};
 
 use super::resolve::TypeKey;
@@ -64,7 +64,12 @@ impl SimpleTypes {
         Ok(made)
     }
 
-    fn make(&mut self, set: &SchemaSet, kind: &TypeKind, place: Place) -> Result<Arc<SimpleType>> {
+    fn make(
+        &mut self,
+        set: &SchemaSet,
+        kind: &TypeKind,
+        place: Position,
+    ) -> Result<Arc<SimpleType>> {
         match kind {
             TypeKind::Simple(SimpleDefinition::Restriction { base, facets }) => {
                 let base = self.used(set, base)?;
@@ -124,7 +129,7 @@ impl SimpleTypes {
         &mut self,
         set: &SchemaSet,
         base: &TypeUse,
-        place: Place,
+        place: Position,
     ) -> Result<Arc<SimpleType>> {
         match set.resolve_use(base)? {
             TypeKey::AnyType => {
@@ -182,7 +187,7 @@ fn facet(definition: &FacetDefinition) -> Option<Facet<'_>> {
     })
 }
 
-fn use_place(set: &SchemaSet, ty: &TypeUse) -> Place {
+fn use_place(set: &SchemaSet, ty: &TypeUse) -> Position {
     match ty {
         TypeUse::Named(reference) => reference.place,
         TypeUse::Defined(number) => set.type_definition(*number).place,

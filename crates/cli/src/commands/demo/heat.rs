@@ -3,13 +3,13 @@
 
 /// Temperatures, row by row.
 #[derive(Clone, Debug)]
-pub(super) struct Field {
+pub(super) struct HeatField {
     rows: usize,
     columns: usize,
     values: Vec<f64>,
 }
 
-impl Field {
+impl HeatField {
     /// A field of these values, if there are as many as it has places.
     pub(super) fn new(rows: usize, columns: usize, values: Vec<f64>) -> Option<Self> {
         (rows.checked_mul(columns) == Some(values.len())).then_some(Self {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn heat_spreads_evens_out_and_never_exceeds_its_extremes() {
-        let mut field = Field::hot_spots(24, 32);
+        let mut field = HeatField::hot_spots(24, 32);
         let (_, first) = field.step();
         let mut residual = first;
         for _ in 0..300 {
@@ -131,9 +131,9 @@ mod tests {
 
     #[test]
     fn a_field_has_as_many_values_as_places() {
-        assert!(Field::new(2, 3, vec![0.0; 6]).is_some());
-        assert!(Field::new(2, 3, vec![0.0; 5]).is_none());
-        assert!(Field::new(usize::MAX, 2, Vec::new()).is_none());
-        assert_eq!(Field::new(1, 2, vec![1.0; 2]).unwrap().step().1, 0.0);
+        assert!(HeatField::new(2, 3, vec![0.0; 6]).is_some());
+        assert!(HeatField::new(2, 3, vec![0.0; 5]).is_none());
+        assert!(HeatField::new(usize::MAX, 2, Vec::new()).is_none());
+        assert_eq!(HeatField::new(1, 2, vec![1.0; 2]).unwrap().step().1, 0.0);
     }
 }

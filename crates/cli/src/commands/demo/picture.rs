@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-use super::heat::Field;
+use super::heat::HeatField;
 use super::poll::Reread;
 use crate::error::Failure;
 
@@ -34,7 +34,7 @@ const COLOURS: [[f64; 3]; 9] = [
 ];
 
 /// Writes the picture of a field.
-pub(super) fn write_field(path: &Path, field: &Field) -> Result<(), Failure> {
+pub(super) fn write_field(path: &Path, field: &HeatField) -> Result<(), Failure> {
     let scale = SIZE.div_ceil(field.columns().max(field.rows())).max(1);
     write_png(path, field.columns() * scale, &pixels(field, scale))
 }
@@ -93,7 +93,7 @@ fn line(message: &Reread) -> Vec<u8> {
     shares.iter().flat_map(pixel).collect()
 }
 
-fn pixels(field: &Field, scale: usize) -> Vec<u8> {
+fn pixels(field: &HeatField, scale: usize) -> Vec<u8> {
     let range = field
         .values()
         .iter()
@@ -134,7 +134,7 @@ fn pixels(field: &Field, scale: usize) -> Vec<u8> {
 }
 
 /// The value at a point between four values, by bilinear interpolation.
-fn interpolated(field: &Field, row: f64, column: f64) -> f64 {
+fn interpolated(field: &HeatField, row: f64, column: f64) -> f64 {
     let (row, column) = (
         row.clamp(0.0, (field.rows() - 1) as f64),
         column.clamp(0.0, (field.columns() - 1) as f64),
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn a_picture_has_three_bytes_for_each_pixel_and_cold_is_dark() {
-        let field = Field::new(2, 2, vec![0.0, 1.0, 0.0, 1.0]).unwrap();
+        let field = HeatField::new(2, 2, vec![0.0, 1.0, 0.0, 1.0]).unwrap();
         let pixels = pixels(&field, 4);
         assert_eq!(pixels.len(), 3 * 8 * 8);
         let brightness = |at: usize| {

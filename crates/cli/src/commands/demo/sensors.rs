@@ -23,13 +23,13 @@ pub(super) trait Polled: Pack + Unpack + PartialEq + Send + Sized + 'static {
 
 /// What a sensor reported last.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Reading {
+pub(super) struct SensorReading {
     sensor: i32,
     temperature: f64,
     state: String,
 }
 
-impl Pack for Reading {
+impl Pack for SensorReading {
     fn pack(&self, packer: &mut Packer<'_>) {
         packer.value(&self.sensor);
         packer.value(&self.temperature);
@@ -37,7 +37,7 @@ impl Pack for Reading {
     }
 }
 
-impl Unpack for Reading {
+impl Unpack for SensorReading {
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         Ok(Self {
             sensor: from.value()?,
@@ -50,7 +50,7 @@ impl Unpack for Reading {
 /// Two warm spots that wander slowly over a field of sensors. A sensor reports steps of half a degree, so most readings are
 /// the same from poll to poll.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct SensorField(Vec<Reading>);
+pub(super) struct SensorField(Vec<SensorReading>);
 
 impl SensorField {
     const ROWS: usize = 48;
@@ -100,7 +100,7 @@ impl Polled for SensorField {
         let reading = |at: usize| {
             let temperature = Self::temperature(at / Self::COLUMNS, at % Self::COLUMNS, poll);
             let state = if temperature < 35.0 { "ok" } else { "hot" };
-            Reading {
+            SensorReading {
                 sensor: 1000 + at as i32,
                 temperature,
                 state: state.to_owned(),
@@ -114,7 +114,7 @@ impl Polled for SensorField {
     }
 
     fn new_since(&self, before: &Self) -> usize {
-        let changed = |(now, before): (&Reading, &Reading)| {
+        let changed = |(now, before): (&SensorReading, &SensorReading)| {
             usize::from(now.sensor != before.sensor)
                 + usize::from(now.temperature != before.temperature)
                 + usize::from(now.state != before.state)

@@ -7,7 +7,7 @@ use bsoap::tuning::{ReceiveCounts, SendCounts};
 use bsoap::{Client, Fault, Message, Service, Traffic, Value};
 use serde_json::json;
 
-use super::heat::Field;
+use super::heat::HeatField;
 use super::serving::Serving;
 use crate::error::Failure;
 use crate::progress;
@@ -26,7 +26,7 @@ async fn jacobi_step(message: Message) -> Result<Value, Fault> {
     };
     let (rows, columns) = (side("rows"), side("columns"));
     let values = arguments["field"]["item"].as_doubles().unwrap_or_default();
-    let Some(field) = Field::new(rows, columns, values.to_vec()) else {
+    let Some(field) = HeatField::new(rows, columns, values.to_vec()) else {
         return Err(Fault::sender(
             "the field does not have rows times columns values",
         ));
@@ -44,7 +44,7 @@ fn array(values: Vec<f64>) -> Value {
 }
 
 /// Solves the equation from a start.
-pub(super) async fn solve(start: Field, steps: u32) -> Result<(Field, Report), Failure> {
+pub(super) async fn solve(start: HeatField, steps: u32) -> Result<(HeatField, Report), Failure> {
     let service = Service::builder(WSDL).handle("jacobiStep", jacobi_step);
     let serving = Serving::start(service).await?;
     let client = Client::builder(WSDL).endpoint(serving.url()).build()?;
@@ -91,10 +91,10 @@ pub(super) async fn solve(start: Field, steps: u32) -> Result<(Field, Report), F
 /// One step, by the service.
 async fn exchange(
     client: &Client,
-    field: Field,
+    field: HeatField,
     rows: usize,
     columns: usize,
-) -> Result<(Field, f64), Failure> {
+) -> Result<(HeatField, f64), Failure> {
     let arguments = Value::object([
         ("rows", Value::from(rows as i64)),
         ("columns", Value::from(columns as i64)),
@@ -105,7 +105,7 @@ async fn exchange(
         .as_doubles()
         .unwrap_or_default()
         .to_vec();
-    let field = Field::new(rows, columns, values)
+    let field = HeatField::new(rows, columns, values)
         .ok_or_else(|| Failure::violation("the answer has another number of values"))?;
     let residual = answer["residual"]
         .as_f64()

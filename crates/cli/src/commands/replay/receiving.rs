@@ -30,7 +30,7 @@ pub(super) struct Choice {
 
 /// The measurements of one message.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Read {
+pub(super) struct MeasuredRead {
     /// How it was read.
     mode: &'static str,
     /// Slots of its record.
@@ -61,8 +61,8 @@ pub(super) fn replay(
     plan: &Arc<Plan>,
     choice: &Choice,
     bar: &ProgressBar,
-) -> Result<Vec<Option<Read>>, Failure> {
-    let mut all: Vec<Option<Read>> = recorded.iter().map(|_| None).collect();
+) -> Result<Vec<Option<MeasuredRead>>, Failure> {
+    let mut all: Vec<Option<MeasuredRead>> = recorded.iter().map(|_| None).collect();
     for _ in 0..rounds {
         let mut streams = Streams::default();
         for (message, read) in recorded.iter().zip(&mut all) {
@@ -150,7 +150,7 @@ impl Pair {
         message: &Recorded,
         valid: &Valid,
         choice: &Choice,
-        read: &mut Read,
+        read: &mut MeasuredRead,
     ) -> Result<(), Failure> {
         let (text, root) = (&message.text, valid.found.root);
         let before = self.stream.totals();
@@ -196,7 +196,7 @@ fn differs(message: &Recorded, how: &str) -> Failure {
     ))
 }
 
-impl Read {
+impl MeasuredRead {
     fn note(&mut self, received: &Received, before: Totals, after: Totals) {
         self.mode = match received.mode {
             Mode::Regular => "regular",
@@ -215,7 +215,7 @@ impl Read {
 /// Prints a line for each message, and the summary.
 pub(super) fn report(
     recorded: &[Recorded],
-    all: &[Option<Read>],
+    all: &[Option<MeasuredRead>],
     choice: &Choice,
     output: &mut Output,
 ) -> Result<(), Failure> {
@@ -278,7 +278,7 @@ pub(super) fn report(
 
 fn line(
     message: &Recorded,
-    read: &Read,
+    read: &MeasuredRead,
     [own, full]: [f64; 2],
     output: &mut Output,
 ) -> Result<(), Failure> {

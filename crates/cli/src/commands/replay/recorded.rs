@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::error::Failure;
 use crate::input;
-use crate::message::{self, Direction, Found};
+use crate::message::{self, Direction, FoundRoot};
 
 /// A recorded message.
 pub(super) struct Recorded {
@@ -21,7 +21,7 @@ pub(super) struct Recorded {
 
 /// A message that was decoded.
 pub(super) struct Valid {
-    pub(super) found: Found,
+    pub(super) found: FoundRoot,
     pub(super) record: Record,
 }
 
@@ -55,18 +55,18 @@ pub(super) struct Invalid {
     pub(super) path: String,
     pub(super) message: String,
     /// The operation and direction it was decoded as, if any has such a message.
-    pub(super) found: Option<Found>,
+    pub(super) found: Option<FoundRoot>,
 }
 
 /// Reads recorded messages, each with a fresh decoder.
-pub(super) struct Reader<'d> {
+pub(super) struct RecordingReader<'d> {
     pub(super) definitions: &'d Definitions,
     pub(super) options: DecodeOptions,
     /// The direction of elements that are both requests and responses.
     pub(super) prefer: Option<Direction>,
 }
 
-impl Reader<'_> {
+impl RecordingReader<'_> {
     pub(super) fn read(&self, file: &Path) -> Result<Recorded, Failure> {
         let name = file.to_string_lossy().into_owned();
         let text = input::bytes(&name)?;

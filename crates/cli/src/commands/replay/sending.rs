@@ -26,7 +26,7 @@ pub(super) struct Choice {
 
 /// The measurements of one message.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Written {
+pub(super) struct MeasuredWrite {
     /// How it matched its template: the cases of the HPDC-13 paper.
     matched: &'static str,
     /// Its length as sent.
@@ -55,8 +55,8 @@ pub(super) fn replay(
     plan: &Arc<Plan>,
     choice: &Choice,
     bar: &ProgressBar,
-) -> Result<Vec<Option<Written>>, Failure> {
-    let mut all: Vec<Option<Written>> = recorded.iter().map(|_| None).collect();
+) -> Result<Vec<Option<MeasuredWrite>>, Failure> {
+    let mut all: Vec<Option<MeasuredWrite>> = recorded.iter().map(|_| None).collect();
     for _ in 0..rounds {
         let mut sender = Sender::new(choice.policy);
         for (message, written) in recorded.iter().zip(&mut all) {
@@ -102,7 +102,7 @@ impl Sender {
         &mut self,
         message: &Recorded,
         valid: &Valid,
-        written: &mut Written,
+        written: &mut MeasuredWrite,
     ) -> Result<Vec<u8>, Failure> {
         let cannot = |error: bsoap_codec::encode::Error| {
             Failure::input(format!(
@@ -161,7 +161,7 @@ fn differs(message: &Recorded, how: &str) -> Failure {
     ))
 }
 
-impl Written {
+impl MeasuredWrite {
     fn note(&mut self, sent: &Sent) {
         let SendCounts {
             matches, bypassed, ..
@@ -192,7 +192,7 @@ impl Written {
 /// Prints a line for each message, and the summary.
 pub(super) fn report(
     recorded: &[Recorded],
-    all: &[Option<Written>],
+    all: &[Option<MeasuredWrite>],
     output: &mut Output,
 ) -> Result<(), Failure> {
     let mut sum = Sum::default();

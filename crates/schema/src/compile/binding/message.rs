@@ -9,7 +9,7 @@ use super::super::parts::undefined;
 use super::super::profile;
 use super::{Binder, Direction, Matched, PART_RULE, Placed, Work, is_loose_end};
 use crate::definitions::{Body, FaultMessage, HeaderPart, Message, Part, SoapVersion, Style};
-use crate::document::Place;
+use crate::document::Position;
 use crate::wsdl::{self, BindingMessage, BindingOperation, PartContent, SoapHeader};
 use crate::{Error, ExpandedName, Result, Sort};
 
@@ -123,8 +123,8 @@ impl<'a> Binder<'a> {
 
     fn abstract_message(
         &self,
-        reference: &wsdl::Reference,
-    ) -> Result<(&'a ExpandedName, &'a wsdl::Message)> {
+        reference: &wsdl::RawReference,
+    ) -> Result<(&'a ExpandedName, &'a wsdl::RawMessage)> {
         wsdl::resolve(
             &self.wsdl.messages,
             reference,
@@ -174,9 +174,9 @@ impl<'a> Binder<'a> {
         &mut self,
         side: &'a BindingMessage,
         name: &ExpandedName,
-        message: &'a wsdl::Message,
+        message: &'a wsdl::RawMessage,
         used: &wsdl::Use,
-    ) -> Result<Vec<&'a wsdl::Part>> {
+    ) -> Result<Vec<&'a wsdl::RawPart>> {
         if let Some(names) = &side.body.parts {
             let mut parts = Vec::with_capacity(names.len());
             for part in names {
@@ -192,7 +192,7 @@ impl<'a> Binder<'a> {
             }
             return Ok(parts);
         }
-        let in_header = |part: &wsdl::Part| {
+        let in_header = |part: &wsdl::RawPart| {
             let same = |header: &SoapHeader| {
                 header.message.name == *name || header.message.fallback.as_ref() == Some(name)
             };
@@ -201,11 +201,11 @@ impl<'a> Binder<'a> {
                 .any(|header| header.part == part.name && same(header))
         };
         let is_body =
-            |part: &&wsdl::Part| !side.attachments.contains(&part.name) && !in_header(part);
+            |part: &&wsdl::RawPart| !side.attachments.contains(&part.name) && !in_header(part);
         Ok(message.parts.iter().filter(is_body).collect())
     }
 
-    fn no_part(&self, message: &ExpandedName, part: &str, place: Place) -> Error {
+    fn no_part(&self, message: &ExpandedName, part: &str, place: Position) -> Error {
         self.schemas.broken(
             PART_RULE,
             format!("message \"{message}\" has no usable part \"{part}\""),
@@ -258,7 +258,7 @@ impl<'a> Binder<'a> {
     /// The element of a part outside of an rpc wrapper; `None` if it has neither element nor type.
     fn part_as_element(
         &mut self,
-        part: &'a wsdl::Part,
+        part: &'a wsdl::RawPart,
         namespace: &str,
     ) -> Result<Option<ElementId>> {
         Ok(match &part.content {
@@ -312,18 +312,18 @@ impl<'a> Binder<'a> {
         Ok(faults)
     }
 
-    fn element(&self, reference: &wsdl::Reference) -> Result<ElementId> {
+    fn element(&self, reference: &wsdl::RawReference) -> Result<ElementId> {
         self.lookup(self.elements, reference, Sort::Element)
     }
 
-    fn ty(&self, reference: &wsdl::Reference) -> Result<TypeId> {
+    fn ty(&self, reference: &wsdl::RawReference) -> Result<TypeId> {
         self.lookup(self.types, reference, Sort::Type)
     }
 
     fn lookup<T: Copy>(
         &self,
         map: &HashMap<ExpandedName, T>,
-        reference: &wsdl::Reference,
+        reference: &wsdl::RawReference,
         sort: Sort,
     ) -> Result<T> {
         reference

@@ -10,7 +10,7 @@ use crate::components::{
     AttributeDeclaration, AttributeItem, AttributeTerm, AttributeUse, AttributeUses, Derivation,
     GroupNumber, TypeKind, TypeNumber, Usage, WildcardDeclaration,
 };
-use crate::document::Place;
+use crate::document::Position;
 use crate::wildcard::{intersection, is_subset, union};
 use crate::{ExpandedName, Sort};
 
@@ -21,7 +21,7 @@ use super::simple::is_id;
 
 /// The attributes of a type, including those of its base type.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Attributes {
+pub(super) struct AttributeSet {
     uses: IndexMap<ExpandedName, Use>,
     wildcard: Option<WildcardDeclaration>,
 }
@@ -31,7 +31,7 @@ struct Use {
     usage: Usage,
     fixed: Option<Box<str>>,
     ty: TypeKey,
-    place: Place,
+    place: Position,
 }
 
 impl<'s> Checker<'s> {
@@ -77,8 +77,8 @@ impl<'s> Checker<'s> {
     }
 
     /// The attributes of a type or group and of the groups it refers to, including prohibited uses.
-    fn own_attributes(&mut self, uses: &'s AttributeUses, place: Place) -> Attributes {
-        let mut own = Attributes::default();
+    fn own_attributes(&mut self, uses: &'s AttributeUses, place: Position) -> AttributeSet {
+        let mut own = AttributeSet::default();
         let mut wildcards: Vec<&WildcardDeclaration> = Vec::new();
         let mut seen: HashSet<GroupNumber> = HashSet::new();
         let mut waiting = vec![uses];
@@ -156,7 +156,7 @@ impl<'s> Checker<'s> {
         Some(complete)
     }
 
-    fn add_use(&mut self, attribute: &'s AttributeUse, own: &mut Attributes) {
+    fn add_use(&mut self, attribute: &'s AttributeUse, own: &mut AttributeSet) {
         let declaration = match &attribute.attribute {
             AttributeTerm::Local(declaration) => {
                 self.check_attribute(declaration);
@@ -236,10 +236,10 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn derive_attributes(&mut self, number: TypeNumber) -> Attributes {
+    fn derive_attributes(&mut self, number: TypeNumber) -> AttributeSet {
         let definition = self.set.type_definition(number);
         let TypeKind::Complex(complex) = &definition.kind else {
-            return Attributes::default();
+            return AttributeSet::default();
         };
         let own = self.own_attributes(&complex.attributes, definition.place);
         let base = self.set.base_of(TypeKey::Defined(number));
@@ -254,7 +254,7 @@ impl<'s> Checker<'s> {
                     .into_iter()
                     .filter(|(_, attribute)| attribute.usage != Usage::Prohibited)
                     .collect();
-                return Attributes {
+                return AttributeSet {
                     uses,
                     wildcard: own.wildcard,
                 };
@@ -266,7 +266,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn extend_attributes(&mut self, base: &Attributes, own: Attributes) -> Attributes {
+    fn extend_attributes(&mut self, base: &AttributeSet, own: AttributeSet) -> AttributeSet {
         let mut all = base.clone();
         for (name, attribute) in own
             .uses
@@ -299,10 +299,10 @@ impl<'s> Checker<'s> {
     /// (§3.4.6, Derivation Valid (Restriction, Complex), 2 to 4)
     fn restrict_attributes(
         &mut self,
-        base: &Attributes,
-        own: Attributes,
-        place: Place,
-    ) -> Attributes {
+        base: &AttributeSet,
+        own: AttributeSet,
+        place: Position,
+    ) -> AttributeSet {
         for (name, attribute) in &own.uses {
             match base.uses.get(name) {
                 Some(inherited) => self.check_restricted_use(name, attribute, inherited),
@@ -335,7 +335,7 @@ impl<'s> Checker<'s> {
         let mut uses = base.uses.clone();
         uses.extend(own.uses);
         uses.retain(|_, attribute| attribute.usage != Usage::Prohibited);
-        Attributes {
+        AttributeSet {
             uses,
             wildcard: own.wildcard,
         }

@@ -7,10 +7,10 @@ use crate::ExpandedName;
 use crate::components::{
     ComplexContent, ComplexDefinition, Derivation, DerivationSet, TypeKind, TypeNumber, TypeUse,
 };
-use crate::document::Place;
+use crate::document::Position;
 
 use super::super::resolve::TypeKey;
-use super::model::{Content, Particle, Term};
+use super::model::{Content, ModelTerm, Particle};
 use super::{Checker, place_of_use};
 
 impl Checker<'_> {
@@ -115,7 +115,7 @@ impl Checker<'_> {
         number: TypeNumber,
         base: TypeKey,
         derivation: Derivation,
-        place: Place,
+        place: Position,
     ) {
         let (Some(content), Some(base_content)) = (self.content(number), self.content_of(base))
         else {
@@ -162,7 +162,7 @@ impl Checker<'_> {
         }
     }
 
-    fn check_restricted_content(&mut self, content: &Content, base: &Content, place: Place) {
+    fn check_restricted_content(&mut self, content: &Content, base: &Content, place: Position) {
         let (particle, mixed) = match content {
             Content::Elements { particle, mixed } => (particle, *mixed),
             _ => return,
@@ -203,7 +203,7 @@ impl Checker<'_> {
     }
 
     /// Elements with the same name in a content model must have the same type. (cos-element-consistent)
-    fn check_consistent(&mut self, content: &Content, place: Place) {
+    fn check_consistent(&mut self, content: &Content, place: Position) {
         let set = self.set;
         let Content::Elements {
             particle: Some(particle),
@@ -214,7 +214,7 @@ impl Checker<'_> {
         };
         let mut types: HashMap<&ExpandedName, TypeKey> = HashMap::new();
         for leaf in particle.leaves() {
-            let Term::Element(number) = &leaf.term else {
+            let ModelTerm::Element(number) = &leaf.term else {
                 continue;
             };
             let element = set.element_declaration(*number);

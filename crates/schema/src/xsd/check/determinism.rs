@@ -15,11 +15,11 @@ use bsoap_codec::plan::NamespaceConstraint;
 
 use crate::ExpandedName;
 use crate::components::{ElementNumber, WildcardDeclaration};
-use crate::document::Place;
+use crate::document::Position;
 use crate::wildcard::intersection;
 
 use super::Checker;
-use super::model::{Kind, Particle, Term};
+use super::model::{GroupKind, ModelTerm, Particle};
 
 /// The check of a content model is abandoned after this many pairs of positions and visits.
 const MAX_EDGES: usize = 1_000_000;
@@ -41,7 +41,7 @@ struct Automaton<'p> {
 }
 
 impl Checker<'_> {
-    pub(super) fn check_determinism(&mut self, model: &Particle, place: Place) {
+    pub(super) fn check_determinism(&mut self, model: &Particle, place: Position) {
         let mut automaton = Automaton::default();
         let whole = automaton.particle(model);
         if automaton.edges > MAX_EDGES {
@@ -64,15 +64,15 @@ impl Checker<'_> {
         let mut wildcards: Vec<(&WildcardDeclaration, &Particle)> = Vec::new();
         for &particle in particles {
             match &particle.term {
-                Term::Element(number) => {
+                ModelTerm::Element(number) => {
                     for name in self.names_of(*number) {
                         if !std::ptr::eq(*names.entry(name).or_insert(particle), particle) {
                             return Some(name.to_string());
                         }
                     }
                 }
-                Term::Any(wildcard) => wildcards.push((wildcard, particle)),
-                Term::Group(..) => {}
+                ModelTerm::Any(wildcard) => wildcards.push((wildcard, particle)),
+                ModelTerm::Group(..) => {}
             }
         }
         for (at, &(wildcard, particle)) in wildcards.iter().enumerate() {
@@ -125,7 +125,7 @@ impl<'p> Automaton<'p> {
         // Nested exact counts multiply the visits, so visits are counted too.
         self.edges += 1;
         let (kind, children) = match &particle.term {
-            Term::Group(kind, children) => (*kind, children),
+            ModelTerm::Group(kind, children) => (*kind, children),
             _ => {
                 self.positions.push(particle);
                 self.after.push(Vec::new());
@@ -139,7 +139,7 @@ impl<'p> Automaton<'p> {
         };
         let parts: Vec<Fragment> = children.iter().map(|child| self.particle(child)).collect();
         match kind {
-            Kind::Sequence => {
+            GroupKind::Sequence => {
                 let nothing = Fragment {
                     nullable: true,
                     ..Fragment::default()
@@ -148,13 +148,13 @@ impl<'p> Automaton<'p> {
                     .into_iter()
                     .fold(nothing, |before, part| self.then(before, part))
             }
-            Kind::Choice | Kind::All => {
+            GroupKind::Choice | GroupKind::All => {
                 let mut nullable = parts.iter().map(|part| part.nullable);
                 let nullable = match kind {
-                    Kind::All => nullable.all(|nullable| nullable),
+                    GroupKind::All => nullable.all(|nullable| nullable),
                     _ => parts.is_empty() || nullable.any(|nullable| nullable),
                 };
-                if kind == Kind::All {
+                if kind == GroupKind::All {
                     for (at, part) in parts.iter().enumerate() {
                         for other in parts[..at].iter().chain(&parts[at + 1..]) {
                             self.connect(&part.last, &other.first);

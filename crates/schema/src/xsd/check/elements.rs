@@ -7,7 +7,7 @@ use bsoap_datatypes::{Datatype, SimpleType, Variety};
 
 use crate::Sort;
 use crate::components::ElementDeclaration;
-use crate::document::Place;
+use crate::document::Position;
 
 use super::super::resolve::TypeKey;
 use super::Checker;
@@ -29,7 +29,7 @@ impl Checker<'_> {
     }
 
     /// (§3.3.6, Element Default Valid)
-    fn check_element_value(&mut self, key: TypeKey, value: &str, place: Place) {
+    fn check_element_value(&mut self, key: TypeKey, value: &str, place: Position) {
         if self.set.is_simple(key) {
             return self.check_value("e-props-correct.2", key, value, place);
         }
@@ -60,7 +60,7 @@ impl Checker<'_> {
         rule: &'static str,
         key: TypeKey,
         value: &str,
-        place: Place,
+        place: Position,
     ) {
         let Ok(simple) = self.simple.simple(self.set, key) else {
             return;

@@ -8,7 +8,7 @@ use crate::components::{
     ComplexContent, Derivation, DerivationSet, ElementNumber, GroupNumber, ParticleDeclaration,
     TermDeclaration, TypeKind, TypeNumber, WildcardDeclaration,
 };
-use crate::document::Place;
+use crate::document::Position;
 use crate::{Result, Sort};
 
 use super::super::resolve::TypeKey;
@@ -33,7 +33,7 @@ pub(super) enum Content {
 pub(super) struct Particle {
     pub(super) min: u32,
     pub(super) max: u32,
-    pub(super) term: Term,
+    pub(super) term: ModelTerm,
     /// The number of particles in it; those of a group count for each reference.
     size: usize,
     /// The nesting depth of groups in it.
@@ -41,14 +41,14 @@ pub(super) struct Particle {
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Term {
+pub(super) enum ModelTerm {
     Element(ElementNumber),
     Any(Arc<WildcardDeclaration>),
-    Group(Kind, Arc<[Particle]>),
+    Group(GroupKind, Arc<[Particle]>),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum GroupKind {
     Sequence,
     Choice,
     All,
@@ -67,9 +67,9 @@ impl Content {
 }
 
 impl Particle {
-    pub(super) fn new(min: u32, max: u32, term: Term) -> Self {
+    pub(super) fn new(min: u32, max: u32, term: ModelTerm) -> Self {
         let children: &[Self] = match &term {
-            Term::Group(_, children) => children,
+            ModelTerm::Group(_, children) => children,
             _ => &[],
         };
         let size = children
@@ -89,12 +89,12 @@ impl Particle {
         }
     }
 
-    pub(super) fn once(term: Term) -> Self {
+    pub(super) fn once(term: ModelTerm) -> Self {
         Self::new(1, 1, term)
     }
 
     fn is_nothing(&self) -> bool {
-        matches!(&self.term, Term::Group(kind, children) if children.is_empty() && (*kind != Kind::Choice || self.min == 0))
+        matches!(&self.term, ModelTerm::Group(kind, children) if children.is_empty() && (*kind != GroupKind::Choice || self.min == 0))
     }
 
     pub(super) fn is_emptiable(&self) -> bool {
@@ -104,15 +104,15 @@ impl Particle {
     /// The minimum and maximum number of elements. (§3.8.6, Effective Total Range)
     pub(super) fn total_range(&self) -> (u32, u32) {
         let (least, most) = match &self.term {
-            Term::Element(_) | Term::Any(_) => (1, 1),
-            Term::Group(Kind::Choice, children) => {
+            ModelTerm::Element(_) | ModelTerm::Any(_) => (1, 1),
+            ModelTerm::Group(GroupKind::Choice, children) => {
                 let ranges = || children.iter().map(Self::total_range);
                 (
                     ranges().map(|range| range.0).min().unwrap_or(0),
                     ranges().map(|range| range.1).max().unwrap_or(0),
                 )
             }
-            Term::Group(_, children) => {
+            ModelTerm::Group(_, children) => {
                 children
                     .iter()
                     .map(Self::total_range)
@@ -135,7 +135,7 @@ impl Particle {
         let mut waiting = vec![self];
         while let Some(particle) = waiting.pop() {
             match &particle.term {
-                Term::Group(_, children) => waiting.extend(children.iter().rev()),
+                ModelTerm::Group(_, children) => waiting.extend(children.iter().rev()),
                 _ => leaves.push(particle),
             }
         }
@@ -213,20 +213,20 @@ impl<'s> Checker<'s> {
         let (min, max) = (declaration.min, declaration.max);
         let (kind, children) = match &declaration.term {
             TermDeclaration::Element(number) => {
-                return Ok(Particle::new(min, max, Term::Element(*number)));
+                return Ok(Particle::new(min, max, ModelTerm::Element(*number)));
             }
             TermDeclaration::ElementRef(reference) => {
                 return Ok(Particle::new(
                     min,
                     max,
-                    Term::Element(self.set.resolve_element(reference)?),
+                    ModelTerm::Element(self.set.resolve_element(reference)?),
                 ));
             }
             TermDeclaration::Any(wildcard) => {
                 return Ok(Particle::new(
                     min,
                     max,
-                    Term::Any(Arc::new(wildcard.clone())),
+                    ModelTerm::Any(Arc::new(wildcard.clone())),
                 ));
             }
             TermDeclaration::Group(reference) => {
@@ -234,14 +234,14 @@ impl<'s> Checker<'s> {
                 return self.group_reference(number, declaration);
             }
             TermDeclaration::Resolved(number) => return self.group_reference(*number, declaration),
-            TermDeclaration::Sequence(children) => (Kind::Sequence, children),
-            TermDeclaration::Choice(children) => (Kind::Choice, children),
-            TermDeclaration::All(children) => (Kind::All, children),
+            TermDeclaration::Sequence(children) => (GroupKind::Sequence, children),
+            TermDeclaration::Choice(children) => (GroupKind::Choice, children),
+            TermDeclaration::All(children) => (GroupKind::All, children),
         };
         let mut found = Vec::with_capacity(children.len());
         for child in children {
             let particle = self.particle(child)?;
-            if matches!(particle.term, Term::Group(Kind::All, _)) {
+            if matches!(particle.term, ModelTerm::Group(GroupKind::All, _)) {
                 self.broken(
                     "cos-all-limited.1.2",
                     "xs:all must be the whole content model; it cannot be combined with other particles",
@@ -251,7 +251,7 @@ impl<'s> Checker<'s> {
             found.push(particle);
         }
         self.bounded(
-            Particle::new(min, max, Term::Group(kind, found.into())),
+            Particle::new(min, max, ModelTerm::Group(kind, found.into())),
             declaration.place,
         )
     }
@@ -264,9 +264,9 @@ impl<'s> Checker<'s> {
         let (min, max) = (declaration.min, declaration.max);
         let term = match self.group(number)? {
             Some(group) => group.term,
-            None => Term::Group(Kind::Sequence, Arc::new([])),
+            None => ModelTerm::Group(GroupKind::Sequence, Arc::new([])),
         };
-        if matches!(term, Term::Group(Kind::All, _)) && max != 1 {
+        if matches!(term, ModelTerm::Group(GroupKind::All, _)) && max != 1 {
             self.broken(
                 "cos-all-limited.1.2",
                 "xs:all cannot have maxOccurs greater than 1",
@@ -277,7 +277,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Applies the limits: references to groups can turn a small schema into a large and deep model.
-    fn bounded(&mut self, particle: Particle, place: Place) -> Result<Particle> {
+    fn bounded(&mut self, particle: Particle, place: Position) -> Result<Particle> {
         let limits = &self.set.limits;
         if particle.size > limits.particles {
             return Err(self.set.too_many("particles", limits.particles, place));
@@ -366,13 +366,15 @@ impl<'s> Checker<'s> {
             ) => {
                 self.check_extension(base, &own, definition.place);
                 let mut children = match &base.term {
-                    Term::Group(Kind::Sequence, children) if (base.min, base.max) == (1, 1) => {
+                    ModelTerm::Group(GroupKind::Sequence, children)
+                        if (base.min, base.max) == (1, 1) =>
+                    {
                         children.to_vec()
                     }
                     _ => vec![base.clone()],
                 };
                 children.push(own);
-                let all = Particle::once(Term::Group(Kind::Sequence, children.into()));
+                let all = Particle::once(ModelTerm::Group(GroupKind::Sequence, children.into()));
                 Content::Elements {
                     particle: Some(self.bounded(all, definition.place)?),
                     mixed,
@@ -386,8 +388,9 @@ impl<'s> Checker<'s> {
     }
 
     /// An `all` group can neither be extended nor extend a base type. (cos-all-limited.1)
-    fn check_extension(&mut self, base: &Particle, own: &Particle, place: Place) {
-        let is_all = |particle: &Particle| matches!(particle.term, Term::Group(Kind::All, _));
+    fn check_extension(&mut self, base: &Particle, own: &Particle, place: Position) {
+        let is_all =
+            |particle: &Particle| matches!(particle.term, ModelTerm::Group(GroupKind::All, _));
         if is_all(base) || is_all(own) {
             self.broken(
                 "cos-all-limited.1.2",

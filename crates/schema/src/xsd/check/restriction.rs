@@ -11,7 +11,7 @@ use crate::components::{DerivationSet, ElementNumber, WildcardDeclaration};
 use crate::wildcard::is_subset;
 
 use super::Checker;
-use super::model::{Kind, Particle, Term, strictness};
+use super::model::{GroupKind, ModelTerm, Particle, strictness};
 
 /// After this many comparisons of two particles, a restriction is accepted without further checks.
 const MAX_STEPS: usize = 2_000_000;
@@ -49,36 +49,40 @@ impl Checker<'_> {
     /// (The recursion is bounded by the limit on nesting.)
     fn normal(&self, particle: &Particle) -> Particle {
         let (kind, children) = match &particle.term {
-            Term::Element(head) => {
+            ModelTerm::Element(head) => {
                 let members = self.substitutable(*head);
                 if members.len() == 1 {
                     return particle.clone();
                 }
                 let members: Vec<Particle> = members
                     .into_iter()
-                    .map(|member| Particle::once(Term::Element(member)))
+                    .map(|member| Particle::once(ModelTerm::Element(member)))
                     .collect();
                 return Particle::new(
                     particle.min,
                     particle.max,
-                    Term::Group(Kind::Choice, members.into()),
+                    ModelTerm::Group(GroupKind::Choice, members.into()),
                 );
             }
-            Term::Any(_) => return particle.clone(),
-            Term::Group(kind, children) => (*kind, children),
+            ModelTerm::Any(_) => return particle.clone(),
+            ModelTerm::Group(kind, children) => (*kind, children),
         };
         let mut flat: Vec<Particle> = Vec::with_capacity(children.len());
         for child in children.iter() {
             let child = self.normal(child);
             match &child.term {
-                Term::Group(inner, _) if *inner == kind && (child.min, child.max) == (1, 1) => {
-                    let Term::Group(_, inner) = &child.term else {
+                ModelTerm::Group(inner, _)
+                    if *inner == kind && (child.min, child.max) == (1, 1) =>
+                {
+                    let ModelTerm::Group(_, inner) = &child.term else {
                         continue;
                     };
                     flat.extend(inner.iter().cloned());
                 }
-                Term::Group(Kind::Sequence | Kind::All, inner) if inner.is_empty() => {
-                    if kind == Kind::Choice {
+                ModelTerm::Group(GroupKind::Sequence | GroupKind::All, inner)
+                    if inner.is_empty() =>
+                {
+                    if kind == GroupKind::Choice {
                         flat.push(child);
                     }
                 }
@@ -90,9 +94,13 @@ impl Checker<'_> {
             Ok([single]) => Particle::new(
                 particle.min,
                 particle.max,
-                Term::Group(kind, Arc::new([single])),
+                ModelTerm::Group(kind, Arc::new([single])),
             ),
-            Err(flat) => Particle::new(particle.min, particle.max, Term::Group(kind, flat.into())),
+            Err(flat) => Particle::new(
+                particle.min,
+                particle.max,
+                ModelTerm::Group(kind, flat.into()),
+            ),
         }
     }
 
@@ -102,23 +110,23 @@ impl Checker<'_> {
             return true;
         }
         match (&particle.term, &base.term) {
-            (Term::Element(one), Term::Element(other)) => {
+            (ModelTerm::Element(one), ModelTerm::Element(other)) => {
                 occurs_within(particle, base) && self.element_restricts(*one, *other)
             }
-            (Term::Element(one), Term::Any(wildcard)) => {
+            (ModelTerm::Element(one), ModelTerm::Any(wildcard)) => {
                 occurs_within(particle, base)
                     && wildcard
                         .namespaces
                         .admits(&self.set.element_declaration(*one).name.namespace)
             }
-            (Term::Element(_), Term::Group(kind, children)) => {
+            (ModelTerm::Element(_), ModelTerm::Group(kind, children)) => {
                 self.element_restricts_group(particle, base, *kind, children)
             }
-            (Term::Any(one), Term::Any(other)) => {
+            (ModelTerm::Any(one), ModelTerm::Any(other)) => {
                 occurs_within(particle, base) && wildcard_restricts(one, other)
             }
-            (Term::Any(_), _) => false,
-            (Term::Group(_, children), Term::Any(_)) => {
+            (ModelTerm::Any(_), _) => false,
+            (ModelTerm::Group(_, children), ModelTerm::Any(_)) => {
                 let (least, most) = particle.total_range();
                 let unbounded = Particle::new(0, UNBOUNDED, base.term.clone());
                 least >= base.min
@@ -127,17 +135,20 @@ impl Checker<'_> {
                         .iter()
                         .all(|child| self.is_restriction(child, &unbounded))
             }
-            (Term::Group(..), Term::Element(_)) => false,
-            (Term::Group(Kind::Sequence, children), Term::Group(Kind::Choice, others)) => {
-                self.map_and_sum(particle, children, base, others)
-            }
-            (Term::Group(Kind::Sequence, children), Term::Group(Kind::All, others)) => {
-                occurs_within(particle, base) && self.recurse_unordered(children, others)
-            }
-            (Term::Group(Kind::Choice, children), Term::Group(Kind::Choice, others)) => {
-                occurs_within(particle, base) && self.recurse_lax(children, others)
-            }
-            (Term::Group(one, children), Term::Group(other, others)) => {
+            (ModelTerm::Group(..), ModelTerm::Element(_)) => false,
+            (
+                ModelTerm::Group(GroupKind::Sequence, children),
+                ModelTerm::Group(GroupKind::Choice, others),
+            ) => self.map_and_sum(particle, children, base, others),
+            (
+                ModelTerm::Group(GroupKind::Sequence, children),
+                ModelTerm::Group(GroupKind::All, others),
+            ) => occurs_within(particle, base) && self.recurse_unordered(children, others),
+            (
+                ModelTerm::Group(GroupKind::Choice, children),
+                ModelTerm::Group(GroupKind::Choice, others),
+            ) => occurs_within(particle, base) && self.recurse_lax(children, others),
+            (ModelTerm::Group(one, children), ModelTerm::Group(other, others)) => {
                 one == other && occurs_within(particle, base) && self.recurse(children, others)
             }
         }
@@ -148,10 +159,10 @@ impl Checker<'_> {
         &mut self,
         particle: &Particle,
         base: &Particle,
-        kind: Kind,
+        kind: GroupKind,
         children: &[Particle],
     ) -> bool {
-        if kind != Kind::Choice {
+        if kind != GroupKind::Choice {
             return occurs_within(&Particle::once(particle.term.clone()), base)
                 && self.recurse(std::slice::from_ref(particle), children);
         }

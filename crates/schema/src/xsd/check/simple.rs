@@ -4,7 +4,7 @@ use bsoap_datatypes::{Datatype, SimpleType, Variety};
 
 use crate::Sort;
 use crate::components::{DerivationSet, FacetDefinition, SimpleDefinition, TypeNumber, TypeUse};
-use crate::document::Place;
+use crate::document::Position;
 
 use super::super::resolve::TypeKey;
 use super::{Checker, place_of_use};
@@ -89,7 +89,7 @@ impl Checker<'_> {
     }
 
     /// NOTATION itself must not be used, only types derived from it by enumeration. (enumeration-required-notation)
-    pub(super) fn check_no_bare_notation(&mut self, key: TypeKey, place: Place) {
+    pub(super) fn check_no_bare_notation(&mut self, key: TypeKey, place: Position) {
         if !self.set.is_simple(key) {
             return;
         }

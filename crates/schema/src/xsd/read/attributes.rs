@@ -8,12 +8,12 @@ use crate::components::{
     ArrayType, AttributeItem, AttributeTerm, AttributeUse, AttributeUses, Usage,
     WildcardDeclaration,
 };
-use crate::document::{Place, place_of};
+use crate::document::{Position, place_of};
 use crate::name::WSDL_NAMESPACE;
 
-use super::{Reader, elements, text};
+use super::{SchemaReader, elements, text};
 
-impl Reader<'_, '_> {
+impl SchemaReader<'_, '_> {
     /// The attributes declared among the children of a node.
     pub(super) fn attribute_uses(&mut self, node: Node<'_, '_>) -> Result<AttributeUses> {
         let mut uses = AttributeUses::default();
@@ -62,7 +62,7 @@ impl Reader<'_, '_> {
         let found = stated("arrayType").or_else(|| stated("itemType"))?;
         let value = found.value().trim();
         let (item, dimensions) = value.split_at(value.find('[').unwrap_or(value.len()));
-        let place = Place {
+        let place = Position {
             document: self.document,
             offset: found.range_value().start as u32,
         };

@@ -6,11 +6,11 @@ use crate::components::{AttributeDeclaration, DerivationSet, ElementDeclaration,
 use crate::document::place_of;
 use crate::{ExpandedName, Result, Sort};
 
-use super::{EXTENSION_RESTRICTION, Reader, documentation, register, text};
+use super::{EXTENSION_RESTRICTION, SchemaReader, documentation, register, text};
 
 const BLOCKS: DerivationSet = EXTENSION_RESTRICTION.with(DerivationSet::SUBSTITUTION);
 
-impl Reader<'_, '_> {
+impl SchemaReader<'_, '_> {
     pub(super) fn global_element(&mut self, node: Node<'_, '_>) -> Result<()> {
         let name = self.own_name(node);
         let mut declaration = self.element_declaration(node, name.clone())?;

@@ -7,9 +7,9 @@ use crate::Result;
 use crate::components::{ParticleDeclaration, TermDeclaration};
 use crate::document::place_of;
 
-use super::{Reader, elements};
+use super::{SchemaReader, elements};
 
-impl Reader<'_, '_> {
+impl SchemaReader<'_, '_> {
     /// The particle that a node declares; `None` if it declares none or has `maxOccurs="0"`.
     pub(super) fn particle(&mut self, node: Node<'_, '_>) -> Result<Option<ParticleDeclaration>> {
         let (min, max) = self.occurrence(node);

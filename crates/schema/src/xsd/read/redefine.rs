@@ -12,7 +12,7 @@ use crate::components::{
 use crate::{ExpandedName, Result};
 
 use super::super::load::SchemaSetBuilder;
-use super::{Reader, elements};
+use super::{SchemaReader, elements};
 
 /// A definition that will replace another.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) enum Redefinition {
     AttributeGroup(GroupNumber),
 }
 
-impl Reader<'_, '_> {
+impl SchemaReader<'_, '_> {
     pub(super) fn redefine(&mut self, node: Node<'_, '_>) -> Result<()> {
         for child in elements(node) {
             let redefinition = match child.tag_name().name() {
@@ -126,7 +126,7 @@ impl SchemaSetBuilder<'_> {
         }
     }
 
-    fn nothing_to_redefine(&mut self, name: &ExpandedName, place: crate::Place) {
+    fn nothing_to_redefine(&mut self, name: &ExpandedName, place: crate::Position) {
         let error = self.set.broken(
             "src-redefine",
             format!("the redefined document does not define {name}"),

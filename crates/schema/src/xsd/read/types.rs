@@ -7,17 +7,17 @@ use crate::components::{
     ComplexContent, ComplexDefinition, Derivation, DerivationSet, FacetDefinition,
     SimpleDefinition, TypeDefinition, TypeKind, TypeUse,
 };
-use crate::document::{Place, place_of, place_of_value};
+use crate::document::{Position, place_of, place_of_value};
 use crate::name::XSD_NAMESPACE;
 
-use super::{EXTENSION_RESTRICTION, Reader, children, documentation, elements};
+use super::{EXTENSION_RESTRICTION, SchemaReader, children, documentation, elements};
 
 const SIMPLE_FINALS: DerivationSet = DerivationSet::RESTRICTION
     .with(DerivationSet::LIST)
     .with(DerivationSet::UNION)
     .with(DerivationSet::EXTENSION);
 
-impl Reader<'_, '_> {
+impl SchemaReader<'_, '_> {
     pub(super) fn simple_type(&mut self, node: Node<'_, '_>) -> Result<TypeDefinition> {
         let kind = self.deeper(node, |reader| reader.simple_definition(node))?;
         Ok(TypeDefinition {
@@ -65,7 +65,7 @@ impl Reader<'_, '_> {
             for name in list.split_ascii_whitespace() {
                 // Exact if the attribute has no character references: then its value has the bytes of the document.
                 let into = name.as_ptr() as usize - list.as_ptr() as usize;
-                let place = Place {
+                let place = Position {
                     offset: place.offset + into as u32,
                     ..place
                 };
