@@ -1,6 +1,8 @@
 //! Blanks filled with wide registers hold what they hold without.
 
-use bsoap_datatypes::kernel::form::{Blank, Filled, Filling, Form, Sheet, WIDEST};
+use bsoap_datatypes::kernel::form::{
+    Blank, FillTarget, Filled, Filling, Form, LengthBytes, WIDEST,
+};
 use bsoap_datatypes::kernel::{Kernel, Number};
 use proptest::prelude::*;
 
@@ -73,22 +75,22 @@ proptest! {
         lie in prop::option::weighted(0.1, (any::<prop::sample::Index>(), any::<u8>())),
     ) {
         let (mut text, mut pieces) = (vec![b'x'; front], Vec::new());
-        let (mut told, mut blanks, mut rooms) = (Vec::new(), Vec::new(), 0_u32);
+        let (mut lengths, mut blanks, mut heap_size) = (Vec::new(), Vec::new(), 0_u32);
         let fillings: Vec<_> = given.iter().map(|(_, filling, _)| *filling).collect();
         for (piece, _, value) in &given {
             blanks.push(Blank {
                 piece: pieces.len() as u32,
                 length: piece.len() as u32,
                 slot: blanks.len() as u32,
-                room: rooms,
+                heap: heap_size,
                 width: WIDEST as u32,
                 kind: blanks.len() as u32,
             });
-            rooms += WIDEST as u32;
+            heap_size += WIDEST as u32;
             pieces.extend_from_slice(piece.as_bytes());
             text.extend_from_slice(piece.as_bytes());
             text.extend_from_slice(value.as_bytes());
-            told.push(ZERO.wrapping_add(value.len() as u8));
+            lengths.push(ZERO.wrapping_add(value.len() as u8));
         }
         let tail = (pieces.len() as u32, behind as u32);
         pieces.extend(std::iter::repeat_n(b'<', behind));
@@ -100,13 +102,13 @@ proptest! {
             text[at] = byte;
         }
         if let Some((at, length)) = lie {
-            let at = at.index(told.len());
-            told[at] = length;
+            let at = at.index(lengths.len());
+            lengths[at] = length;
         }
         let fill = |kernel: Kernel| {
-            let (mut slots, mut heap) = (vec![7; all.len()], vec![0; rooms as usize]);
-            let sheet = Sheet { slots: &mut slots, heap: &mut heap };
-            let filled = kernel.fill(&form, (&text, front), (&told, ZERO), sheet);
+            let (mut slots, mut heap) = (vec![7; all.len()], vec![0; heap_size as usize]);
+            let target = FillTarget { slots: &mut slots, heap: &mut heap };
+            let filled = kernel.fill(&form, (&text, front), LengthBytes { bytes: &lengths, zero: ZERO }, target);
             (filled, slots, heap)
         };
         let (plain, plain_slots, plain_heap) = fill(Kernel::PORTABLE);
@@ -122,14 +124,14 @@ proptest! {
                 continue;
             }
             // It may doubt more, but not less.
-            prop_assert_eq!(plain.doubtful & !filled.doubtful, 0, "{:?}", kernel);
+            prop_assert_eq!(plain.undecided & !filled.undecided, 0, "{:?}", kernel);
             for (index, (blank, &slot)) in all.iter().zip(&slots).enumerate() {
-                if filled.doubtful >> index & 1 == 1 {
+                if filled.undecided >> index & 1 == 1 {
                     continue;
                 }
                 prop_assert_eq!(slot, plain_slots[index]);
                 if !matches!(fillings[blank.kind as usize], Filling::Number(_)) {
-                    let room = blank.room as usize..blank.room as usize + (slot >> 32) as usize;
+                    let room = blank.heap as usize..blank.heap as usize + (slot >> 32) as usize;
                     prop_assert_eq!(&heap[room.clone()], &plain_heap[room]);
                 }
             }
@@ -144,7 +146,7 @@ proptest! {
         behind in 0_usize..90,
     ) {
         let (mut text, mut pieces) = (vec![b'x'; front], Vec::new());
-        let (mut told, mut blanks, mut fillings) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut lengths, mut blanks, mut fillings) = (Vec::new(), Vec::new(), Vec::new());
         for (piece, filling, _) in &given {
             let (filling, value) = match filling {
                 Filling::Number(Number::Double | Number::Float) => (*filling, "-1234.5e-3"),
@@ -157,7 +159,7 @@ proptest! {
                 piece: pieces.len() as u32,
                 length: piece.len() as u32,
                 slot: blanks.len() as u32,
-                room: (blanks.len() * WIDEST) as u32,
+                heap: (blanks.len() * WIDEST) as u32,
                 width: WIDEST as u32,
                 kind: blanks.len() as u32,
             });
@@ -165,7 +167,7 @@ proptest! {
             pieces.extend_from_slice(piece.as_bytes());
             text.extend_from_slice(piece.as_bytes());
             text.extend_from_slice(value.as_bytes());
-            told.push(ZERO + value.len() as u8);
+            lengths.push(ZERO + value.len() as u8);
         }
         let tail = (pieces.len() as u32, behind as u32);
         pieces.extend(std::iter::repeat_n(b'<', behind));
@@ -173,23 +175,23 @@ proptest! {
         let form = Form::new(pieces, blanks, tail, &fillings).expect("a form");
         for kernel in kernels().chain([Kernel::PORTABLE]) {
             let (mut slots, mut heap) = (vec![7; given.len()], vec![0; given.len() * WIDEST]);
-            let sheet = Sheet { slots: &mut slots, heap: &mut heap };
-            let filled = kernel.fill(&form, (&text, front), (&told, ZERO), sheet);
+            let target = FillTarget { slots: &mut slots, heap: &mut heap };
+            let filled = kernel.fill(&form, (&text, front), LengthBytes { bytes: &lengths, zero: ZERO }, target);
             let is_long = text.len() >= front + WIDEST;
-            prop_assert_eq!(filled, (is_long || kernel == Kernel::PORTABLE).then_some(Filled { is_same: true, doubtful: 0 }));
+            prop_assert_eq!(filled, (is_long || kernel == Kernel::PORTABLE).then_some(Filled { is_same: true, undecided: 0 }));
         }
     }
 
     #[test]
     fn other_pieces_are_found(given in blanks(), behind in 64_usize..400, at in any::<prop::sample::Index>(), bit in 0..8_u8) {
         let (mut text, mut pieces) = (vec![b'x'; 40], Vec::new());
-        let (mut told, mut blanks, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut lengths, mut blanks, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for (piece, _, _) in &given {
             blanks.push(Blank {
                 piece: pieces.len() as u32,
                 length: piece.len() as u32,
                 slot: 0,
-                room: 0,
+                heap: 0,
                 width: 64,
                 kind: 0,
             });
@@ -197,7 +199,7 @@ proptest! {
             places.extend(text.len()..text.len() + piece.len());
             text.extend_from_slice(piece.as_bytes());
             text.push(b'7');
-            told.push(ZERO + 1);
+            lengths.push(ZERO + 1);
         }
         let tail = (pieces.len() as u32, behind as u32);
         pieces.extend(std::iter::repeat_n(b'>', behind));
@@ -211,8 +213,8 @@ proptest! {
                 if is_other {
                     text[places[at.index(places.len())]] ^= 1 << bit;
                 }
-                let sheet = Sheet { slots: &mut [0], heap: &mut [] };
-                let filled = kernel.fill(&form, (&text, 40), (&told, ZERO), sheet);
+                let target = FillTarget { slots: &mut [0], heap: &mut [] };
+                let filled = kernel.fill(&form, (&text, 40), LengthBytes { bytes: &lengths, zero: ZERO }, target);
                 prop_assert_eq!(filled.map(|it| it.is_same), Some(!is_other));
             }
         }
@@ -227,7 +229,7 @@ fn a_length_that_no_room_has_is_not_followed() {
         piece: 0,
         length: 3,
         slot: 0,
-        room: 0,
+        heap: 0,
         width: WIDEST as u32,
         kind: 0,
     };
@@ -237,12 +239,23 @@ fn a_length_that_no_room_has_is_not_followed() {
         for length in [65, 128, 191, 255] {
             for kernel in kernels().chain([Kernel::PORTABLE]) {
                 let (mut slots, mut heap) = ([0], [0; WIDEST]);
-                let sheet = Sheet {
+                let target = FillTarget {
                     slots: &mut slots,
                     heap: &mut heap,
                 };
-                let told = [ZERO.wrapping_add(length)];
-                assert_eq!(kernel.fill(&form, (&text, 40), (&told, ZERO), sheet), None);
+                let lengths = [ZERO.wrapping_add(length)];
+                assert_eq!(
+                    kernel.fill(
+                        &form,
+                        (&text, 40),
+                        LengthBytes {
+                            bytes: &lengths,
+                            zero: ZERO
+                        },
+                        target
+                    ),
+                    None
+                );
             }
         }
     }

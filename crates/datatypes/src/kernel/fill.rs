@@ -1,41 +1,39 @@
 //! Filling the blanks of a [form](super::form).
 
 use super::Kernel;
-use super::form::{Blank, Filled, Form, Sheet, WIDEST, Way};
+use super::form::{Blank, FillTarget, Filled, Form, LengthBytes, Reader, WIDEST};
 use super::number::Number;
 use crate::datetime::is_plain_date_time;
 
 impl Kernel {
-    /// Fills the blanks of a form from `text[at..]`, where the piece of the first begins. `told` has a byte for each: its
-    /// length, plus `zero`. Nothing, if they cannot be filled all at once: there are too many, or what is told is no length
-    /// below [`WIDEST`].
+    /// Fills the blanks of a form from `text[at..]`, where the text before the first begins. `None` if they cannot be filled
+    /// together: there are too many, or a given length is not below [`WIDEST`].
     ///
-    /// What is in any doubt is left to the caller: strings with anything but plain ASCII, values of other leaf
-    /// kinds. If the text is not of the form, what is in the sheet is unspecified.
+    /// The caller decodes the values that are left undecided: strings with anything but plain ASCII, and values of other leaf
+    /// kinds. If the text does not have the form, the contents of the target are unspecified.
     ///
-    /// A string's slot is its place in the heap (low half) and its length (high half). What rooms hold behind their strings,
-    /// and those of doubtful values, is unspecified.
+    /// A string's slot is its offset in the heap (low half) and its length (high half). The heap after each string, and where
+    /// undecided values go, is unspecified.
     #[inline]
     pub fn fill(
         self,
         form: &Form,
         (text, at): (&[u8], usize),
-        (told, zero): (&[u8], u8),
-        sheet: Sheet<'_>,
+        lengths: LengthBytes<'_>,
+        target: FillTarget<'_>,
     ) -> Option<Filled> {
-        if sheet.slots.len() < form.slots
-            || sheet.heap.len() < form.heap
-            || form.blanks.len() > Form::MOST
-            || form.blanks.len() != told.len()
+        if target.slots.len() < form.slots
+            || target.heap.len() < form.heap
+            || form.blanks.len() > Form::MAX_BLANKS
+            || form.blanks.len() != lengths.bytes.len()
         {
             return None;
         }
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self != Self::PORTABLE {
-            let is_wide = self.0 == super::Level::Avx512;
-            return super::x86::fill(is_wide, form, (text, at), (told, zero), sheet);
+            return super::x86::fill(form, (text, at), lengths, target);
         }
-        portable(form, (text, at), (told, zero), sheet)
+        portable(form, (text, at), lengths, target)
     }
 }
 
@@ -43,13 +41,13 @@ impl Kernel {
 fn portable(
     form: &Form,
     (text, mut at): (&[u8], usize),
-    (told, zero): (&[u8], u8),
-    sheet: Sheet<'_>,
+    lengths: LengthBytes<'_>,
+    target: FillTarget<'_>,
 ) -> Option<Filled> {
-    let (mut is_same, mut doubtful) = (true, 0);
-    for (index, ((blank, &way), &told)) in form.blanks.iter().zip(&form.ways).zip(told).enumerate()
-    {
-        let length = usize::from(told.wrapping_sub(zero));
+    let (mut is_same, mut undecided) = (true, 0);
+    let blanks = form.blanks.iter().zip(&form.readers).zip(lengths.bytes);
+    for (index, ((blank, &reader), &length)) in blanks.enumerate() {
+        let length = usize::from(length.wrapping_sub(lengths.zero));
         if length >= WIDEST {
             return None;
         }
@@ -57,52 +55,52 @@ fn portable(
         is_same &= text.get(at..begin) == Some(form.piece(blank));
         at = begin + length;
         let value = text.get(begin..at);
-        match value.and_then(|value| form.slot_of(blank, way, value, sheet.heap)) {
-            Some(slot) => sheet.slots[blank.slot as usize] = slot,
-            None => doubtful |= 1 << index,
+        match value.and_then(|value| form.slot_of(blank, reader, value, target.heap)) {
+            Some(slot) => target.slots[blank.slot as usize] = slot,
+            None => undecided |= 1 << index,
         }
     }
     is_same &= text.get(at..) == Some(form.tail());
-    Some(Filled { is_same, doubtful })
+    Some(Filled { is_same, undecided })
 }
 
 impl Form {
-    /// The slot of a value, if it is plain.
-    fn slot_of(&self, blank: &Blank, way: Way, text: &[u8], heap: &mut [u8]) -> Option<u64> {
-        let quote = match way {
-            Way::Other => return None,
-            Way::Double | Way::Float | Way::Integer => {
+    /// The slot of a value; `None` if the slow path must decide.
+    fn slot_of(&self, blank: &Blank, reader: Reader, text: &[u8], heap: &mut [u8]) -> Option<u64> {
+        let quote = match reader {
+            Reader::Other => return None,
+            Reader::Double | Reader::Float | Reader::Integer => {
                 let (min, max) = *self.bounds.get(blank.kind as usize)?;
-                let number = match way {
-                    Way::Double => Number::Double,
-                    Way::Float => Number::Float,
+                let number = match reader {
+                    Reader::Double => Number::Double,
+                    Reader::Float => Number::Float,
                     _ => Number::Signed { min, max },
                 };
                 let (slot, length) = super::portable::read(number, text)?;
                 return (length == text.len()).then_some(slot);
             }
-            Way::Quoted => b'"',
-            Way::Single => b'\'',
-            Way::Text | Way::Uri | Way::DateTime => b'<',
+            Reader::Quoted => b'"',
+            Reader::Single => b'\'',
+            Reader::Text | Reader::Uri | Reader::DateTime => b'<',
         };
         let is_plain = |&byte: &u8| {
             matches!(byte, 0x20..=0x7e) && !matches!(byte, b'<' | b'&' | b']') && byte != quote
         };
-        let is_good = match way {
-            Way::DateTime => is_plain_date_time(text),
-            Way::Uri => {
-                let is_odd = |byte: &u8| matches!(byte, b' ' | b'%' | b'#');
-                !text.iter().any(is_odd)
+        let is_good = match reader {
+            Reader::DateTime => is_plain_date_time(text),
+            Reader::Uri => {
+                let is_special = |byte: &u8| matches!(byte, b' ' | b'%' | b'#');
+                !text.iter().any(is_special)
                     && text.first().is_some_and(u8::is_ascii_alphanumeric)
                     && text.last() != Some(&b':')
             }
             _ => !text.is_empty(),
         };
-        let room = heap.get_mut(blank.room as usize..)?.get_mut(..WIDEST)?;
+        let string = heap.get_mut(blank.heap as usize..)?.get_mut(..WIDEST)?;
         if !is_good || !text.iter().all(is_plain) {
             return None;
         }
-        room[..text.len()].copy_from_slice(text);
-        Some(u64::from(blank.room) | (text.len() as u64) << 32)
+        string[..text.len()].copy_from_slice(text);
+        Some(u64::from(blank.heap) | (text.len() as u64) << 32)
     }
 }

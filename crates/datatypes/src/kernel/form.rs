@@ -1,84 +1,83 @@
-//! Messages of a known form: the same bytes between values, blanks where the values stand.
+//! Messages of a known form: fixed text between the values, blanks where the values are.
 //!
 //! ```text
 //! …<station>Observatory 7</station><time>2006-01-02T15:04:05Z</time><value>12.5</value>…
 //!  piece    ▪ string       piece   ▪ dateTime                piece  ▪ double  piece
 //! ```
 //!
-//! How long each value is, is told. So where everything stands is known at once, and the values are read independently of
-//! one another. Nothing told is believed: a value must be a lexical form of its type from end to end, and each piece be the
-//! same.
+//! The length of each value is given. So every location is known in advance, and values are read independently of one
+//! another. Given lengths are not trusted: each value must be a lexical form of its type from end to end, and each piece of
+//! text between them must be the expected one.
 
 use super::number::Number;
 
-/// A blank, and what stands before it.
+/// A blank and the text before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Blank {
-    /// Where among the bytes of all pieces its piece lies.
+    /// The offset of the text before it among the bytes of all pieces.
     pub piece: u32,
-    /// How long the piece is.
+    /// The length of that text.
     pub length: u32,
     /// The slot of its value.
     pub slot: u32,
-    /// Of a string, where in the heap it goes, and how much room is there.
-    pub room: u32,
-    /// See [`room`](Self::room).
+    /// The offset of a string in the heap.
+    pub heap: u32,
+    /// The bytes that a string may take there.
     pub width: u32,
-    /// Which of the form's [fillings](Form::new) its values are.
+    /// The index of its [filling](Form::new).
     pub kind: u32,
 }
 
-/// What all messages of a form have in common. What it says of places has been seen to be so when it was made: it is not
-/// looked at again with each value.
+/// What all messages of one form have in common. Offsets are checked when it is made, not with each message.
 #[derive(Debug)]
 pub struct Form {
-    /// The bytes of all pieces, and some that can be read behind them.
+    /// The bytes of all pieces, and padding for wide loads.
     pub(super) pieces: Box<[u8]>,
     pub(super) blanks: Box<[Blank]>,
-    /// What stands behind the last blank.
+    /// Offset and length of the text after the last blank.
     pub(super) tail: (u32, u32),
-    /// By kind, the bounds of integers.
+    /// The bounds of integers, per kind.
     pub(super) bounds: Box<[(i64, i64)]>,
-    /// How each blank is filled.
-    pub(super) ways: Box<[Way]>,
-    /// So many slots are needed,
+    /// How each blank is read.
+    pub(super) readers: Box<[Reader]>,
+    /// The number of slots needed.
     pub(super) slots: usize,
-    /// and so many octets of the heap.
+    /// The bytes of heap needed.
     pub(super) heap: usize,
 }
 
-/// How a blank is filled.
+/// How a blank is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Reader {
     Double,
     Float,
     Integer,
     Text,
-    /// Between these: `"`.
+    /// Between `"`.
     Quoted,
-    /// `'`.
+    /// Between `'`.
     Single,
     Uri,
     DateTime,
     Other,
 }
 
-impl Way {
+impl Reader {
     fn is_string(self) -> bool {
-        use Way::{DateTime, Quoted, Single, Text, Uri};
+        use Reader::{DateTime, Quoted, Single, Text, Uri};
         matches!(self, Text | Quoted | Single | Uri | DateTime)
     }
 }
 
-/// Bytes that can be read from the end of each piece on.
+/// How many bytes can be read after the end of each piece.
 pub(super) const BEYOND: usize = 32;
 
 impl Form {
-    /// Forms of more blanks are not filled.
-    pub const MOST: usize = 64;
+    /// The most blanks of a form that can be filled.
+    pub const MAX_BLANKS: usize = 64;
 
-    /// A form of these blanks, and a piece behind the last: where it lies, and how long it is. Nothing, if a piece lies
-    /// elsewhere than among `pieces`, or a filling is none of `fillings`.
+    /// A form with these blanks and, after the last, the text at this offset and of this length. `None` if a piece is not
+    /// within `pieces`, or a filling is not among `fillings`.
     pub fn new(
         mut pieces: Vec<u8>,
         blanks: Vec<Blank>,
@@ -90,17 +89,17 @@ impl Form {
             pieces.get(at as usize..)?.get(..length as usize)?;
         }
         let (mut slots, mut heap) = (0, 0);
-        let mut ways = Vec::with_capacity(blanks.len());
+        let mut readers = Vec::with_capacity(blanks.len());
         for blank in &blanks {
-            let mut way = fillings.get(blank.kind as usize)?.way();
-            if way.is_string() && (blank.width as usize) < WIDEST {
-                way = Way::Other;
+            let mut reader = fillings.get(blank.kind as usize)?.reader();
+            if reader.is_string() && (blank.width as usize) < WIDEST {
+                reader = Reader::Other;
             }
-            if way.is_string() {
-                heap = heap.max(blank.room as usize + WIDEST);
+            if reader.is_string() {
+                heap = heap.max(blank.heap as usize + WIDEST);
             }
             slots = slots.max(blank.slot as usize + 1);
-            ways.push(way);
+            readers.push(reader);
         }
         pieces.extend_from_slice(&[0; BEYOND]);
         Some(Self {
@@ -108,29 +107,35 @@ impl Form {
             blanks: blanks.into(),
             tail,
             bounds: fillings.iter().map(|filling| filling.bounds()).collect(),
-            ways: ways.into(),
+            readers: readers.into(),
             slots,
             heap,
         })
     }
 
-    /// The blanks, in the order of the text.
+    /// The blanks, in document order.
     pub fn blanks(&self) -> &[Blank] {
         &self.blanks
     }
 
-    /// What stands before a blank of this form.
+    /// The text before a blank of this form.
     #[inline]
     pub fn piece(&self, blank: &Blank) -> &[u8] {
-        let (from, length) = (blank.piece as usize, blank.length as usize);
-        self.pieces.get(from..from + length).unwrap_or_default()
+        self.bytes_at((blank.piece, blank.length))
     }
 
-    /// What stands behind the last blank.
+    /// The text after the last blank.
     #[inline]
     pub fn tail(&self) -> &[u8] {
-        let (from, length) = (self.tail.0 as usize, self.tail.1 as usize);
-        self.pieces.get(from..from + length).unwrap_or_default()
+        self.bytes_at(self.tail)
+    }
+
+    #[inline]
+    fn bytes_at(&self, (from, length): (u32, u32)) -> &[u8] {
+        let from = from as usize;
+        self.pieces
+            .get(from..from + length as usize)
+            .unwrap_or_default()
     }
 
     /// Bytes held.
@@ -138,69 +143,77 @@ impl Form {
         self.pieces.len()
             + size_of_val(&*self.blanks)
             + size_of_val(&*self.bounds)
-            + size_of_val(&*self.ways)
+            + size_of_val(&*self.readers)
     }
 }
 
-/// What a blank is filled with.
+/// The kind of value that fills a blank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filling {
     /// A number.
     Number(Number),
-    /// `xs:string` and its like: any text, as it stands.
+    /// `xs:string` and similar types: any text, unchanged.
     Text,
-    /// The same between two such quotes.
+    /// The same, as an attribute value in these quotes.
     Quoted(u8),
     /// `xs:anyURI`.
     Uri,
     /// `xs:dateTime`.
     DateTime,
-    /// Something else.
+    /// Any other kind.
     Other,
 }
 
 impl Filling {
-    fn way(self) -> Way {
+    fn reader(self) -> Reader {
         match self {
-            Self::Number(Number::Double) => Way::Double,
-            Self::Number(Number::Float) => Way::Float,
-            Self::Number(Number::Signed { .. } | Number::Unsigned { .. }) => Way::Integer,
-            Self::Text => Way::Text,
-            Self::Quoted(b'"') => Way::Quoted,
-            Self::Quoted(b'\'') => Way::Single,
-            Self::Uri => Way::Uri,
-            Self::DateTime => Way::DateTime,
-            Self::Quoted(_) | Self::Other => Way::Other,
+            Self::Number(Number::Double) => Reader::Double,
+            Self::Number(Number::Float) => Reader::Float,
+            Self::Number(Number::Signed { .. } | Number::Unsigned { .. }) => Reader::Integer,
+            Self::Text => Reader::Text,
+            Self::Quoted(b'"') => Reader::Quoted,
+            Self::Quoted(b'\'') => Reader::Single,
+            Self::Uri => Reader::Uri,
+            Self::DateTime => Reader::DateTime,
+            Self::Quoted(_) | Self::Other => Reader::Other,
         }
     }
 
-    /// What of an integer's bounds fits. (What does not is in doubt.)
+    /// The bounds of an integer.
     fn bounds(self) -> (i64, i64) {
         match self {
-            Self::Number(Number::Signed { min, max }) => (min, max),
-            Self::Number(Number::Unsigned { max }) => (0, i64::try_from(max).unwrap_or(i64::MAX)),
+            Self::Number(number) => number.bounds(),
             _ => (0, 0),
         }
     }
 }
 
-/// Strings that are filled in are shorter, and have that much room.
+/// Strings that are filled in are shorter than this, and have that much space in the heap.
 pub const WIDEST: usize = 64;
 
-/// What became of the blanks.
+/// The result of filling the blanks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filled {
-    /// Whether the text is of the form, if the values are: all pieces are the same.
+    /// Whether all pieces of text are the expected ones: the text has the form if the values are valid.
     pub is_same: bool,
-    /// The blanks that are not filled, for their values are in doubt: a bit each, the first lowest.
-    pub doubtful: u64,
+    /// The blanks that were not filled because the slow path must decide: a bit each, the first lowest.
+    pub undecided: u64,
+}
+
+/// Given lengths of values, one byte each.
+#[derive(Clone, Copy, Debug)]
+pub struct LengthBytes<'l> {
+    /// The length of each value, plus `zero`.
+    pub bytes: &'l [u8],
+    /// The byte that means a length of 0.
+    pub zero: u8,
 }
 
 /// Where the values of a form go.
 #[derive(Debug)]
-pub struct Sheet<'s> {
+pub struct FillTarget<'t> {
     /// The slots of all values.
-    pub slots: &'s mut [u64],
-    /// The heap in which the strings have rooms.
-    pub heap: &'s mut [u8],
+    pub slots: &'t mut [u64],
+    /// The heap for the strings.
+    pub heap: &'t mut [u8],
 }

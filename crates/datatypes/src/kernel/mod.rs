@@ -157,16 +157,7 @@ impl Kernel {
             Level::Portable => at,
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Avx2 | Level::Avx512 => {
-                let is_wide = self.0 == Level::Avx512;
-                x86::read_array(
-                    is_wide,
-                    (text, at),
-                    number,
-                    separator,
-                    limit,
-                    slots,
-                    &mut found,
-                )
+                x86::read_array((text, at), number, separator, limit, slots, &mut found)
             }
         };
         if found.has_stopped {
@@ -203,8 +194,7 @@ impl Kernel {
         let read = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Avx2 | Level::Avx512 => {
-                let is_wide = self.0 == Level::Avx512;
-                x86::read_places(is_wide, (text, places), number, separator, slots, lengths)
+                x86::read_places((text, places), number, separator, slots, lengths)
             }
             _ => 0,
         };

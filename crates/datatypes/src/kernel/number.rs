@@ -23,9 +23,8 @@ pub enum Number {
     },
 }
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
 impl Number {
-    /// The bounds of an integer, as far as they fit. (An integer outside of them is left to the general code.)
+    /// The bounds of an integer, as far as they fit. (An integer outside of them is left to the slow path.)
     pub(super) fn bounds(self) -> (i64, i64) {
         match self {
             Self::Signed { min, max } => (min, max),

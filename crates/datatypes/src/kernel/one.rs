@@ -1,11 +1,11 @@
-//! One double or float of a message, which stands between tags.
+//! One double or float of a message, between tags.
 
 use super::{Kernel, Number};
 
 impl Kernel {
-    /// The slot of the double or float at `text[at..]`, which ends before an `end`, and its length. Nothing, if it is in any
-    /// doubt or too near the ends of the text, or if this machine reads one number as fast by
-    /// [`parse_prefix`](crate::double::parse_prefix): that is then to say what it is.
+    /// The slot of the double or float at `text[at..]`, which ends before an `end`, and its length. `None` if the slow path
+    /// must decide, if it is too near to either end of the text, or if this machine has no faster way than
+    /// [`parse_prefix`](crate::double::parse_prefix): call that then.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Number};
@@ -24,8 +24,7 @@ impl Kernel {
     ) -> Option<(u64, usize)> {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
         if self != Self::PORTABLE {
-            let is_wide = self.0 == super::Level::Avx512;
-            return super::x86::read_real(is_wide, number, (text, at), end);
+            return super::x86::read_real(number, (text, at), end);
         }
         let _ = (number, text, at, end);
         None

@@ -13,7 +13,7 @@ use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, parse_number};
 use bsoap_codec::plan::LeafKind;
 use bsoap_datatypes::datetime;
-use bsoap_datatypes::kernel::form::{Blank, Filled, Filling, Form, Sheet};
+use bsoap_datatypes::kernel::form::{Blank, FillTarget, Filled, Filling, Form, LengthBytes};
 use bsoap_datatypes::kernel::{self, Kernel};
 use bsoap_xml::scan;
 
@@ -85,8 +85,12 @@ impl Skeleton {
         }
         let mut filled = None;
         if self.is_plain {
-            let sheet = Sheet { slots, heap };
-            filled = Kernel::best().fill(&self.form, (message, to), (told, ZERO), sheet);
+            let target = FillTarget { slots, heap };
+            let lengths = LengthBytes {
+                bytes: told,
+                zero: ZERO,
+            };
+            filled = Kernel::best().fill(&self.form, (message, to), lengths, target);
         }
         if filled != Some(Self::ALL) {
             let mut reading = Reading {
@@ -99,7 +103,7 @@ impl Skeleton {
             };
             match filled {
                 Some(filled) if !filled.is_same => return None,
-                Some(filled) => reading.doubtful(told, filled.doubtful, decoder)?,
+                Some(filled) => reading.doubtful(told, filled.undecided, decoder)?,
                 None => reading.all(told, self.is_left_alone, decoder)?,
             }
         }
@@ -109,7 +113,7 @@ impl Skeleton {
     /// Nothing is left to do.
     const ALL: Filled = Filled {
         is_same: true,
-        doubtful: 0,
+        undecided: 0,
     };
 
     /// Where the lengths begin and end, and where the block ends.
@@ -288,7 +292,7 @@ impl Reading<'_> {
         }
         if length == 0 {
             let is_string = matches!(info.filling, Filling::Text | Filling::Quoted(_));
-            return (info.may_be_empty && is_string).then_some(u64::from(field.room));
+            return (info.may_be_empty && is_string).then_some(u64::from(field.heap));
         }
         let is_good = match info.filling {
             Filling::DateTime => datetime::is_plain_date_time(text),
@@ -298,7 +302,7 @@ impl Reading<'_> {
         if !is_good {
             return None;
         }
-        let to = field.room as usize;
+        let to = field.heap as usize;
         let heap = self.record.parts_mut().1;
         let mut done = 0;
         while done < length {
@@ -317,7 +321,7 @@ impl Reading<'_> {
             *heap.get_mut(to + done..)?.first_chunk_mut()? = from;
             done += STEP;
         }
-        Some(u64::from(field.room) | (length as u64) << 32)
+        Some(u64::from(field.heap) | (length as u64) << 32)
     }
 }
 

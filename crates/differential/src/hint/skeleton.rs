@@ -294,7 +294,7 @@ impl<'m> Maker<'m> {
             piece,
             length,
             slot: u32::try_from(slot).ok()?,
-            room: room.start as u32,
+            heap: room.start as u32,
             width: room.len() as u32,
             kind: info,
         });
@@ -340,7 +340,7 @@ impl<'m> Maker<'m> {
         heap.truncate(stays);
         heap.resize(length, 0);
         for field in &mut self.fields {
-            field.room += stays as u32;
+            field.heap += stays as u32;
         }
         (copy, (length, stays))
     }

@@ -1,39 +1,40 @@
-//! Wide registers of x86-64. Earned by the benchmark `numbers`.
+//! Vectorised kernels for x86-64, with AVX2 and AVX-512. Earned by the benchmark `numbers`.
 //!
-//! How a double is read, in 32 bytes and without a branch that depends on its digits:
+//! A double is parsed in 32 bytes, without a branch that depends on its digits:
 //!
 //! ```text
 //!   -12.75e-3</item><item>…       one load
-//!   ·dd·dd··d·                    digits; all others must be a sign in front, a dot, an e, the sign behind it
+//!   ·dd·dd··d·                    digits; the others must be a leading sign, a dot, an e and the sign after it
 //!            ^                    the end: the first byte of the separator
-//!   1275000000000000000           the digits of the significand, moved together, zeros behind: always 19
+//!   1275000000000000000           the digits of the significand, left-aligned, padded with zeros to 19
 //!   12.75e-3 = 1275000000000000000 · 10^(2 - 19 - 3)
 //! ```
 //!
-//! The zeros make the power of ten depend on the number of digits before the dot only. One count of the bytes that are no
-//! digits tells whether all of them stand where they may.
+//! Because of the zeros, the power of ten depends only on the number of digits before the dot. One count of the bytes that are
+//! not digits shows whether all of them are where they may be.
 #![allow(unsafe_code)]
 
-mod abreast;
-mod avx2;
-mod avx512;
+mod array;
 mod carryless;
+mod classes;
 mod differ;
-mod eight;
 mod form;
+mod integer;
 mod nearest;
 mod powers;
-mod read;
 mod ready;
+mod real;
+mod real_batch;
+mod row_batch;
 mod rows;
 mod write;
 
-use read::Array;
+use array::Array;
 use ready::{Doubles, Integers};
 use rows::Rows;
 
 use super::carryless::Carryless;
-use super::form::{Filled, Form, Sheet};
+use super::form::{FillTarget, Filled, Form, LengthBytes};
 use super::found::{Found, FoundInRow, Stop};
 use super::memory::Memory;
 use super::number::{Column, Number, Room};
@@ -111,7 +112,7 @@ pub(super) fn bytes(words: &[u64]) -> &[u8] {
 #[inline]
 pub(super) fn sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64; 2] {
     debug_assert!(has_carryless());
-    // SAFETY: a `Carryless` of this level is only made where the instructions are there.
+    // SAFETY: a `Carryless` of this level is only made where the CPU has the instructions.
     unsafe { carryless::one(text, secret) }
 }
 
@@ -123,11 +124,9 @@ pub(super) fn wide_sums(text: &[u8], secret: &[u64; Carryless::SECRET]) -> [u64;
     unsafe { carryless::four(text, secret) }
 }
 
-/// [`super::Kernel::read_array_while`], until there are `limit` slots, all but the last values. `is_wide` is whether AVX-512
-/// is there; AVX2 is.
+/// [`super::Kernel::read_array_while`], until there are `limit` slots, without the last values of the text.
 #[inline]
 pub(super) fn read_array(
-    is_wide: bool,
     (text, at): (&[u8], usize),
     number: Number,
     separator: &Separator,
@@ -135,57 +134,35 @@ pub(super) fn read_array(
     slots: &mut Vec<u64>,
     found: &mut impl Found,
 ) -> usize {
-    debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
+    debug_assert!(has_avx2());
     let array = Array {
         text,
         separator,
         number,
         limit: limit.min(slots.capacity()),
     };
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
-    unsafe {
-        match (number, is_wide) {
-            (Number::Double, true) => avx512::doubles(array, at, slots, found),
-            (Number::Double, false) => avx2::doubles(array, at, slots, found),
-            (Number::Float, true) => avx512::floats(array, at, slots, found),
-            (Number::Float, false) => avx2::floats(array, at, slots, found),
-            // Masks in registers of their own take longer to get at than they save.
-            (Number::Signed { .. } | Number::Unsigned { .. }, _) => {
-                avx2::integers(array, number.bounds(), at, slots, found)
-            }
-        }
-    }
+    // SAFETY: a `Kernel` of this level is only made where the CPU has AVX2; the limit is within the capacity.
+    unsafe { array.read(at, slots, found) }
 }
 
-/// [`super::Kernel::read_places`], up to one that is none. `is_wide` is whether AVX-512 is there; AVX2 is.
+/// [`super::Kernel::read_places`], up to the first value that is not a number.
 #[inline]
 pub(super) fn read_places(
-    is_wide: bool,
     (text, places): (&[u8], &[u32]),
     number: Number,
     separator: &Separator,
     slots: &mut Vec<u64>,
     lengths: &mut Vec<u32>,
 ) -> usize {
-    debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
+    debug_assert!(has_avx2());
     let array = Array {
         text,
         separator,
         number,
         limit: 0,
     };
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
-    unsafe {
-        match (number, is_wide) {
-            (Number::Double, true) => avx512::doubles_at(array, places, slots, lengths),
-            (Number::Double, false) => avx2::doubles_at(array, places, slots, lengths),
-            (Number::Float, true) => avx512::floats_at(array, places, slots, lengths),
-            (Number::Float, false) => avx2::floats_at(array, places, slots, lengths),
-            (Number::Signed { .. } | Number::Unsigned { .. }, _) => {
-                avx2::integers_at(array, number.bounds(), places, slots, lengths)
-            }
-        }
-    }
+    // SAFETY: a `Kernel` of this level is only made where the CPU has AVX2.
+    unsafe { array.read_at(places, slots, lengths) }
 }
 
 /// [`super::Kernel::write_array`], with AVX-512 and a separator behind the last, too. What it does not do is left to do.
@@ -199,7 +176,7 @@ pub(super) fn write_array<'s>(
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) -> &'s [u64] {
     debug_assert!(has_avx512());
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
     unsafe {
         match number {
             Number::Double => write::numbers::<Doubles>(slots, separator, memory, out, placed),
@@ -229,7 +206,7 @@ pub(super) fn write_rows<'s>(
     if columns.len() > write::COLUMNS || columns.iter().any(is_float) {
         return slots;
     }
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
     unsafe { write::rows(slots, columns, out, placed) };
     &[]
 }
@@ -247,7 +224,7 @@ pub(super) fn write_rooms(
     if rooms.len() > write::COLUMNS || rooms.iter().any(is_left) {
         return None;
     }
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
     Some(unsafe { write::rooms(slots, rooms, memory, out) })
 }
 
@@ -255,7 +232,7 @@ pub(super) fn write_rooms(
 #[inline]
 pub(super) fn list_differing(old: &[u64], new: &[u64], list: &mut [u32]) -> (usize, usize) {
     debug_assert!(has_avx512());
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
     unsafe { differ::list(old, new, list) }
 }
 
@@ -263,7 +240,7 @@ pub(super) fn list_differing(old: &[u64], new: &[u64], list: &mut [u32]) -> (usi
 #[inline]
 pub(super) fn first_differing(old: &[u64], new: &[u64], masks: &[u64], delta: u64) -> usize {
     debug_assert!(has_avx512());
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
     unsafe {
         match delta {
             0 => differ::first::<false>(old, new, masks, delta),
@@ -276,7 +253,7 @@ pub(super) fn first_differing(old: &[u64], new: &[u64], masks: &[u64], delta: u6
 #[inline]
 pub(super) fn list_changed(steps: Steps<'_>, stepped: Stepped, list: &mut Listed<'_>) -> Stepped {
     debug_assert!(has_avx512());
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
+    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
     unsafe { differ::step(steps, stepped, list) }
 }
 
@@ -293,57 +270,43 @@ pub(super) fn read_rows(
 ) -> Stop {
     debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
     let rows = Rows { text, columns, end };
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there.
-    unsafe {
-        match is_wide {
-            true => avx512::rows(rows, at, most, slots, found),
-            false => avx2::rows(rows, at, most, slots, found),
-        }
-    }
+    // SAFETY: a `Kernel` of this level is only made where the CPU has AVX2, and a wide one where it has AVX-512.
+    unsafe { rows.read(is_wide, at, most, slots, found) }
 }
 
-/// [`super::Kernel::read_real`]. `is_wide` is whether AVX-512 is there; AVX2 is.
+/// [`super::Kernel::read_real`].
 #[inline]
 pub(super) fn read_real(
-    is_wide: bool,
     number: Number,
     (text, at): (&[u8], usize),
     end: u8,
 ) -> Option<(u64, usize)> {
-    debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
+    debug_assert!(has_avx2());
     if at < form::BEFORE || at + form::WIDEST > text.len() {
         return None;
     }
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there; so many bytes can be read.
+    // SAFETY: a `Kernel` of this level is only made where the CPU has AVX2; 64 bytes can be read, and 32 before them.
     let (slot, length) = unsafe {
         let text = text.as_ptr().add(at);
-        match (number, is_wide) {
-            (Number::Double, true) => avx512::one::<nearest::Double>(text, end),
-            (Number::Double, false) => avx2::one::<nearest::Double>(text, end),
-            (Number::Float, true) => avx512::one::<nearest::Float>(text, end),
-            (Number::Float, false) => avx2::one::<nearest::Float>(text, end),
-            (Number::Signed { .. } | Number::Unsigned { .. }, _) => None,
+        match number {
+            Number::Double => form::one::<nearest::Double>(text, end),
+            Number::Float => form::one::<nearest::Float>(text, end),
+            Number::Signed { .. } | Number::Unsigned { .. } => None,
         }
     }?;
     Some((slot, length as usize))
 }
 
-/// [`super::Kernel::fill`]. `is_wide` is whether AVX-512 is there; AVX2 is.
+/// [`super::Kernel::fill`].
 #[inline]
 pub(super) fn fill(
-    is_wide: bool,
     form: &Form,
     text: (&[u8], usize),
-    told: (&[u8], u8),
-    sheet: Sheet<'_>,
+    lengths: LengthBytes<'_>,
+    target: FillTarget<'_>,
 ) -> Option<Filled> {
-    debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
-    // SAFETY: a `Kernel` of this level is only made where the instructions are there; who calls has seen how many blanks
-    // there are, how many lengths, and how large the sheet is.
-    unsafe {
-        match is_wide {
-            true => avx512::fill(form, text, told, sheet),
-            false => avx2::fill(form, text, told, sheet),
-        }
-    }
+    debug_assert!(has_avx2());
+    // SAFETY: a `Kernel` of this level is only made where the CPU has AVX2; the caller has checked the number of blanks and
+    // lengths and the size of the target.
+    unsafe { form::fill(form, text, lengths, target) }
 }

@@ -1,10 +1,14 @@
-//! Rows of numbers, one value after the other, or several rows at once where that can be done.
+//! Rows of numbers, one value after the other, or in [batches](super::row_batch) with AVX-512.
 
 use super::super::found::{FoundInRow, Stop};
 use super::super::number::{Column, Number};
 use super::super::portable;
+use super::array::{BEFORE, BEYOND};
+use super::classes::{Classes, LoadedSeparator, compute_now, ends_of_64};
+use super::integer::integer;
 use super::nearest;
-use super::read::{BEFORE, BEYOND, Isa, Pattern, here, integer, real};
+use super::real::real;
+use super::row_batch::RowBatch;
 
 /// Rows being read.
 #[derive(Clone, Copy)]
@@ -15,36 +19,17 @@ pub(super) struct Rows<'a> {
     pub(super) end: u8,
 }
 
-/// Who reads several rows at once.
-pub(super) trait Several {
-    /// Whether anybody does.
-    const IS_THERE: bool;
-
-    /// Reads rows as long as there are several that are like one another, up to `most`. Appends their slots, and tells of
-    /// their values, up to a row behind which it does not go on.
-    ///
-    /// # Safety
-    /// The instructions are there.
-    unsafe fn read(
-        rows: Rows<'_>,
-        at: usize,
-        most: usize,
-        slots: &mut Vec<u64>,
-        found: &mut impl FoundInRow,
-    ) -> Read;
-}
-
-/// Rows that were read at once.
+/// The rows of a batch.
 #[derive(Clone, Copy)]
-pub(super) struct Read {
+pub(super) struct BatchRead {
     pub(super) rows: usize,
-    /// Where the next begins.
+    /// The location of the next row.
     pub(super) at: usize,
     pub(super) goes_on: bool,
 }
 
-impl Read {
-    /// No rows, as far as from there on.
+impl BatchRead {
+    /// No rows.
     #[inline(always)]
     pub(super) fn nothing(at: usize) -> Self {
         Self {
@@ -55,75 +40,57 @@ impl Read {
     }
 }
 
-/// Nobody does.
-pub(super) struct Nobody;
-
-impl Several for Nobody {
-    const IS_THERE: bool = false;
-
-    #[inline(always)]
-    unsafe fn read(
-        _: Rows<'_>,
-        at: usize,
-        _: usize,
-        _: &mut Vec<u64>,
-        _: &mut impl FoundInRow,
-    ) -> Read {
-        Read::nothing(at)
-    }
-}
-
-/// So many rows are read one by one first: where there are but few, that is quicker.
-const SOME: usize = 16;
-/// After rows that could not be read at once, so many are read one by one before it is tried again,
-const FEW: usize = 4;
-/// and twice as many each time it is in vain, up to so many.
-const MANY: usize = 64;
+/// How many rows are read one by one before the first batch: for fewer rows, that is faster.
+const ROWS_BEFORE_BATCH: usize = 16;
+/// How many rows are read one by one before a batch is tried again after one that failed. Doubles with each failure.
+const MIN_BACK_OFF: usize = 4;
+/// The most rows that are read one by one before a batch is tried again.
+const MAX_BACK_OFF: usize = 64;
 
 impl Rows<'_> {
-    /// Reads rows up to a value that does not belong to them.
+    /// Reads rows up to a value that does not belong to them. `is_wide` is whether batches can be read, with AVX-512.
     ///
     /// # Safety
-    /// AVX2, BMI1, BMI2, LZCNT, POPCNT, and what `I` and `S` need.
-    #[inline(always)]
-    pub(super) unsafe fn read<I: Isa, S: Several>(
+    /// AVX2, BMI1, BMI2, LZCNT, POPCNT, and if `is_wide`, what [`RowBatch::read`] needs.
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) unsafe fn read(
         self,
+        is_wide: bool,
         mut at: usize,
         most: usize,
         slots: &mut Vec<u64>,
         found: &mut impl FoundInRow,
     ) -> Stop {
         let mut rows = 0;
-        let (mut alone, mut patience) = (SOME, FEW);
+        let (mut alone, mut back_off) = (ROWS_BEFORE_BATCH, MIN_BACK_OFF);
         loop {
-            let limit = if S::IS_THERE { alone } else { usize::MAX };
-            // SAFETY: the caller guarantees the features, which is all that is asked for.
-            let (stop, is_end) =
-                unsafe { self.one_by_one::<I>(at, limit, most - rows, slots, found) };
+            let limit = if is_wide { alone } else { usize::MAX };
+            // SAFETY: the caller guarantees the features.
+            let (stop, is_end) = unsafe { self.one_by_one(at, limit, most - rows, slots, found) };
             (rows, at) = (rows + stop.rows, stop.at);
             if is_end {
                 return Stop { rows, ..stop };
             }
-            // SAFETY: the caller guarantees the features, which is all that is asked for.
-            let read = unsafe { S::read(self, at, most - rows, slots, found) };
+            // SAFETY: batches are only read if `is_wide`, for which the caller guarantees the features.
+            let read = unsafe { RowBatch::read(self, at, most - rows, slots, found) };
             (rows, at) = (rows + read.rows, read.at);
             if !read.goes_on {
                 let column = 0;
                 return Stop { rows, column, at };
             }
             if read.rows > 0 {
-                patience = FEW;
+                back_off = MIN_BACK_OFF;
             }
-            (alone, patience) = (patience, MANY.min(2 * patience));
+            (alone, back_off) = (back_off, MAX_BACK_OFF.min(2 * back_off));
         }
     }
 
-    /// Reads up to `limit` rows one after the other. Returns whether that was the end of them, too.
+    /// Reads up to `limit` rows one after the other. Returns also whether there are no more.
     ///
     /// # Safety
-    /// As above.
+    /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
     #[inline(always)]
-    unsafe fn one_by_one<I: Isa>(
+    unsafe fn one_by_one(
         self,
         mut at: usize,
         limit: usize,
@@ -135,7 +102,7 @@ impl Rows<'_> {
         let stride = self.columns.len() + markers.count();
         let count = self.columns.len();
         let mut rows = 0;
-        // The ends among the bytes from the next value on.
+        // The ends among the bytes from the next value on, if they are known.
         let mut ahead = None;
         while rows < limit {
             slots.reserve(stride);
@@ -144,7 +111,7 @@ impl Rows<'_> {
             let (mut stop, mut goes_on) = (None, true);
             for (index, column) in self.columns.iter().enumerate() {
                 if let Some(marker) = column.marker {
-                    // SAFETY: there is room for a row.
+                    // SAFETY: capacity for a row is reserved.
                     unsafe { out.add(length).write(marker) };
                     length += 1;
                 }
@@ -152,19 +119,19 @@ impl Rows<'_> {
                     stop = Some(index);
                     break;
                 }
-                // SAFETY: the caller guarantees the features, which is all that is asked for.
-                let value = unsafe { self.value::<I>(column, at, &mut ahead) };
-                let Some((slot, long)) = value else {
+                // SAFETY: the caller guarantees the features.
+                let value = unsafe { self.value(column, at, &mut ahead) };
+                let Some((slot, width)) = value else {
                     stop = Some(index);
                     break;
                 };
-                goes_on = found.value(index, at, long, slot);
-                // SAFETY: there is room for a row.
+                goes_on = found.value(index, at, width, slot);
+                // SAFETY: capacity for a row is reserved.
                 unsafe { out.add(length).write(slot) };
                 length += 1;
-                at += long + column.separator.bytes.len();
+                at += width + column.separator.bytes.len();
             }
-            // SAFETY: so many have been written.
+            // SAFETY: `length` slots have been written.
             unsafe { slots.set_len(length) };
             if let Some(column) = stop {
                 return (Stop { rows, column, at }, true);
@@ -182,9 +149,9 @@ impl Rows<'_> {
     /// The slot of a value and its length, if its separator follows.
     ///
     /// # Safety
-    /// As above.
+    /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
     #[inline(always)]
-    unsafe fn value<I: Isa>(
+    unsafe fn value(
         self,
         column: &Column,
         at: usize,
@@ -192,59 +159,58 @@ impl Rows<'_> {
     ) -> Option<(u64, usize)> {
         let known = ahead.take();
         if at < BEFORE || at + BEYOND > self.text.len() {
-            return self.general(column, at);
+            return self.slow_path(column, at);
         }
         // SAFETY: between `at - BEFORE` and `at + BEYOND` all bytes are of the text.
         unsafe {
             let text = self.text.as_ptr().add(at);
             let ends = match known {
                 Some(ends) => ends,
-                None => I::ends(text, self.end),
+                None => ends_of_64(text, self.end),
             };
             let length = ends.trailing_zeros();
             if length > 31 {
-                return self.general(column, at);
+                return self.slow_path(column, at);
             }
-            // The end of the next value is sought before this one is read, so that nothing of this one stands between: among
-            // the ends that are known, if there is one more.
+            // Search for the end of the next value before this one is parsed, so that it does not wait for that: among the
+            // ends that are known, if there is another.
             let next = length as usize + column.separator.bytes.len();
             let left = ends.checked_shr(next as u32).unwrap_or(0);
             if left != 0 {
                 *ahead = Some(left);
             } else if next <= BEYOND - 64 {
-                *ahead = Some(here(I::ends(text.add(next), self.end)));
+                *ahead = Some(compute_now(ends_of_64(text.add(next), self.end)));
             }
             let slot = match column.number {
                 Number::Double => {
-                    let classes = I::classes(text, self.end);
-                    real::<I, nearest::Double>(text, &classes, length)
+                    let classes = Classes::new(text, self.end);
+                    real::<nearest::Double>(text, &classes, length)
                 }
                 Number::Float => {
-                    let classes = I::classes(text, self.end);
-                    real::<I, nearest::Float>(text, &classes, length)
+                    let classes = Classes::new(text, self.end);
+                    real::<nearest::Float>(text, &classes, length)
                 }
                 Number::Signed { .. } | Number::Unsigned { .. } => {
-                    let (min, max) = column.number.bounds();
-                    integer(text, length, min, max)
+                    integer(text, length, column.number.bounds())
                 }
             };
             let length = length as usize;
             match slot {
                 Some(slot)
-                    if Pattern::new(&column.separator).stands_at(text.add(length))
+                    if LoadedSeparator::new(&column.separator).matches_at(text.add(length))
                         && (column.separator.bytes.len() <= 32
                             || self.text[at + length..].starts_with(&column.separator.bytes)) =>
                 {
                     Some((slot, length))
                 }
-                _ => self.general(column, at),
+                _ => self.slow_path(column, at),
             }
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn general(self, column: &Column, at: usize) -> Option<(u64, usize)> {
+    fn slow_path(self, column: &Column, at: usize) -> Option<(u64, usize)> {
         portable::value(self.text, at, column.number, &column.separator)
     }
 }

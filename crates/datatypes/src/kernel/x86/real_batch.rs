@@ -1,56 +1,57 @@
-//! Doubles and floats read eight at a time, with AVX-512.
+//! Doubles and floats read in eight lanes, with AVX-512.
 //!
-//! What is a step for one value, and waits for the step before, is here a loop over [`MOST`] values, so that nothing waits:
+//! For one value each step waits for the one before. Here each step is a loop over up to [`MAX_REALS`] values, so that
+//! nothing waits:
 //!
 //! ```text
-//! -12.75e-3</item>…    32 bytes of each, as masks: what is no digit, the dots, the signs, the `e`s, what is not zero
-//!                      of eight masks at once: whether all stands where it may; the digits' places; the power of ten
-//! 1275·················  the digits of each, moved together, zeros behind: always 19
-//!                      of eight: the digits as a number, by the power of ten, rounded to the nearest
+//! -12.75e-3</item>…    32 bytes of each value as masks: other than digits, dots, signs, `e`s, other than zero
+//!                      eight masks at a time: the syntax, the locations of the digits, the power of ten
+//! 1275·················  the digits of each, left-aligned, padded with zeros to 19
+//!                      eight at a time: the value of the digits, times the power of ten, rounded to the nearest
 //! ```
 //!
-//! The last is `nearest` of `nearest.rs`, lane by lane, and what it leaves in doubt is in doubt here. Zeros in front
-//! of a number are no digits of it, so that `0.00012345678901234567` has seventeen.
+//! The last step is `nearest` of `nearest.rs` for each lane, with the same cases left to the slow path. Leading zeros do not
+//! count as digits: `0.00012345678901234567` has seventeen.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::abreast::Spans;
 use super::nearest::{Format, ROUNDED};
 use super::powers::LEAST;
+use super::row_batch::Spans;
 
-/// So many numbers of a column are read side by side at most.
-pub(super) const MOST: usize = 32;
+/// The most numbers of a column that are read together.
+pub(super) const MAX_REALS: usize = 32;
 
 /// A number for each value.
-type Lanes = [MaybeUninit<u32>; MOST];
+type Lanes = [MaybeUninit<u32>; MAX_REALS];
 
-const NONE: Lanes = [MaybeUninit::uninit(); MOST];
+const NONE: Lanes = [MaybeUninit::uninit(); MAX_REALS];
 
-/// What is known of some values. Nothing is, where it has not been noted.
+/// The intermediate results for a batch of values. A lane is initialised when its step has run.
 #[repr(C, align(64))]
-pub(super) struct Sheet {
-    /// Where each begins, and how long it is.
+pub(super) struct RealBatch {
+    /// The start and length of each value.
     starts: Lanes,
     lengths: Lanes,
-    /// Of 32 bytes from there on, those that are no digits, and so on.
+    /// Masks of 32 bytes from the start: other bytes than digits, and so on.
     others: Lanes,
     dots: Lanes,
     minuses: Lanes,
     signs: Lanes,
     exponents: Lanes,
     nonzero: Lanes,
-    /// The digits that count.
+    /// The significant digits.
     digits: Lanes,
     /// The power of ten of the last of nineteen.
     powers: Lanes,
-    /// 1 for what is negative.
+    /// 1 for a negative number.
     negative: Lanes,
-    /// The digits, from the first that counts on.
-    records: [MaybeUninit<[u8; 32]>; MOST],
+    /// The digits, from the first significant one on.
+    records: [MaybeUninit<[u8; 32]>; MAX_REALS],
 }
 
-impl Sheet {
+impl RealBatch {
     pub(super) const EMPTY: Self = Self {
         starts: NONE,
         lengths: NONE,
@@ -63,25 +64,25 @@ impl Sheet {
         digits: NONE,
         powers: NONE,
         negative: NONE,
-        records: [MaybeUninit::uninit(); MOST],
+        records: [MaybeUninit::uninit(); MAX_REALS],
     };
 }
 
-impl Sheet {
-    /// Reads `count` numbers, up to [`MOST`]: their slots, and a bit for each that is in doubt.
+impl RealBatch {
+    /// Reads `count` numbers, up to [`MAX_REALS`]: their slots, and a bit for each that the slow path must decide.
     ///
     /// # Safety
-    /// AVX-512 F, BW, VL, DQ, CD, VBMI2, VPOPCNTDQ; `count` is not 0; what is said of [`Spans`].
+    /// AVX-512 F, BW, VL, DQ, CD, VBMI2, VPOPCNTDQ; `count` is not 0; the conditions of [`Spans`].
     #[inline(always)]
     pub(super) unsafe fn read<N: Format>(
         &mut self,
         spans: Spans,
         count: usize,
-        slots: &mut [u64; MOST],
+        slots: &mut [u64; MAX_REALS],
     ) -> u32 {
-        let mut doubtful = 0;
-        // SAFETY: the caller guarantees the features and `count` spans. Lanes are filled up to a multiple of eight, those
-        // behind the last like the last, so each step reads lanes that are filled.
+        let mut undecided = 0;
+        // SAFETY: the caller guarantees the features and `count` spans. Lanes are filled up to a multiple of eight,
+        // the surplus ones with the last value, so each step reads lanes that are filled.
         unsafe {
             let all = count.next_multiple_of(8);
             for first in (0..all).step_by(8) {
@@ -91,31 +92,31 @@ impl Sheet {
                 self.classify(spans.text, first);
             }
             for first in (0..all).step_by(8) {
-                doubtful |= self.take_apart(spans.text, first) << first;
+                undecided |= self.split(spans.text, first) << first;
             }
             for value in 0..all {
                 self.collect(spans.text, value);
             }
             for first in (0..all).step_by(8) {
-                let (eight, doubt) = self.nearest::<N>(first);
-                doubtful |= u32::from(doubt) << first;
+                let (eight, left) = self.nearest::<N>(first);
+                undecided |= u32::from(left) << first;
                 _mm512_storeu_si512(slots.as_mut_ptr().add(first).cast(), eight);
             }
         }
         match count {
-            MOST => doubtful,
-            _ => doubtful & ((1 << count) - 1),
+            MAX_REALS => undecided,
+            _ => undecided & ((1 << count) - 1),
         }
     }
 
-    /// Where eight values begin, and how long they are.
+    /// The starts and lengths of eight values.
     ///
     /// # Safety
-    /// As above.
+    /// As [`read`](Self::read).
     #[inline(always)]
     unsafe fn find(&mut self, spans: Spans, first: usize, last: usize) {
         // SAFETY: no index is above `last`, whose ends can be read, as the caller guarantees; `first` is a multiple of
-        // eight below `MOST`.
+        // eight below `MAX_REALS`.
         unsafe {
             let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
             let values = _mm256_add_epi32(lanes, _mm256_set1_epi32(first as i32));
@@ -130,10 +131,10 @@ impl Sheet {
         }
     }
 
-    /// 32 bytes from where a value begins.
+    /// 32 bytes from the start of a value.
     ///
     /// # Safety
-    /// As above.
+    /// As [`read`](Self::read).
     #[inline(always)]
     unsafe fn bytes(&self, text: *const u8, value: usize) -> __m256i {
         // SAFETY: the lane is filled, and 32 bytes of text can be read from the start of each value, as the caller
@@ -144,10 +145,10 @@ impl Sheet {
         }
     }
 
-    /// What the bytes of two values are.
+    /// Classifies the bytes of two values.
     ///
     /// # Safety
-    /// As above.
+    /// As [`read`](Self::read).
     #[inline(always)]
     unsafe fn classify(&mut self, text: *const u8, first: usize) {
         // SAFETY: the lanes `first` and `first + 1` are filled, as the caller guarantees, and there are as many masks as
@@ -184,13 +185,13 @@ impl Sheet {
         }
     }
 
-    /// Which bytes of eight values are the digits that count, and which power of ten they are multiplied by. Returns a bit
-    /// for each value that may be no number.
+    /// Finds the significant digits of eight values and the power of ten to multiply them by. Returns a bit for each value that
+    /// may not be a number.
     ///
     /// # Safety
-    /// As above.
+    /// As [`read`](Self::read).
     #[inline(always)]
-    unsafe fn take_apart(&mut self, text: *const u8, first: usize) -> u32 {
+    unsafe fn split(&mut self, text: *const u8, first: usize) -> u32 {
         // SAFETY: the eight lanes from `first` on are filled, as the caller guarantees; bytes of text are only read before
         // the end of a value.
         unsafe {
@@ -198,13 +199,13 @@ impl Sheet {
             let length = load(&self.lengths, first);
             let all = below(_mm256_sllv_epi32(one, length));
             let others = _mm256_and_si256(load(&self.others, first), all);
-            // The significand ends where the `e` stands, if there is one.
+            // The significand ends at the `e`, if there is one.
             let mark = lowest(_mm256_and_si256(load(&self.exponents, first), all));
             let significand = _mm256_and_si256(all, below(mark));
             let minuses = load(&self.minuses, first);
             let negative = _mm256_and_si256(minuses, one);
             let dot = _mm256_and_si256(load(&self.dots, first), significand);
-            // Nothing else but digits may be in it than the sign in front and one dot, and behind the `e`, than a sign.
+            // Besides digits, it may contain a leading sign and one dot, and the exponent a sign.
             let mut wrong = _mm256_cmpneq_epi32_mask(
                 _mm256_and_si256(others, significand),
                 _mm256_or_si256(negative, dot),
@@ -214,7 +215,7 @@ impl Sheet {
             let sign = _mm256_and_si256(behind, load(&self.signs, first));
             let marks = _mm256_andnot_si256(significand, others);
             wrong |= _mm256_cmpneq_epi32_mask(marks, _mm256_or_si256(mark, sign));
-            // An exponent has up to three digits, and one at least where there is an `e`.
+            // After an `e` there are one to three digits.
             let few = _mm256_popcnt_epi32(_mm256_or_si256(significand, marks));
             let few = _mm256_sub_epi32(length, few);
             let has_mark = _mm256_test_epi32_mask(mark, mark);
@@ -243,10 +244,10 @@ impl Sheet {
         }
     }
 
-    /// The digits of a value, together.
+    /// Gathers the digits of a value.
     ///
     /// # Safety
-    /// As above.
+    /// As [`read`](Self::read).
     #[inline(always)]
     unsafe fn collect(&mut self, text: *const u8, value: usize) {
         // SAFETY: the lane is filled, and 32 bytes of text can be read from the start of the value, as the caller
@@ -260,14 +261,14 @@ impl Sheet {
         }
     }
 
-    /// The bits of eight numbers, and those in doubt.
+    /// The bits of eight numbers, and a mask of those that the slow path must decide.
     ///
     /// # Safety
-    /// As above.
+    /// As [`read`](Self::read).
     #[inline(always)]
     unsafe fn nearest<N: Format>(&self, first: usize) -> (__m512i, u8) {
         // SAFETY: the eight lanes from `first` on are filled, as the caller guarantees; an index outside of the table is
-        // masked out.
+        // masked off.
         unsafe {
             let zero = _mm512_setzero_si512();
             let w = self.numbers(first);
@@ -296,7 +297,7 @@ impl Sheet {
             let binary = _mm512_cvtepi32_epi64(_mm256_srai_epi32::<16>(binary));
             let exponent = _mm512_add_epi64(binary, _mm512_set1_epi64(i64::from(62 + N::BIAS)));
             let exponent = _mm512_add_epi64(exponent, _mm512_sub_epi64(top, zeros));
-            // (Less one, as it is to be carried to.)
+            // One less than the exponent: a carry from the significand adds it.
             let is_wide =
                 _mm512_cmpge_epu64_mask(exponent, _mm512_set1_epi64(i64::from(N::INFINITE - 1)));
             let is_near = _mm512_cmple_epu64_mask(lower, _mm512_set1_epi64(1))
@@ -305,7 +306,7 @@ impl Sheet {
                     _mm512_set1_epi64(1),
                 )
                 & _mm512_cmpeq_epi64_mask(_mm512_sllv_epi64(significand, shift), upper);
-            let doubtful = (!is_there | is_wide | is_near) & !is_zero;
+            let undecided = (!is_there | is_wide | is_near) & !is_zero;
 
             let odd = _mm512_and_si512(significand, _mm512_set1_epi64(1));
             let rounded = _mm512_srli_epi64::<1>(_mm512_add_epi64(significand, odd));
@@ -314,17 +315,17 @@ impl Sheet {
             let negative = load(&self.negative, first);
             let sign = _mm512_cvtepu32_epi64(negative);
             let sign = _mm512_sllv_epi64(sign, _mm512_set1_epi64(N::SIGN.into()));
-            (_mm512_or_si512(bits, sign), doubtful)
+            (_mm512_or_si512(bits, sign), undecided)
         }
     }
 
-    /// The first four numbers of four digits each, of a value and three others, two further on each.
+    /// The first four groups of four digits, of a value and the three values two, four and six further on.
     ///
     /// # Safety
-    /// As above.
+    /// As [`read`](Self::read).
     #[inline(always)]
     unsafe fn fours(&self, first: usize) -> __m512i {
-        // SAFETY: there are `MOST` records, eight of them from `first` on, each aligned to 16 bytes.
+        // SAFETY: there are `MAX_REALS` records, eight of them from `first` on, each aligned to 16 bytes.
         unsafe {
             let records = self.records.as_ptr().add(first);
             let four = _mm512_castsi128_si512(_mm_load_si128(records.cast()));
@@ -336,16 +337,16 @@ impl Sheet {
         }
     }
 
-    /// The numbers that nineteen digits make, of eight.
+    /// The values of nineteen digits, for eight numbers.
     ///
     /// # Safety
-    /// As above.
+    /// As [`read`](Self::read).
     #[inline(always)]
     unsafe fn numbers(&self, first: usize) -> __m512i {
-        // SAFETY: there are `MOST` records, eight of them from `first` on, each aligned to 16 bytes.
+        // SAFETY: there are `MAX_REALS` records, eight of them from `first` on, each aligned to 16 bytes.
         unsafe {
             let records = self.records.as_ptr().add(first);
-            // Of those at even places and those at odd ones, by turns.
+            // Even and odd values interleaved.
             let fours = _mm512_packus_epi32(self.fours(first), self.fours(first + 1));
             let eights = _mm512_madd_epi16(fours, _mm512_set1_epi32(0x0001_2710));
             let high = _mm512_mul_epu32(eights, _mm512_set1_epi64(100_000_000));
@@ -363,7 +364,7 @@ impl Sheet {
     }
 }
 
-/// The numbers that up to three digits before some ends make.
+/// The values of up to three digits before these ends.
 ///
 /// # Safety
 /// AVX2; four bytes before each end can be read.
@@ -379,7 +380,7 @@ unsafe fn exponents(text: *const u8, ends: __m256i, digits: __m256i) -> __m256i 
     }
 }
 
-/// The numbers that three digits make, with nothing behind them.
+/// The values of three digits, left-aligned.
 ///
 /// # Safety
 /// AVX2.
@@ -387,7 +388,7 @@ unsafe fn exponents(text: *const u8, ends: __m256i, digits: __m256i) -> __m256i 
 unsafe fn hundreds(digits: __m256i) -> __m256i {
     // SAFETY: the features are enabled, as the caller guarantees; only registers are used.
     unsafe {
-        // The lowest byte, the first digit, by a hundred.
+        // The lowest byte is the first digit: times a hundred.
         let weights = _mm256_set1_epi32(0x0001_0a64);
         _mm256_madd_epi16(_mm256_maddubs_epi16(digits, weights), _mm256_set1_epi16(1))
     }

@@ -1,17 +1,17 @@
-//! Rows of numbers, several at once, with AVX-512.
+//! Batches of rows of numbers, with AVX-512. Earned by the benchmark `numbers`, `mio/10000/read`.
 //!
-//! Read one after the other, each value waits for the one before: where it begins is known when that has ended. So all ends
-//! in a stretch of text are listed first, 64 bytes at a time. As each separator has so many bytes that could be ends, every
-//! so-many-th of them ends a value of the same column, if all is as in the rows before:
+//! Read one after the other, each value waits for the one before, whose end gives its start. So all possible ends in a block
+//! of text are listed first, 64 bytes at a time. A separator contains a fixed number of such bytes, so if the rows are like
+//! those before, the ends of one column are a fixed number of entries apart:
 //!
 //! ```text
 //! 17</x><y>4</y><v>1.5e3</v></row><row><x>3</x><y>…
-//!   ^   ^   ^   ^       ^   ^     ^    ^   ^   ^      all that could be ends
+//!   ^   ^   ^   ^       ^   ^     ^    ^   ^   ^      all possible ends
 //!   ^       ^           ^                  ^          the 1st, 3rd, 5th, 9th … are
 //! ```
 //!
-//! Whether it is so is seen by comparing the separators, all at once and before anything is read. Then nothing waits for
-//! anything, and values of one column are read side by side: integers here, doubles and floats in `eight.rs`.
+//! Comparing all separators before anything is read shows whether they are. Then no value waits for another, and values of
+//! one column are read in lanes: integers here, doubles and floats in `real_batch.rs`.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
@@ -19,63 +19,67 @@ use std::mem::MaybeUninit;
 use super::super::found::FoundInRow;
 use super::super::number::{Column, Number};
 use super::super::portable;
-use super::eight::{MOST, Sheet};
+use super::array::BEFORE;
+use super::classes::{LoadedSeparator, is_zero};
+use super::integer::integer;
 use super::nearest::{self, Format};
-use super::read::{BEFORE, Pattern, integer, is_zero};
-use super::rows::{Read, Rows, Several};
+use super::real_batch::{MAX_REALS, RealBatch};
+use super::rows::{BatchRead, Rows};
 
-/// Rows abreast.
-pub(super) struct Abreast {
-    /// So many ends has a row.
+/// A batch of rows.
+pub(super) struct RowBatch {
+    /// The number of ends per row.
     ends: usize,
-    /// How far behind the last of them the next row begins.
+    /// The distance from the last of them to the next row.
     lead: u16,
-    /// So many slots has a row.
+    /// The number of slots per row.
     slots: usize,
-    /// So many times 64 bytes are looked at next: few at first, as there may be few rows.
+    /// How many blocks of 64 bytes are listed next: few at first, as there may be few rows.
     blocks: usize,
-    /// Where ends are, counted from the first value: first the end before that.
-    list: [MaybeUninit<u16>; 1 + (BLOCKS + 1) * DENSE],
-    sheet: Sheet,
-    found: [u64; MOST],
+    /// The locations of the ends, relative to the first value; the first entry is the end before it.
+    list: [MaybeUninit<u16>; 1 + (MAX_BLOCKS + 1) * MAX_ENDS],
+    reals: RealBatch,
+    found: [u64; MAX_REALS],
 }
 
-/// So many times 64 bytes are looked at at first,
-const FIRST: usize = 16;
-/// and at most.
-const BLOCKS: usize = 32;
-/// So many ends may be among 64 bytes. (A tag has three bytes at least.)
-const DENSE: usize = 32;
-/// So many rows are read abreast, or a multiple of that.
-const SIDE: usize = 4;
-/// Fewer are as quickly read one by one.
-const LEAST: usize = 2 * SIDE;
-/// The longest separator that is compared, and what can be read from each end on.
-const BEHIND: usize = 64;
+/// The number of blocks of 64 bytes that are listed at first.
+const FIRST_BLOCKS: usize = 16;
+/// The most blocks that are listed at once.
+const MAX_BLOCKS: usize = 32;
+/// The most ends in a block. (A tag has at least three bytes.)
+const MAX_ENDS: usize = 32;
+/// A batch has a multiple of this number of rows.
+const GROUP: usize = 4;
+/// Fewer rows are read as fast one by one.
+const MIN_ROWS: usize = 2 * GROUP;
+/// The longest separator that is compared, and how many bytes can be read from each end on.
+const MAX_SEPARATOR: usize = 64;
 
-impl Several for Abreast {
-    const IS_THERE: bool = true;
-
-    /// (A function of its own: what it has on its stack is not asked for where there are few rows.)
+impl RowBatch {
+    /// Reads batches as long as the rows are like one another, `most` rows at most. Appends their slots and reports their
+    /// values. Not inlined, so that few rows do not pay for the stack frame of a batch.
+    ///
+    /// # Safety
+    /// The target features below.
     #[inline(never)]
     #[target_feature(
         enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi,avx512vbmi2,avx512vpopcntdq"
     )]
-    unsafe fn read(
+    pub(super) unsafe fn read(
         rows: Rows<'_>,
         at: usize,
         most: usize,
         slots: &mut Vec<u64>,
         found: &mut impl FoundInRow,
-    ) -> Read {
-        let mut all = Read::nothing(at);
-        let Some(mut abreast) = Self::new(rows) else {
+    ) -> BatchRead {
+        let mut all = BatchRead::nothing(at);
+        let Some(mut batch) = Self::new(rows) else {
             return all;
         };
         loop {
             // SAFETY: the features are enabled.
-            let read = unsafe { abreast.some(rows, all.at, most - all.rows, slots, found) };
-            all = Read {
+            let read = unsafe { batch.read_some(rows, all.at, most - all.rows, slots, found) };
+            all = BatchRead {
                 rows: all.rows + read.rows,
                 ..read
             };
@@ -84,16 +88,14 @@ impl Several for Abreast {
             }
         }
     }
-}
 
-impl Abreast {
-    /// Nothing if these rows are to be read one by one.
+    /// `None` if these rows must be read one by one.
     #[inline(always)]
     fn new(rows: Rows<'_>) -> Option<Self> {
         let (mut ends, mut lead, mut slots) = (0, 0, 0);
         for column in rows.columns {
             let separator = &column.separator;
-            if separator.bytes.len() > BEHIND {
+            if separator.bytes.len() > MAX_SEPARATOR {
                 return None;
             }
             ends += usize::from(separator.ends);
@@ -104,46 +106,46 @@ impl Abreast {
             ends,
             lead,
             slots,
-            blocks: FIRST,
+            blocks: FIRST_BLOCKS,
             list: [const { MaybeUninit::uninit() }; _],
-            sheet: Sheet::EMPTY,
-            found: [0; MOST],
+            reals: RealBatch::EMPTY,
+            found: [0; MAX_REALS],
         })
     }
 
-    /// Reads rows up to `most`; none if there are but few, or they are not like one another.
+    /// Reads one batch of at most `most` rows: none if there are few, or they are not like one another.
     ///
     /// # Safety
     /// AVX-512 F, BW, VL, DQ, CD, VBMI, VBMI2, VPOPCNTDQ.
     #[inline(always)]
-    unsafe fn some(
+    unsafe fn read_some(
         &mut self,
         rows: Rows<'_>,
         at: usize,
         most: usize,
         slots: &mut Vec<u64>,
         found: &mut impl FoundInRow,
-    ) -> Read {
-        let blocks = rows.text.len().saturating_sub(at + BEHIND) / 64;
-        let mut read = Read::nothing(at);
+    ) -> BatchRead {
+        let blocks = rows.text.len().saturating_sub(at + MAX_SEPARATOR) / 64;
+        let mut read = BatchRead::nothing(at);
         if at < BEFORE || blocks == 0 {
             return read;
         }
-        // SAFETY: `BEFORE` before the first value and up to `BEHIND` behind the last end, all is of the text. Ends have
-        // their room, and as many rows are read as have all of theirs.
+        // SAFETY: from `BEFORE` before the first value to `MAX_SEPARATOR` after the last end, all bytes are of the text. The list
+        // has space for all ends of `MAX_BLOCKS` blocks, and only rows with all their ends are read.
         unsafe {
             let text = rows.text.as_ptr().add(at);
             let listed = self.list_ends(text, blocks.min(self.blocks), rows.end);
-            let count = (listed / self.ends).min(most) / SIDE * SIDE;
+            let count = (listed / self.ends).min(most) / GROUP * GROUP;
             let count = self.separated(rows, text, count);
-            if count < LEAST {
+            if count < MIN_ROWS {
                 return read;
             }
-            self.blocks = BLOCKS.min(2 * self.blocks);
+            self.blocks = MAX_BLOCKS.min(2 * self.blocks);
             slots.reserve(count * self.slots);
             let out = slots.as_mut_ptr().add(slots.len());
             read.rows = self.values(rows, text, count, out);
-            self.tell(rows, out, &mut read, found);
+            self.report(rows, out, &mut read, found);
             slots.set_len(slots.len() + read.rows * self.slots);
             let (next, _) = span(self.ends().add(read.rows * self.ends), self.lead);
             read.at = at + next;
@@ -157,14 +159,15 @@ impl Abreast {
         self.list.as_ptr().cast()
     }
 
-    /// Lists where `end` is among so many times 64 bytes. Returns how often; nothing is listed behind 64 bytes in which it
-    /// is more often than [`DENSE`] times.
+    /// Lists the locations of `end` in these blocks of 64 bytes. Returns how many there are. Stops at a block with more than
+    /// [`MAX_ENDS`].
     ///
     /// # Safety
-    /// AVX-512 BW, VBMI2; all those bytes can be read.
+    /// AVX-512 BW, VBMI2; all bytes of the blocks can be read.
     #[inline(always)]
     unsafe fn list_ends(&mut self, text: *const u8, blocks: usize, end: u8) -> usize {
-        // SAFETY: so many bytes can be read, and 32 ends written for each 64 of them.
+        // SAFETY: the caller guarantees that the blocks can be read; the list has space for 32 ends per block, and one store of
+        // 32 more.
         unsafe {
             let list = self.list.as_mut_ptr().cast::<u16>();
             list.write(self.lead.wrapping_neg());
@@ -180,8 +183,8 @@ impl Abreast {
                 let found = _mm512_add_epi16(_mm512_cvtepu8_epi16(found), base);
                 _mm512_storeu_si512(list.add(listed).cast(), found);
                 let count = ends.count_ones() as usize;
-                if count > DENSE {
-                    return listed + DENSE;
+                if count > MAX_ENDS {
+                    return listed + MAX_ENDS;
                 }
                 listed += count;
             }
@@ -189,11 +192,13 @@ impl Abreast {
         }
     }
 
-    /// The columns, and where the values of the first row are: the end before, how far behind it the value begins, and its
-    /// slot.
+    /// The columns, and the places of the values of the first row.
     #[inline(always)]
-    fn columns<'r>(&self, rows: Rows<'r>) -> impl Iterator<Item = (&'r Column, Place)> + use<'r> {
-        let mut next = Place {
+    fn columns<'r>(
+        &self,
+        rows: Rows<'r>,
+    ) -> impl Iterator<Item = (&'r Column, ColumnPlace)> + use<'r> {
+        let mut next = ColumnPlace {
             end: 0,
             lead: self.lead,
             slot: 0,
@@ -201,7 +206,7 @@ impl Abreast {
         rows.columns.iter().map(move |column| {
             let mut place = next;
             place.slot += usize::from(column.marker.is_some());
-            next = Place {
+            next = ColumnPlace {
                 end: place.end + usize::from(column.separator.ends),
                 lead: column.separator.lead,
                 slot: place.slot + 1,
@@ -210,27 +215,27 @@ impl Abreast {
         })
     }
 
-    /// How many of some rows have the separators: all of them, or a multiple of [`SIDE`].
+    /// How many of these rows have the expected separators: all of them, or a multiple of [`GROUP`].
     ///
     /// # Safety
-    /// AVX2; their ends are listed, and [`BEHIND`] can be read from each.
+    /// AVX2; their ends are listed, and [`MAX_SEPARATOR`] bytes can be read from each.
     #[inline(always)]
     unsafe fn separated(&self, rows: Rows<'_>, text: *const u8, mut count: usize) -> usize {
         for (column, place) in self.columns(rows) {
             // SAFETY: `ends` are listed up to the last row, and 64 bytes can be read from each, as the caller guarantees.
             unsafe {
-                let head = Pattern::new(&column.separator);
+                let head = LoadedSeparator::new(&column.separator);
                 let bytes = &*column.separator.bytes;
                 let rest = match bytes.len() > 32 {
-                    true => Some(Pattern::of(&bytes[32..])),
+                    true => Some(LoadedSeparator::of(&bytes[32..])),
                     false => None,
                 };
                 let ends = self.ends().add(place.end + 1);
-                // (A loop, and no closure: those do not have the instructions.)
+                // A loop and not a closure: closures do not inherit the target features.
                 let mut first = 0;
                 while first < count {
                     let mut differs = _mm256_setzero_si256();
-                    for row in first..first + SIDE {
+                    for row in first..first + GROUP {
                         let text = text.add(ends.add(row * self.ends).read().into());
                         differs = _mm256_or_si256(differs, head.difference(text));
                         if let Some(rest) = &rest {
@@ -240,18 +245,18 @@ impl Abreast {
                     if !is_zero(differs) {
                         count = first;
                     }
-                    first += SIDE;
+                    first += GROUP;
                 }
             }
         }
         count
     }
 
-    /// Reads the values of some rows. Returns how many rows are of numbers only.
+    /// Reads the values of these rows. Returns how many rows consist of numbers only.
     ///
     /// # Safety
-    /// What the columns need; the separators are there; the count is a multiple of `SIDE`, and there is room for so many rows
-    /// from `out` on.
+    /// The features of [`read`](Self::read); the separators have been compared; `count` is a multiple of [`GROUP`], and there is
+    /// capacity for that many rows from `out` on.
     #[inline(always)]
     unsafe fn values(
         &mut self,
@@ -261,8 +266,8 @@ impl Abreast {
         out: *mut u64,
     ) -> usize {
         for (column, place) in self.columns(rows) {
-            // SAFETY: the caller guarantees room for `count` rows from `out` on, and that their ends are listed. A marker
-            // is before its slot, within the row.
+            // SAFETY: the caller guarantees capacity for `count` rows from `out` on, and that their ends are listed. A marker
+            // precedes its slot, within the row.
             unsafe {
                 let slots = Slots {
                     first: out.add(place.slot),
@@ -279,41 +284,41 @@ impl Abreast {
                         slots.from(row).first.sub(1).write(marker);
                     }
                 }
-                let own = (&mut self.sheet, &mut self.found);
+                let own = (&mut self.reals, &mut self.found);
                 count = Self::column(own, rows.text, column.number, spans, slots, count);
             }
         }
         count
     }
 
-    /// Reads the values of a column. Returns how many there are up to one that is none.
+    /// Reads the values of a column. Returns how many there are up to one that is not a number.
     ///
     /// # Safety
-    /// As above.
+    /// As [`values`](Self::values).
     #[inline(always)]
     unsafe fn column(
-        (sheet, found): (&mut Sheet, &mut [u64; MOST]),
+        (batch, found): (&mut RealBatch, &mut [u64; MAX_REALS]),
         text: &[u8],
         number: Number,
         spans: Spans,
         slots: Slots,
         count: usize,
     ) -> usize {
-        for first in (0..count).step_by(MOST) {
-            let many = MOST.min(count - first);
+        for first in (0..count).step_by(MAX_REALS) {
+            let some = MAX_REALS.min(count - first);
             // SAFETY: `first` is below `count`, so the ends and slots of these rows exist, as the caller guarantees; for
-            // integers `count` is a multiple of `SIDE`.
+            // integers `count` is a multiple of `GROUP`.
             unsafe {
                 let (spans, slots) = (spans.from(first), slots.from(first));
-                let doubtful = match number {
-                    Number::Double => reals::<nearest::Double>(sheet, found, spans, slots, many),
-                    Number::Float => reals::<nearest::Float>(sheet, found, spans, slots, many),
+                let undecided = match number {
+                    Number::Double => reals::<nearest::Double>(batch, found, spans, slots, some),
+                    Number::Float => reals::<nearest::Float>(batch, found, spans, slots, some),
                     Number::Signed { .. } | Number::Unsigned { .. } => {
-                        integers(spans, number.bounds(), slots, many)
+                        integers(spans, number.bounds(), slots, some)
                     }
                 };
-                if doubtful != 0
-                    && let Some(row) = general(text, number, (spans, slots), doubtful, many)
+                if undecided != 0
+                    && let Some(row) = slow_path(text, number, (spans, slots), undecided, some)
                 {
                     return first + row;
                 }
@@ -322,16 +327,16 @@ impl Abreast {
         count
     }
 
-    /// Tells of the values of rows, up to a row behind which it does not go on.
+    /// Reports the values of rows, up to the row after which reading stops.
     ///
     /// # Safety
-    /// The ends are listed, and the slots written.
+    /// The ends are listed and the slots written.
     #[inline(always)]
-    unsafe fn tell(
+    unsafe fn report(
         &self,
         rows: Rows<'_>,
         out: *const u64,
-        read: &mut Read,
+        read: &mut BatchRead,
         found: &mut impl FoundInRow,
     ) {
         for row in 0..read.rows {
@@ -353,25 +358,25 @@ impl Abreast {
     }
 }
 
-/// Where the first value of a column is.
+/// The place of a column's first value.
 #[derive(Clone, Copy)]
-struct Place {
-    /// The end before it, of those that are listed.
+struct ColumnPlace {
+    /// The index of the end before it in the list.
     end: usize,
-    /// How far behind that it begins.
+    /// The distance from that end to the value.
     lead: u16,
-    /// Its slot, of those of a row.
+    /// The index of its slot in the row.
     slot: usize,
 }
 
-/// Reads the values whose bits are set one by one, and the general way what is still in doubt. Returns the first that is
-/// none. (Integers of more than 16 digits, as times in nanoseconds are, come here, all of a column.)
+/// Reads the values whose bits are set one by one, with the slow path if needed. Returns the first that is not a number. (All
+/// integers of a column with more than 16 digits, such as times in nanoseconds, are read here.)
 ///
 /// # Safety
-/// AVX2, BMI1, BMI2; what is said of [`Spans`]; the slots can be written.
+/// AVX2, BMI1, BMI2; the conditions of [`Spans`]; the slots can be written.
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-unsafe fn general(
+unsafe fn slow_path(
     text: &[u8],
     number: Number,
     (spans, slots): (Spans, Slots),
@@ -384,8 +389,7 @@ unsafe fn general(
         unsafe {
             let (start, length) = spans.at(row);
             if let Number::Signed { .. } | Number::Unsigned { .. } = number {
-                let (min, max) = number.bounds();
-                let value = integer(spans.text.add(start), length as u32, min, max);
+                let value = integer(spans.text.add(start), length as u32, number.bounds());
                 if let Some(slot) = value {
                     slots.write(row, slot);
                     continue;
@@ -401,48 +405,48 @@ unsafe fn general(
     None
 }
 
-/// Reads up to [`MOST`] doubles or floats. Returns a bit for each that is in doubt.
+/// Reads up to [`MAX_REALS`] doubles or floats. Returns a bit for each that the slow path must decide.
 ///
 /// # Safety
-/// As above.
+/// As [`RowBatch::values`].
 #[inline(always)]
 unsafe fn reals<N: Format>(
-    sheet: &mut Sheet,
-    found: &mut [u64; MOST],
+    batch: &mut RealBatch,
+    found: &mut [u64; MAX_REALS],
     spans: Spans,
     slots: Slots,
     count: usize,
 ) -> u32 {
-    // SAFETY: the caller guarantees the features, the spans and the slots of `count` values; `found` has `MOST`.
+    // SAFETY: the caller guarantees the features, the spans and the slots of `count` values; `found` has `MAX_REALS`.
     unsafe {
-        let doubtful = sheet.read::<N>(spans, count, found);
+        let undecided = batch.read::<N>(spans, count, found);
         for (row, &slot) in found.iter().take(count).enumerate() {
             slots.write(row, slot);
         }
-        doubtful
+        undecided
     }
 }
 
-/// Reads up to [`MOST`] integers. Returns a bit for each that is in doubt.
+/// Reads up to [`MAX_REALS`] integers. Returns a bit for each that must be read one by one.
 ///
 /// # Safety
-/// As [`four_integers`], up to the next multiple of four: that many ends and slots are there, though fewer may count.
+/// As [`four_integers`], up to the next multiple of four, though fewer values may be wanted.
 #[inline(always)]
 unsafe fn integers(spans: Spans, bounds: (i64, i64), slots: Slots, count: usize) -> u32 {
-    let mut doubtful = 0;
+    let mut undecided = 0;
     for first in (0..count).step_by(4) {
         // SAFETY: the caller guarantees the ends and slots up to the next multiple of four.
         if !unsafe { four_integers(spans.from(first), bounds, slots.from(first)) } {
-            doubtful |= 0b1111 << first;
+            undecided |= 0b1111 << first;
         }
     }
-    doubtful
+    undecided
 }
 
-/// Reads four integers of a column. Returns whether all of them are beyond doubt.
+/// Reads four integers of a column. Returns `false`, with nothing written, if one must be read one by one.
 ///
 /// # Safety
-/// AVX-512 BW, VBMI; what is said of [`Spans`]; the four slots can be written.
+/// AVX-512 BW, VBMI; the conditions of [`Spans`]; the four slots can be written.
 #[inline(always)]
 unsafe fn four_integers(spans: Spans, (min, max): (i64, i64), slots: Slots) -> bool {
     // SAFETY: four ends and what is before them can be read, and 16 bytes before each in the text; four slots can be
@@ -452,7 +456,7 @@ unsafe fn four_integers(spans: Spans, (min, max): (i64, i64), slots: Slots) -> b
         let bytes = _mm512_inserti32x4::<1>(bytes, spans.sixteen_before(1));
         let bytes = _mm512_inserti32x4::<2>(bytes, spans.sixteen_before(2));
         let bytes = _mm512_inserti32x4::<3>(bytes, spans.sixteen_before(3));
-        // From the ends, how long each is; what is longer than 16 is in doubt anyway.
+        // The lengths, from the ends. Integers of more than 16 digits are read one by one.
         let ends = _mm_setr_epi32(spans.pair(0), spans.pair(1), spans.pair(2), spans.pair(3));
         let lengths = _mm_sub_epi16(_mm_srli_epi32::<16>(ends), ends);
         let lengths = _mm_sub_epi16(lengths, _mm_set1_epi16(spans.lead as i16));
@@ -503,23 +507,23 @@ unsafe fn four_integers(spans: Spans, (min, max): (i64, i64), slots: Slots) -> b
     }
 }
 
-/// Where values of a column stand: 32 bytes of text can be read before and from the start of each.
+/// The locations of a column's values: 32 bytes of text can be read before and from the start of each.
 #[derive(Clone, Copy)]
 pub(super) struct Spans {
     pub(super) text: *const u8,
-    /// The end before the first, and behind it that of the first.
+    /// The end before the first value, followed by the end of the first.
     pub(super) ends: *const u16,
-    /// So far apart are the ends of two.
+    /// The number of ends per row.
     pub(super) stride: usize,
-    /// How far behind the end before it a value begins.
+    /// The distance from the end before a value to its start.
     pub(super) lead: u16,
 }
 
 impl Spans {
-    /// Those from a row on.
+    /// From this row on.
     ///
     /// # Safety
-    /// There are such.
+    /// The row exists.
     #[inline(always)]
     unsafe fn from(self, row: usize) -> Self {
         // SAFETY: the caller guarantees that the row exists, so the pointer stays within the ends.
@@ -540,7 +544,7 @@ impl Spans {
         }
     }
 
-    /// The last sixteen bytes of a value, or before its end.
+    /// The sixteen bytes before the end of a value.
     ///
     /// # Safety
     /// They can be read.
@@ -553,7 +557,7 @@ impl Spans {
         }
     }
 
-    /// Where a value begins, and its length.
+    /// The start of a value and its length.
     ///
     /// # Safety
     /// The ends can be read.
@@ -564,7 +568,7 @@ impl Spans {
     }
 }
 
-/// Where the value between two ends begins, and its length.
+/// The start and length of the value between two ends.
 ///
 /// # Safety
 /// They can be read.
@@ -576,7 +580,7 @@ unsafe fn span(ends: *const u16, lead: u16) -> (usize, usize) {
     (start.into(), end.wrapping_sub(start).into())
 }
 
-/// Where the slots of a column go: one a row.
+/// The slots of a column, one per row.
 #[derive(Clone, Copy)]
 pub(super) struct Slots {
     pub(super) first: *mut u64,
@@ -584,10 +588,10 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Those from a row on.
+    /// From this row on.
     ///
     /// # Safety
-    /// There are such.
+    /// The row exists.
     #[inline(always)]
     unsafe fn from(self, row: usize) -> Self {
         // SAFETY: the caller guarantees that the row exists, so the pointer stays within the slots.
