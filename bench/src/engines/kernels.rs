@@ -81,8 +81,7 @@ fn read(kernel: Kernel, work: Arc<Workload>, columns: Vec<Column>) -> Option<Box
                     number, separator, ..
                 },
             ] => kernel.read_array(
-                text,
-                first,
+                (text, first),
                 *number,
                 separator,
                 usize::MAX,

@@ -5,7 +5,7 @@
 
 use bsoap_datatypes::double;
 use bsoap_datatypes::kernel::{
-    Column, Found, Kernel, Listed, Memory, Number, Room, Separator, Steps, Stop,
+    Column, Found, Kernel, Listed, Number, PaddedColumn, Separator, Steps, Stop,
 };
 use proptest::prelude::*;
 
@@ -35,8 +35,7 @@ fn read(kernel: Kernel, text: &[u8], at: usize, number: Number, between: &str) -
     let mut places = Vec::new();
     let separator = Separator::new(between.as_bytes());
     let end = kernel.read_array(
-        text,
-        at,
+        (text, at),
         number,
         &separator,
         usize::MAX,
@@ -764,7 +763,7 @@ fn is_read_and_written(
     for kernel in kernels() {
         again.clear();
         let separator = Separator::new(b"<");
-        kernel.read_array(text, 32, number, &separator, usize::MAX, again, |_, _| {});
+        kernel.read_array((text, 32), number, &separator, usize::MAX, again, |_, _| {});
         assert!(again == slots, "{kernel:?} {number:?} {:#x}", slots[0]);
     }
 }
@@ -865,7 +864,7 @@ proptest! {
     #[test]
     fn all_kernels_stop_at_the_same_place_with_the_same_slots(
         forms in prop::collection::vec(form(), 0..12), number in number(), between in between(),
-        tail in "[ -~]{0,300}", head in 0_usize..70, room in 0_usize..14, stop in 1_usize..28
+        tail in "[ -~]{0,300}", head in 0_usize..70, capacity in 0_usize..14, stop in 1_usize..28
     ) {
         let mut text = "x".repeat(head);
         for form in &forms {
@@ -877,10 +876,10 @@ proptest! {
         let text = text.into_bytes().into_boxed_slice();
         let separator = Separator::new(between.as_bytes());
         let read = |kernel: Kernel| {
-            let mut slots = Vec::with_capacity(room);
+            let mut slots = Vec::with_capacity(capacity);
             let mut places = Vec::new();
             let mut few = Few { places: &mut places, slots: Vec::new(), most: stop };
-            let end = kernel.read_array_while(&text, head, number, &separator, usize::MAX, &mut slots, &mut few);
+            let end = kernel.read_array_while((&text, head), number, &separator, usize::MAX, &mut slots, &mut few);
             assert_eq!(few.slots, slots);
             // (A vector of this capacity may have more; none takes it.)
             (slots, places, end)
@@ -1095,26 +1094,25 @@ proptest! {
     }
 
     #[test]
-    fn all_kernels_write_the_same_rooms(
+    fn all_kernels_write_the_same_padded_rows(
         slots in prop::collection::vec((any::<u64>(), 0_u32..64), 0..300),
-        rooms in prop::collection::vec((number(), 1_usize..40, between(), between()), 1..10), head in 0_usize..40,
-        memory in prop::sample::select(vec![Memory::Near, Memory::Far])
+        columns in prop::collection::vec((number(), 1_usize..40, between(), between()), 1..10), head in 0_usize..40
     ) {
-        let rooms: Vec<Room> = rooms
+        let columns: Vec<PaddedColumn> = columns
             .into_iter()
-            .map(|(number, width, close, between)| Room {
+            .map(|(number, width, close, between)| PaddedColumn {
                 number,
                 width,
                 close: Separator::new(close.as_bytes()),
                 separator: Separator::new(between.as_bytes()),
             })
             .collect();
-        let rows = slots.len() / rooms.len();
-        let slots: Vec<u64> = slots.into_iter().take(rows * rooms.len()).map(|(slot, shift)| slot >> shift).collect();
+        let rows = slots.len() / columns.len();
+        let slots: Vec<u64> = slots.into_iter().take(rows * columns.len()).map(|(slot, shift)| slot >> shift).collect();
         let write = |kernel: Kernel| {
             let mut text = vec![b'x'; head];
-            let fits = kernel.write_rooms(&slots, &rooms, memory, &mut text);
-            // What does not fit is good for nothing.
+            let fits = kernel.write_padded_rows(&slots, &columns, &mut text);
+            // If not all fit, the text is unspecified.
             (fits, if fits { text } else { Vec::new() })
         };
         let expected = write(Kernel::PORTABLE);

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use bsoap_codec::{Record, encode};
-use bsoap_datatypes::kernel::fetch;
+use bsoap_datatypes::kernel::prefetch;
 use bsoap_datatypes::{double, integer};
 
 use super::sender::Sender;
@@ -238,7 +238,7 @@ fn put_all(
     let mut field = [0; FIELD];
     for (at, &slot) in slots.iter().enumerate() {
         if let Some(&ahead) = slots.get(at + AHEAD) {
-            fetch(text, places[ahead as usize]);
+            prefetch(text, places[ahead as usize]);
         }
         let length = format(slot as usize, &mut field);
         let place = places[slot as usize];

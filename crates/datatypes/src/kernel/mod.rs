@@ -1,23 +1,22 @@
-//! Kernels for the numbers of a whole array, or of rows of flat structs, as they stand in a message.
+//! Kernels that read and write the numbers of a whole array, or of rows of flat structs, in the text of a message.
 //!
-//! What stands between two values is nearly always the same bytes, the [`Separator`]: it is learned from the first element,
-//! and then one compare. So the loop is all that a message costs:
+//! Between two values there are nearly always the same bytes, the [`Separator`]: it is learned from the first element, and then
+//! takes one compare per value. So one loop reads the whole array:
 //!
 //! ```text
 //! …<item>12.5</item><item>-7e3</item><item>1</item></values>
 //!        value  separator value separator  …        └ not the separator: the loop ends before the 1
 //! ```
 //!
-//! A [`Kernel`] is a set of instructions that this machine has. Whatever the set, the results are the same: all take what
-//! [`double::parse_prefix`](crate::double::parse_prefix) and its like take, and nothing else. The kernels only hurry on
-//! where a text is plain, and hand every value that is in any doubt (many digits, a leading `+`, a number out of range) to
-//! those.
+//! A [`Kernel`] is a set of instructions that this machine has. The results do not depend on it: all accept what
+//! [`double::parse_prefix`](crate::double::parse_prefix) and its siblings accept, and nothing else. The kernels are a fast path
+//! for common lexical forms; those functions are the slow path, for every other value (many digits, a leading `+`, a number out
+//! of range).
 
 mod carryless;
 mod fill;
 pub mod form;
 mod found;
-mod memory;
 mod number;
 mod one;
 mod portable;
@@ -29,9 +28,8 @@ mod x86;
 
 pub use carryless::Carryless;
 pub use found::{Found, FoundInRow, Stop};
-pub use memory::Memory;
-pub use number::{Column, Number, Room};
-pub use prefetch::{fetch, summon};
+pub use number::{Column, Number, PaddedColumn};
+pub use prefetch::{prefetch, prefetch_all};
 pub use separator::Separator;
 pub use steps::{Listed, Stepped, Steps};
 
@@ -42,9 +40,9 @@ use number::same_end;
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 
-/// So few numbers are written one after the other sooner than what writes many side by side is made ready.
+/// Up to this many numbers, formatting one by one is faster than in lanes.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-const FEW: usize = 3;
+const MAX_ONE_BY_ONE: usize = 3;
 
 /// A set of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +57,7 @@ enum Level {
     Avx512,
 }
 
-/// Instructions that this machine has: whoever has a `Kernel` may use it.
+/// A set of instructions that this machine has, and that may therefore be used.
 ///
 /// ```
 /// use bsoap_datatypes::kernel::{Kernel, Number, Separator};
@@ -67,7 +65,7 @@ enum Level {
 /// let text = b"<a>1.5</a><a>-2e3</a><a>7</a></all>";
 /// let mut slots = Vec::with_capacity(8);
 /// let between = Separator::new(b"</a><a>");
-/// let at = Kernel::best().read_array(text, 3, Number::Double, &between, usize::MAX, &mut slots, |_, _| {});
+/// let at = Kernel::best().read_array((text, 3), Number::Double, &between, usize::MAX, &mut slots, |_, _| {});
 /// assert_eq!(slots, [1.5_f64.to_bits(), (-2e3_f64).to_bits()]);
 /// assert_eq!(&text[at..], b"7</a></all>");
 /// ```
@@ -75,15 +73,15 @@ enum Level {
 pub struct Kernel(Level);
 
 impl Kernel {
-    /// The best that this machine has; no better than the one named in the environment variable `BSOAP_KERNEL`, which is
-    /// read once (`portable`, `avx2`): to measure on one machine what others get.
+    /// The best set that this machine has, limited by the environment variable `BSOAP_KERNEL` (`portable`, `avx2`), which is read
+    /// once: it allows measuring on one machine what others get.
     #[inline]
     pub fn best() -> Self {
         static BEST: OnceLock<Kernel> = OnceLock::new();
         *BEST.get_or_init(|| Self::up_to(std::env::var_os("BSOAP_KERNEL").as_deref()))
     }
 
-    /// The best that is no better than the one named. Other names are no bound.
+    /// The best set, limited to the named one. Other names do not limit it.
     fn up_to(name: Option<&OsStr>) -> Self {
         let avx2 = || Self::avx2().unwrap_or(Self::PORTABLE);
         match name.and_then(OsStr::to_str) {
@@ -116,15 +114,13 @@ impl Kernel {
         None
     }
 
-    /// Reads numbers from `text[at..]` for as long as each is followed by the separator, `most` of them at most, and appends
-    /// their slots to `slots` while it has capacity. Tells where each value stands and how long it is. Returns where the
-    /// first value stands that was not read.
-    #[allow(clippy::too_many_arguments)] // Where to read, what, how much of it, and where to put it.
+    /// Reads numbers from `text[at..]` as long as each is followed by the separator, at most `most`, and appends their slots to
+    /// `slots` while it has capacity. Reports the location and length of each value. Returns the location of the first value
+    /// that was not read.
     #[inline]
     pub fn read_array(
         self,
-        text: &[u8],
-        at: usize,
+        text: (&[u8], usize),
         number: Number,
         separator: &Separator,
         most: usize,
@@ -132,16 +128,14 @@ impl Kernel {
         found: impl FnMut(usize, usize),
     ) -> usize {
         let mut all = All(found);
-        self.read_array_while(text, at, number, separator, most, slots, &mut all)
+        self.read_array_while(text, number, separator, most, slots, &mut all)
     }
 
-    /// The same, but `found` is told, and says of each value whether to go on with the next.
-    #[allow(clippy::too_many_arguments)] // As above.
+    /// The same, but `found` decides after each value whether to continue.
     #[inline]
     pub fn read_array_while(
         self,
-        text: &[u8],
-        at: usize,
+        text: (&[u8], usize),
         number: Number,
         separator: &Separator,
         most: usize,
@@ -154,22 +148,21 @@ impl Kernel {
         };
         let limit = slots.capacity().min(slots.len().saturating_add(most));
         let at = match self.0 {
-            Level::Portable => at,
+            Level::Portable => text.1,
             #[cfg(all(target_arch = "x86_64", not(miri)))]
             Level::Avx2 | Level::Avx512 => {
-                x86::read_array((text, at), number, separator, limit, slots, &mut found)
+                x86::read_array(text, number, separator, limit, slots, &mut found)
             }
         };
         if found.has_stopped {
             return at;
         }
-        // The last values of the text, behind which there is no room for wide loads.
-        portable::read_array((text, at), number, separator, limit, slots, &mut found)
+        // The last values of the text are too near its end for wide loads.
+        portable::read_array((text.0, at), number, separator, limit, slots, &mut found)
     }
 
-    /// Reads numbers that stand at these places of a text, each followed by the separator: appends their slots to `slots`
-    /// and their lengths to `lengths`, up to the first that is not. (One in doubt is read the general way, and those behind
-    /// it as before.) Returns how many there are.
+    /// Reads the numbers at these locations of a text, each followed by the separator, up to the first that is not. Appends
+    /// their slots to `slots` and their lengths to `lengths`. Returns how many there are.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Number, Separator};
@@ -202,8 +195,8 @@ impl Kernel {
         read + portable::read_places((text, left), number, separator, slots, lengths)
     }
 
-    /// Appends the lexical forms of the numbers in these slots, with the separator between them: as
-    /// [`double::format`](crate::double::format()) and its like write them. Tells where each stands and how long it is.
+    /// Appends the lexical forms of the numbers in these slots, with the separator between them, as
+    /// [`double::format`](crate::double::format()) and its siblings write them. Reports the location and length of each.
     #[inline]
     pub fn write_array(
         self,
@@ -213,8 +206,7 @@ impl Kernel {
         out: &mut Vec<u8>,
         placed: impl FnMut(usize, usize),
     ) {
-        let memory = Memory::of(slots.len());
-        self.write_array_in_blocks(slots, number, separator, memory, out, one_by_one(placed));
+        self.write_array_in_blocks(slots, number, separator, out, &mut one_by_one(placed));
     }
 
     fn write_array_in_blocks(
@@ -222,30 +214,24 @@ impl Kernel {
         slots: &[u64],
         number: Number,
         separator: &Separator,
-        memory: Memory,
         out: &mut Vec<u8>,
-        placed: impl FnMut(&[usize], &[u8]),
+        placed: &mut impl FnMut(&[usize], &[u8]),
     ) {
-        let mut placed = placed;
         let left = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx512 if slots.len() > FEW => {
-                x86::write_array(slots, number, separator, memory, out, &mut placed)
+            Level::Avx512 if slots.len() > MAX_ONE_BY_ONE => {
+                x86::write_array(slots, number, separator, out, placed)
             }
-            _ => {
-                // Only the x86-64 kernel prefetches.
-                let _ = memory;
-                slots
-            }
+            _ => slots,
         };
-        portable::write_array(left, number, separator, out, &mut placed);
+        portable::write_array(left, number, separator, out, placed);
         if !slots.is_empty() {
             out.truncate(out.len() - separator.bytes.len());
         }
     }
 
-    /// Appends the lexical forms of the numbers of some rows, with the separator of its column behind each but the last.
-    /// (Markers have no place among these slots.) Tells where each stands and how long it is.
+    /// Appends the lexical forms of rows of numbers, each followed by the separator of its column, except the last. (The slots
+    /// contain no markers.) Reports the location and length of each.
     #[inline]
     pub fn write_rows(
         self,
@@ -254,54 +240,17 @@ impl Kernel {
         out: &mut Vec<u8>,
         placed: impl FnMut(usize, usize),
     ) {
-        self.write_rows_in_blocks(
-            slots,
-            columns,
-            Memory::of(slots.len()),
-            out,
-            one_by_one(placed),
-        );
-    }
-
-    /// The same, but tells of some numbers at a time where they stand and how long they are: of all, in order, which takes
-    /// less than to tell of each. `memory` is where they are written to.
-    ///
-    /// ```
-    /// use bsoap_datatypes::kernel::{Column, Kernel, Memory, Number, Separator};
-    ///
-    /// let column = Column {
-    ///     number: Number::Double,
-    ///     marker: None,
-    ///     separator: Separator::new(b" "),
-    /// };
-    /// let slots = [1.5_f64, 2.0, -3.25].map(f64::to_bits);
-    /// let (mut text, mut places) = (Vec::new(), Vec::new());
-    /// Kernel::best().write_rows_in_blocks(&slots, &[column], Memory::Near, &mut text, |starts, lengths| {
-    ///     places.extend(starts.iter().copied().zip(lengths.iter().copied()));
-    /// });
-    /// assert_eq!(text, b"1.5 2 -3.25");
-    /// assert_eq!(places, [(0, 3), (4, 1), (6, 5)]);
-    /// ```
-    #[inline]
-    pub fn write_rows_in_blocks(
-        self,
-        slots: &[u64],
-        columns: &[Column],
-        memory: Memory,
-        out: &mut Vec<u8>,
-        placed: impl FnMut(&[usize], &[u8]),
-    ) {
-        let mut placed = placed;
+        let mut placed = one_by_one(placed);
         let (Some(last), true) = (columns.last(), slots.len() >= columns.len()) else {
             return;
         };
         let left = match (self.0, columns) {
             (_, [column]) => {
                 let (number, separator) = (column.number, &column.separator);
-                return self.write_array_in_blocks(slots, number, separator, memory, out, placed);
+                return self.write_array_in_blocks(slots, number, separator, out, &mut placed);
             }
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            (Level::Avx512, _) if slots.len() > FEW => {
+            (Level::Avx512, _) if slots.len() > MAX_ONE_BY_ONE => {
                 x86::write_rows(slots, columns, out, &mut placed)
             }
             _ => slots,
@@ -310,50 +259,44 @@ impl Kernel {
         out.truncate(out.len() - last.separator.bytes.len());
     }
 
-    /// Appends the lexical forms of the numbers of some rows, each filled up with blanks to the width of its room, with what
-    /// stands behind each room but the last. `memory` is where they are written to. Says whether all fit; if not, what was
-    /// appended is good for nothing.
+    /// Appends rows of numbers, each padded with spaces to the width of its column and followed by the column's separator,
+    /// except the last. Returns whether all fit. If not, the appended text is unusable.
     ///
     /// ```
-    /// use bsoap_datatypes::kernel::{Kernel, Memory, Number, Room, Separator};
+    /// use bsoap_datatypes::kernel::{Kernel, Number, PaddedColumn, Separator};
     ///
-    /// let room = Room {
+    /// let column = PaddedColumn {
     ///     number: Number::Signed { min: i64::MIN, max: i64::MAX },
     ///     width: 4,
     ///     close: Separator::new(b"</a>"),
     ///     separator: Separator::new(b"<a>"),
     /// };
     /// let mut text = b"<a>".to_vec();
-    /// assert!(Kernel::best().write_rooms(&[7, 2003], &[room], Memory::Near, &mut text));
+    /// assert!(Kernel::best().write_padded_rows(&[7, 2003], &[column], &mut text));
     /// assert_eq!(text, b"<a>7</a>   <a>2003</a>");
     /// ```
     #[inline]
-    pub fn write_rooms(
+    pub fn write_padded_rows(
         self,
         slots: &[u64],
-        rooms: &[Room],
-        memory: Memory,
+        columns: &[PaddedColumn],
         out: &mut Vec<u8>,
     ) -> bool {
-        let (Some(last), true) = (rooms.last(), slots.len() >= rooms.len()) else {
+        let (Some(last), true) = (columns.last(), slots.len() >= columns.len()) else {
             return true;
         };
         let fits = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx512 => x86::write_rooms(slots, rooms, memory, out),
-            _ => {
-                // Only the x86-64 kernel prefetches.
-                let _ = memory;
-                None
-            }
+            Level::Avx512 => x86::write_padded_rows(slots, columns, out),
+            _ => None,
         };
-        let fits = fits.unwrap_or_else(|| portable::write_rooms(slots, rooms, out));
+        let fits = fits.unwrap_or_else(|| portable::write_padded_rows(slots, columns, out));
         out.truncate(out.len() - last.separator.bytes.len());
         fits
     }
 
-    /// Lists the numbers of the slots that are others in `new` than in `old`, in order, to the front of `list`, and returns
-    /// how many there are. What stands behind them in the list has no meaning.
+    /// Lists the indices of the slots that differ, in order, at the front of `list`, and returns how many there are. The rest
+    /// of the list is unspecified.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::Kernel;
@@ -364,20 +307,15 @@ impl Kernel {
     /// ```
     ///
     /// # Panics
-    /// The arrays are not of one length.
+    /// If the arrays differ in length.
     #[inline]
     pub fn list_differing(self, old: &[u64], new: &[u64], list: &mut [u32]) -> usize {
         assert!(old.len() == new.len() && new.len() <= list.len());
-        let (count, seen) = match self.0 {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx512 => x86::list_differing(old, new, list),
-            _ => (0, 0),
-        };
-        portable::list_differing((old, new), seen, count, list)
+        portable::list_differing(old, new, list)
     }
 
-    /// The first slot that is not what it was, plus `delta` where its mask has all bits (and plus nothing where it has
-    /// none); how many slots there are, if all are. So slots that count from a place that has moved are compared.
+    /// The first slot that is not the old one plus `delta` (where its mask has all bits set) or the old one (where it has
+    /// none); the number of slots if there is none. So slots that contain offsets can be compared after a shift.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::Kernel;
@@ -388,21 +326,17 @@ impl Kernel {
     /// ```
     ///
     /// # Panics
-    /// The arrays are not of one length.
+    /// If the arrays differ in length.
     #[inline]
     pub fn first_differing(self, old: &[u64], new: &[u64], masks: &[u64], delta: u64) -> usize {
         assert!(old.len() == new.len() && new.len() == masks.len());
-        match self.0 {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx512 => x86::first_differing(old, new, masks, delta),
-            _ => portable::first_differing(old, new, masks, delta),
-        }
+        portable::first_differing(old, new, masks, delta)
     }
 
-    /// Goes over values of two texts in step, and lists those that differ, and where all begin in the new text. A value that
-    /// differs ends with the next `<` there; its gap is as long as it was. Ends with a value that is not within both texts,
-    /// or longer than 64 bytes with its gap. (A value with a `<` in it is none: it may be listed though it is the same, and
-    /// is found out when it is read.)
+    /// Compares the values of two texts in order. Lists those that differ, and where every value begins in the new text. A
+    /// value that differs ends at the next `<` there; the gap after it keeps its length. Ends at a value that is not within
+    /// both texts, or is longer than 64 bytes with its gap. (A listed value may turn out to be the same if it contains a `<`:
+    /// the caller notices when it reads it.)
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Listed, Steps};
@@ -423,12 +357,12 @@ impl Kernel {
     /// ```
     ///
     /// # Panics
-    /// There are no gaps, or a list is shorter than there are values.
+    /// If there are no gaps, or a list is shorter than the number of values.
     #[inline]
     pub fn list_changed(self, steps: Steps<'_>, list: &mut Listed<'_>) -> Stepped {
-        let room = list.numbers.len().min(list.others.len());
-        let room = room.min(list.places.len());
-        assert!(steps.first < steps.gaps.len() && steps.starts.len() <= room + 1);
+        let capacity = list.numbers.len().min(list.others.len());
+        let capacity = capacity.min(list.places.len());
+        assert!(steps.first < steps.gaps.len() && steps.starts.len() <= capacity + 1);
         let begin = Stepped {
             listed: 0,
             seen: 0,
@@ -442,10 +376,10 @@ impl Kernel {
         portable::list_changed(steps, stepped, list)
     }
 
-    /// Reads rows from `text[at..]`, where the first value of the first row stands, for as long as each value is followed by
-    /// its separator, and appends their slots to `slots`. Tells of each value its column, where it stands and how long it
-    /// is. At most `most` rows are read whole: behind the last value of the next, no other row may follow, so it stops
-    /// there. The slots of the columns before that at which it stops are there, and that column's marker.
+    /// Reads rows from the first value at `text[at..]` on, as long as each value is followed by its separator, and appends
+    /// their slots to `slots`. Reports the column, location and length of each value. At most `most` rows are read completely;
+    /// it stops at the last column of the row after them, which no separator may follow. The slots of the columns before the
+    /// one where it stops are appended, and that column's marker.
     #[inline]
     pub fn read_rows(
         self,
@@ -464,8 +398,7 @@ impl Kernel {
         self.read_rows_while(text, at, columns, most, slots, &mut all)
     }
 
-    /// The same, but `found` says of the last value of each row whether to go on with the next row: of that, nothing is read
-    /// then.
+    /// The same, but `found` decides after the last value of each row whether to continue.
     #[inline]
     pub fn read_rows_while(
         self,
@@ -476,7 +409,7 @@ impl Kernel {
         slots: &mut Vec<u64>,
         found: &mut impl FoundInRow,
     ) -> Stop {
-        // A row is a number at least.
+        // A row has at least one number.
         if columns.is_empty() {
             return Stop {
                 rows: 0,

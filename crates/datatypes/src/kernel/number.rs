@@ -1,8 +1,8 @@
-//! What numbers there are in a text, and where.
+//! Which numbers a text contains, and what separates them.
 
 use super::separator::Separator;
 
-/// What a number in a text is, and what its slot holds.
+/// The type of a number in a text, and what its slot holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Number {
     /// `xs:double`: the bits of an `f64`.
@@ -34,27 +34,27 @@ impl Number {
     }
 }
 
-/// A value of a row.
+/// A column of rows of numbers.
 #[derive(Clone, Debug)]
 pub struct Column {
     /// What it is.
     pub number: Number,
-    /// What its slot is preceded by.
+    /// The marker slot before its slot.
     pub marker: Option<u64>,
-    /// What stands behind it: up to the next value, be it of the next row.
+    /// The text after it, up to the next value, in this row or the next.
     pub separator: Separator,
 }
 
-/// The room of a value of a row where every row is as long as every other.
+/// A column whose values are padded to a width, so that all rows have the same length.
 #[derive(Clone, Debug)]
-pub struct Room {
+pub struct PaddedColumn {
     /// What the value is.
     pub number: Number,
-    /// The bytes for value and pad.
+    /// The bytes for value and padding.
     pub width: usize,
-    /// What stands between value and pad: an end tag, or nothing.
+    /// The text between value and padding: an end tag, or nothing.
     pub close: Separator,
-    /// What stands behind the pad: up to the next value, be it of the next row.
+    /// The text after the padding, up to the next value, in this row or the next.
     pub separator: Separator,
 }
 

@@ -1,8 +1,10 @@
-//! The same in plain Rust, one value after the other: for machines without wide registers, and what the others are held to.
+//! The kernels in plain Rust, one value at a time: for machines without vector instructions, and the reference for the others.
 
 use crate::{double, float, integer};
 
-use super::{Column, Found, FoundInRow, Listed, Number, Room, Separator, Stepped, Steps, Stop};
+use super::{
+    Column, Found, FoundInRow, Listed, Number, PaddedColumn, Separator, Stepped, Steps, Stop,
+};
 
 /// [`super::Kernel::read_array_while`], until there are `limit` slots.
 #[inline]
@@ -14,7 +16,7 @@ pub(super) fn read_array(
     slots: &mut Vec<u64>,
     found: &mut impl Found,
 ) -> usize {
-    // One loop each: the compiler does not take the choice out of it.
+    // One loop each: the compiler does not hoist the choice out of it.
     match number {
         Number::Double => array(text, separator, limit, slots, found, double_slot),
         Number::Float => array(text, separator, limit, slots, found, float_slot),
@@ -27,10 +29,10 @@ pub(super) fn read_array(
     }
 }
 
-/// Longer values are not compared, with what is behind them.
+/// The longest value, with its gap, that is compared.
 pub(super) const PIECE: usize = 64;
 
-/// [`super::Kernel::list_changed`], from where it has come to.
+/// [`super::Kernel::list_changed`], continuing at `stepped`.
 #[inline]
 pub(super) fn list_changed(
     steps: Steps<'_>,
@@ -128,7 +130,7 @@ fn array(
         let Some((slot, length)) = text.get(at..).and_then(&parse) else {
             break;
         };
-        if !separator.stands_at(text, at + length) {
+        if !separator.matches_at(text, at + length) {
             break;
         }
         slots.push(slot);
@@ -141,7 +143,7 @@ fn array(
     at
 }
 
-/// [`super::Kernel::write_array`], with a separator behind the last, too.
+/// [`super::Kernel::write_array`], with a separator after the last number.
 pub(super) fn write_array(
     slots: &[u64],
     number: Number,
@@ -149,26 +151,26 @@ pub(super) fn write_array(
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
-    // One loop each, as above.
+    // One loop each: the compiler does not hoist the choice out of it.
     let array = Written { separator, out };
     match number {
-        Number::Double => array.all(slots, placed, |slot, room| {
-            double::format(f64::from_bits(slot), room)
+        Number::Double => array.all(slots, placed, |slot, out| {
+            double::format(f64::from_bits(slot), out)
         }),
-        Number::Float => array.all(slots, placed, |slot, room| {
-            float::format(f32::from_bits(slot as u32), room)
+        Number::Float => array.all(slots, placed, |slot, out| {
+            float::format(f32::from_bits(slot as u32), out)
         }),
-        Number::Signed { .. } => array.all(slots, placed, |slot, room| {
-            integer::format_i64(slot as i64, room)
+        Number::Signed { .. } => array.all(slots, placed, |slot, out| {
+            integer::format_i64(slot as i64, out)
         }),
         Number::Unsigned { .. } => array.all(slots, placed, integer::format_u64),
     }
 }
 
-/// Values for which room is made together.
+/// The values for which capacity is reserved together.
 const BLOCK: usize = 64;
-/// A value, or a short separator, and what is written too much behind it.
-const ROOM: usize = 32;
+/// Bytes for a value or a short separator, and what is written beyond it.
+const WINDOW: usize = 32;
 
 /// An array being written.
 struct Written<'a> {
@@ -182,18 +184,18 @@ impl Written<'_> {
         self,
         slots: &[u64],
         placed: &mut impl FnMut(&[usize], &[u8]),
-        format: impl Fn(u64, &mut [u8; ROOM]) -> usize,
+        format: impl Fn(u64, &mut [u8; WINDOW]) -> usize,
     ) {
-        let room = ROOM + self.separator.bytes.len();
+        let space = WINDOW + self.separator.bytes.len();
         let mut end = self.out.len();
         let (mut starts, mut lengths) = ([0; BLOCK], [0; BLOCK]);
         for slots in slots.chunks(BLOCK) {
-            let length = end + slots.len() * room + 2 * ROOM;
+            let length = end + slots.len() * space + 2 * WINDOW;
             self.out.resize(length.max(self.out.len()), 0);
             let window = self.out.as_mut_slice();
             let places = starts.iter_mut().zip(&mut lengths);
             for (&slot, (start, own)) in slots.iter().zip(places) {
-                let length = format(slot, room_at(window, end));
+                let length = format(slot, window_at(window, end));
                 (*start, *own) = (end, length as u8);
                 end = separate(self.separator, window, end + length);
             }
@@ -205,10 +207,10 @@ impl Written<'_> {
 
 /// The front of a window, from `end` on.
 #[inline(always)]
-fn room_at(window: &mut [u8], end: usize) -> &mut [u8; ROOM] {
+fn window_at(window: &mut [u8], end: usize) -> &mut [u8; WINDOW] {
     match window[end..].first_chunk_mut() {
-        Some(room) => room,
-        None => unreachable!("a block has its room"),
+        Some(window) => window,
+        None => unreachable!("capacity for the block is reserved"),
     }
 }
 
@@ -216,15 +218,15 @@ fn room_at(window: &mut [u8], end: usize) -> &mut [u8; ROOM] {
 #[inline(always)]
 fn separate(separator: &Separator, window: &mut [u8], end: usize) -> usize {
     let length = separator.bytes.len();
-    if length <= ROOM {
-        *room_at(window, end) = separator.head;
+    if length <= WINDOW {
+        *window_at(window, end) = separator.head;
     } else {
         window[end..end + length].copy_from_slice(&separator.bytes);
     }
     end + length
 }
 
-/// [`super::Kernel::write_rows`], with a separator behind the last number, too.
+/// [`super::Kernel::write_rows`], with a separator after the last number.
 pub(super) fn write_rows(
     slots: &[u64],
     columns: &[Column],
@@ -232,15 +234,15 @@ pub(super) fn write_rows(
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let separators = columns.iter().map(|column| column.separator.bytes.len());
-    let room = columns.len() * ROOM + separators.sum::<usize>();
+    let space = columns.len() * WINDOW + separators.sum::<usize>();
     let mut end = out.len();
     for rows in slots.chunks(columns.len() * BLOCK) {
-        let length = end + rows.len() / columns.len() * room + 2 * ROOM;
+        let length = end + rows.len() / columns.len() * space + 2 * WINDOW;
         out.resize(length.max(out.len()), 0);
         let window = out.as_mut_slice();
         for row in rows.chunks_exact(columns.len()) {
             for (&slot, column) in row.iter().zip(columns) {
-                let length = format(slot, column.number, room_at(window, end));
+                let length = format(slot, column.number, window_at(window, end));
                 placed(&[end], &[length as u8]);
                 end = separate(&column.separator, window, end + length);
             }
@@ -249,52 +251,50 @@ pub(super) fn write_rows(
     out.truncate(end);
 }
 
-/// [`super::Kernel::write_rooms`], with what stands behind the last room, too.
-pub(super) fn write_rooms(slots: &[u64], rooms: &[Room], out: &mut Vec<u8>) -> bool {
+/// [`super::Kernel::write_padded_rows`], with the separator after the last column.
+pub(super) fn write_padded_rows(
+    slots: &[u64],
+    columns: &[PaddedColumn],
+    out: &mut Vec<u8>,
+) -> bool {
     let mut fits = true;
-    for row in slots.chunks_exact(rooms.len()) {
-        for (&slot, room) in row.iter().zip(rooms) {
-            let mut text = [0; ROOM];
-            let length = format(slot, room.number, &mut text);
-            fits &= length <= room.width;
+    for row in slots.chunks_exact(columns.len()) {
+        for (&slot, column) in row.iter().zip(columns) {
+            let mut text = [0; WINDOW];
+            let length = format(slot, column.number, &mut text);
+            fits &= length <= column.width;
             out.extend_from_slice(&text[..length]);
-            out.extend_from_slice(&room.close.bytes);
-            out.resize(out.len() + room.width.saturating_sub(length), b' ');
-            out.extend_from_slice(&room.separator.bytes);
+            out.extend_from_slice(&column.close.bytes);
+            out.resize(out.len() + column.width.saturating_sub(length), b' ');
+            out.extend_from_slice(&column.separator.bytes);
         }
     }
     fits
 }
 
 #[inline]
-fn format(slot: u64, number: Number, room: &mut [u8; ROOM]) -> usize {
+fn format(slot: u64, number: Number, out: &mut [u8; WINDOW]) -> usize {
     match number {
-        Number::Double => double::format(f64::from_bits(slot), room),
-        Number::Float => float::format(f32::from_bits(slot as u32), room),
-        Number::Signed { .. } => integer::format_i64(slot as i64, room),
-        Number::Unsigned { .. } => integer::format_u64(slot, room),
+        Number::Double => double::format(f64::from_bits(slot), out),
+        Number::Float => float::format(f32::from_bits(slot as u32), out),
+        Number::Signed { .. } => integer::format_i64(slot as i64, out),
+        Number::Unsigned { .. } => integer::format_u64(slot, out),
     }
 }
 
-/// Slots that are compared at once where most are the same.
+/// The slots that are compared together where most are the same.
 const SAME: usize = 32;
-/// Slots that are listed together.
+/// The slots that are listed together.
 const STEP: usize = 8;
 
-/// [`super::Kernel::list_differing`], from slot `first` on; `count` are listed already.
-pub(super) fn list_differing(
-    (old, new): (&[u64], &[u64]),
-    first: usize,
-    count: usize,
-    list: &mut [u32],
-) -> usize {
-    let (old, new) = (&old[first..], &new[first..]);
+/// [`super::Kernel::list_differing`].
+pub(super) fn list_differing(old: &[u64], new: &[u64], list: &mut [u32]) -> usize {
     let (old_blocks, old_rest) = old.as_chunks::<SAME>();
     let (new_blocks, new_rest) = new.as_chunks::<SAME>();
-    let (mut count, mut first) = (count, first as u32);
+    let (mut count, mut first) = (0, 0_u32);
     let mut is_quiet = true;
     for (old, new) in old_blocks.iter().zip(new_blocks) {
-        // Where much has changed, it is not worth asking.
+        // Where much has changed, comparing a whole block first does not pay.
         if !is_quiet || old != new {
             let before = count;
             for (old, new) in old.as_chunks().0.iter().zip(new.as_chunks().0) {
@@ -313,8 +313,7 @@ pub(super) fn list_differing(
     count
 }
 
-/// Lists the slots that differ, `first` being the number of the first. Returns how many. A branch for each would be guessed
-/// wrong too often.
+/// Lists the slots that differ, numbered from `first` on. Returns how many. A branch for each would be mispredicted too often.
 #[inline(always)]
 fn differing(old: &[u64; STEP], new: &[u64; STEP], first: u32, list: &mut [u32]) -> usize {
     let Some(list) = list.first_chunk_mut::<STEP>() else {
@@ -322,7 +321,7 @@ fn differing(old: &[u64; STEP], new: &[u64; STEP], first: u32, list: &mut [u32])
     };
     let mut count = 0;
     for at in 0..STEP {
-        // Written in any case, and kept if it counts.
+        // Always written, and kept if it is counted.
         list[count % STEP] = first + at as u32;
         count += usize::from(old[at] != new[at]);
     }
@@ -375,7 +374,7 @@ pub(super) fn value(
 ) -> Option<(u64, usize)> {
     let (slot, length) = read(number, text.get(at..)?)?;
     separator
-        .stands_at(text, at + length)
+        .matches_at(text, at + length)
         .then_some((slot, length))
 }
 

@@ -1,6 +1,6 @@
-//! What stands between two values.
+//! The text between two values.
 
-/// Bytes that stand between two values, laid out to be compared with those at a place of a text: up to 32 in one go.
+/// The bytes between two values, laid out for comparison with a text: up to 32 in one step.
 #[derive(Clone, Debug, Default)]
 pub struct Separator {
     pub(super) head: [u8; 32],
@@ -40,16 +40,16 @@ impl Separator {
         }
     }
 
-    /// The byte that ends a value, if it can be no part of one.
+    /// The byte that ends a value, unless it can be part of one.
     #[cfg_attr(any(miri, not(target_arch = "x86_64")), allow(dead_code))]
     pub(super) fn end(&self) -> Option<u8> {
         let end = *self.bytes.first()?;
         (!end.is_ascii_alphanumeric() && !b"+-.".contains(&end)).then_some(end)
     }
 
-    /// Whether `text` has these bytes at `at`: two compares of fixed size under a mask, whatever their number.
+    /// Whether `text` has these bytes at `at`: two masked compares of fixed size, whatever their number.
     #[inline(always)]
-    pub(super) fn stands_at(&self, text: &[u8], at: usize) -> bool {
+    pub(super) fn matches_at(&self, text: &[u8], at: usize) -> bool {
         let Some(rest) = text.get(at..) else {
             return false;
         };

@@ -54,7 +54,7 @@ impl Skeleton {
     pub(super) fn begins(&self, message: &[u8]) -> bool {
         let head = self.head.len();
         if let Some(rest) = message.get(head..) {
-            kernel::summon(&rest[..rest.len().min(SUMMONED)]);
+            kernel::prefetch_all(&rest[..rest.len().min(SUMMONED)]);
         }
         message.starts_with(&self.head)
     }

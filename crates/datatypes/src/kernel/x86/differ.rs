@@ -1,108 +1,22 @@
-//! Which of many numbers, or slots of texts, are others than before, with AVX-512.
+//! Lists the values of a text that differ from those of the text before, with AVX-512. Earned by the benchmark `receive`,
+//! `dhard/100000/P25/scattered`.
 
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::super::steps::{Listed, Stepped, Steps};
 
-/// Compares eight at a time, and lists the numbers of those that differ. Returns how many, and how many have been compared.
-///
-/// # Safety
-/// AVX-512 F, VL.
-#[target_feature(
-    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
-)]
-pub(super) unsafe fn list(old: &[u64], new: &[u64], list: &mut [u32]) -> (usize, usize) {
-    let (old, _) = old.as_chunks::<8>();
-    let (new, _) = new.as_chunks::<8>();
-    let blocks = old.len().min(new.len()).min(list.len() / 8);
-    let out = list.as_mut_ptr();
-    let mut count = 0;
-    let mut numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    for (old, new) in old.iter().zip(new).take(blocks) {
-        // SAFETY: each block is eight slots; before it at most eight numbers a block have been listed, and the list has room
-        // for as many of all blocks.
-        unsafe {
-            let old = _mm512_loadu_si512(old.as_ptr().cast());
-            let new = _mm512_loadu_si512(new.as_ptr().cast());
-            let differs = _mm512_cmpneq_epu64_mask(old, new);
-            let listed = _mm256_maskz_compress_epi32(differs, numbers);
-            _mm256_storeu_si256(out.add(count).cast(), listed);
-            count += differs.count_ones() as usize;
-        }
-        numbers = _mm256_add_epi32(numbers, _mm256_set1_epi32(8));
-    }
-    (count, blocks * 8)
-}
-
-/// The first slot that is not what it was, moved by `delta` where its mask has bits; how many there are, if all are. Masks
-/// are only looked at if something `MOVED`.
-///
-/// # Safety
-/// AVX-512 F, VL.
-#[target_feature(
-    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
-)]
-pub(super) unsafe fn first<const MOVED: bool>(
-    old: &[u64],
-    new: &[u64],
-    masks: &[u64],
-    delta: u64,
-) -> usize {
-    const BLOCKS: usize = 4;
-    let length = old.len().min(new.len()).min(masks.len());
-    let delta = _mm512_set1_epi64(delta.cast_signed());
-    let moved = |before: __m512i, mask: __m512i| {
-        if MOVED {
-            _mm512_add_epi64(before, _mm512_and_si512(mask, delta))
-        } else {
-            before
-        }
-    };
-    let mut at = 0;
-    // Most are what they were: some blocks of eight with one branch.
-    while at + 8 * BLOCKS <= length {
-        let mut any = _mm512_setzero_si512();
-        for block in 0..BLOCKS {
-            // SAFETY: from `at` on each has as many slots as all these blocks.
-            let load = |slots: &[u64]| unsafe {
-                _mm512_loadu_si512(slots.as_ptr().add(at + 8 * block).cast())
-            };
-            let differs = _mm512_xor_si512(moved(load(old), load(masks)), load(new));
-            any = _mm512_or_si512(any, differs);
-        }
-        if _mm512_test_epi64_mask(any, any) != 0 {
-            break;
-        }
-        at += 8 * BLOCKS;
-    }
-    while at < length {
-        let left = length - at;
-        let some = if left < 8 { (1 << left) - 1 } else { 0xff };
-        // SAFETY: from `at` on each has as many slots as are loaded.
-        let load = |slots: &[u64]| unsafe {
-            _mm512_maskz_loadu_epi64(some, slots.as_ptr().add(at).cast())
-        };
-        let before = moved(load(old), if MOVED { load(masks) } else { delta });
-        let differs = _mm512_mask_cmpneq_epu64_mask(some, before, load(new));
-        if differs != 0 {
-            return at + differs.trailing_zeros() as usize;
-        }
-        at += 8;
-    }
-    length
-}
-
-/// So many values are first held against the old text as if all were as long as they were.
-const SOME: usize = 32;
-/// Bytes that one load compares.
+/// How many values are first compared as if none had changed its length.
+const FIRST_VALUES: usize = 32;
+/// The bytes that one load compares.
 const WIDE: usize = 64;
-/// So many `<` of the new text are noted at most: four of each of 256 values.
-const MARKS: usize = 1024;
-/// So far ahead memory is asked for: what is compared is little work, and loads that end anywhere are not foretold.
-const AHEAD: usize = 1024;
-/// Fields of a row at most.
-const FIELDS: usize = 32;
+/// The most `<` of the new text that are listed at once: four for each of 256 values.
+const MAX_MARKS: usize = 1024;
+/// How many bytes ahead memory is prefetched: the compares take little time, and the hardware does not predict loads at
+/// irregular distances.
+const PREFETCH_DISTANCE: usize = 1024;
+/// The most fields of a row.
+const MAX_FIELDS: usize = 32;
 
 /// Goes over values in step: see [`Kernel::list_changed`](super::super::Kernel::list_changed). Where a value begins does not
 /// wait for what the one before it is, and no branch hangs on which differ. At first all are taken to be as long as they
@@ -126,7 +40,7 @@ pub(super) unsafe fn step(steps: Steps<'_>, stepped: Stepped, list: &mut Listed<
     // SAFETY: the old text can be read 64 bytes from each of so many values on, and the lists have room for them.
     unsafe {
         while it.stepped.seen < most {
-            let until = most.min(it.stepped.seen + SOME);
+            let until = most.min(it.stepped.seen + FIRST_VALUES);
             if !it.steadily(until, list) {
                 match steps.gaps.len() {
                     1 => it.by_marks::<true>(most, list),
@@ -178,7 +92,7 @@ fn comparable(steps: &Steps<'_>) -> usize {
 unsafe fn differ(one: *const u8, other: *const u8, length: u32) -> bool {
     // SAFETY: the caller guarantees that 64 bytes of both can be read; a prefetch of any address is allowed.
     unsafe {
-        _mm_prefetch::<_MM_HINT_T0>(one.wrapping_add(AHEAD).cast());
+        _mm_prefetch::<_MM_HINT_T0>(one.wrapping_add(PREFETCH_DISTANCE).cast());
         let (one, other) = (
             _mm512_loadu_si512(one.cast()),
             _mm512_loadu_si512(other.cast()),
@@ -224,7 +138,7 @@ impl Stepping<'_> {
                 let length = starts.get_unchecked(value + 1).wrapping_sub(start);
                 let one = old.as_ptr().add(start as usize);
                 let other = base.wrapping_add(start as usize);
-                _mm_prefetch::<_MM_HINT_T0>(other.wrapping_add(AHEAD).cast());
+                _mm_prefetch::<_MM_HINT_T0>(other.wrapping_add(PREFETCH_DISTANCE).cast());
                 numbers.add(listed).write(value as u32);
                 listed += usize::from(differ(one, other, length));
             }
@@ -265,10 +179,10 @@ impl Stepping<'_> {
             return;
         };
         let mut place = starts[seen].wrapping_add(shift as u32);
-        let mut marks = [MaybeUninit::uninit(); MARKS + WIDE];
+        let mut marks = [MaybeUninit::uninit(); MAX_MARKS + WIDE];
         // SAFETY: there is room for those of one load more than are needed.
         let noted = unsafe {
-            let needed = ((until - seen) * most).min(MARKS);
+            let needed = ((until - seen) * most).min(MAX_MARKS);
             note_marks(new, place as usize, needed, &mut marks)
         };
         let Some(last) = new.len().checked_sub(WIDE) else {
@@ -346,12 +260,12 @@ impl Stepping<'_> {
     #[target_feature(
         enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
     )]
-    fn opens(&self) -> Option<([usize; FIELDS], usize)> {
+    fn opens(&self) -> Option<([usize; MAX_FIELDS], usize)> {
         let Steps {
             old, starts, gaps, ..
         } = self.steps;
-        let mut opens = [0; FIELDS];
-        if gaps.len() > FIELDS {
+        let mut opens = [0; MAX_FIELDS];
+        if gaps.len() > MAX_FIELDS {
             return None;
         }
         let starts = starts.get(self.stepped.seen..)?;
@@ -427,7 +341,7 @@ unsafe fn note_marks(
         count < needed
     };
     for piece in pieces {
-        _mm_prefetch::<_MM_HINT_T0>(piece.as_ptr().wrapping_add(AHEAD).cast());
+        _mm_prefetch::<_MM_HINT_T0>(piece.as_ptr().wrapping_add(PREFETCH_DISTANCE).cast());
         // SAFETY: a piece is as long as a load.
         if !note(unsafe { _mm512_loadu_si512(piece.as_ptr().cast()) }) {
             return count;

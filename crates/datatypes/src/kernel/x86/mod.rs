@@ -36,31 +36,27 @@ use rows::Rows;
 use super::carryless::Carryless;
 use super::form::{FillTarget, Filled, Form, LengthBytes};
 use super::found::{Found, FoundInRow, Stop};
-use super::memory::Memory;
-use super::number::{Column, Number, Room};
+use super::number::{Column, Number, PaddedColumn};
 use super::separator::Separator;
 use super::steps::{Listed, Stepped, Steps};
 
-/// [`super::fetch`].
+/// [`super::prefetch`].
 #[inline(always)]
-pub(super) fn fetch<T>(items: &[T], at: usize) {
+pub(super) fn prefetch<T>(items: &[T], at: usize) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     if let Some(item) = items.get(at) {
-        // SAFETY: SSE is part of x86-64; nothing is read.
+        // SAFETY: SSE is part of x86-64; a prefetch accesses no memory.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
     }
 }
 
-/// [`super::summon`].
+/// [`super::prefetch_all`].
 #[inline(always)]
-pub(super) fn summon(bytes: &[u8]) {
+pub(super) fn prefetch_all(bytes: &[u8]) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    let range = bytes.as_ptr_range();
-    let mut line = range.start;
-    while line < range.end {
-        // SAFETY: SSE is part of x86-64; nothing is read.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) };
-        line = line.wrapping_add(64);
+    for line in bytes.chunks(64) {
+        // SAFETY: SSE is part of x86-64; a prefetch accesses no memory.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
     }
 }
 
@@ -165,13 +161,12 @@ pub(super) fn read_places(
     unsafe { array.read_at(places, slots, lengths) }
 }
 
-/// [`super::Kernel::write_array`], with AVX-512 and a separator behind the last, too. What it does not do is left to do.
+/// [`super::Kernel::write_array`], with AVX-512 and with a separator after the last number. Returns the slots not written.
 #[inline]
 pub(super) fn write_array<'s>(
     slots: &'s [u64],
     number: Number,
     separator: &Separator,
-    memory: Memory,
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) -> &'s [u64] {
@@ -179,12 +174,12 @@ pub(super) fn write_array<'s>(
     // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
     unsafe {
         match number {
-            Number::Double => write::numbers::<Doubles>(slots, separator, memory, out, placed),
+            Number::Double => write::numbers::<Doubles>(slots, separator, out, placed),
             Number::Signed { .. } => {
-                write::numbers::<Integers<true>>(slots, separator, memory, out, placed);
+                write::numbers::<Integers<true>>(slots, separator, out, placed);
             }
             Number::Unsigned { .. } => {
-                write::numbers::<Integers<false>>(slots, separator, memory, out, placed);
+                write::numbers::<Integers<false>>(slots, separator, out, placed);
             }
             Number::Float => return slots,
         }
@@ -192,8 +187,7 @@ pub(super) fn write_array<'s>(
     &[]
 }
 
-/// [`super::Kernel::write_rows`], with AVX-512 and a separator behind the last number, too. What it does not do is left to
-/// do.
+/// [`super::Kernel::write_rows`], with AVX-512 and with a separator after the last number. Returns the slots not written.
 #[inline]
 pub(super) fn write_rows<'s>(
     slots: &'s [u64],
@@ -211,45 +205,24 @@ pub(super) fn write_rows<'s>(
     &[]
 }
 
-/// [`super::Kernel::write_rooms`], with AVX-512 and what stands behind the last room, too; `None` if it is left to do.
+/// [`super::Kernel::write_padded_rows`], with AVX-512 and with the separator after the last column. `None` if it must be done
+/// without.
 #[inline]
-pub(super) fn write_rooms(
+pub(super) fn write_padded_rows(
     slots: &[u64],
-    rooms: &[Room],
-    memory: Memory,
+    columns: &[PaddedColumn],
     out: &mut Vec<u8>,
 ) -> Option<bool> {
     debug_assert!(has_avx512());
-    let is_left = |room: &Room| room.number == Number::Float || room.width > 32;
-    if rooms.len() > write::COLUMNS || rooms.iter().any(is_left) {
+    let is_left = |column: &PaddedColumn| column.number == Number::Float || column.width > 32;
+    if columns.len() > write::COLUMNS || columns.iter().any(is_left) {
         return None;
     }
     // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
-    Some(unsafe { write::rooms(slots, rooms, memory, out) })
+    unsafe { write::padded_rows(slots, columns, out) }
 }
 
-/// [`super::Kernel::list_differing`], of all but the last. Returns how many differ, and of how many.
-#[inline]
-pub(super) fn list_differing(old: &[u64], new: &[u64], list: &mut [u32]) -> (usize, usize) {
-    debug_assert!(has_avx512());
-    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
-    unsafe { differ::list(old, new, list) }
-}
-
-/// [`super::Kernel::first_differing`].
-#[inline]
-pub(super) fn first_differing(old: &[u64], new: &[u64], masks: &[u64], delta: u64) -> usize {
-    debug_assert!(has_avx512());
-    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
-    unsafe {
-        match delta {
-            0 => differ::first::<false>(old, new, masks, delta),
-            _ => differ::first::<true>(old, new, masks, delta),
-        }
-    }
-}
-
-/// [`super::Kernel::list_changed`], from where it has come to.
+/// [`super::Kernel::list_changed`], as far as 64 bytes of both texts can be compared.
 #[inline]
 pub(super) fn list_changed(steps: Steps<'_>, stepped: Stepped, list: &mut Listed<'_>) -> Stepped {
     debug_assert!(has_avx512());

@@ -1,4 +1,4 @@
-//! Numbers into texts, by blocks that are [ready]: with what stands between them, and in rooms.
+//! Writes [formatted](super::ready) blocks of numbers, with separators between them or padded to widths.
 //!
 //! [ready]: super::ready
 
@@ -7,13 +7,12 @@ use std::arch::x86_64::*;
 
 use crate::double;
 
-use super::super::memory::Memory;
-use super::super::number::{Column, Number, Room};
+use super::super::number::{Column, Number, PaddedColumn};
 use super::super::separator::Separator;
 use super::ready::{BLOCK, Doubles, Integers, Kind, Ready, load, load_column};
 
-/// A value's text, and what is written too much behind it.
-const ROOM: usize = 128;
+/// Bytes for the text of a value, what belongs to it, and what wide stores write beyond that.
+const MARGIN: usize = 128;
 
 /// Appends numbers with a separator behind each.
 ///
@@ -25,32 +24,31 @@ const ROOM: usize = 128;
 pub(super) unsafe fn numbers<K: Kind>(
     slots: &[u64],
     separator: &Separator,
-    memory: Memory,
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
     let most = double::WIDTH + separator.bytes.len();
-    // SAFETY: the caller guarantees the features; `put_separator` writes less than `ROOM` bytes more than its length.
+    // SAFETY: the caller guarantees the features; `put_separator` writes less than `MARGIN` bytes more than its length.
     let finish = separated(separator);
-    unsafe { all::<K>(slots, most, memory, out, finish, placed) };
+    unsafe { all::<K>(slots, most, out, finish, placed) };
 }
 
-/// What writes a separator behind a number.
+/// Writes a separator after a number.
 #[inline(always)]
 fn separated(separator: &Separator) -> impl FnMut(*mut u8, usize) -> usize {
     move |place, length| {
-        // SAFETY: whoever writes numbers has AVX2, and has room for a separator and so much more.
+        // SAFETY: the functions that write numbers have AVX2, and reserve space for a separator and `MARGIN`.
         length + unsafe { put_separator(separator, place.add(length)) }
     }
 }
 
-/// Where the numbers of a block stand. To tell of each by itself takes as long as to write a short one. Those of a block are
-/// told when the next is ready to be written: they are read in larger pieces than they were stored in, which waits for all
-/// stores before, and those wait for the memory of the text.
+/// The locations of a block's numbers. Reporting one at a time takes as long as writing a short number. A block is reported when
+/// the next one is formatted: locations are loaded in larger units than they were stored in, so a load has to wait for all
+/// stores before it, and those wait for the memory of the text.
 struct Placed {
     starts: [usize; BLOCK],
     lengths: [u8; BLOCK],
-    /// So many have not been told.
+    /// How many are not reported yet.
     count: usize,
 }
 
@@ -64,7 +62,7 @@ impl Placed {
     }
 
     #[inline(always)]
-    fn tell(&mut self, placed: &mut impl FnMut(&[usize], &[u8])) {
+    fn report(&mut self, placed: &mut impl FnMut(&[usize], &[u8])) {
         let count = std::mem::take(&mut self.count);
         debug_assert!(count <= BLOCK, "a block");
         let count = count.min(BLOCK);
@@ -74,16 +72,15 @@ impl Placed {
     }
 }
 
-/// Appends numbers. `finish` writes what stands behind each, given its place and length, and tells how far the next is: at
+/// Appends numbers. `finish` writes the text after each, given its place and length, and returns the distance to the next: at
 /// most `most` bytes.
 ///
 /// # Safety
-/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2. `finish` writes less than [`ROOM`] bytes too much.
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2. `finish` writes less than [`MARGIN`] bytes beyond that.
 #[inline(always)]
 unsafe fn all<K: Kind>(
     slots: &[u64],
     most: usize,
-    memory: Memory,
     out: &mut Vec<u8>,
     mut finish: impl FnMut(*mut u8, usize) -> usize,
     placed: &mut impl FnMut(&[usize], &[u8]),
@@ -97,24 +94,19 @@ unsafe fn all<K: Kind>(
             // SAFETY: the features are enabled; a block has eight groups.
             unsafe { K::ready(load(values), &mut ready, group * 8) };
         }
-        places.tell(placed);
+        places.report(placed);
         // SAFETY: the caller guarantees the features and `finish`; all values of the block are ready.
-        unsafe {
-            match memory {
-                Memory::Far => write::<K, true>(block, &ready, most, out, finish, &mut places),
-                Memory::Near => write::<K, false>(block, &ready, most, out, finish, &mut places),
-            }
-        }
+        unsafe { write::<K>(block, &ready, most, out, finish, &mut places) }
     }
-    places.tell(placed);
+    places.report(placed);
 }
 
 /// Writes the numbers of a block.
 ///
 /// # Safety
-/// As above; they are ready.
+/// As [`all`]; they are formatted.
 #[inline(always)]
-unsafe fn write<K: Kind, const IS_FAR: bool>(
+unsafe fn write<K: Kind>(
     block: &[u64],
     ready: &Ready,
     most: usize,
@@ -122,10 +114,10 @@ unsafe fn write<K: Kind, const IS_FAR: bool>(
     finish: &mut impl FnMut(*mut u8, usize) -> usize,
     places: &mut Placed,
 ) {
-    out.reserve(block.len() * most + ROOM);
+    out.reserve(block.len() * most + MARGIN);
     let base = out.as_mut_ptr();
     let mut end = out.len();
-    // SAFETY: a text is at most 24 bytes long; what is written behind it and what belongs to it is less than `ROOM`.
+    // SAFETY: a number has at most 24 bytes; what is written after it is less than `MARGIN`.
     unsafe {
         for at in 0..block.len() {
             let place = base.add(end);
@@ -136,9 +128,6 @@ unsafe fn write<K: Kind, const IS_FAR: bool>(
                 K::put(ready, at, behind);
             } else {
                 length = K::odd(ready, at, *block.get_unchecked(at), place);
-            }
-            if IS_FAR {
-                ask_ahead(place);
             }
             *places.starts.get_unchecked_mut(at) = end;
             *places.lengths.get_unchecked_mut(at) = length as u8;
@@ -152,7 +141,7 @@ unsafe fn write<K: Kind, const IS_FAR: bool>(
 /// Writes a separator, and its length in bytes at least 32. Returns its length.
 ///
 /// # Safety
-/// AVX2; so many bytes can be written.
+/// AVX2; that many bytes can be written.
 #[inline(always)]
 unsafe fn put_separator(separator: &Separator, out: *mut u8) -> usize {
     let length = separator.bytes.len();
@@ -173,14 +162,14 @@ unsafe fn put_separator(separator: &Separator, out: *mut u8) -> usize {
 /// The most columns that are written together.
 pub(super) const COLUMNS: usize = 8;
 
-/// What stands behind the numbers of a row, at hand: each by one copy of 32 bytes.
+/// The separators of a row, each copied as 32 bytes.
 struct Heads {
     heads: [[u8; 32]; COLUMNS],
     lengths: [usize; COLUMNS],
 }
 
 impl Heads {
-    /// Of at most [`COLUMNS`] separators, if none of them is longer.
+    /// Of at most [`COLUMNS`] separators; `None` if one is longer than that.
     fn of<'s>(separators: impl Iterator<Item = &'s Separator>) -> Option<Self> {
         let mut all = Self {
             heads: [[0; 32]; COLUMNS],
@@ -229,7 +218,7 @@ pub(super) unsafe fn rows(
     let number = |index: usize| columns[index].number;
     let separators = columns.iter().map(|column| &column.separator);
     // SAFETY: the caller guarantees the features and the columns; `row` reserves the width of each number and its
-    // separator, and `ROOM` covers the 32 bytes that a copy may write behind.
+    // separator, and `MARGIN` covers the 32 bytes that a copy may write beyond it.
     unsafe {
         if let Some(heads) = Heads::of(separators) {
             let finish =
@@ -244,150 +233,133 @@ pub(super) unsafe fn rows(
     };
 }
 
-/// Appends rows of numbers in rooms, with what stands behind each room. Says whether all fit.
+/// Appends rows of padded numbers. Returns whether all fit their widths.
 ///
 /// # Safety
-/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; at most [`COLUMNS`] columns, none of floats, and no room wider than 32.
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; at most [`COLUMNS`] columns, none of floats, none wider than 32.
 #[target_feature(
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
-pub(super) unsafe fn rooms(
+pub(super) unsafe fn padded_rows(
     slots: &[u64],
-    rooms: &[Room],
-    memory: Memory,
+    columns: &[PaddedColumn],
     out: &mut Vec<u8>,
-) -> bool {
-    let most = |room: &Room| {
-        let width = double::WIDTH.max(room.width);
-        width + room.close.bytes.len() + room.separator.bytes.len()
+) -> Option<bool> {
+    let closes = Heads::of(columns.iter().map(|column| &column.close))?;
+    let separators = Heads::of(columns.iter().map(|column| &column.separator))?;
+    let most = |column: &PaddedColumn| {
+        let width = double::WIDTH.max(column.width);
+        width + column.close.bytes.len() + column.separator.bytes.len()
     };
-    let row = rooms.iter().map(most).sum();
-    if let [room] = rooms
-        && room.close.bytes.len().max(room.separator.bytes.len()) <= 32
-    {
-        // SAFETY: the caller guarantees the features; close and separator are at most 32 bytes, which was just checked.
-        return unsafe { narrow_rooms(slots, room, row, memory, out) };
+    let row = columns.iter().map(most).sum();
+    if let [column] = columns {
+        // SAFETY: the caller guarantees the features; close and separator have at most 32 bytes, or `Heads::of` had returned.
+        return Some(unsafe { padded_column(slots, column, row, out) });
     }
     let mut fits = true;
-    let number = |index: usize| rooms[index].number;
-    let closes = Heads::of(rooms.iter().map(|room| &room.close));
-    let behind = Heads::of(rooms.iter().map(|room| &room.separator));
+    let number = |index: usize| columns[index].number;
     let mut widths = [0; COLUMNS];
-    for (width, room) in widths.iter_mut().zip(rooms) {
-        *width = room.width;
+    for (width, column) in widths.iter_mut().zip(columns) {
+        *width = column.width;
     }
     // SAFETY: the caller guarantees the features and the columns; `row` reserves number, end tag, padding and separator,
-    // and `ROOM` covers the 32 bytes that a copy may write behind.
+    // and `MARGIN` covers the 32 bytes that a copy may write beyond it.
     unsafe {
-        let untold = &mut |_: &[usize], _: &[u8]| {};
-        let blanks = _mm256_set1_epi8(b' ' as i8);
-        if let (Some(closes), Some(behind)) = (closes, behind) {
-            let finish = |index, place: *mut u8, length: usize| {
-                let width = *widths.get_unchecked(index);
-                fits &= length <= width;
-                let pad = place.add(length);
-                let close = closes.put(index, pad);
-                _mm256_storeu_si256(pad.add(close).cast(), blanks);
-                let extent = width + close;
-                extent + behind.put(index, place.add(extent))
-            };
-            write_rows(slots, rooms.len(), number, row, out, finish, untold);
-        } else {
-            let finish = |index: usize, place: *mut u8, length: usize| {
-                let room = &rooms[index];
-                fits &= length <= room.width;
-                let pad = place.add(length);
-                let close = put_separator(&room.close, pad);
-                _mm256_storeu_si256(pad.add(close).cast(), blanks);
-                let extent = room.width + close;
-                extent + put_separator(&room.separator, place.add(extent))
-            };
-            write_rows(slots, rooms.len(), number, row, out, finish, untold);
-        }
+        let spaces = _mm256_set1_epi8(b' ' as i8);
+        let finish = |index, place: *mut u8, length: usize| {
+            let width = *widths.get_unchecked(index);
+            fits &= length <= width;
+            let pad = place.add(length);
+            let close = closes.put(index, pad);
+            _mm256_storeu_si256(pad.add(close).cast(), spaces);
+            let extent = width + close;
+            extent + separators.put(index, place.add(extent))
+        };
+        let ignore = &mut |_: &[usize], _: &[u8]| {};
+        write_rows(slots, columns.len(), number, row, out, finish, ignore);
     };
-    fits
+    Some(fits)
 }
 
-/// Appends numbers in rooms, with what stands behind each room. Says whether all fit.
+/// Appends the numbers of one padded column. Returns whether all fit its width.
 ///
 /// # Safety
-/// As of [`rooms`]; what stands behind number and room is at most 32 bytes each.
+/// As [`padded_rows`]; close and separator have at most 32 bytes each.
 #[inline(always)]
-unsafe fn narrow_rooms(
+unsafe fn padded_column(
     slots: &[u64],
-    room: &Room,
+    column: &PaddedColumn,
     most: usize,
-    memory: Memory,
     out: &mut Vec<u8>,
 ) -> bool {
-    let (width, close) = (room.width, room.close.bytes.len());
+    let (width, close) = (column.width, column.close.bytes.len());
     let extent = width + close;
-    let stride = extent + room.separator.bytes.len();
+    let stride = extent + column.separator.bytes.len();
     let mut longest = 0;
-    // SAFETY: the caller guarantees the features and at most 32 bytes behind number and width; less than `ROOM` bytes are
-    // written behind them.
+    // SAFETY: the caller guarantees the features and at most 32 bytes each for close and separator; less than `MARGIN` bytes
+    // are written after a number.
     unsafe {
-        let tag = _mm256_loadu_si256(room.close.head.as_ptr().cast());
-        let behind = _mm256_loadu_si256(room.separator.head.as_ptr().cast());
-        let blanks = _mm256_set1_epi8(b' ' as i8);
+        let tag = _mm256_loadu_si256(column.close.head.as_ptr().cast());
+        let separator = _mm256_loadu_si256(column.separator.head.as_ptr().cast());
+        let spaces = _mm256_set1_epi8(b' ' as i8);
         let finish = |place: *mut u8, length: usize| {
             longest = length.max(longest);
             let end = place.add(length);
             if close > 0 {
                 _mm256_storeu_si256(end.cast(), tag);
             }
-            _mm256_storeu_si256(end.add(close).cast(), blanks);
-            _mm256_storeu_si256(place.add(extent).cast(), behind);
+            _mm256_storeu_si256(end.add(close).cast(), spaces);
+            _mm256_storeu_si256(place.add(extent).cast(), separator);
             stride
         };
-        let untold = &mut |_: &[usize], _: &[u8]| {};
-        match room.number {
+        let ignore = &mut |_: &[usize], _: &[u8]| {};
+        match column.number {
             Number::Signed { .. } => {
-                all::<Integers<true>>(slots, most, memory, out, finish, untold);
+                all::<Integers<true>>(slots, most, out, finish, ignore);
             }
             Number::Unsigned { .. } => {
-                all::<Integers<false>>(slots, most, memory, out, finish, untold);
+                all::<Integers<false>>(slots, most, out, finish, ignore);
             }
-            _ => all::<Doubles>(slots, most, memory, out, finish, untold),
+            _ => all::<Doubles>(slots, most, out, finish, ignore),
         }
     }
     longest <= width
 }
 
-/// How far ahead of what is read and written memory is asked for.
-const AHEAD: usize = 2048;
+/// How many bytes ahead of reads and writes memory is prefetched.
+const PREFETCH_DISTANCE: usize = 2048;
 
-/// Asks for the line of memory that is written soon. Stores wait for their lines one after the other, and there is room for
-/// some ten rows of them; so rows that are not in the cache took a quarter longer. If there is no such memory, nothing
-/// happens. (Numbers of one column have fewer stores for as much text: it is won only where they are far.)
+/// Prefetches a cache line that is written soon. Stores wait for their cache lines in order, and the store buffer holds some ten
+/// rows; so rows outside the cache took a quarter longer. An address without memory has no effect. (One column alone has fewer
+/// stores for as much text, and does not profit.)
 #[inline(always)]
-fn ask_ahead(place: *const u8) {
-    // SAFETY: nothing is read or written; whoever has AVX-512 has this instruction.
+fn prefetch_for_write(place: *const u8) {
+    // SAFETY: a prefetch accesses no memory; all CPUs with AVX-512 have this instruction.
     unsafe {
         asm!(
             "prefetchw byte ptr [{0}]",
-            in(reg) place.wrapping_add(AHEAD).addr(),
+            in(reg) place.wrapping_add(PREFETCH_DISTANCE).addr(),
             options(nostack, preserves_flags, nomem)
         );
     }
 }
 
-/// Asks for the values that come so far behind those of a block.
+/// Prefetches the values that follow a block.
 #[inline(always)]
-fn ask_for_values(block: &[u64]) {
+fn prefetch_values(block: &[u64]) {
     for line in block.chunks(8) {
-        let place = line.as_ptr().cast::<i8>().wrapping_add(AHEAD);
-        // SAFETY: SSE is part of x86-64; nothing is read.
+        let place = line.as_ptr().cast::<i8>().wrapping_add(PREFETCH_DISTANCE);
+        // SAFETY: SSE is part of x86-64; a prefetch accesses no memory.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(place) };
     }
 }
 
-/// Appends rows of at most `row` bytes. `finish` writes what stands behind a number, given its column, place and length,
-/// and tells how far the next is.
+/// Appends rows of at most `row` bytes. `finish` writes the text after a number, given its column, place and length, and
+/// returns the distance to the next.
 ///
 /// # Safety
-/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; at most [`COLUMNS`] columns, none of floats. What is written behind a
-/// number and what else belongs to it has less than [`ROOM`] bytes.
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; at most [`COLUMNS`] columns, none of floats. A number and what
+/// `finish` writes after it have less than [`MARGIN`] bytes.
 #[inline(always)]
 unsafe fn write_rows(
     slots: &[u64],
@@ -403,11 +375,11 @@ unsafe fn write_rows(
     let mut places = Placed::new();
     let is_double = |index: usize| u32::from(number(index) == Number::Double) << index;
     let doubles = (0..stride).map(is_double).sum::<u32>();
-    // So many rows at a time, whole groups of eight in each column.
+    // The rows of a block: whole groups of eight in each column.
     let most = BLOCK / stride / 8 * 8;
     for block in slots.chunks(most * stride) {
         let rows = block.len() / stride;
-        ask_for_values(block);
+        prefetch_values(block);
         ready.odd = 0;
         for index in 0..stride {
             for group in (0..rows).step_by(8) {
@@ -423,19 +395,19 @@ unsafe fn write_rows(
                 }
             }
         }
-        places.tell(placed);
-        out.reserve(rows * row + ROOM);
+        places.report(placed);
+        out.reserve(rows * row + MARGIN);
         let base = out.as_mut_ptr();
         let mut end = out.len();
         for row in 0..rows {
             for index in 0..stride {
                 let at = index * most + row;
                 let is_double = doubles >> index & 1 != 0;
-                // SAFETY: a number is at most 24 bytes long; less than `ROOM` bytes, which were reserved, are written behind it.
+                // SAFETY: a number has at most 24 bytes; less than `MARGIN` bytes, which are reserved, are written after it.
                 unsafe {
                     let place = base.add(end);
                     let mut length = *ready.length.get_unchecked(at) as usize;
-                    let behind = place.add(*ready.negative.get_unchecked(at) as usize);
+                    let unsigned = place.add(*ready.negative.get_unchecked(at) as usize);
                     if ready.odd >> at & 1 != 0 {
                         length = match is_double {
                             true => Doubles::odd(&ready, at, block[row * stride + index], place),
@@ -444,11 +416,11 @@ unsafe fn write_rows(
                     } else {
                         place.write(b'-');
                         match is_double {
-                            true => ready.put_double(at, behind),
-                            false => ready.put_integer(at, behind),
+                            true => ready.put_double(at, unsigned),
+                            false => ready.put_integer(at, unsigned),
                         }
                     }
-                    ask_ahead(place);
+                    prefetch_for_write(place);
                     let number = row * stride + index;
                     *places.starts.get_unchecked_mut(number) = end;
                     *places.lengths.get_unchecked_mut(number) = length as u8;
@@ -456,9 +428,9 @@ unsafe fn write_rows(
                 }
             }
         }
-        // SAFETY: so much has been written.
+        // SAFETY: all bytes up to `end` have been written.
         unsafe { out.set_len(end) };
         places.count = rows * stride;
     }
-    places.tell(placed);
+    places.report(placed);
 }

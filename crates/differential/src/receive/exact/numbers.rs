@@ -60,7 +60,7 @@ impl Pass {
         let end = match &*pattern.columns {
             [column] => {
                 let (number, separator) = (column.number, &column.separator);
-                kernel.read_array_while(new, self.n, number, separator, most, read, &mut taken)
+                kernel.read_array_while((new, self.n), number, separator, most, read, &mut taken)
             }
             columns => {
                 let stop = kernel.read_rows_while(new, self.n, columns, rows, read, &mut taken);

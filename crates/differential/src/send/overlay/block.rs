@@ -10,7 +10,7 @@
 
 use bsoap_codec::frame::Frame;
 use bsoap_codec::plan::LeafKind;
-use bsoap_datatypes::kernel::{self, Column, Kernel, Memory, Separator};
+use bsoap_datatypes::kernel::{self, Column, Kernel, Separator};
 
 use super::number::Range;
 use super::row::{Cells, Row};
@@ -42,7 +42,7 @@ pub(super) struct Block {
 #[derive(Debug)]
 enum Form {
     Plain(Vec<Column>),
-    Stuffed(Vec<kernel::Room>),
+    Stuffed(Vec<kernel::PaddedColumn>),
     /// Some numbers are of kinds that the kernels do not write.
     Each(Vec<Cell>),
 }
@@ -88,13 +88,14 @@ impl Block {
                 Form::Plain(numbers.into_iter().map(column).collect())
             }
             (Some(numbers), Layout::Stuffed) => {
-                let padded =
-                    |(cell, number, behind): (&bsoap_codec::frame::Cell, _, _)| kernel::Room {
+                let padded = |(cell, number, behind): (&bsoap_codec::frame::Cell, _, _)| {
+                    kernel::PaddedColumn {
                         number,
                         width: cell.width(),
                         close: Separator::new(b""),
                         separator: Separator::new(behind),
-                    };
+                    }
+                };
                 Form::Stuffed(numbers.into_iter().map(padded).collect())
             }
             (None, _) => {
@@ -179,7 +180,7 @@ impl Block {
         match &self.form {
             Form::Plain(columns) => Kernel::best().write_rows(slots, columns, text, |_, _| {}),
             Form::Stuffed(padded) => {
-                let fit = Kernel::best().write_rooms(slots, padded, Memory::Near, text);
+                let fit = Kernel::best().write_padded_rows(slots, padded, text);
                 debug_assert!(fit, "a number in range is not longer than its width");
             }
             Form::Each(cells) => {
