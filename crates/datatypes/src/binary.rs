@@ -3,7 +3,7 @@
 use crate::white_space::is_white_space;
 use crate::{Datatype, LexicalError};
 
-/// The octets of a lexical form of `xs:base64Binary`, appended to `out`. White space may stand
+/// The octets of a lexical form of `xs:base64Binary`, appended to `out`. White space is allowed
 /// anywhere in it, as mail-style line breaks do.
 ///
 /// After the last padding nothing may follow, and the bits that padding leaves over must be zero,
@@ -19,7 +19,7 @@ use crate::{Datatype, LexicalError};
 /// ```
 pub fn parse_base64(text: &[u8], out: &mut Vec<u8>) -> Result<(), LexicalError> {
     let start = out.len();
-    // (The crates make room for exactly what they add: many small values would be copied again and again.)
+    // (The crates reserve exactly what they add: many small values would be copied again and again.)
     out.reserve(text.len() / 4 * 3 + 3);
     // Most forms have no white space, and looking for it would take longer than reading them.
     if base64_simd::STANDARD.decode_append(text, out).is_ok() {
@@ -39,22 +39,22 @@ pub fn parse_base64(text: &[u8], out: &mut Vec<u8>) -> Result<(), LexicalError> 
 /// A text without its white space; `None` if it has none.
 fn without_white_space(text: &[u8]) -> Option<Vec<u8>> {
     let mut packed = Vec::with_capacity(text.len());
-    // Stretches without any, as the lines of a mail nearly are, are copied as they are.
-    for stretch in text.chunks(STRETCH) {
+    // Blocks without white space, such as most of a mail's lines, are copied as they are.
+    for block in text.chunks(BLOCK) {
         let is_plain = |plain, byte: &u8| plain & (*byte > b' ');
-        if stretch.iter().fold(true, is_plain) {
-            packed.extend_from_slice(stretch);
+        if block.iter().fold(true, is_plain) {
+            packed.extend_from_slice(block);
         } else {
-            packed.extend(stretch.iter().filter(|byte| !is_white_space(**byte)));
+            packed.extend(block.iter().filter(|byte| !is_white_space(**byte)));
         }
     }
     (packed.len() < text.len()).then_some(packed)
 }
 
-/// Bytes that are looked at together.
-const STRETCH: usize = 16;
+/// The bytes that are checked together.
+const BLOCK: usize = 16;
 
-/// How many octets a lexical form of `xs:base64Binary` stands for, without making them.
+/// The number of octets in a lexical form of `xs:base64Binary`, without decoding it.
 pub fn base64_length(text: &[u8]) -> Result<usize, LexicalError> {
     checked_base64_length(text).ok_or_else(|| LexicalError::new(Datatype::Base64Binary, text))
 }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn two_roads_agree_on_what_base64_is() {
+    fn both_decoders_agree_on_what_base64_is() {
         let cases = [
             "",
             "AA==",

@@ -66,7 +66,7 @@ pub enum Datatype {
     Notation,
 }
 
-/// The room a value needs in a message at most, which is what stuffing reserves.
+/// The most bytes that a value takes in a message, which is what stuffing reserves.
 ///
 /// For numbers it is the longest form *this crate writes*: XSD allows any number of leading zeros
 /// and of digits behind the dot, so no number is bounded otherwise.

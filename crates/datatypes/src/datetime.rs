@@ -16,8 +16,8 @@ pub use crate::moment::Zone;
 use crate::moment::{self, Moment};
 use crate::{Datatype, LexicalError};
 
-/// Whether a text is certainly a lexical form of `xs:dateTime`: one of the usual spelling, of the first 28 days of a month,
-/// in universal time or without a zone. It is told in a few nanoseconds; of others nothing is said.
+/// Whether a text is certainly a lexical form of `xs:dateTime`: one of the usual notation, of the first 28 days of a month,
+/// in universal time or without a zone. The check takes a few nanoseconds; `false` says nothing.
 ///
 /// ```
 /// use bsoap_datatypes::datetime::is_plain_date_time;
@@ -43,7 +43,7 @@ pub fn is_plain_date_time(text: &[u8]) -> bool {
 /// The same of the first 19 bytes, eight at a time: `2006-01-`, `02T15:04`, and `15:04:05` once more.
 #[inline]
 fn is_plain_to_the_second(text: &[u8; 19]) -> bool {
-    /// What a byte may differ by from a zero, or from what else stands there.
+    /// The greatest difference of a byte from a zero, or from the fixed character at its position.
     const fn most(form: u64) -> u64 {
         let (mut most, mut at) = (0, 0);
         while at < 64 {
@@ -445,7 +445,7 @@ mod tests {
             at in 0_usize..19,
             flaw in proptest::option::weighted(0.3, proptest::prelude::any::<u8>()),
         ) {
-            let mut bytes: [u8; 19] = text.as_bytes().try_into().expect("so many");
+            let mut bytes: [u8; 19] = text.as_bytes().try_into().expect("19 bytes");
             bytes[at] = flaw.unwrap_or(bytes[at]);
             proptest::prop_assert_eq!(is_plain_to_the_second(&bytes), is_to_the_second(&bytes), "{:?}", bytes);
         }

@@ -26,7 +26,7 @@ use crate::{Datatype, LexicalError};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Decimal {
     negative: bool,
-    /// How many of the digits stand before the dot.
+    /// How many of the digits are before the dot.
     whole: usize,
     /// ASCII digits; those before the dot do not start with a zero, those behind it do not end
     /// with one. Zero has none.
@@ -57,12 +57,12 @@ impl Decimal {
     }
 
     /// How many digits its value has, as the `totalDigits` facet counts: at least as many as
-    /// stand behind the dot.
+    /// there are after the dot.
     pub fn total_digits(&self) -> u64 {
         self.parts().total_digits()
     }
 
-    /// How many digits stand behind the dot.
+    /// How many digits are after the dot.
     pub fn fraction_digits(&self) -> u64 {
         self.parts().fraction_digits()
     }

@@ -2,7 +2,7 @@
 //!
 //! The way in is fast-float2, whose grammar is almost that of `xs:double`: digits with an optional
 //! dot, an optional exponent. It also takes `inf`, `Infinity` and `nan` in any case. Those end in
-//! a letter and no number does, so one compare of the last byte taken tells them apart.
+//! a letter and no number does, so one compare of the last byte distinguishes them.
 //!
 //! The way out is zmij: the shortest digits that read back as the same bits. Notation:
 //!
@@ -66,7 +66,7 @@ pub(crate) fn special(text: &[u8]) -> Option<f64> {
 }
 
 /// Writes the shortest text that reads back as the same bits into `out` and returns its length.
-/// What stands behind it in `out` is unspecified afterwards.
+/// The bytes of `out` after it are unspecified.
 ///
 /// ```
 /// use bsoap_datatypes::double;
@@ -101,7 +101,7 @@ fn without_fraction(text: &[u8]) -> usize {
     text.len() - b".0".len()
 }
 
-/// Appends the shortest text that reads back as the same bits. Where room has been made already,
+/// Appends the shortest text that reads back as the same bits. Where capacity is reserved already,
 /// [`format()`] into it is faster.
 #[inline]
 pub fn write(value: f64, out: &mut Vec<u8>) {

@@ -96,7 +96,7 @@ impl Duration {
 }
 
 /// XSD 1.0 Part 2 §3.2.6.2: x < y if x ends before y from each of these four months. They hold
-/// the shortest and longest stretches that months can be.
+/// the shortest and longest spans that months can be.
 const STARTS: [(i128, u8); 4] = [(1696, 9), (1697, 2), (1903, 3), (1903, 7)];
 
 impl PartialOrd for Duration {

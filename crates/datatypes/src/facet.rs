@@ -65,7 +65,7 @@ impl FacetName {
     }
 }
 
-/// A facet as it stands in a schema.
+/// A facet as written in a schema.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Facet<'a> {
     /// Which one.

@@ -152,7 +152,7 @@ fn sign_and_digits(text: &[u8]) -> Option<(bool, u64, usize)> {
     let negative = first == u64::from(b'-' ^ b'0');
     let signed = u64::from(negative) | u64::from(first == u64::from(b'+' ^ b'0'));
     // The length is what the next value waits for, so it does not wait for the sign: it is at
-    // least 1, and whether the first byte may stand there is seen aside.
+    // least 1, and whether the first byte is allowed there is checked separately.
     let length = ((other_bytes(word) & !0x80).trailing_zeros() / 8) as usize;
     let word = word & !(signed * 0xff);
     if word & 0xff > 9 || length as u64 <= signed {

@@ -3,7 +3,7 @@
 //! They are not those of Perl: a pattern always matches the whole text, `^` and `$` are ordinary
 //! characters, `\i` and `\c` are the characters of XML names, `[a-z-[aeiou]]` subtracts, and there
 //! are no lazy quantifiers and no references back. What is left is regular in the mathematical
-//! sense, so an automaton matches it in time linear in the text, whoever wrote the pattern:
+//! sense, so an automaton matches it in time linear in the text, whatever the pattern:
 //!
 //! ```text
 //! pattern --parse.rs--> HIR of regex-syntax --> automata of regex-automata --> yes or no
@@ -62,7 +62,7 @@ struct Shared {
 }
 
 impl Pattern {
-    /// Parses a pattern as it stands in a schema.
+    /// Parses a pattern as written in a schema.
     pub fn parse(source: &str) -> Result<Self, PatternError> {
         if source.len() > MAX_LENGTH {
             return Err(PatternError::new(
@@ -102,7 +102,7 @@ impl Pattern {
             .is_some_and(|regex| regex.is_match(Input::new(text).anchored(Anchored::Yes)))
     }
 
-    /// The pattern as it stands in the schema.
+    /// The pattern as written in the schema.
     pub fn source(&self) -> &str {
         &self.0.source
     }
@@ -178,7 +178,7 @@ pub enum PatternErrorKind {
         /// What was still to come.
         expected: &'static str,
     },
-    /// A character stands where it must be escaped.
+    /// A character that must be escaped here.
     Unexpected(char),
     /// A quantifier has nothing before it to repeat.
     NothingToRepeat,

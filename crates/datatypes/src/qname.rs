@@ -1,12 +1,12 @@
 //! `xs:QName` and `xs:NOTATION` (XSD 1.0 Part 2 §3.2.18, §3.2.19): the lexical form has a prefix,
-//! the value has a namespace, and between them stand the declarations in scope.
+//! the value has a namespace, and the declarations in scope map one to the other.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::name::is_nc_name;
 
-/// The namespace declarations in scope where a text stands.
+/// The namespace declarations in scope at a text.
 pub trait NamespaceContext {
     /// The namespace bound to `prefix`, `""` being the default namespace. `None` if there is none.
     fn resolve(&self, prefix: &str) -> Option<&str>;
@@ -102,7 +102,7 @@ pub fn split(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The name a lexical form stands for. `None` if it is none, or its prefix is not bound. A name
+/// The name that a lexical form denotes. `None` if it is not a lexical form, or its prefix is not bound. A name
 /// without prefix is in the default namespace, where there is one.
 ///
 /// ```
@@ -117,7 +117,7 @@ pub fn resolve(text: &str, namespaces: &dyn NamespaceContext) -> Option<Expanded
     is_bound(prefix, namespaces).then(|| ExpandedName::new(namespace_of(prefix, namespaces), local))
 }
 
-/// Does the prefix stand for a namespace? The empty one may also stand for none.
+/// Is the prefix bound to a namespace? The empty one may also be bound to none.
 pub(crate) fn is_bound(prefix: &str, namespaces: &dyn NamespaceContext) -> bool {
     prefix.is_empty() || namespace_of(prefix, namespaces).is_some()
 }

@@ -120,7 +120,7 @@ impl Step<'_> {
             F::MaxInclusive | F::MaxExclusive => same_bound(&base.max, &derived.max),
             F::Pattern | F::Enumeration => true,
         };
-        // The two ends of a range stand for each other.
+        // The two ends of a range mirror each other.
         let group = match facet {
             F::MinInclusive | F::MinExclusive => [F::MinInclusive, F::MinExclusive],
             F::MaxInclusive | F::MaxExclusive => [F::MaxInclusive, F::MaxExclusive],
@@ -223,7 +223,7 @@ impl Step<'_> {
             }
             .into());
         }
-        // §4.3.1.4: length stands beside another only if that is inherited.
+        // §4.3.1.4: length is allowed beside another only if that is inherited.
         for (facet, inherited) in [
             (
                 F::MinLength,

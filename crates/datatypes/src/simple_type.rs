@@ -77,7 +77,7 @@ pub const NAMESPACE: &str = "http://www.w3.org/2001/XMLSchema";
 static BUILTINS: LazyLock<Vec<Arc<SimpleType>>> = LazyLock::new(|| {
     let mut types: Vec<Arc<SimpleType>> = Vec::with_capacity(Datatype::ALL.len());
     for datatype in Datatype::ALL {
-        // The items of a list and the base of a type stand before it.
+        // The items of a list and the base of a type precede it.
         let of = |earlier: Datatype| types.get(earlier as usize).cloned();
         let item = datatype.item().and_then(of);
         let variety = item.map_or(Variety::Atomic(datatype), Variety::List);
@@ -266,7 +266,7 @@ impl SimpleType {
         !self.facets.is_empty()
     }
 
-    /// May a value of this type stand where one of `ancestor` is expected? True if it is
+    /// May a value of this type be used where one of `ancestor` is expected? True if it is
     /// `ancestor`, derived from it in any number of steps, or from a member of that union
     /// (XSD 1.0 Part 1 §3.14.6, *Type Derivation OK (Simple)*).
     pub fn is_derived_from(self: &Arc<Self>, ancestor: &Arc<Self>) -> bool {
@@ -321,7 +321,7 @@ impl SimpleType {
         }
     }
 
-    /// Whether a text surely is valid, told at a glance and without a copy. `false` says nothing: [`check`](Self::check)
+    /// Whether a text is certainly valid, found out quickly and without a copy. `false` says nothing: [`check`](Self::check)
     /// does.
     ///
     /// ```
@@ -718,7 +718,7 @@ fn is_processed(white_space: WhiteSpace, text: &str) -> bool {
     }
 }
 
-/// How many characters a text has: so many bytes as go on with none.
+/// How many characters a text has: the number of bytes that do not continue one.
 #[inline]
 fn characters(text: &[u8]) -> u64 {
     let goes_on = |byte: &&u8| **byte & 0xc0 == 0x80;

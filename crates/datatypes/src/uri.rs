@@ -1,8 +1,8 @@
 //! `xs:anyURI` (XSD 1.0 Part 2 §3.2.17).
 //!
-//! Nearly any text is one: characters that a URI may not have stand for their escapes. What no
-//! escaping mends is looked for here: an escape that is broken, a second `#`, a scheme without a
-//! name or with nothing behind it. Whether host and path are sensible is for whoever follows the
+//! Nearly any text is one: characters that a URI may not have represent their escapes. Errors that no
+//! escaping repairs are looked for here: an escape that is broken, a second `#`, a scheme without a
+//! name or with nothing after it. Whether host and path make sense is up to the user of the
 //! URI; peers send `10.0.0.1:8080` where RFC 2396 wants a scheme, and XSD 1.1 allows it.
 
 /// Is this a lexical form of `xs:anyURI`?
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_no_escaping_mends_is_refused() {
+    fn only_what_no_escaping_repairs_is_refused() {
         for text in [
             "",
             "urn:a b",

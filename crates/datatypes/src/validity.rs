@@ -161,7 +161,7 @@ pub enum FacetErrorKind {
         /// Why not.
         source: ValidityError,
     },
-    /// Two facets leave no value or may not stand together.
+    /// Two facets leave no value or must not be combined.
     Conflict {
         /// One facet.
         facet: FacetName,

@@ -111,7 +111,7 @@ impl AtomicValue {
         }
     }
 
-    /// The canonical form as a value of `datatype`, which tells the integer 1 from the decimal
+    /// The canonical form as a value of `datatype`, which distinguishes the integer 1 from the decimal
     /// 1.0. Names have none, as their prefixes are free: they are as `Display` shows them.
     pub fn canonical(&self, datatype: Datatype) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! A set of texts, found by a trie that looks at no more bytes than it takes to tell them apart.
+//! A set of texts, found by a trie that compares no more bytes than are needed to distinguish them.
 //!
 //! ```text
 //! length 2 ── byte 0 ── D ── "DE"        DE, IT, US, CH, invoice, card
@@ -35,9 +35,9 @@ struct Node {
     edges: Box<[(u8, Next)]>,
 }
 
-/// Texts longer than this are not told apart by their length.
+/// Texts longer than this are not distinguished by their length.
 const LONGEST: usize = 255;
-/// So many edges are looked through one after another.
+/// Up to this many edges are searched one after another.
 const FEW: usize = 8;
 
 impl Words {

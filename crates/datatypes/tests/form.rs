@@ -131,8 +131,8 @@ proptest! {
                 }
                 prop_assert_eq!(slot, plain_slots[index]);
                 if !matches!(fillings[blank.kind as usize], Filling::Number(_)) {
-                    let room = blank.heap as usize..blank.heap as usize + (slot >> 32) as usize;
-                    prop_assert_eq!(&heap[room.clone()], &plain_heap[room]);
+                    let string = blank.heap as usize..blank.heap as usize + (slot >> 32) as usize;
+                    prop_assert_eq!(&heap[string.clone()], &plain_heap[string]);
                 }
             }
         }
@@ -140,7 +140,7 @@ proptest! {
 
     /// So that doubting everything would not do.
     #[test]
-    fn what_is_plain_is_filled_in_wherever_it_stands(
+    fn plain_values_are_filled_in_at_any_position(
         given in blanks(),
         front in 32_usize..80,
         behind in 0_usize..90,
@@ -221,9 +221,9 @@ proptest! {
     }
 }
 
-/// Any byte may tell a length. What it tells is not looked at before it is known to be one: here, the last byte of a URI.
+/// Any byte may be given as a length. The last byte of a URI must not be read before the length is checked.
 #[test]
-fn a_length_that_no_room_has_is_not_followed() {
+fn a_length_beyond_the_capacity_is_not_followed() {
     let piece = b"<u></u>".to_vec();
     let blank = Blank {
         piece: 0,

@@ -47,7 +47,7 @@ fn read(kernel: Kernel, text: &[u8], at: usize, number: Number, between: &str) -
     (slots, places, end)
 }
 
-/// Is told of so many values.
+/// Stops after a number of values.
 struct Few<'p> {
     places: &'p mut Vec<(usize, usize)>,
     slots: Vec<u64>,
@@ -69,8 +69,8 @@ fn array(forms: &[String], between: &str) -> (Vec<u8>, usize) {
     (text.into_bytes(), head.len())
 }
 
-/// What a kernel finds if so many values make a row.
-fn read_abreast(kernel: Kernel, text: &[u8], at: usize, column: &Column, count: usize) -> Vec<u64> {
+/// What a kernel finds if `count` values make a row.
+fn read_rows(kernel: Kernel, text: &[u8], at: usize, column: &Column, count: usize) -> Vec<u64> {
     let columns = vec![column.clone(); count];
     let mut slots = Vec::new();
     kernel.read_rows(text, at, &columns, usize::MAX, &mut slots, |_, _, _| {});
@@ -100,7 +100,7 @@ fn all_read(forms: &[String], number: Number, expected: &[u64], between: &str) {
             separator: Separator::new(between.as_bytes()),
         };
         for count in 1..3 {
-            let rows = read_abreast(kernel, &text, at, &column, count);
+            let rows = read_rows(kernel, &text, at, &column, count);
             assert!(rows == slots, "{kernel:?}: {count} in a row");
         }
     }
@@ -567,7 +567,7 @@ fn an_integer_out_of_its_bounds_ends_the_array() {
     all_read(&most, unsigned(u64::MAX), &[u64::MAX, 1 << 63, 0], BETWEEN);
 }
 
-/// What a kernel writes, and where it says that the values stand.
+/// What a kernel writes, and the locations that it reports.
 fn written(
     kernel: Kernel,
     slots: &[u64],
@@ -583,7 +583,7 @@ fn written(
     (out, places)
 }
 
-/// Whether all kernels write these slots alike, and what `text` says.
+/// Whether all kernels write these slots the same, and `text` is the result.
 fn all_write(slots: &[u64], number: Number, text: impl Fn(u64) -> Vec<u8>) {
     for kernel in kernels() {
         let (out, places) = written(kernel, slots, number, BETWEEN);
@@ -749,7 +749,7 @@ fn padded(kernel: Kernel, slots: &[u64], number: Number, text: &mut Vec<u8>) {
     text.extend_from_slice(&[b'<'; 200]);
 }
 
-/// Whether all kernels write these slots alike, and all read them back.
+/// Whether all kernels write these slots the same, and all read them back.
 fn is_read_and_written(
     slots: &[u64],
     number: Number,
@@ -849,7 +849,7 @@ fn plain_form() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What stands between two values of rows: mostly tags.
+/// The text between two values of rows: mostly tags.
 fn tags() -> impl Strategy<Value = String> {
     prop_oneof![
         6 => "</[a-z]{1,9}><[a-z]{1,9}>",
@@ -932,12 +932,12 @@ proptest! {
                 expected.push((number as u32, new.len() as u32));
             }
             old.push_str(&format!("{before}{gap}"));
-            // What ends a value is told by its first byte only.
+            // Only the first byte decides where a value ends.
             let gap = if odd == Some(number) { gap.to_uppercase() } else { gap.clone() };
             new.push_str(&format!("{now}{gap}"));
             starts.push(old.len() as u32);
         }
-        // Or a text may be too short for what stood in the old one.
+        // Or a text may be too short for the values of the old one.
         for text in [&mut old, &mut new] {
             text.push_str(&"x".repeat(64));
         }
@@ -1011,7 +1011,7 @@ proptest! {
     fn all_kernels_read_the_same_rows(
         rows in prop_oneof![
             prop::collection::vec((any::<i32>(), -999_i64..999, form()), 0..12),
-            // So many are read abreast.
+            // Enough to be read in batches.
             prop::collection::vec((any::<i32>(), -999_i64..999, plain_form()), 0..150),
         ],
         bad in prop_oneof![0_usize..40, 0_usize..200],

@@ -102,9 +102,9 @@ proptest! {
         let value = f64::from_bits(bits);
         let text = written(|out| double::write(value, out));
         prop_assert!(text.len() <= double::WIDTH);
-        let mut room = [b'x'; 32];
-        let length = double::format(value, &mut room);
-        prop_assert_eq!(&room[..length], &text[..]);
+        let mut out = [b'x'; 32];
+        let length = double::format(value, &mut out);
+        prop_assert_eq!(&out[..length], &text[..]);
         let back = double::parse(&text).unwrap();
         prop_assert!(back.to_bits() == bits || value.is_nan() && back.is_nan());
         let canonical = double::canonical(value);
@@ -127,7 +127,7 @@ proptest! {
 
     #[test]
     fn doubles_and_floats_are_what_the_standard_library_reads(text in number_text()) {
-        // The grammar of std without `inf`, `nan` and their kin is that of xs:double.
+        // The grammar of std without `inf`, `nan` and similar words is that of xs:double.
         let is_number = !text.contains(|c: char| c.is_alphabetic() && !matches!(c, 'e' | 'E'));
         let expected = text.parse::<f64>().ok().filter(|_| is_number).map(f64::to_bits);
         let special = matches!(&*text, "INF" | "-INF" | "NaN");
@@ -162,9 +162,9 @@ proptest! {
         let length = text.len();
         prop_assert!(length <= integer::WIDTH);
         prop_assert_eq!(integer::parse_i64(&text, Datatype::Long).unwrap(), value);
-        let mut room = [b'x'; 32];
-        prop_assert_eq!(integer::format_i64(value, &mut room), length);
-        prop_assert_eq!(&room[..length], &text[..]);
+        let mut out = [b'x'; 32];
+        prop_assert_eq!(integer::format_i64(value, &mut out), length);
+        prop_assert_eq!(&out[..length], &text[..]);
         text.extend(tail);
         if !text.get(length).is_some_and(u8::is_ascii_digit) {
             prop_assert_eq!(integer::parse_prefix_i64(&text), Some((value, length)));
@@ -211,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn base64_is_told_from_other_texts_by_length_and_by_decoding_alike(text in "[A-Da-b+/= ]{0,12}") {
+    fn length_and_decoding_agree_on_what_base64_is(text in "[A-Da-b+/= ]{0,12}") {
         let mut octets = Vec::new();
         let decoded = binary::parse_base64(text.as_bytes(), &mut octets).ok().map(|()| octets.len());
         prop_assert_eq!(binary::base64_length(text.as_bytes()).ok(), decoded);

@@ -574,7 +574,7 @@ fn white_space_of_types_is_that_of_their_base() {
 }
 
 /// Types made of random facets, and texts that are nearly right.
-mod at_a_glance {
+mod quick_validation {
     use std::sync::Arc;
 
     use bsoap_datatypes::qname::NoNamespaces;
@@ -649,7 +649,7 @@ mod at_a_glance {
     }
 
     #[test]
-    fn plain_texts_are_taken_at_a_glance() {
+    fn plain_texts_are_validated_quickly() {
         use FacetName as F;
         for (datatype, facets, texts) in [
             (

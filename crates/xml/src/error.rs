@@ -46,7 +46,7 @@ pub enum ErrorKind {
     Syntax {
         /// What the grammar demands here.
         expected: &'static str,
-        /// What stands here; `None` at the end of the text.
+        /// What was found; `None` at the end of the text.
         found: Option<char>,
     },
     /// The document ends inside something.
@@ -80,7 +80,7 @@ pub enum ErrorKind {
     },
     /// A reference to an entity nobody declared.
     UndeclaredEntity(String),
-    /// A reference to an entity that may not stand here.
+    /// A reference to an entity that is not allowed here.
     Entity {
         /// The entity's name.
         name: String,

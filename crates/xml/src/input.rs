@@ -48,7 +48,7 @@ enum Source {
     Other(Box<Decoder>),
 }
 
-/// What the first bytes tell of the encoding.
+/// What the first bytes reveal about the encoding.
 enum Sniffed {
     /// More bytes are needed.
     NotYet,
@@ -58,7 +58,7 @@ enum Sniffed {
     Wrong(String, &'static str),
 }
 
-/// A declaration that has not come to its end after this many bytes tells no encoding.
+/// A declaration that has not ended after this many bytes gives no encoding.
 const DECLARATION: usize = 1024;
 
 impl Default for Input {
@@ -117,7 +117,7 @@ impl Input {
 
     /// Adds bytes.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<()> {
-        self.make_room();
+        self.compact();
         match &mut self.source {
             Source::Unknown(before) => {
                 before.extend_from_slice(bytes);
@@ -173,14 +173,14 @@ impl Input {
     }
 
     /// Moves the unread text to the front if more has been read than is left.
-    fn make_room(&mut self) {
+    fn compact(&mut self) {
         if self.start > self.text.len() / 2 {
             self.text.drain(..self.start);
             self.start = 0;
         }
     }
 
-    /// Where in the text the next decoded byte will stand.
+    /// The offset in the text of the next decoded byte.
     fn end(&self) -> u64 {
         self.offset + self.unread().len() as u64
     }

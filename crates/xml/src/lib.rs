@@ -1,4 +1,4 @@
-//! XML events without types: a reader that is fed bytes and tells events, and a writer. No I/O, no schema.
+//! XML events without types: a reader that takes bytes and returns events, and a writer. No I/O, no schema.
 //!
 //! ```
 //! use std::sync::Arc;

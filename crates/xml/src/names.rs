@@ -48,7 +48,7 @@ impl NamespaceId {
     pub const XML: NamespaceId = NamespaceId(1);
 }
 
-/// A local name of a [`Vocabulary`], in whatever namespaces it stands.
+/// A local name of a [`Vocabulary`], in any of the namespaces that have it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Ord, PartialOrd, Debug)]
 pub struct LocalId(pub u32);
 
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_local_name_stands_in_several_namespaces() {
+    fn a_local_name_may_be_in_several_namespaces() {
         let mut builder = VocabularyBuilder::default();
         let a = builder.name("urn:a", "id");
         let b = builder.name("urn:b", "id");

@@ -34,7 +34,7 @@ pub enum DoctypePolicy {
     #[default]
     Refuse,
     /// Its internal subset is checked, and internal entities and attribute defaults declared there are applied. Nothing
-    /// external is ever read: an external entity stands for nothing.
+    /// external is ever read: an external entity expands to nothing.
     Skip,
 }
 
@@ -54,7 +54,7 @@ pub struct Limits {
     /// Bytes of a tag, comment, processing instruction or document type declaration, which must be in memory as a whole.
     /// Default 16 MiB.
     pub markup_length: usize,
-    /// Bytes of the document, as UTF-8. Default 4 GiB; whoever reads from a network will set less.
+    /// Bytes of the document, as UTF-8. Default 4 GiB; set less when reading from a network.
     pub total_size: u64,
     /// Namespace declarations in scope at once, hidden ones among them. Default 1024.
     pub namespaces: usize,

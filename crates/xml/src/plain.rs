@@ -12,8 +12,8 @@ use crate::scan;
 /// Longer references are left to a reader.
 const LONGEST: usize = 16;
 
-/// Appends what character data stands for: references to characters, to XML's own entities, and line ends replaced.
-/// Nothing is told (`None`) of anything else that is not copied as it stands.
+/// Appends the value of character data: references to characters and XML's own entities, and line ends, are replaced.
+/// `None` if there is anything else that is not copied unchanged.
 ///
 /// ```
 /// let mut text = Vec::new();
@@ -46,7 +46,7 @@ pub fn decode_text_before(
     (end < text.len()).then_some(end)
 }
 
-/// Appends what character data stands for, up to a `<` or the end of all; where that is.
+/// Appends the value of character data, up to a `<` or the end of the text; returns that location.
 fn decode_plain(bytes: &[u8], mut at: usize, limits: &Limits, to: &mut Vec<u8>) -> Option<usize> {
     let mut copied = 0;
     loop {
@@ -57,7 +57,7 @@ fn decode_plain(bytes: &[u8], mut at: usize, limits: &Limits, to: &mut Vec<u8>) 
                     Some((octet, length)) => (u32::from(octet), length),
                     None => numbered(&bytes[at..])?,
                 };
-                // What stands between `&` and `;` counts as a name.
+                // The bytes between `&` and `;` count as a name.
                 if length > limits.name_length.saturating_add(2) {
                     return None;
                 }
@@ -93,7 +93,7 @@ fn decode_plain(bytes: &[u8], mut at: usize, limits: &Limits, to: &mut Vec<u8>) 
     Some(at)
 }
 
-/// The character that a reference in front stands for, and its length, if that is not too long.
+/// The character that a reference at the front denotes, and its length, unless that is too long.
 #[cold]
 fn numbered(bytes: &[u8]) -> Option<(u32, usize)> {
     let length = 1 + bytes.iter().take(LONGEST).position(|&byte| byte == b';')?;
@@ -104,7 +104,7 @@ fn numbered(bytes: &[u8]) -> Option<(u32, usize)> {
     }
 }
 
-/// Appends the characters of a CDATA section, line ends replaced; nothing is told if some cannot stand in a document.
+/// Appends the characters of a CDATA section, line ends replaced; `None` if one is not allowed in a document.
 pub fn decode_cdata(raw: &str, to: &mut Vec<u8>) -> Option<()> {
     let bytes = raw.as_bytes();
     let (mut at, mut copied) = (0, 0);
@@ -129,7 +129,7 @@ pub fn decode_cdata(raw: &str, to: &mut Vec<u8>) -> Option<()> {
 }
 
 /// How many octets [`decode_text`] would append for a text that is known to be right, of a document that declares no
-/// entities of its own: of their names, those that begin as one of XML's are not told from it.
+/// entities of its own. Names that begin as one of XML's entities are taken for it.
 ///
 /// ```
 /// assert_eq!(bsoap_xml::decoded_length(b"a &lt; &#xE9;\r\n"), Some(7));
@@ -162,8 +162,8 @@ pub fn decoded_length(raw: &[u8]) -> Option<usize> {
 /// In longer texts references are counted together.
 const MANY: usize = 64;
 
-/// The same of a text that has no references but to XML's own entities, and no line ends of two characters: by how much
-/// each reference is longer than what it stands for is told by its first letters, so no branch is needed for any.
+/// The same for a text that has no references but to XML's own entities, and no line ends of two characters: the first
+/// letters of a reference determine how much longer it is than its value, so no branch is needed.
 fn plain_length(raw: &[u8]) -> Option<usize> {
     const BLOCK: usize = 32;
     let (fronts, end) = raw.split_at(raw.len().checked_sub(2)?);
@@ -195,10 +195,10 @@ pub fn cdata_length(raw: &[u8]) -> usize {
     raw.len() - ends.count()
 }
 
-/// The octet that a reference to one of XML's own entities stands for, and its length.
+/// The octet that a reference to one of XML's own entities denotes, and its length.
 #[inline]
 fn entity(text: &[u8]) -> Option<(u8, usize)> {
-    // One load tells most of them.
+    // One load distinguishes most of them.
     let word = match text.first_chunk::<8>() {
         Some(word) => u64::from_le_bytes(*word),
         None => {
@@ -286,7 +286,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn text_alone_stands_for_what_it_stands_for_in_a_document(raw in text()) {
+        fn text_alone_has_the_value_that_it_has_in_a_document(raw in text()) {
             let mut found = Vec::new();
             match decode_text(&raw, &Limits::default(), &mut found) {
                 Some(()) => {
@@ -298,7 +298,7 @@ mod tests {
         }
 
         #[test]
-        fn text_up_to_a_tag_stands_for_what_it_stands_for_alone(raw in text()) {
+        fn text_up_to_a_tag_has_the_value_that_it_has_alone(raw in text()) {
             let limits = Limits::default();
             let (mut alone, mut before) = (Vec::new(), Vec::new());
             let is_text = decode_text(&raw, &limits, &mut alone).is_some();
@@ -314,7 +314,7 @@ mod tests {
 
         #[test]
         fn references_of_a_long_text_are_counted_as_they_are_replaced(parts in prop::collection::vec(text(), 0..40)) {
-            // Most of them have something that cannot stand in a text.
+            // Most of them have something that is not allowed in a text.
             let right = parts.iter().filter(|part| decode_text(part, &Limits::default(), &mut Vec::new()).is_some());
             let raw: String = right.map(String::as_str).collect();
             let mut found = Vec::new();
@@ -324,7 +324,7 @@ mod tests {
         }
 
         #[test]
-        fn a_section_alone_stands_for_what_it_stands_for_in_a_document(raw in text()) {
+        fn a_section_alone_has_the_value_that_it_has_in_a_document(raw in text()) {
             prop_assume!(!raw.contains("]]>"));
             let mut found = Vec::new();
             let expected = read(&format!("<![CDATA[{raw}]]>"));

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! "item>1</it"  ──►  0x…3e 6d 65 74 69   the first byte that ends a name, in all eight at once
-//!                      └─ 0 ┘ "meti"  ──►  one product tells the place, one compare whether it is the name there
+//!                      └─ 0 ┘ "meti"  ──►  one product gives the slot, one compare whether the name is there
 //! ```
 //!
 //! Most names have no more than 16 bytes, so most of the time no byte is looked at alone.
 
 use crate::chars::is_delimiter;
 
-/// Some names of a [`Trie`](crate::Trie), each in a place that its bytes tell. Of two that have the same, one is left to the trie.
+/// Some names of a [`Trie`](crate::Trie), each in a slot that its bytes determine. Of two with the same slot, one is left to the trie.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ShortNames {
     places: Box<[Place]>,
@@ -24,11 +24,11 @@ struct Place {
     id: u32,
 }
 
-/// More names would take more room than they are worth.
+/// More names would take more memory than they are worth.
 const MOST: usize = 2048;
 /// The longest that is short.
 const LONGEST: usize = 16;
-/// So many factors are tried.
+/// The number of factors that are tried.
 const TRIES: u64 = 32;
 
 impl ShortNames {
@@ -118,10 +118,10 @@ fn ends(word: u64) -> u64 {
     below(word, 0x21) | is(b'/') | is(b':') | is(b'=') | is(b'>')
 }
 
-/// How many bytes stand before the first that is marked; eight, if none is.
+/// How many bytes precede the first that is marked; eight, if none is.
 ///
-/// It is counted and not computed: where names come in the order in which they came before, the processor foretells how long
-/// the next one is, and goes on behind it while it is still being looked up (a quarter less for rows; benchmark `trie`).
+/// It is counted and not computed: where names come in the order in which they came before, the processor predicts how long
+/// the next one is, and continues after it while it is still being looked up (a quarter less for rows; benchmark `trie`).
 #[inline(always)]
 fn count(ends: u64) -> usize {
     let (mut rest, mut length) = (ends >> 7, 0);

@@ -247,7 +247,7 @@ pub fn escape_text(text: &str, out: &mut Vec<u8>) -> Result<(), WriteError> {
     escape(text, at, scan::find_text_escape, out)
 }
 
-/// Appends an attribute value, to stand between double quotes: `"` and all white space but spaces as references too.
+/// Appends an attribute value for double quotes: `"` and all white space but spaces as references too.
 #[inline]
 pub fn escape_attribute(value: &str, out: &mut Vec<u8>) -> Result<(), WriteError> {
     escape(

@@ -18,9 +18,9 @@ fn entities_and_defaults_of_the_internal_subset_apply() {
         <!ENTITY e 'x<b c=\"&f;\"/>&f;'> <!ENTITY f '&#38;lt;y'> <!ENTITY e 'second'>
         <!ATTLIST b d CDATA '1&f;' t NMTOKENS #IMPLIED xmlns:p CDATA 'urn:p' p:q (r|s) 's'>
     ]><a>&e;<b t='  m  n ' d='2'/></a>";
-    let told = read(document).unwrap();
+    let events = read(document).unwrap();
     assert_eq!(
-        told,
+        events,
         [
             "start {}a a false",
             "text x",
@@ -36,7 +36,7 @@ fn entities_and_defaults_of_the_internal_subset_apply() {
 }
 
 #[test]
-fn what_is_external_stands_for_nothing() {
+fn what_is_external_expands_to_nothing() {
     assert_eq!(
         read("<!DOCTYPE a SYSTEM 'x' [<!ENTITY e SYSTEM 'y'>]><a>1&e;2&unknown;3</a>").unwrap()[1],
         "text 123"

@@ -108,8 +108,8 @@ fn written(node: &Node) -> Vec<u8> {
     out
 }
 
-/// What reading tells of a tree: CDATA and text run together.
-fn told(node: &Node, lines: &mut Vec<String>) {
+/// The events of a tree: CDATA and text run together.
+fn events(node: &Node, lines: &mut Vec<String>) {
     let mut add = |line: String| match (lines.last_mut(), line.strip_prefix("text ")) {
         (_, Some("")) => {}
         (Some(last), Some(more)) if last.starts_with("text ") => last.push_str(more),
@@ -127,7 +127,7 @@ fn told(node: &Node, lines: &mut Vec<String>) {
             }
             add(line);
             for child in children {
-                told(child, lines);
+                events(child, lines);
             }
             lines.push(format!("end {name}"));
         }
@@ -245,7 +245,7 @@ fn chunks<'a>(bytes: &'a [u8], cuts: &[prop::sample::Index]) -> Vec<&'a [u8]> {
 /// What roxmltree makes of a document, against what this reader makes of it.
 fn compare(document: &str) -> Result<(), TestCaseError> {
     // Where one refuses there is nothing to compare: roxmltree checks less of a document type than it should, and refuses
-    // some that are right. Nor does it add default attributes; it tells comments of the document type as the document's,
+    // some that are right. Nor does it add default attributes; it reports comments of the document type as the document's,
     // and keeps carriage returns in comments and instructions (against XML 1.0 §2.11).
     let in_doctype =
         document.contains("<!DOCTYPE") && (document.contains("<!--") || document.contains("<?"));
@@ -350,18 +350,18 @@ proptest! {
     fn what_is_written_is_read_again(tree in tree()) {
         let document = written(&tree);
         let mut expected = Vec::new();
-        told(&tree, &mut expected);
+        events(&tree, &mut expected);
         prop_assert_eq!(read_back(&document), expected);
     }
 
     #[test]
-    fn any_chunking_tells_what_one_feed_tells(tree in tree(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
+    fn any_chunking_gives_the_events_of_one_feed(tree in tree(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
         let document = written(&tree);
         prop_assert_eq!(read_in_chunks(&chunks(&document, &cuts)), read(&document));
     }
 
     #[test]
-    fn any_chunking_of_any_markup_tells_the_same_or_the_same_error(
+    fn any_chunking_of_any_markup_gives_the_same_events_or_error(
         document in markup(),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
         skip in any::<bool>(),
@@ -395,7 +395,7 @@ proptest! {
         let whole = read(&document);
         let single: Vec<&[u8]> = document.chunks(1).collect();
         let bytewise = read_in_chunks(&single);
-        // Malformed UTF-8 is met before what comes in front of it is told, if it is fed at once.
+        // Malformed UTF-8 is found before the events in front of it are returned, if it is fed at once.
         let encoding = [&whole, &bytewise].iter().any(|read| matches!(read, Err(error) if matches!(error.kind(), ErrorKind::Encoding { .. })));
         prop_assert_eq!(whole.is_ok(), bytewise.is_ok());
         if !encoding {

@@ -1,4 +1,4 @@
-//! The reader's public face: what it tells, what it refuses, and that it can stop and go on anywhere.
+//! The reader's public interface: its events, what it refuses, and that it can stop and continue anywhere.
 
 mod common;
 
@@ -18,7 +18,7 @@ const DOCUMENTS: &[&str] = &[
 ];
 
 #[test]
-fn suspended_and_resumed_at_every_byte_it_tells_the_same() {
+fn suspended_and_resumed_at_every_byte_it_returns_the_same() {
     for document in DOCUMENTS {
         let whole = read(document.as_bytes()).unwrap();
         for at in 0..=document.len() {
@@ -47,14 +47,14 @@ fn a_copy_of_the_state_goes_on_like_the_original() {
             let mut resumed = copy;
             loop {
                 let rest = &document[resumed.offset() as usize..];
-                let told = show(resumed.next(&vocabulary, &mut scopes, rest, true).unwrap());
-                remaining.push(told);
+                let event = show(resumed.next(&vocabulary, &mut scopes, rest, true).unwrap());
+                remaining.push(event);
                 if resumed.is_finished() {
                     break;
                 }
             }
-            let told = show(state.next(&vocabulary, &mut scopes, rest, true).unwrap());
-            assert_eq!(told, remaining[0]);
+            let event = show(state.next(&vocabulary, &mut scopes, rest, true).unwrap());
+            assert_eq!(event, remaining[0]);
             if state.is_finished() {
                 break;
             }

@@ -17,7 +17,7 @@
 
 /// Words of a text that are summed up at most.
 const WORDS: usize = Carryless::MOST / 8;
-/// So many secret words further on are those of the second sum.
+/// The distance of the second sum's secret words from the first sum's.
 pub(super) const APART: usize = 8;
 
 /// The secret words, each eight of them in one line of the cache.

@@ -1,9 +1,9 @@
-//! Who is told of values, and how.
+//! How the values found are reported.
 
-/// Who is told of the values that are read, one after the other. A trait and not a function: where one is called at many
-/// places, the compiler does not put it in line, and the loop's registers are saved and loaded around each call.
+/// Receives the values that are read, in order. A trait and not a function: a function that is called from many
+/// places is not inlined, and the loop's registers are saved and restored around each call.
 pub trait Found {
-    /// A value was read: where it stands, how long it is, and its slot. Whether to go on with the next.
+    /// Reports a value: its location, length and slot. Returns whether to read the next.
     fn value(&mut self, at: usize, length: usize, slot: u64) -> bool;
 }
 
@@ -20,7 +20,7 @@ impl<F: FnMut(usize, usize, usize) -> bool> FoundInRow for F {
     }
 }
 
-/// Tells of all.
+/// Reports all values, without stopping.
 pub(super) struct All<F>(pub(super) F);
 
 impl<F: FnMut(usize, usize)> Found for All<F> {
@@ -59,7 +59,7 @@ pub struct Stop {
     pub at: usize,
 }
 
-/// Takes places some at a time and tells of each.
+/// Takes blocks of locations and reports each.
 #[inline(always)]
 pub(super) fn one_by_one(placed: impl FnMut(usize, usize)) -> impl FnMut(&[usize], &[u8]) {
     let mut placed = placed;

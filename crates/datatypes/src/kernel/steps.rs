@@ -11,7 +11,7 @@ pub struct Steps<'t> {
     pub starts: &'t [u32],
     /// How much further the first begins in the new one, modulo 2⁶⁴.
     pub shift: usize,
-    /// What is between a value and the next is so long; by turns, where there are several.
+    /// The length of the text between a value and the next; in turn, if there are several.
     pub gaps: &'t [u32],
     /// Which of the gaps is behind the first.
     pub first: usize,
@@ -28,7 +28,7 @@ pub struct Stepped {
     pub shift: usize,
 }
 
-/// Where it is listed which values differ: there is room for all in each.
+/// Receives the list of values that differ: each slice has space for all values.
 #[derive(Debug)]
 pub struct Listed<'l> {
     /// The numbers of those that differ, in order, to the front.

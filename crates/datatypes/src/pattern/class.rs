@@ -61,7 +61,7 @@ fn of(ranges: &[(char, char)]) -> ClassUnicode {
     )
 }
 
-/// The set a class of the regex-syntax crate stands for: its tables are those of Unicode.
+/// The set that a class of the regex-syntax crate denotes: its tables are those of Unicode.
 fn unicode(class: &str) -> ClassUnicode {
     match regex_syntax::parse(class).map(Hir::into_kind) {
         Ok(HirKind::Class(Class::Unicode(class))) => class,

@@ -283,7 +283,7 @@ impl Parser<'_> {
     }
 
     /// The range that starts with `first`, which is taken; or `first` alone. A hyphen that neither
-    /// makes a range nor subtracts stands for itself.
+    /// makes a range nor subtracts is literal.
     fn range(&mut self, first: char) -> Result<ClassUnicodeRange, PatternError> {
         let rest = &self.source[self.at..];
         let is_range = rest.starts_with('-') && !rest.starts_with("-]") && !rest.starts_with("-[");
@@ -307,7 +307,7 @@ impl Parser<'_> {
     }
 }
 
-/// What an escape, or a member of a class, stands for.
+/// What an escape, or a member of a class, denotes.
 enum Escape {
     Char(char),
     Class(ClassUnicode),

@@ -1,4 +1,4 @@
-//! Simple patterns: one set of characters behind another, each so many times: `PO-[0-9]{6}`, `[A-Z]{2}\d+`.
+//! Simple patterns: a sequence of character sets, each with a fixed or open number of repetitions: `PO-[0-9]{6}`, `[A-Z]{2}\d+`.
 //!
 //! Most patterns of schemas are of this kind. Where a set that repeats has nothing in common with the one behind it, there
 //! is one way to match, and a loop finds it, without an automaton's start. Only ASCII is looked at: what has other
@@ -10,7 +10,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 #[derive(Debug)]
 pub(super) struct Sequence(Box<[Step]>);
 
-/// A set of characters, so many times.
+/// A set of characters and its number of repetitions.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     /// The ASCII characters of the set, a bit each.

@@ -1,4 +1,4 @@
-//! What a reader tells.
+//! The events that a reader returns.
 
 use super::doctype::Doctype;
 use super::reference::{Normalisation, normalise_value};
@@ -18,7 +18,7 @@ pub enum Event<'e> {
     /// An end tag, or the end of an empty element.
     End(EndTag<'e>),
     /// Character data. What belongs together may come in pieces: a CDATA section is one of its own, and so may be what
-    /// stood in one feed.
+    /// in one feed.
     Text(Text<'e>),
     /// A comment, without its delimiters.
     Comment(&'e str),
@@ -114,7 +114,7 @@ impl<'e> Tag<'e> {
             .flatten()
     }
 
-    /// The bindings inside the element, its own and those of the elements around it: what it needs to stand alone.
+    /// The bindings inside the element, its own and those of the elements around it: what it needs as a document of its own.
     pub fn bindings(&self) -> impl Iterator<Item = (&'e str, &'e str)> + use<'e> {
         self.scopes.bindings(self.scope)
     }
@@ -174,9 +174,9 @@ pub struct Attribute<'e> {
     pub local: &'e str,
     /// The expanded name, if the vocabulary has it.
     pub name: Option<NameId>,
-    /// The value between the quotes, as it stands in the document.
+    /// The value between the quotes, unchanged from the document.
     pub raw: &'e str,
-    /// Where `raw` begins in the document; where the tag begins if the attribute does not stand in it.
+    /// The offset of `raw` in the document; that of the tag if the attribute is not written in it.
     pub offset: u64,
     uri: UriId,
     how: Option<Normalisation>,
@@ -286,6 +286,6 @@ pub struct Text<'e> {
     pub offset: u64,
     /// Its source text.
     pub raw: &'e str,
-    /// Whether it stands in a CDATA section.
+    /// Whether it is in a CDATA section.
     pub is_cdata: bool,
 }

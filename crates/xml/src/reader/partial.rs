@@ -1,4 +1,4 @@
-//! Where the search for the end of unfinished markup stands, so that a long tag fed byte by byte is looked at once.
+//! The state of the search for the end of unfinished markup, so that a long tag fed byte by byte is scanned once.
 
 use memchr::{memchr, memchr3, memmem};
 
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn less_of_the_markup_than_before_is_searched_anew() {
+    fn less_of_the_markup_than_before_is_searched_again() {
         let markup = b"<a b='>' c=\"'>\" d='>'>";
         for seen in 3..markup.len() {
             for now in 3..markup.len() {

@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Stop};
 use crate::scan;
 use std::borrow::Cow;
 
-/// A reference: what it stands for and how long it is.
+/// A reference: what it denotes and how long it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reference<'a> {
     /// A character reference, or one of the five entities of XML itself.

@@ -320,10 +320,10 @@ impl Scopes {
     /// let (vocabulary, mut scopes) = (Vocabulary::default(), Scopes::new());
     /// let one = scopes.enter(&vocabulary, ScopeId::ROOT, [("s", "urn:a"), ("t", "urn:b")]);
     /// let other = scopes.enter(&vocabulary, ScopeId::ROOT, [("t", "urn:b"), ("s", "urn:a")]);
-    /// assert!(one != other && scopes.bind_alike(one, other));
-    /// assert!(!scopes.bind_alike(one, ScopeId::ROOT));
+    /// assert!(one != other && scopes.bind_the_same(one, other));
+    /// assert!(!scopes.bind_the_same(one, ScopeId::ROOT));
     /// ```
-    pub fn bind_alike(&self, one: ScopeId, other: ScopeId) -> bool {
+    pub fn bind_the_same(&self, one: ScopeId, other: ScopeId) -> bool {
         let bindings = |scope| {
             let mut bindings: Vec<_> = self.bindings(scope).collect();
             bindings.sort_unstable();
@@ -340,7 +340,7 @@ impl Scopes {
     }
 
     /// The bindings in a scope: prefix and namespace name, the innermost of each prefix, hidden ones left out; without
-    /// `xml`, and without a default namespace that is none. They are what a subtree needs to stand alone.
+    /// `xml`, and without a default namespace that is none. They are what a subtree needs as a document of its own.
     pub fn bindings(&self, scope: ScopeId) -> impl Iterator<Item = (&str, &str)> {
         let chain = self
             .chain(scope)
@@ -378,7 +378,7 @@ impl Scopes {
         loop {
             let scope = &self.scopes[index];
             for binding in &self.bindings[scope.first as usize..scope.end as usize] {
-                // Below eight bytes the key tells all.
+                // Below eight bytes the key is the whole name.
                 if binding.key == wanted && (prefix.len() < 8 || self.prefix(binding) == prefix) {
                     return Some(binding.uri);
                 }
@@ -551,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn children_of_one_parent_are_told_apart() {
+    fn children_of_one_parent_are_distinct() {
         let vocabulary = Vocabulary::default();
         let mut scopes = Scopes::new();
         let ids: Vec<_> = (0..20)

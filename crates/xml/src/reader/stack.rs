@@ -6,8 +6,8 @@ use crate::names::Known;
 /// The open elements, outermost first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenElements {
-    /// The names as spelled, one after another. What was closed last stays behind the end until the next is opened, so
-    /// that its end can still be told.
+    /// The names as spelled, one after another. The name closed last stays after the end until the next is opened, so
+    /// that its end event can still refer to it.
     names: String,
     open: Vec<Open>,
 }
@@ -27,7 +27,7 @@ pub(crate) struct Open {
 
 impl Open {
     /// Whether these are the same, but for what is bound inside.
-    fn alike(&self, other: &Self) -> bool {
+    fn equals_except_bindings(&self, other: &Self) -> bool {
         let own = |open: &Self| (open.end, open.prefix, open.name, open.uri);
         own(self) == own(other)
     }
@@ -58,11 +58,9 @@ impl OpenElements {
     pub(crate) fn agrees(&self, other: &Self, scopes: &Scopes) -> bool {
         self.names[..self.length()] == other.names[..other.length()]
             && self.open.len() == other.open.len()
-            && self
-                .open
-                .iter()
-                .zip(&other.open)
-                .all(|(one, other)| one.alike(other) && scopes.bind_alike(one.scope, other.scope))
+            && self.open.iter().zip(&other.open).all(|(one, other)| {
+                one.equals_except_bindings(other) && scopes.bind_the_same(one.scope, other.scope)
+            })
     }
 
     /// Whether all their scopes are known.
@@ -134,7 +132,10 @@ impl OpenElements {
             && self.open[same..]
                 .iter()
                 .zip(&other.open[same..])
-                .all(|(one, other)| one.alike(other) && scopes.bind_alike(one.scope, other.scope))
+                .all(|(one, other)| {
+                    one.equals_except_bindings(other)
+                        && scopes.bind_the_same(one.scope, other.scope)
+                })
     }
 
     /// Whether the scopes of the outermost few are known.

@@ -12,7 +12,7 @@
 //! its offset on, are all that is needed to go on from there.
 
 mod entities;
-mod tell;
+mod report;
 mod upper;
 
 pub use upper::Upper;
@@ -65,7 +65,7 @@ enum Phase {
     EmptyEnd,
     /// After the root element.
     Epilog,
-    /// All has been told.
+    /// All events have been returned.
     End,
 }
 
@@ -136,9 +136,9 @@ pub(crate) enum What {
     Instruction,
     /// A processing instruction whose data are in the scratch.
     DecodedInstruction,
-    /// A reference to an entity that is not one of XML itself. Never told.
+    /// A reference to an entity that is not one of XML itself. Never returned.
     Reference,
-    /// Nothing to tell: white space outside the root element, a document type declaration, a reference.
+    /// No event: white space outside the root element, a document type declaration, a reference.
     Skipped,
     EndOfDocument,
 }
@@ -220,8 +220,8 @@ impl State {
         self.in_content() && self.partial == Partial::default()
     }
 
-    /// Whether reading on from here finds the same as reading on from another state: all is alike, but for how much of
-    /// the document was read. Namespaces that are bound alike need not have been declared alike.
+    /// Whether reading on from here finds the same as reading on from another state: all is equal, except how much of
+    /// the document was read. Equal bindings of namespaces may come from different declarations.
     pub fn agrees(&self, other: &State, scopes: &Scopes) -> bool {
         self.agrees_but_for_elements(other) && self.open.agrees(&other.open, scopes)
     }
@@ -231,7 +231,7 @@ impl State {
         self.agrees_but_for_elements(other) && self.open == other.open
     }
 
-    /// Whether all but the open elements is alike.
+    /// Whether all but the open elements is equal.
     pub fn agrees_but_for_elements(&self, other: &State) -> bool {
         self.phase == other.phase
             && self.partial == other.partial
@@ -248,7 +248,7 @@ impl State {
         self.open.is_known(scopes)
     }
 
-    /// As if so many bytes more had been read before it, modulo 2⁶⁴.
+    /// As if this many bytes more had been read before it, modulo 2⁶⁴.
     pub fn move_by(&mut self, bytes: u64) {
         self.offset = self.offset.wrapping_add(bytes);
     }
@@ -663,7 +663,7 @@ impl State {
         })
     }
 
-    /// What may stand outside the root element.
+    /// What is allowed outside the root element.
     fn misc(
         &mut self,
         vocabulary: &Vocabulary,
@@ -766,7 +766,7 @@ fn scan_end_tag(input: &str, name: &str) -> Result<usize, Stop> {
 mod tests {
     use super::*;
 
-    /// Reads all of `text` with more to follow, and says where the machine stands.
+    /// Reads all of `text` with more to follow, and returns the state of the machine.
     fn phase_after(text: &str) -> Result<Phase> {
         let (vocabulary, mut scopes) = (Vocabulary::default(), Scopes::new());
         let mut state = State::new(&Options::default());

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NameSpan {
     pub(crate) start: u32,
-    /// Where the colon stands; `start` if there is none.
+    /// The offset of the colon; `start` if there is none.
     pub(crate) colon: u32,
     pub(crate) end: u32,
 }
@@ -63,7 +63,7 @@ pub(crate) struct AttributeSpan {
     pub(crate) name: NameSpan,
     pub(crate) value: (u32, u32),
     pub(crate) source: Source,
-    /// What the value still needs; `None` if it is what stands there.
+    /// What the value still needs; `None` if it is the literal text.
     pub(crate) how: Option<Normalisation>,
     pub(crate) local: Option<LocalId>,
     pub(crate) uri: UriId,
@@ -495,7 +495,7 @@ fn text_of<'a>(context: &Context<'a>, input: &'a str, span: &AttributeSpan) -> &
     }
 }
 
-/// Where in the tag an attribute stands, for errors.
+/// The location of an attribute in the tag, for errors.
 fn start(span: &AttributeSpan) -> usize {
     match span.source {
         Source::Tag => span.name.start as usize,
@@ -567,7 +567,7 @@ fn expand(context: &Context<'_>, scopes: &Scopes, uri: UriId, local: Option<Loca
     Known::new(local.and_then(name))
 }
 
-/// Scans an attribute value to its quote: where that stands, and whether the value needs normalisation.
+/// Scans an attribute value to its quote: the location of that, and whether the value needs normalisation.
 #[inline]
 fn scan_value(
     context: &Context<'_>,

@@ -20,7 +20,7 @@ pub(crate) enum Ending {
     Entity,
 }
 
-/// Scans character data up to markup, an entity of the document, or the end of what can be told already.
+/// Scans character data up to markup, an entity of the document, or the end of what can be returned already.
 #[inline]
 pub(crate) fn scan_text(
     input: &str,

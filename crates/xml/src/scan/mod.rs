@@ -36,7 +36,7 @@ pub fn find_value_special(bytes: &[u8], quote: u8) -> usize {
     fastest::find_value_special(bytes, quote)
 }
 
-/// The first byte that cannot or might not stand literally in any markup: a control character other than tab and line
+/// The first byte that is not, or may not be, allowed literally in any markup: a control character other than tab and line
 /// feed, or 0xEF; the length if there is none.
 #[inline]
 pub fn find_control(bytes: &[u8]) -> usize {
@@ -67,8 +67,8 @@ pub fn find_difference(one: &[u8], other: &[u8]) -> usize {
     fastest::find_difference(one, other)
 }
 
-/// Texts that stand one behind the other: `next` is told where each stands and what [`find_text_special`] says of it, and tells
-/// where the one behind it stands, unless that is enough. Most are short.
+/// Consecutive texts: `next` gets the location of each and what [`find_text_special`] finds in it, and returns the
+/// location of the next, or nothing to stop. Most are short.
 ///
 /// ```
 /// let mut found = Vec::new();
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_judged_alike() {
+    fn every_byte_is_classified_the_same() {
         for byte in 0..=255u8 {
             for at in [0, 3, 15, 16, 20, 127, 128, 160, 191, 192, 250, 299] {
                 let mut bytes = [b'a'; 300];

@@ -182,7 +182,7 @@ pub(super) fn each_text(bytes: &[u8], at: usize, next: impl FnMut(usize, usize) 
     }
 }
 
-/// 64 bytes of each together, and most are shorter: how long it is, is told without a branch, none of which could be foretold.
+/// 64 bytes of each together, and most are shorter: the length is found without a branch, which would be mispredicted.
 #[target_feature(enable = "avx2")]
 fn each_text_avx2(
     bytes: &[u8],
@@ -353,7 +353,7 @@ fn find_difference_avx2(one: &[u8], other: &[u8]) -> usize {
         if _mm256_movemask_epi8(all) != -1 {
             let mask = |block| u64::from(!_mm256_movemask_epi8(block) as u32);
             let (front, back) = (mask(a) | mask(b) << 32, mask(c) | mask(d) << 32);
-            // Which half it is in cannot be foretold: no branch.
+            // Which half it is in cannot be predicted: no branch.
             let (half, from) = if front != 0 { (front, 0) } else { (back, 64) };
             return at + from + half.trailing_zeros() as usize;
         }

@@ -63,7 +63,7 @@ pub(crate) fn show(event: Option<Event<'_>>) -> String {
             }
             for attribute in tag.attributes() {
                 let at = (attribute.offset - tag.offset) as usize;
-                // One that the document type adds does not stand in the tag.
+                // An attribute that the document type adds is not in the tag.
                 assert!(at == 0 || tag.raw[at..].starts_with(attribute.raw));
                 line += &format!(
                     " {{{}}}{}={:?}",

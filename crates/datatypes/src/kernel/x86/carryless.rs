@@ -24,10 +24,10 @@ fn reduce(a: __m128i, b: __m128i) -> [u64; 2] {
     let xor = |one, other| _mm_xor_si128(one, other);
     let over = xor(_mm_srli_epi64::<63>(high), _mm_srli_epi64::<61>(high));
     let high = xor(high, xor(over, _mm_srli_epi64::<60>(high)));
-    let folded = xor(_mm_slli_epi64::<1>(high), _mm_slli_epi64::<3>(high));
-    let folded = xor(xor(folded, _mm_slli_epi64::<4>(high)), xor(low, high));
-    let other = _mm_unpackhi_epi64(folded, folded);
-    [folded, other].map(|word| _mm_cvtsi128_si64(word) as u64)
+    let reduced = xor(_mm_slli_epi64::<1>(high), _mm_slli_epi64::<3>(high));
+    let reduced = xor(xor(reduced, _mm_slli_epi64::<4>(high)), xor(low, high));
+    let other = _mm_unpackhi_epi64(reduced, reduced);
+    [reduced, other].map(|word| _mm_cvtsi128_si64(word) as u64)
 }
 
 /// One product at a time.
@@ -96,8 +96,8 @@ pub(super) fn four(text: &[u8], secret: &Secret) -> [u64; 2] {
     let mut key = load_key(&keys[0]);
     let mut keys = keys[1..].iter().map(load_key);
     for [one, other] in pairs {
-        // The next text is most likely what follows this one: asked for now, sums take no longer than to read from L3.
-        // (Nothing is read, whatever stands there.)
+        // The next text is most likely the one after this: prefetched now, sums take no longer than reading from L3.
+        // (A prefetch accesses no memory.)
         for block in [one, other] {
             _mm_prefetch::<_MM_HINT_T0>(block.as_ptr().wrapping_add(Carryless::MOST).cast());
         }

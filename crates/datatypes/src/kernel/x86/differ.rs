@@ -19,8 +19,8 @@ const PREFETCH_DISTANCE: usize = 1024;
 const MAX_FIELDS: usize = 32;
 
 /// Goes over values in step: see [`Kernel::list_changed`](super::super::Kernel::list_changed). Where a value begins does not
-/// wait for what the one before it is, and no branch hangs on which differ. At first all are taken to be as long as they
-/// were; from the first that is not, where each `<` stands is noted before anything is compared:
+/// wait for the value before it, and no branch depends on which differ. At first all are assumed to be as long as they
+/// were; from the first that is not, the locations of all `<` are listed before anything is compared:
 ///
 /// ```text
 /// old   <a>1.5</a><a>2.5</a><a>3.5</a>      two behind each value
@@ -34,10 +34,10 @@ const MAX_FIELDS: usize = 32;
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
 pub(super) unsafe fn step(steps: Steps<'_>, stepped: Stepped, list: &mut Listed<'_>) -> Stepped {
-    let room = list.numbers.len().min(list.others.len());
-    let most = comparable(&steps).min(room).min(list.places.len());
+    let capacity = list.numbers.len().min(list.others.len());
+    let most = comparable(&steps).min(capacity).min(list.places.len());
     let mut it = Stepping { steps, stepped };
-    // SAFETY: the old text can be read 64 bytes from each of so many values on, and the lists have room for them.
+    // SAFETY: from each of `most` values on, 64 bytes of the old text can be read, and the lists have space for them.
     unsafe {
         while it.stepped.seen < most {
             let until = most.min(it.stepped.seen + FIRST_VALUES);
@@ -64,7 +64,7 @@ fn comparable(steps: &Steps<'_>) -> usize {
     let Some(&first) = starts.first() else {
         return 0;
     };
-    // Then they stand one behind the other, which is all that is asked of them.
+    // In ascending order, the locations need no further check.
     if first as usize + ends.len() * WIDE > u32::MAX as usize {
         return 0;
     }
@@ -81,7 +81,7 @@ fn comparable(steps: &Steps<'_>) -> usize {
     count
 }
 
-/// Whether so many bytes differ, 64 at most.
+/// Whether the first `length` bytes differ, 64 at most.
 ///
 /// # Safety
 /// AVX-512 BW; BMI2. 64 bytes can be read of both.
@@ -111,7 +111,7 @@ impl Stepping<'_> {
     /// Goes on to `until`, where values are as long as they were. Whether all were.
     ///
     /// # Safety
-    /// As above; so many values can be compared, and the lists have room for them.
+    /// As [`step`]; the values up to `until` can be compared, and the lists have space for them.
     #[target_feature(
         enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
     )]
@@ -129,8 +129,8 @@ impl Stepping<'_> {
         if at > new.len() || at + (last - first) + WIDE > new.len() {
             return false;
         }
-        // SAFETY: from each value on, 64 bytes of either text can be read. No more are listed than seen, and there is room
-        // for all.
+        // SAFETY: from each value on, 64 bytes of either text can be read. At most as many are listed as compared, and the lists
+        // have space for all.
         unsafe {
             let (numbers, base) = (list.numbers.as_mut_ptr(), new.as_ptr().wrapping_add(shift));
             for value in seen..until {
@@ -180,7 +180,7 @@ impl Stepping<'_> {
         };
         let mut place = starts[seen].wrapping_add(shift as u32);
         let mut marks = [MaybeUninit::uninit(); MAX_MARKS + WIDE];
-        // SAFETY: there is room for those of one load more than are needed.
+        // SAFETY: there is space for one load more than is needed.
         let noted = unsafe {
             let needed = ((until - seen) * most).min(MAX_MARKS);
             note_marks(new, place as usize, needed, &mut marks)
@@ -190,7 +190,7 @@ impl Stepping<'_> {
         };
         let (mut value, mut mark, mut field) = (seen, 0, self.steps.gap_of(seen));
         // SAFETY: the old text can be read 64 bytes from each value on, the new one up to `last` and as many on. No more are
-        // listed than seen, and there is room for all; there are as many fields as gaps.
+        // listed than compared, and the lists have space for all; there are as many fields as gaps.
         unsafe {
             let (numbers, places) = (list.numbers.as_mut_ptr(), list.places.as_mut_ptr());
             while value < until && mark < noted && place as usize <= last {
@@ -215,7 +215,7 @@ impl Stepping<'_> {
         }
     }
 
-    /// So many are listed and so many seen, the next of which begins at `behind`: up to the first that does not end where
+    /// Accepts the first `listed` and `seen` values, after which the next begins at `behind`, up to the first that does not end where
     /// the next begins.
     ///
     /// # Safety
@@ -255,8 +255,8 @@ impl Stepping<'_> {
         };
     }
 
-    /// How many `<` are in each gap, by the old text of the values that come next, and the most of them. Nothing if there
-    /// are too many fields, or too few values to tell.
+    /// How many `<` are in each gap, by the old text of the values that come next, and the most of them. `None` if there
+    /// are too many fields, or too few values.
     #[target_feature(
         enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
     )]
@@ -294,10 +294,10 @@ fn count_opens(text: &[u8]) -> usize {
     opens.count_ones() as usize
 }
 
-/// Notes where each `<` of a text stands, from a place on, so many or a load's more. How many there are.
+/// Lists the location of each `<` of a text from `at` on, until `needed` are found. Returns how many there are.
 ///
 /// # Safety
-/// AVX-512 BW, VBMI2. There is room for them.
+/// AVX-512 BW, VBMI2. `marks` has space for `needed` and one load more.
 #[target_feature(
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
@@ -311,7 +311,7 @@ unsafe fn note_marks(
     if needed == 0 {
         return 0;
     }
-    // Neither a value nor its gap is longer than a load: behind so much, something is not as it was.
+    // Neither a value nor its gap is longer than a load: after twice that much text, something has changed.
     let text = text.get(at..).unwrap_or_default();
     let (pieces, rest) = text[..text.len().min(2 * WIDE * needed)].as_chunks::<WIDE>();
     let (mut at, mut count) = (at as u32, 0);

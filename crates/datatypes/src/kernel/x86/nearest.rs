@@ -1,7 +1,7 @@
 //! From digits to the nearest number: the algorithm of Eisel and Lemire.
 //!
 //! `w · 10^q` with 64 bits of `w` and 128 bits of the power is known to 128 bits and more, which decides how to round in all
-//! cases but that of a number exactly halfway between two, and of a few that are not told from it here. (D. Lemire, "Number
+//! cases except a number exactly halfway between two, and a few that cannot be distinguished from it here. (D. Lemire, "Number
 //! parsing at a gigabyte per second"; N. Mushtak and D. Lemire, "Fast number parsing without fallback", proves that the
 //! 128 bits suffice.) Both products are always made: a branch on whether the second is needed costs more than it.
 

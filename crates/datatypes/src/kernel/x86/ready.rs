@@ -1,7 +1,7 @@
 //! Numbers made ready to be text, eight at a time, with AVX-512.
 //!
-//! The shortest digits are found by zmij's way (see its crate for why it is right): with p = 10^k rounded down to 128 bits,
-//! `significand · p` has 15 or 16 digits before its binary point, and what stands behind the point tells whether they
+//! The shortest digits are found with zmij's algorithm (its crate has the proof): with p = 10^k rounded down to 128 bits,
+//! `significand · p` has 15 or 16 digits before its binary point, and the bits after the point decide whether they
 //! suffice, must be rounded up, or want one digit more. A significand is 1 and a fraction of 52 bits, and a product of 52
 //! bits is one instruction:
 //!
@@ -33,7 +33,7 @@ pub(super) struct Ready {
     digits: [[u8; 16]; BLOCK],
     /// What else its text is made of.
     pub(super) rest: [u64; BLOCK + 1],
-    /// Where the first digit of an integer stands in `digits`; which permute a double takes.
+    /// The offset of an integer's first digit in `digits`; the index of a double's permutation.
     layout: [u64; BLOCK],
     /// The length of the text.
     pub(super) length: [u64; BLOCK],
@@ -198,18 +198,18 @@ impl<const SIGNED: bool> Kind for Integers<SIGNED> {
 /// Writes a double that is not ready.
 ///
 /// # Safety
-/// There is room for 32 bytes.
+/// 32 bytes can be written.
 #[cold]
 #[inline(never)]
 unsafe fn general(slot: u64, out: *mut u8) -> usize {
-    let mut room = [0; 32];
-    let length = double::format(f64::from_bits(slot), &mut room);
-    // SAFETY: the caller guarantees that 32 bytes can be written; `room` is not among them, for it was just made.
-    unsafe { out.copy_from_nonoverlapping(room.as_ptr(), room.len()) };
+    let mut text = [0; 32];
+    let length = double::format(f64::from_bits(slot), &mut text);
+    // SAFETY: the caller guarantees that 32 bytes can be written; `text` is a local array, so it is not among them.
+    unsafe { out.copy_from_nonoverlapping(text.as_ptr(), text.len()) };
     length
 }
 
-/// Where the digits of a value stand.
+/// The index of a value's digits.
 static PLACES: [u8; BLOCK] = {
     let mut places = [0; BLOCK];
     let mut at = 0;
@@ -451,7 +451,7 @@ unsafe fn significant(high: __m512i, low: __m512i, longer: __mmask8) -> __m512i 
 }
 
 /// The lengths of texts without their signs: of a fraction below 1, `0.000` and the digits; else the digits, a dot if some
-/// stand behind it, zeros if the point is behind them; in scientific notation, the digits, a dot if there are several, the
+/// follow it, zeros if the point is after them; in scientific notation, the digits, a dot if there are several, the
 /// exponent, of which `text` has the length in its lowest byte.
 ///
 /// # Safety
@@ -600,7 +600,7 @@ const SCIENTIFIC: usize = 21;
 /// Notations times numbers of digits.
 const COUNT: usize = (SCIENTIFIC + 1) * 17;
 
-/// Where in a value's parts its digits and other bytes stand.
+/// The indices of digits and other bytes among a value's parts.
 const DOT: u8 = 17;
 const ZERO: u8 = 18;
 const EXPONENT: u8 = 19;

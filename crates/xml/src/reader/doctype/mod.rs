@@ -1,7 +1,7 @@
 //! What a document type declaration says that a reader who does not validate must know: entities and attribute defaults.
 //!
 //! Only [`DoctypePolicy::Skip`](crate::DoctypePolicy) gets here. Nothing external is ever read: a reference to an external
-//! entity stands for nothing.
+//! entity expands to nothing.
 
 mod declarations;
 mod subset;
@@ -64,7 +64,7 @@ impl AttributeDeclaration {
             .map_or("", |(from, to)| &self.text[from as usize..to as usize])
     }
 
-    /// How much work it makes to find the value of its default: nothing if that is what stands there.
+    /// The work of computing the value of its default: nothing if that is the literal text.
     pub(crate) fn cost(&self) -> usize {
         match self.how {
             Normalisation::Cdata if !self.literal().contains('&') => 0,
@@ -113,7 +113,7 @@ impl Doctype {
         Some((id, &self.entities[id as usize]))
     }
 
-    /// The entity that a reference in content names; `None` if it stands for nothing that is ever read.
+    /// The entity that a reference in content names; `None` if it expands to nothing that is ever read.
     pub(crate) fn find_in_content<'a>(
         doctype: Option<&'a Doctype>,
         name: &str,
@@ -146,7 +146,7 @@ impl Doctype {
     }
 }
 
-/// Checks a reference in an attribute value: everything it stands for must be text without `<` (XML 1.0 §3.1, WFC No
+/// Checks a reference in an attribute value: everything it expands to must be text without `<` (XML 1.0 §3.1, WFC No
 /// External Entity References, No < in Attribute Values). What it expands to is taken from `budget`; `None` when that is used up.
 pub(crate) fn check_in_value(
     doctype: Option<&Doctype>,

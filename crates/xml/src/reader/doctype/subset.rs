@@ -1,4 +1,4 @@
-//! Reading `<!DOCTYPE … [ … ]>`: what may stand between declarations (XML 1.0 §2.8).
+//! Reading `<!DOCTYPE … [ … ]>`: what is allowed between declarations (XML 1.0 §2.8).
 
 use super::{Doctype, Entity, EntityContent};
 use crate::chars::{ncname_length, nmtoken_length, space_length};
@@ -224,7 +224,7 @@ impl Subset<'_> {
                 self.between(main)?;
                 continue;
             };
-            // Inside a parameter entity: an error is reported where the outermost reference stands, and its text must hold
+            // Inside a parameter entity: an error is reported at the outermost reference, and its text must hold
             // whole declarations.
             let text = level.text.clone();
             let mut cursor = Cursor {

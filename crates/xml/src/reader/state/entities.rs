@@ -23,7 +23,7 @@ impl State {
                 0,
             ));
         }
-        // Its tokens are told apart only when all of it is there.
+        // Its tokens are separated only when all of it is there.
         self.partial.begin(input.as_bytes());
         if !self.partial.may_end(input.as_bytes()) && !last {
             return Err(Stop::More);

@@ -17,7 +17,7 @@ impl Upper {
 }
 
 impl State {
-    /// Whether it is told by its open elements and its offset: it stands behind a tag, and so does every other such state of
+    /// Whether its open elements and its offset determine it: it is after a tag, and so is every other such state of
     /// the same document.
     pub fn is_plain(&self) -> bool {
         self.phase == Phase::Content

@@ -1,4 +1,4 @@
-//! From what was found to what is told.
+//! From what was found to the events that are returned.
 
 use super::{Expansion, Found, State, What};
 use crate::names::Vocabulary;
