@@ -189,7 +189,8 @@ impl<S: Sink> Builder<'_, S> {
             [column] if column.marker.is_none() => {
                 let found = |at: usize, length: usize| found(0, at, length);
                 let (number, separator) = (column.number, &column.separator);
-                let at = Kernel::best().read_array(text, at, number, separator, most, slots, found);
+                let at =
+                    Kernel::best().read_array((text, at), number, separator, most, slots, found);
                 Stop {
                     rows: slots.len() - first,
                     column: 0,

@@ -118,6 +118,16 @@ struct Progress {
 }
 
 impl Progress {
+    #[inline(always)]
+    fn new(at: usize, slots: &mut Vec<u64>) -> Self {
+        Self {
+            at,
+            out: slots.as_mut_ptr(),
+            count: slots.len(),
+            is_stopped: false,
+        }
+    }
+
     /// Writes the slot of a value at a location and reports it; `next` is the location of the next value.
     ///
     /// # Safety
@@ -150,34 +160,24 @@ impl Array<'_> {
         slots: &mut Vec<u64>,
         found: &mut impl Found,
     ) -> usize {
-        let mut progress = Progress {
-            at,
-            out: slots.as_mut_ptr(),
-            count: slots.len(),
-            is_stopped: false,
-        };
         let is_short = self.separator.bytes.len() <= 32;
-        // SAFETY: the features are enabled, and `limit` is at most the capacity of `slots`; the loops have written all slots
-        // below `count`.
+        // SAFETY: the features are enabled, and `limit` is at most the capacity of `slots`.
         unsafe {
-            let all = &mut progress;
             match (self.number, is_short) {
-                (Number::Double, true) => self.reals::<Double, false>(all, found),
-                (Number::Double, false) => self.reals::<Double, true>(all, found),
-                (Number::Float, true) => self.reals::<Float, false>(all, found),
-                (Number::Float, false) => self.reals::<Float, true>(all, found),
+                (Number::Double, true) => self.reals::<Double, false>(at, slots, found),
+                (Number::Double, false) => self.reals::<Double, true>(at, slots, found),
+                (Number::Float, true) => self.reals::<Float, false>(at, slots, found),
+                (Number::Float, false) => self.reals::<Float, true>(at, slots, found),
                 (Number::Signed { .. } | Number::Unsigned { .. }, _) => {
                     let (min, max) = self.number.bounds();
                     let is_long = max.checked_sub(min).is_none_or(|span| span > 1 << 40);
                     match self.separator.bytes.len() <= MAX_CLOSE_SEPARATOR && !is_long {
-                        true => self.integers::<INTEGERS_PER_LOAD>(all, found),
-                        false => self.integers::<1>(all, found),
+                        true => self.integers::<INTEGERS_PER_LOAD>(at, slots, found),
+                        false => self.integers::<1>(at, slots, found),
                     }
                 }
             }
-            slots.set_len(progress.count);
         }
-        progress.at
     }
 
     /// The last location from which [`BEYOND`] bytes can be read, and the byte that ends a value.
@@ -225,15 +225,19 @@ impl Array<'_> {
     ///
     /// # Safety
     /// AVX2, BMI1, BMI2, LZCNT, POPCNT; there is capacity for `limit` slots.
-    #[inline(always)]
+    #[inline(never)]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn reals<N: Format, const LONG: bool>(
         self,
-        progress: &mut Progress,
+        at: usize,
+        slots: &mut Vec<u64>,
         found: &mut impl Found,
-    ) {
+    ) -> usize {
         let Some((last, end)) = self.last_and_end() else {
-            return;
+            return at;
         };
+        let mut all = Progress::new(at, slots);
+        let progress = &mut all;
         // SAFETY: the caller guarantees the features; `goes_on` means capacity for one more slot, and `BEYOND` bytes from `at`.
         unsafe {
             let separator = LoadedSeparator::new(self.separator);
@@ -243,7 +247,9 @@ impl Array<'_> {
                     break;
                 }
             }
+            slots.set_len(all.count);
         }
+        all.at
     }
 
     /// Reads doubles or floats up to one for the slow path: a loop without a call in it, so that its data stays in registers.
@@ -313,17 +319,25 @@ impl Array<'_> {
     ///
     /// # Safety
     /// AVX2, BMI1, BMI2, LZCNT, POPCNT; there is capacity for `limit` slots.
-    #[inline(always)]
-    unsafe fn integers<const N: usize>(self, progress: &mut Progress, found: &mut impl Found) {
+    #[inline(never)]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    unsafe fn integers<const N: usize>(
+        self,
+        at: usize,
+        slots: &mut Vec<u64>,
+        found: &mut impl Found,
+    ) -> usize {
         let Some((last, end)) = self.last_and_end() else {
-            return;
+            return at;
         };
+        let mut all = Progress::new(at, slots);
+        let progress = &mut all;
         let skip = self.separator.bytes.len();
         // SAFETY: the caller guarantees the features; there is capacity for `N` more slots, and all bytes from `at - BEFORE` to
         // `at + BEYOND` are of the text where a group is read.
         unsafe {
             let separator = LoadedSeparator::new(self.separator);
-            while self.goes_on(progress, last) && progress.count + N <= self.limit {
+            'groups: while self.goes_on(progress, last) && progress.count + N <= self.limit {
                 let group = match progress.at >= BEFORE {
                     true => self.integer_group::<N>(progress, separator, end),
                     false => None,
@@ -339,14 +353,16 @@ impl Array<'_> {
                     let (slot, at) = (*progress.out.add(progress.count), start + begin);
                     progress.push(slot, (at, length), at + length + skip, found);
                     if progress.is_stopped {
-                        return;
+                        break 'groups;
                     }
                 }
                 if N > 1 && extent <= N * (skip + 3) {
                     self.tiny_integers(progress, separator, last, found);
                 }
             }
+            slots.set_len(all.count);
         }
+        all.at
     }
 
     /// Parses the next `N` integers and writes their slots, without counting them. Returns the offset and length of each and
