@@ -69,7 +69,7 @@ pub(crate) enum Change {
     Leaves {
         percent: usize,
     },
-    /// So many elements come before the first.
+    /// How many elements come before the first.
     Arrive(usize),
     /// The first elements go.
     Leave(usize),

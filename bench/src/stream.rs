@@ -55,7 +55,7 @@ pub(crate) struct Step {
 }
 
 impl Step {
-    /// So many messages, one after the other.
+    /// The number of messages, one after the other.
     pub(crate) fn in_turn(count: usize) -> Vec<Self> {
         (0..count).map(|send| Self { after: None, send }).collect()
     }

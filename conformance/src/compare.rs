@@ -25,8 +25,8 @@ use roxmltree::{Document, Node, NodeType};
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// `xsi:type` where both sides state it. (It may be left out where it says nothing new; that it was right to leave it
-    /// out takes a schema to tell.)
+    /// `xsi:type` where both sides state it. (It may be left out where it adds nothing; whether that was right only
+    /// a schema can show.)
     Literal,
     /// As if the message were literal: without `xsi:type`, `encodingStyle` and the attributes of SOAP's encoding.
     Encoded,

@@ -26,6 +26,6 @@ pub fn root() -> PathBuf {
 
 /// Prints a line that is seen although the tests pass: the test harness swallows what `eprintln!` prints.
 pub fn say(line: &str) {
-    // Who cannot be told cannot be told that either.
+    // If standard output is gone, that cannot be reported either.
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -49,7 +49,7 @@ impl Score {
     pub fn new(suite: &str) -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("known-failures.toml");
         let text =
-            std::fs::read_to_string(&path).expect("known-failures.toml stands beside Cargo.toml");
+            std::fs::read_to_string(&path).expect("known-failures.toml is next to Cargo.toml");
         let mut suites: BTreeMap<String, BTreeMap<String, String>> =
             toml::from_str(&text).unwrap_or_else(|error| panic!("known-failures.toml: {error}"));
         let known = suites.remove(suite).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! PHP's tests as data: what its client sends for given arguments, what its server reads, what an echo server answers.
 //!
-//! Arguments are PHP's values: one map for attributes, children and text (`_`) alike, arrays for SOAP's arrays, floats for
-//! integers (cut), times as numbers. What is what, the Plan tells.
+//! Arguments are PHP's values: one map for attributes, children and text (`_`), arrays for SOAP's arrays, floats for
+//! integers (cut), times as numbers. The Plan says what is what.
 //!
 //! Cases on which a second implementation agrees, and those of literal messages, must pass; how many of the others do is
 //! printed only. Encoded messages are compared as if they were literal.

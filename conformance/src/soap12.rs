@@ -251,7 +251,7 @@ pub(crate) enum Meaning {
 
 pub(crate) fn meaning(text: &str) -> Result<Meaning, String> {
     let document = Document::parse(text).map_err(|error| format!("no XML: {error}"))?;
-    // A version that is not known is told in SOAP 1.1.
+    // An unknown version is answered in SOAP 1.1.
     let value = document
         .descendants()
         .find(|node| node.has_tag_name((SOAP, "Value")) || node.has_tag_name("faultcode"));

@@ -26,7 +26,7 @@ use crate::message;
 /// The ways to receive, by name. Who adds one lists it here.
 pub fn ways() -> Vec<(&'static str, Way)> {
     let mut often = Policy::default();
-    // Never standing aside, and with a checkpoint as often as can be.
+    // Never bypassed, and with a checkpoint as often as possible.
     often.stands_aside = false;
     often.spacing = Some(16);
     let portions = |way: Portioning, sameness| {
@@ -86,21 +86,21 @@ pub fn run(root: &Path) -> Score {
         ("php-soap", php_soap),
         ("node-soap", node_soap),
     ];
-    let (mut pairs, mut alike) = (0, 0);
+    let (mut pairs, mut compared) = (0, 0);
     for (suite, sessions) in suites {
         match sessions(&root.join(suite)) {
             Err(problem) => score.record(suite, Err(problem)),
             Ok(sessions) => {
                 for session in sessions {
                     pairs += session.messages.len().saturating_sub(1);
-                    let result = session.judge().map(|compared| alike += compared);
+                    let result = session.judge().map(|count| compared += count);
                     score.record(&format!("{suite}: {}", session.name), result);
                 }
             }
         }
     }
     crate::corpus::say(&format!(
-        "streams: {pairs} pairs of messages, {} ways, {} sizes of pieces; {alike} times was a message told as what changed",
+        "streams: {pairs} pairs of messages, {} ways, {} sizes of pieces; {compared} messages were read as changes",
         ways().len(),
         FEEDS.len()
     ));
@@ -160,7 +160,7 @@ fn same(
     fresh: &Result<Record, Error>,
     before: Option<&Record>,
 ) -> Result<Option<Received>, String> {
-    let tell = |error: &Error| format!("{} (byte {})", message::report(error), error.offset());
+    let describe = |error: &Error| format!("{} (byte {})", message::report(error), error.offset());
     match (received, fresh) {
         (Ok(received), Ok(record)) => {
             if *received.record != *record {
@@ -179,18 +179,18 @@ fn same(
             }
             Ok(Some(received))
         }
-        (Err(error), Err(fresh)) if tell(&error) == tell(fresh) => Ok(None),
+        (Err(error), Err(fresh)) if describe(&error) == describe(fresh) => Ok(None),
         (Err(error), Err(fresh)) => {
-            let (own, fresh) = (tell(&error), tell(fresh));
+            let (own, fresh) = (describe(&error), describe(fresh));
             Err(format!(
                 "the error is {own}, and to a fresh decoder {fresh}"
             ))
         }
         (Ok(_), Err(fresh)) => Err(format!(
             "it is read, and to a fresh decoder {}",
-            tell(fresh)
+            describe(fresh)
         )),
-        (Err(error), Ok(_)) => Err(format!("it is an error only here: {}", tell(&error))),
+        (Err(error), Ok(_)) => Err(format!("it is an error only here: {}", describe(&error))),
     }
 }
 

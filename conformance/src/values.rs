@@ -253,15 +253,15 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told_with_its_path() {
+    fn what_differs_is_reported_with_its_path() {
         for (theirs, ours) in [
             (json!({"a": {"b": 1}}), json!({"a": {"b": 2}})),
             (json!({"a": {}}), json!({"a": {"b": 2}})),
             (json!({"a": [1, 2]}), json!({"a": [1]})),
             (json!({"attributes": {"a": 1}}), json!({})),
         ] {
-            let told = same(&theirs, &ours).expect_err("they differ");
-            assert!(told.starts_with('/'), "{told}");
+            let report = same(&theirs, &ours).expect_err("they differ");
+            assert!(report.starts_with('/'), "{report}");
         }
     }
 }

@@ -85,7 +85,7 @@ pub fn run(folder: &Path) -> [Score; 2] {
     [schemas, instances]
 }
 
-/// Instances of the xmlschema and xsdata projects whose verdict their names, or words in them, tell; and the schema, where
+/// Instances of the xmlschema and xsdata projects whose names, or words in them, state their verdict; and the schema, where
 /// they do not name it themselves.
 const PROJECTS: [(&str, &str, Expected); 8] = [
     (

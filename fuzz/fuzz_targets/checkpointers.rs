@@ -1,4 +1,4 @@
-//! Whatever way checkpoints are kept, how far apart they stand, and however it comes in: a message is read as a fresh
+//! Whatever way checkpoints are kept, how far apart they are, and however it comes in: a message is read as a fresh
 //! decoder reads it, or refused for the same reason; and a Record that was handed out stays as it was.
 
 #![no_main]

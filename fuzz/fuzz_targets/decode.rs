@@ -1,4 +1,4 @@
-//! Whatever the Plan and whatever the message: every road to a Record ends, without a panic, at the same Record or error.
+//! Whatever the Plan and whatever the message: every way to a Record ends, without a panic, at the same Record or error.
 //!
 //! The input is a seed, which gives a Plan and a message of it, and a list of edits: place, length, byte.
 

@@ -22,7 +22,7 @@ use bsoap_testkit::random::Random;
 use bsoap_testkit::plan::{random_envelope_plan};
 use libfuzzer_sys::fuzz_target;
 
-/// What may stand in a block for a length, and what may not.
+/// What is allowed in a block as a length, and what is not.
 const LIES: [&[u8]; 16] = [
     b"@", b"A", b"}", b"~", b"~3e;", b"~ffffffffffffffff;", b"~0;", b"*", b"*3", b"*99999999999999999999A", b"*18446744073709551615}",
     b";", b"&lt;", b"<", b"\"", b"\xc3\xa4",
@@ -56,14 +56,14 @@ fn stray(key: u8) -> Vec<u8> {
     format!("<Header><b:hint xmlns:b=\"{NAMESPACE}\" key=\"{key:032x}\" at=\"A\"/></Header>").into_bytes()
 }
 
-/// Has a block tell something else.
+/// Changes a block.
 fn lie(block: &mut Vec<u8>, [what, place, byte]: [u8; 3]) {
     let from = find(block, b" at=\"").map_or(block.len() - 3, |at| at + 5);
     let to = block[from..].iter().position(|&byte| byte == b'"').map_or(from, |length| from + length);
     let at = from + usize::from(place) % (to - from + 1);
     let end = (at + 1).min(to);
     match what % 8 {
-        // Most often, what is told of lengths; then a byte anywhere.
+        // Most often a length; then a byte anywhere.
         0 | 1 => drop(block.splice(at..end, LIES[usize::from(byte % 16)].iter().copied())),
         2 => drop(block.splice(at..end, [byte])),
         3 => drop(block.splice(at..at, [byte])),
@@ -77,7 +77,7 @@ fn lie(block: &mut Vec<u8>, [what, place, byte]: [u8; 3]) {
     }
 }
 
-/// Where some bytes stand first.
+/// The offset of the first occurrence of some bytes.
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     text.windows(what.len()).position(|it| it == what)
 }

@@ -1,4 +1,4 @@
-//! Any bytes, in any chunks: the reader tells the same or refuses the same, and does not panic.
+//! Any bytes, in any chunks: the reader returns the same events or the same error, and does not panic.
 #![no_main]
 
 use bsoap_xml::{DoctypePolicy, Error, Event, Limits, Options, Reader, Vocabulary};
@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// All that is told, with the pieces of a text run together.
+/// All events, with the pieces of a text run together.
 fn read(policy: DoctypePolicy, document: &[u8], chunk: usize) -> Result<String, Error> {
     let mut limits = Limits::default();
     limits.depth = 64;
@@ -32,40 +32,40 @@ fn read(policy: DoctypePolicy, document: &[u8], chunk: usize) -> Result<String, 
         Options::with_limits(limits).doctype(policy),
         Arc::new(Vocabulary::default()),
     );
-    let mut told = String::new();
+    let mut shown = String::new();
     for bytes in document.chunks(chunk) {
         reader.feed(bytes)?;
         while let Some(event) = reader.next()? {
-            tell(&event, &mut told);
+            show(&event, &mut shown);
         }
     }
     reader.finish()?;
     while !reader.state().is_finished() {
         if let Some(event) = reader.next()? {
-            tell(&event, &mut told);
+            show(&event, &mut shown);
         }
     }
-    Ok(told)
+    Ok(shown)
 }
 
-fn tell(event: &Event<'_>, told: &mut String) {
+fn show(event: &Event<'_>, shown: &mut String) {
     match event {
         Event::Start(tag) => {
-            *told += &format!("<{{{}}}{}", tag.namespace(), tag.local());
+            *shown += &format!("<{{{}}}{}", tag.namespace(), tag.local());
             for attribute in tag.attributes() {
-                *told += &format!(
+                *shown += &format!(
                     " {{{}}}{}={:?}",
                     attribute.namespace(),
                     attribute.local,
                     attribute.value()
                 );
             }
-            told.push('>');
+            shown.push('>');
         }
-        Event::End(tag) => *told += &format!("</{{{}}}{}>", tag.namespace(), tag.local()),
-        Event::Text(text) => *told += &text.value,
-        Event::Comment(comment) => *told += &format!("<!--{comment}-->"),
-        Event::ProcessingInstruction { target, data } => *told += &format!("<?{target} {data}?>"),
+        Event::End(tag) => *shown += &format!("</{{{}}}{}>", tag.namespace(), tag.local()),
+        Event::Text(text) => *shown += &text.value,
+        Event::Comment(comment) => *shown += &format!("<!--{comment}-->"),
+        Event::ProcessingInstruction { target, data } => *shown += &format!("<?{target} {data}?>"),
         _ => {}
     }
 }

@@ -27,7 +27,7 @@ impl Random {
         ((self.next() >> 33) as usize) % bound.max(1)
     }
 
-    /// True in so many of a hundred cases.
+    /// True in this percentage of cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }

@@ -134,7 +134,7 @@ impl Numbers for Itoa {
 /// lexical-core: both, both ways.
 pub(crate) struct Lexical;
 
-/// Room for the longest number that lexical-core writes.
+/// Space for the longest number that lexical-core writes.
 pub(crate) struct LexicalBuffer([u8; lexical_core::BUFFER_SIZE]);
 
 impl Default for LexicalBuffer {

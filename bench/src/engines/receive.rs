@@ -317,7 +317,7 @@ struct Receives<R> {
     work: Arc<Workload>,
     steps: Vec<Step>,
     next: usize,
-    /// So many messages are one run; the time is that of one.
+    /// The number of messages in a run; the time is that of one.
     cycle: u64,
 }
 

@@ -252,7 +252,7 @@ impl<S: Sender + 'static> Job for Sends<S> {
         if self.wire.is_none() && self.steps.iter().all(|step| step.after.is_none()) {
             return self.make_ready(times);
         }
-        // Whoever ran before has filled the processor's caches.
+        // The engine that ran before has filled the processor's caches.
         if times > 1 {
             self.send()?;
         }

@@ -3,7 +3,7 @@
 //! ```text
 //! source ──── sumDoubles ───► relay ──── sumDoubles ───► end
 //!        a draft, a few values       the draft takes over       reads a few values again
-//!        set anew                    what changed
+//!        set again                   what changed
 //! ```
 //!
 //! All three are here, and speak SOAP over the loopback. The same is done once more without anything that is kept from one
@@ -41,7 +41,7 @@ async fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// What messages took that differ in so many values.
+/// What messages that differ in this many values took.
 #[derive(Clone, Copy, Debug)]
 struct Figures {
     /// How many.
@@ -61,7 +61,7 @@ struct Cost {
     converting: Duration,
 }
 
-/// Sends messages that differ in none of so many values, in a few, and in more; checks the answers.
+/// Sends messages that differ in none of `count` values, in a few, and in more; checks the answers.
 ///
 /// # Errors
 /// If a message does not get through.

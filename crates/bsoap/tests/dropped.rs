@@ -18,11 +18,11 @@ async fn sum(message: Message) -> Result<Value, Fault> {
     Ok(Value::object([("sum", numbers.iter().sum::<f64>().into())]))
 }
 
-/// Stands between client and service, and breaks connections.
+/// A proxy between client and service that breaks connections.
 #[derive(Clone)]
 struct Gate {
     url: String,
-    /// So many bytes of requests still pass; then the connection breaks.
+    /// How many bytes of requests still pass before the connection breaks.
     left: Arc<AtomicI64>,
 }
 
@@ -50,12 +50,12 @@ impl Gate {
         gate
     }
 
-    /// The connection breaks after so many bytes.
+    /// The connection breaks after this many bytes.
     fn break_after(&self, bytes: i64) {
         self.left.store(bytes, Ordering::SeqCst);
     }
 
-    fn mend(&self) {
+    fn repair(&self) {
         self.break_after(i64::MAX);
     }
 }
@@ -110,7 +110,7 @@ async fn goes_on_after_broken_connections(builder: ClientBuilder) -> Client {
             gate.break_after([0, 700, 5_000, 15_000][round / 3 % 4]);
             let broken = client.call("sumDoubles", &message(&values)).await;
             broken.expect_err("the connection broke");
-            gate.mend();
+            gate.repair();
             if round % 2 == 0 {
                 change(&mut values, round + 100);
             }
@@ -158,7 +158,7 @@ async fn a_broken_connection_ends_a_streamed_array_and_nothing_else() {
             gate.break_after([0, 700, 5_000, 15_000][round]);
             let broken = client.call_streamed("sumDoubles", &empty, streamed).await;
             broken.expect_err("the connection broke");
-            gate.mend();
+            gate.repair();
             let again = Streamed::new("values.item", rows());
             let answer = client.call_streamed("sumDoubles", &empty, again).await;
             assert_eq!(answer.expect("an answer")["sum"].as_f64(), Some(expected));

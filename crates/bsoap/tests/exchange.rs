@@ -145,9 +145,9 @@ async fn the_answer_is_there_as_a_record() {
     running.stop().await;
 }
 
-/// The tour service: what its one-way operation was told is kept.
-fn tour(told: &Arc<Mutex<Vec<String>>>) -> ServiceBuilder {
-    let told = Arc::clone(told);
+/// The tour service: keeps what its one-way operation received.
+fn tour(received: &Arc<Mutex<Vec<String>>>) -> ServiceBuilder {
+    let received = Arc::clone(received);
     Service::builder(TOUR)
         .handle("bare", async |message: Message| {
             let number = message.value()["value"].as_i64().unwrap_or_default();
@@ -158,10 +158,10 @@ fn tour(told: &Arc<Mutex<Vec<String>>>) -> ServiceBuilder {
             Ok(under("value", format!("number {number}")))
         })
         .handle("notify", move |message: Message| {
-            let told = Arc::clone(&told);
+            let received = Arc::clone(&received);
             async move {
                 tokio::time::sleep(Duration::from_millis(100)).await;
-                told.lock().expect("not poisoned").push(
+                received.lock().expect("not poisoned").push(
                     message.value()["value"]
                         .as_str()
                         .unwrap_or_default()
@@ -205,8 +205,8 @@ fn tour_client(running: &Running, port: &str) -> Client {
 
 #[tokio::test]
 async fn every_style_of_message_is_exchanged() {
-    let told = Arc::default();
-    let running = start(tour(&told)).await;
+    let received = Arc::default();
+    let running = start(tour(&received)).await;
     for port in ["Tour11", "Tour12"] {
         let client = tour_client(&running, port);
         let answer = client
@@ -242,7 +242,7 @@ async fn the_action_decides_only_where_the_body_cannot() {
             assert_eq!(answer, under("value", operation), "{port}");
         }
     }
-    // A wrong SOAPAction does no harm where the body tells.
+    // A wrong SOAPAction does no harm where the body names the operation.
     let body = common::envelope(
         SoapVersion::Soap11,
         "",
@@ -256,8 +256,8 @@ async fn the_action_decides_only_where_the_body_cannot() {
 
 #[tokio::test]
 async fn a_one_way_message_is_taken_at_once_and_still_handled_before_the_end() {
-    let told: Arc<Mutex<Vec<String>>> = Arc::default();
-    let running = start(tour(&told)).await;
+    let received: Arc<Mutex<Vec<String>>> = Arc::default();
+    let running = start(tour(&received)).await;
     for port in ["Tour11", "Tour12"] {
         let begun = std::time::Instant::now();
         let client = tour_client(&running, port);
@@ -271,9 +271,9 @@ async fn a_one_way_message_is_taken_at_once_and_still_handled_before_the_end() {
         assert!(begun.elapsed() < Duration::from_millis(90));
     }
     running.stop().await;
-    let mut told = told.lock().expect("not poisoned").clone();
-    told.sort();
-    assert_eq!(told, ["Tour11", "Tour12"]);
+    let mut received = received.lock().expect("not poisoned").clone();
+    received.sort();
+    assert_eq!(received, ["Tour11", "Tour12"]);
 }
 
 #[tokio::test]
@@ -370,7 +370,7 @@ async fn header_blocks_go_and_come_by_the_name_of_their_part() {
 }
 
 #[tokio::test]
-async fn ports_at_one_address_are_told_apart_by_version_and_body() {
+async fn ports_at_one_address_are_distinguished_by_version_and_body() {
     let running = start(tour(&Arc::default())).await;
     assert_eq!(running.urls.len(), 2);
     let client = tour_client(&running, "Secured11");

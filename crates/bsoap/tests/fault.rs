@@ -156,7 +156,7 @@ async fn an_unknown_body_is_the_senders_fault_and_names_what_there_is() {
 }
 
 #[tokio::test]
-async fn other_versions_are_told_which_are_spoken() {
+async fn other_versions_get_the_list_of_known_ones() {
     let running = start(mesh()).await;
     let body = "<m:echoInts xmlns:m='urn:bsoap:mesh'><values/></m:echoInts>";
     // 1.2 to a 1.1 port, 1.1 to a 1.2 port, something else to both.
@@ -249,7 +249,7 @@ async fn a_detail_that_nobody_declared_is_no_reason_to_say_nothing() {
 }
 
 /// A client of a peer that answers with fixed bytes.
-async fn told(status: &str, content_type: &str, body: &str) -> Result<Value, Error> {
+async fn error_of(status: &str, content_type: &str, body: &str) -> Result<Value, Error> {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
@@ -307,7 +307,9 @@ async fn faults_that_bend_the_rules_are_understood() {
             Code::Sender,
         ),
     ] {
-        let error = told("500", "text/xml", &body).await.expect_err("a fault");
+        let error = error_of("500", "text/xml", &body)
+            .await
+            .expect_err("a fault");
         let fault = error
             .fault()
             .unwrap_or_else(|| panic!("{body}: {}", error.report()));
@@ -322,14 +324,14 @@ async fn what_is_no_reply_says_what_it_is() {
         assert_eq!(error.blame(), bsoap::Blame::Peer);
         error.report()
     };
-    let html = reports(told("404", "text/html", "<html>not here</html>").await);
+    let html = reports(error_of("404", "text/html", "<html>not here</html>").await);
     assert!(
         html.contains("404") && html.contains("text/html") && html.contains("not here"),
         "{html}"
     );
-    let proxy = reports(told("502", "text/xml", "<oops/>").await);
+    let proxy = reports(error_of("502", "text/xml", "<oops/>").await);
     assert!(proxy.contains("502") && proxy.contains("oops"), "{proxy}");
-    let empty = reports(told("200", "text/xml", "").await);
+    let empty = reports(error_of("200", "text/xml", "").await);
     assert!(
         empty.contains("sumInts") && empty.contains("empty"),
         "{empty}"
@@ -339,14 +341,14 @@ async fn what_is_no_reply_says_what_it_is() {
         "",
         "<m:echoIntsResponse xmlns:m='urn:bsoap:mesh'><values/></m:echoIntsResponse>",
     );
-    let other = reports(told("200", "text/xml", &other).await);
+    let other = reports(error_of("200", "text/xml", &other).await);
     assert!(other.contains("echoIntsResponse"), "{other}");
     let broken = envelope(
         SoapVersion::Soap11,
         "",
         "<m:sumIntsResponse xmlns:m='urn:bsoap:mesh'><sum>x</sum></m:sumIntsResponse>",
     );
-    let broken = reports(told("200", "text/xml", &broken).await);
+    let broken = reports(error_of("200", "text/xml", &broken).await);
     assert!(
         broken.contains("\"x\"") && broken.contains("/Envelope/Body/sumIntsResponse/sum"),
         "{broken}"
@@ -356,7 +358,7 @@ async fn what_is_no_reply_says_what_it_is() {
         "",
         "<m:sumIntsResponse xmlns:m='urn:bsoap:mesh'><sum>1</sum></m:sumIntsResponse>",
     );
-    let version = reports(told("200", "text/xml", &version).await);
+    let version = reports(error_of("200", "text/xml", &version).await);
     assert!(
         version.contains(SoapVersion::Soap12.envelope_namespace()),
         "{version}"

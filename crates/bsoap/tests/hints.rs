@@ -43,7 +43,7 @@ async fn peers_that_offer_it_give_each_other_hints_from_the_second_call_on() {
             echo(&client, round).await;
         }
         let counts = client.hint_stats();
-        // The service is told at once that its hints are followed, the client by the first answer.
+        // The service learns at once that its hints are followed, the client from the first answer.
         assert_eq!((counts.given, counts.messages()), (9, 10), "{counts:?}");
         assert_eq!((counts.learned, counts.followed), (1, 9), "{counts:?}");
         assert_eq!(counts.missed + counts.plain + counts.errors, 0);
@@ -53,7 +53,7 @@ async fn peers_that_offer_it_give_each_other_hints_from_the_second_call_on() {
 
 #[tokio::test]
 async fn peers_that_know_nothing_of_hints_hear_nothing_of_them_or_pass_over_them() {
-    // Told of by nobody, given to nobody.
+    // No peer asks for hints, and none are sent.
     let running = start(plainly(mesh())).await;
     let offering = client(&running, SoapVersion::Soap11)
         .sending(Sending::off())

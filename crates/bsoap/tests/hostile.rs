@@ -64,7 +64,7 @@ async fn what_is_not_a_message_is_a_fault() {
 
 #[tokio::test]
 async fn what_is_deeper_than_a_value_can_be_is_refused_and_not_lost() {
-    // Whoever sets other options does not mean this one.
+    // A user who sets other options does not mean this one.
     let options = bsoap::DecodeOptions::default();
     let running = start(mesh().decoding(options)).await;
     let deep = format!("{}{}", "<a>".repeat(300), "</a>".repeat(300));

@@ -102,7 +102,7 @@ async fn a_handler_that_holds_its_thread_is_late_all_the_same() {
 }
 
 #[tokio::test]
-async fn a_handler_may_take_as_long_as_it_wants_if_it_is_told_so() {
+async fn a_handler_without_a_timeout_may_take_any_time() {
     let slow = async |message: Message| {
         tokio::time::sleep(Duration::from_millis(50)).await;
         message.value()
@@ -126,7 +126,7 @@ impl Pack for Broken {
 }
 
 #[tokio::test]
-async fn a_panic_is_a_fault_and_tells_nothing() {
+async fn a_panic_is_a_fault_without_details() {
     let service = mesh()
         .handle("echoInts", async |_: Message| -> Value {
             panic!("a secret, on purpose")
@@ -159,18 +159,18 @@ async fn a_panic_is_a_fault_and_tells_nothing() {
 
 #[tokio::test]
 async fn a_handler_ends_when_nobody_waits_any_more() {
-    struct Told(Option<tokio::sync::oneshot::Sender<()>>);
-    impl Drop for Told {
+    struct NotifyOnDrop(Option<tokio::sync::oneshot::Sender<()>>);
+    impl Drop for NotifyOnDrop {
         fn drop(&mut self) {
             let _ = self.0.take().map(|sender| sender.send(()));
         }
     }
     let (sender, ended) = tokio::sync::oneshot::channel();
-    let told = std::sync::Mutex::new(Some(Told(Some(sender))));
+    let notify = std::sync::Mutex::new(Some(NotifyOnDrop(Some(sender))));
     let service = mesh().handle("echoInts", move |_: Message| {
-        let told = told.lock().expect("no panic").take();
+        let notify = notify.lock().expect("no panic").take();
         async move {
-            let _told = told;
+            let _notify = notify;
             std::future::pending::<Value>().await
         }
     });
@@ -187,7 +187,7 @@ async fn a_handler_ends_when_nobody_waits_any_more() {
     running.stop().await;
 }
 
-/// A service whose items have so many parts that may be left out.
+/// A service whose items have many optional parts.
 fn wide(parts: usize) -> String {
     let parts: String = (0..parts)
         .map(|n| format!("<element name='p{n}' type='int' minOccurs='0'/>"))

@@ -45,7 +45,7 @@ fn modes(counts: &ReceiveCounts) -> (u64, u64, u64) {
 async fn from_the_third_on_messages_are_compared_and_only_what_changed_is_read() {
     let (url, served) = serve(mesh()).await;
     let client = client(&url);
-    // Of longer messages the clock would tell whether comparing pays.
+    // For longer messages the clock would decide whether comparing pays.
     let mut values: Vec<f64> = (0..300).map(f64::from).collect();
     for round in 0..10 {
         values[round * 10] = 0.5 + round as f64;
@@ -141,7 +141,7 @@ async fn a_principal_is_known_on_all_its_connections_and_no_other_profits() {
 }
 
 #[tokio::test]
-async fn without_room_nothing_is_kept_and_nothing_fails() {
+async fn without_a_budget_nothing_is_kept_and_nothing_fails() {
     for limit in [0, 40_000, 300_000] {
         let budget = Budget::new(limit);
         let (url, served) = serve(mesh().budget(&budget)).await;
@@ -248,14 +248,14 @@ async fn an_invalid_message_after_valid_ones_gets_the_fault_it_would_get_alone()
 }
 
 #[tokio::test]
-async fn a_handler_is_told_what_changed() {
-    let told = Arc::new(Mutex::new(Vec::new()));
+async fn a_handler_gets_the_changes() {
+    let changes = Arc::new(Mutex::new(Vec::new()));
     let service = Service::builder(MESH).handle("sumDoubles", {
-        let told = Arc::clone(&told);
+        let changes = Arc::clone(&changes);
         move |message: Message| {
             let regions = message.changes().regions();
             let regions = regions.iter().map(ToString::to_string).collect::<Vec<_>>();
-            told.lock().expect("the lock").push(regions.join(" "));
+            changes.lock().expect("the lock").push(regions.join(" "));
             async { under("sum", 1.0) }
         }
     });
@@ -284,9 +284,9 @@ async fn a_handler_is_told_what_changed() {
         assert_eq!(changes.is_all(), round <= 1);
     }
     let path = "/Envelope/Body/sumDoubles/values";
-    let told = told.lock().expect("the lock");
+    let changes = changes.lock().expect("the lock");
     assert_eq!(
-        told[..5],
+        changes[..5],
         [
             "/Envelope".to_owned(),
             "/Envelope".to_owned(),
@@ -297,9 +297,9 @@ async fn a_handler_is_told_what_changed() {
     );
     // An item more: the count, and at least the item.
     assert!(
-        told[5].starts_with(path) && told[5].contains(&format!("{path}/item[")),
+        changes[5].starts_with(path) && changes[5].contains(&format!("{path}/item[")),
         "{}",
-        told[5]
+        changes[5]
     );
 }
 

@@ -8,16 +8,16 @@ use proptest::prelude::*;
 
 const MESH: &str = include_str!("../../../examples/mesh/mesh.wsdl");
 
-/// What an end was told, and how it was relayed.
-type Told = Arc<Mutex<(Vec<Value>, Vec<Relay>)>>;
+/// What an end received, and how it was relayed.
+type Received = Arc<Mutex<(Vec<Value>, Vec<Relay>)>>;
 
-/// An end that keeps what it is told, and a relay before it. The URL of the relay.
-async fn chain(keeps: bool, told: &Told) -> String {
+/// An end that keeps what it receives, and a relay before it. The URL of the relay.
+async fn chain(keeps: bool, received: &Received) -> String {
     let (sending, receiving) = match keeps {
         true => (Sending::default(), Receiving::default()),
         false => (Sending::off(), Receiving::off()),
     };
-    let keep = Arc::clone(told);
+    let keep = Arc::clone(received);
     let end = Service::builder(MESH).handle("echoMesh", move |message: Message| {
         keep.lock().expect("the lock").0.push(message.value());
         async move { message.value() }
@@ -27,7 +27,7 @@ async fn chain(keeps: bool, told: &Told) -> String {
     let next = Client::builder(MESH).endpoint(url).sending(sending);
     let next = next.receiving(receiving).build().expect("a client");
     let draft: Arc<tokio::sync::Mutex<Option<Draft>>> = Arc::default();
-    let how = Arc::clone(told);
+    let how = Arc::clone(received);
     let relay = Service::builder(MESH).handle("echoMesh", move |message: Message| {
         let (next, draft, how) = (next.clone(), Arc::clone(&draft), Arc::clone(&how));
         async move {
@@ -109,9 +109,9 @@ fn apply(change: &Change, points: &mut Vec<Point>) {
     }
 }
 
-async fn relays_alike(streams: Vec<(usize, Change)>) -> Vec<Relay> {
-    let (told, plainly): (Told, Told) = Default::default();
-    let urls = [chain(true, &told).await, chain(false, &plainly).await];
+async fn relays_the_same(streams: Vec<(usize, Change)>) -> Vec<Relay> {
+    let (received, plainly): (Received, Received) = Default::default();
+    let urls = [chain(true, &received).await, chain(false, &plainly).await];
     let mut meshes: Vec<Vec<Point>> = [40, 40, 90]
         .map(|length| {
             (0..length)
@@ -132,19 +132,21 @@ async fn relays_alike(streams: Vec<(usize, Change)>) -> Vec<Relay> {
         }
         assert_eq!(answers[0], answers[1]);
     }
-    let (told, plainly) = (
-        told.lock().expect("the lock"),
+    let (received, plainly) = (
+        received.lock().expect("the lock"),
         plainly.lock().expect("the lock"),
     );
-    assert_eq!(told.0, plainly.0);
-    told.1.clone()
+    assert_eq!(received.0, plainly.0);
+    received.1.clone()
 }
 
 fn relaying(streams: Vec<(usize, Change)>) -> Vec<Relay> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
-    runtime.expect("a runtime").block_on(relays_alike(streams))
+    runtime
+        .expect("a runtime")
+        .block_on(relays_the_same(streams))
 }
 
 #[test]
@@ -167,7 +169,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_changes_in_whatever_order_the_end_is_told_the_same(
+    fn whatever_changes_in_whatever_order_the_end_receives_the_same(
         streams in proptest::collection::vec((0_usize..3, change()), 1..40)
     ) {
         relaying(streams);
@@ -181,8 +183,8 @@ proptest! {
 
 #[tokio::test]
 async fn a_value_set_in_between_is_not_forgotten_and_not_kept() {
-    let told: Told = Told::default();
-    let url = chain(true, &told).await;
+    let received: Received = Received::default();
+    let url = chain(true, &received).await;
     let client = client(&url);
     let mut mesh: Vec<Point> = (0..40).map(|it| (it, it, 0.0)).collect();
     let kept: Arc<Mutex<Vec<bsoap::Changes>>> = Arc::default();

@@ -172,7 +172,7 @@ async fn the_bytes_on_the_wire_are_those_of_a_fresh_message() {
 }
 
 #[tokio::test]
-async fn what_is_sent_once_makes_no_template_and_what_has_nothing_in_common_stands_aside() {
+async fn what_is_sent_once_makes_no_template_and_what_has_nothing_in_common_is_bypassed() {
     let (url, _) = serve(service()).await;
     let client = client().endpoint(&url).build().expect("a client");
     client
@@ -190,7 +190,7 @@ async fn what_is_sent_once_makes_no_template_and_what_has_nothing_in_common_stan
             .expect("an answer");
     }
     let counts = client.sender_stats();
-    // One plain, one first, and then 1, 2, 4 … 32 aside after each that was of no use.
+    // One plain, one first, and then a bypass of 1, 2, 4 … 32 messages after each that was of no use.
     assert!(counts.matches.messages() <= 9, "{counts:?}");
     assert!(counts.bypassed >= 88, "{counts:?}");
 }
@@ -225,7 +225,7 @@ async fn faults_have_templates_too() {
 }
 
 #[tokio::test]
-async fn a_budget_bounds_what_is_kept_and_nothing_fails_without_room() {
+async fn a_budget_bounds_what_is_kept_and_nothing_fails_without_it() {
     let (url, _) = serve(service()).await;
     for (bytes, expect_templates) in [(0, false), (20 << 10, false), (8 << 20, true)] {
         let budget = Budget::new(bytes);
@@ -247,7 +247,7 @@ async fn a_budget_bounds_what_is_kept_and_nothing_fails_without_room() {
             client.sender_stats()
         );
     }
-    // The bound of one client: two structures, room for one.
+    // The bound of one client: two structures, space for one.
     let sending = Sending::default().bytes(220 << 10);
     let client = client().endpoint(&url).sending(sending).build();
     let client = client.expect("a client");

@@ -14,7 +14,7 @@ async fn sum(message: Message) -> Result<Value, Fault> {
     Ok(Value::object([("sum", numbers.iter().sum::<f64>().into())]))
 }
 
-/// Answers with so many numbers as there are columns, made while they are sent.
+/// Answers with as many numbers as there are columns, generated while they are sent.
 async fn step(message: Message) -> Result<(Value, Streamed), Fault> {
     let columns = message.value()["columns"].as_i64().unwrap_or(0);
     let answer = Value::object([

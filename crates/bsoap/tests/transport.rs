@@ -314,7 +314,7 @@ async fn an_error_while_loading_shows_no_password() {
     ] {
         let loading = tokio::task::spawn_blocking(move || Client::from_wsdl(location));
         let error = loading.await.expect("no panic").expect_err("no WSDL");
-        let told = format!("{} {error:?}", error.report());
-        assert!(!told.contains("hush"), "{told}");
+        let shown = format!("{} {error:?}", error.report());
+        assert!(!shown.contains("hush"), "{shown}");
     }
 }

@@ -93,10 +93,10 @@ async fn a_type_that_does_not_fit_is_the_callers_doing() {
 }
 
 #[tokio::test]
-async fn a_lent_value_and_a_given_one_and_a_packed_one_make_the_same_message() {
+async fn a_borrowed_value_and_a_given_one_and_a_packed_one_make_the_same_message() {
     let client = bsoap::Client::from_wsdl(common::MESH).expect("a client");
     let value = under("values", under("item", vec![1.5, 2.5]));
-    let lent = client
+    let borrowed = client
         .request("sumDoubles", &value)
         .expect("a request")
         .into_record();
@@ -109,7 +109,7 @@ async fn a_lent_value_and_a_given_one_and_a_packed_one_make_the_same_message() {
         .request("sumDoubles", Contents::packed(&numbers))
         .expect("a request")
         .into_record();
-    assert!(lent == given && given == packed);
+    assert!(borrowed == given && given == packed);
     let mut headers = Object::new();
     headers.insert("#any", vec![Value::from("<h xmlns=\"urn:h\">1</h>")]);
     let with = client

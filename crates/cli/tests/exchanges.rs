@@ -106,7 +106,7 @@ fn canned_answers_come_from_their_folder_and_may_change() {
 }
 
 #[test]
-fn an_answer_for_no_operation_is_told_at_once() {
+fn an_answer_for_no_operation_is_reported_at_once() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("sumDuobles.json"), "{}").unwrap();
     let ran = run(&[
@@ -136,7 +136,7 @@ fn the_wsdl_is_published_and_can_be_called_by() {
 }
 
 #[test]
-fn many_calls_are_told_as_statistics() {
+fn many_calls_are_reported_as_statistics() {
     let served = Served::new(&["--echo"]);
     let statistics = served
         .call(&["echoInts", "values.item=1", "--repeat", "20", "--json"])

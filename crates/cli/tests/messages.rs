@@ -98,7 +98,7 @@ fn answers_are_encoded_and_decoded_too() {
 }
 
 #[test]
-fn bad_arguments_are_told_with_path_and_expectation() {
+fn bad_arguments_are_reported_with_path_and_expectation() {
     let ran = run(&["encode", &mesh(), "sumInts", "values.item=12,5"]);
     assert_eq!(ran.code, 3);
     assert!(
@@ -114,7 +114,7 @@ fn bad_arguments_are_told_with_path_and_expectation() {
 }
 
 #[test]
-fn a_valid_message_is_valid_and_every_violation_is_told_with_its_place() {
+fn a_valid_message_is_valid_and_every_violation_is_reported_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let (good, bad) = (
         folder.path().join("good.xml"),
@@ -145,7 +145,7 @@ fn a_valid_message_is_valid_and_every_violation_is_told_with_its_place() {
 }
 
 #[test]
-fn what_stands_for_a_simple_type_or_a_wildcard_is_checked_too() {
+fn what_replaces_a_simple_type_or_matches_a_wildcard_is_checked_too() {
     let folder = tempfile::tempdir().unwrap();
     let schema = folder.path().join("s.xsd");
     std::fs::write(
@@ -253,7 +253,7 @@ fn generated_code_goes_to_a_file_or_to_standard_output() {
 }
 
 #[test]
-fn help_tells_the_exit_codes_and_completions_name_the_commands() {
+fn help_lists_the_exit_codes_and_completions_name_the_commands() {
     let help = run(&["--help"]);
     assert!(
         help.out.contains("Exit codes") && help.out.contains("validate"),

@@ -49,7 +49,7 @@ fn path(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn each_message_is_told_with_what_it_has_in_common_with_the_one_before() {
+fn each_message_is_shown_with_what_it_has_in_common_with_the_one_before() {
     let folder = recorded();
     let ran = run(&[
         "replay",
@@ -180,7 +180,7 @@ fn every_way_to_receive_and_every_stuffing_to_send_can_be_chosen() {
 }
 
 #[test]
-fn messages_that_are_not_valid_are_told_and_the_others_replayed() {
+fn messages_that_are_not_valid_are_reported_and_the_others_replayed() {
     let folder = recorded();
     let ran = run(&["replay", &mesh(), &folder.path().display().to_string()]);
     assert_eq!(ran.code, 1, "{ran:?}");

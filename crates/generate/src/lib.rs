@@ -12,7 +12,7 @@
 //! # Ok::<(), bsoap_schema::Error>(())
 //! ```
 //!
-//! In a `build.rs`, [`build::Config`] writes the code where `include!` finds it and tells Cargo which documents it came from.
+//! In a `build.rs`, [`build::Config`] writes the code where `include!` finds it and lists for Cargo which documents it came from.
 //! `types.rs` has the table of which schema types become which Rust types. The code uses `bsoap::typed` and is only right for the
 //! WSDL it was generated from; its client checks that.
 

@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_cased_escaped_and_told_apart() {
+    fn names_are_cased_escaped_and_made_distinct() {
         let mut scope = NameScope::default();
         let fields = ["orderItem", "type", "order-item", "self", "3d", "é"]
             .map(|name| scope.field(name).to_string());

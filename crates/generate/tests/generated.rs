@@ -1,6 +1,6 @@
 //! Generated code, as it is committed under `generated/`: it is what the generator writes today, and it goes round.
 //!
-//! `BSOAP_BLESS=1 cargo test -p bsoap-generate` writes it anew.
+//! `BSOAP_BLESS=1 cargo test -p bsoap-generate` writes it again.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn the_committed_code_is_what_is_generated() {
         }
         assert!(
             std::fs::read_to_string(&file).unwrap() == code,
-            "{name}.rs is stale: BSOAP_BLESS=1 writes it anew"
+            "{name}.rs is stale: BSOAP_BLESS=1 writes it again"
         );
     }
 }

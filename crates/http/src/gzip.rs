@@ -172,7 +172,7 @@ impl Decompression {
     fn advance(&mut self, until: usize) -> Result<bool, GzipError> {
         while self.decompressed.len() < until {
             let length = self.decompressed.len() as u64;
-            // One byte more than allowed tells "exactly the limit" from "longer".
+            // One byte more than allowed distinguishes "exactly the limit" from "longer".
             let step = STEP.min(self.limit.saturating_add(1) - length);
             self.reserve(length + step)?;
             let mut some = self.decoder.by_ref().take(step);

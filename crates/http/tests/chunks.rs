@@ -49,7 +49,7 @@ async fn a_send_in_flight_keeps_its_chunks_and_lets_go_of_them_when_it_is_done()
         tokio::spawn(async move { client().post(&address, HeaderMap::new(), body).await });
     let (mut peer, _) = listener.accept().await.expect("a connection");
     tokio::time::sleep(Duration::from_millis(50)).await;
-    // The last chunk waits: whoever patches it gets a copy.
+    // The last chunk waits: patching it makes a copy.
     let last = chunks.last_mut().expect("chunks");
     assert!(Arc::get_mut(last).is_none());
     Arc::make_mut(last).fill(b'!');

@@ -151,9 +151,12 @@ async fn all_gzip_bodies_in_work_share_a_limit() {
     let refused = post("/echo", 8 << 20).await;
     assert_eq!(refused.status, 503);
     assert_eq!(refused.headers["retry-after"], "1");
-    let told = String::from_utf8_lossy(&refused.body).into_owned();
-    assert!(told.contains("12582912 bytes (max_decompressed)"), "{told}");
-    // There is still room for less, and for what is no gzip.
+    let shown = String::from_utf8_lossy(&refused.body).into_owned();
+    assert!(
+        shown.contains("12582912 bytes (max_decompressed)"),
+        "{shown}"
+    );
+    // There is still space for less, and for what is not gzip.
     assert_eq!(post("/echo", 3 << 20).await.status, 200);
     release.send(true).expect("the handler waits");
     assert_eq!(&held.await.expect("no panic").body[..], b"8388608");
@@ -333,7 +336,7 @@ async fn pages_get_the_address_that_the_client_used() {
 async fn short_answers_and_those_who_do_not_ask_get_no_gzip() {
     let server = start(echo(), ServerOptions::default()).await;
     let long = "<d>1.5</d>".repeat(1000);
-    for (accept, body, folded) in [
+    for (accept, body, compressed) in [
         ("gzip", long.as_str(), true),
         ("gzip;q=0", &long, false),
         ("gzip", "<a/>", false),
@@ -350,7 +353,7 @@ async fn short_answers_and_those_who_do_not_ask_get_no_gzip() {
         .await;
         assert_eq!(
             answer.contains("content-encoding: gzip"),
-            folded,
+            compressed,
             "{accept}"
         );
     }

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_tag_tells_the_version() {
+    fn the_first_tag_gives_the_version() {
         let envelope = |namespace: &str| {
             let comment = "-".repeat(600).replace("--", "- ");
             peek(

@@ -70,7 +70,7 @@ fn incoming(request: &OutgoingRequest) -> IncomingRequest<'_> {
 }
 
 #[test]
-fn each_version_is_told_once_however_the_bindings_stand() {
+fn each_version_is_listed_once_whatever_the_order_of_bindings() {
     let mut world = World::new();
     let mut bindings = world.endpoint().bindings().to_vec();
     bindings.extend(bindings.clone());
@@ -81,9 +81,9 @@ fn each_version_is_told_once_however_the_bindings_stand() {
         ..IncomingRequest::default()
     };
     let reply = endpoint.receive(&mut world.decoder, request).unwrap_err();
-    let told = String::from_utf8_lossy(&reply.body);
-    assert_eq!(told.matches("SupportedEnvelope").count(), 2, "{told}");
-    assert!(told.contains("expected SOAP 1.1 or SOAP 1.2"), "{told}");
+    let body = String::from_utf8_lossy(&reply.body);
+    assert_eq!(body.matches("SupportedEnvelope").count(), 2, "{body}");
+    assert!(body.contains("expected SOAP 1.1 or SOAP 1.2"), "{body}");
 }
 
 fn replied(reply: &OutgoingReply) -> IncomingReply<'_> {
@@ -201,7 +201,7 @@ fn the_envelope_decides_over_the_media_type() {
     );
 }
 
-/// What a peer may do to a message: cut it, repeat a stretch, change bytes.
+/// What a peer may do to a message: cut it, repeat a part, change bytes.
 fn mutations(message: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
     let cut = (0..message.len())
         .step_by(3)

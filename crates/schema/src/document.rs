@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_well_formed_is_told_with_its_place() {
+    fn what_is_not_well_formed_is_reported_with_its_place() {
         let document = Document::new("a.xsd", b"<a>\n<b></a>").unwrap();
         let error = document
             .parse(&LoadLimits::default())

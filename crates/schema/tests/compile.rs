@@ -128,7 +128,7 @@ fn an_extension_has_the_content_and_attributes_of_its_base_first() {
 }
 
 #[test]
-fn derived_types_may_stand_in_and_abstract_ones_may_not() {
+fn derived_types_may_replace_and_abstract_ones_may_not() {
     let schema = r#">
         <xs:complexType name="shape" abstract="true"/>
         <xs:complexType name="circle"><xs:complexContent><xs:extension base="shape"/></xs:complexContent></xs:complexType>
@@ -317,7 +317,7 @@ fn a_validator_is_offered_what_wildcards_admit() {
 }
 
 #[test]
-fn what_is_missing_is_told_with_the_place_that_needs_it() {
+fn what_is_missing_is_reported_with_the_place_that_needs_it() {
     let schema = "xmlns:t=\"urn:t\" targetNamespace=\"urn:t\">\n <xs:element name=\"r\" type=\"t:Foo\"/>\n <xs:element name=\"unused\" type=\"t:Bar\"/>";
     let error = compile(schema, "urn:t#r").unwrap_err();
     assert_eq!(

@@ -54,7 +54,7 @@ fn derived(how: &str, inside: &str) -> String {
 }
 
 #[test]
-fn elements_and_attributes_stand_only_where_the_grammar_has_them() {
+fn elements_and_attributes_are_allowed_only_where_the_grammar_has_them() {
     assert_all_broken(&[
         (
             "<sequence> is not allowed here in <schema>",
@@ -153,7 +153,7 @@ fn names_are_defined_once_and_refer_to_something() {
 }
 
 #[test]
-fn a_name_tells_which_particle_it_belongs_to() {
+fn a_name_determines_its_particle() {
     let model = |content: &str| ty("a", &format!("<xs:sequence>{content}</xs:sequence>"));
     for ambiguous in [
         r#"<xs:element name="x" minOccurs="0"/><xs:element name="x"/>"#,

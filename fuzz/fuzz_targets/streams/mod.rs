@@ -1,4 +1,4 @@
-//! Streams of messages, each made from the one before by operations that the input tells, received in one way and checked
+//! Streams of messages, each made from the one before by operations that the input selects, received in one way and checked
 //! against a fresh decoder.
 //!
 //! The input is a seed, which gives a Plan, options and a way to receive, and a list of operations of five bytes: each
@@ -66,7 +66,7 @@ pub(crate) fn change(text: &mut Vec<u8>, before: &[u8], fresh: impl Fn(u64, usiz
             let end = (at + usize::from(what >> 6)).min(text.len());
             text.splice(at..end, (c != 0).then_some(c));
         }
-        // A value, or what stands between two tags.
+        // A value, or the text between two tags.
         2..=5 => {
             let from = tag(text, place);
             let from = from + text[from..].iter().position(|&byte| byte == b'>').map_or(0, |it| it + 1);
@@ -105,7 +105,7 @@ pub(crate) fn change(text: &mut Vec<u8>, before: &[u8], fresh: impl Fn(u64, usiz
     }
 }
 
-/// What is not well-formed may be told in other words if less of it was there to be seen.
+/// Text that is not well-formed may be reported in other words if less of it was there to be seen.
 fn is_same(found: &Result<Received, Error>, expected: &Result<Record, Error>, whole: bool) -> bool {
     let is_xml = |error: &Error| matches!(error.kind(), ErrorKind::Xml(_));
     match (found, expected) {

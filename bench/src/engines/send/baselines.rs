@@ -47,8 +47,8 @@ impl Sender for Ready {
     }
 }
 
-/// `read+writev`: every byte of the values is looked at once, then the text that is there is written. Whoever finds out by
-/// himself that nothing changed has done as much.
+/// `read+writev`: every byte of the values is looked at once, then the text that is there is written. Finding out by comparison
+/// that nothing changed takes as much.
 pub(crate) struct Seen {
     records: Arc<Vec<Record>>,
     ready: Ready,
@@ -150,7 +150,7 @@ impl Changed {
     }
 }
 
-/// Room for one number.
+/// Space for one number.
 const FIELD: usize = 32;
 
 /// How many values ahead the memory of one is asked for.
@@ -169,8 +169,8 @@ pub(crate) fn formatting_in_place(work: &Arc<Workload>) -> Result<Option<Box<dyn
     let messages = Arc::clone(&work.records);
     let kept: Vec<Record> = messages.iter().cloned().collect();
     let all = Changed::all(work);
-    let starts_anew = |stream: &Stream| stream.steps.iter().any(|step| step.after.is_some());
-    if work.stream.as_ref().is_none_or(starts_anew) {
+    let restarts = |stream: &Stream| stream.steps.iter().any(|step| step.after.is_some());
+    if work.stream.as_ref().is_none_or(restarts) {
         return Ok(None);
     }
     let Some(mut before) = all.last().map(|last| texts[last.message].clone()) else {

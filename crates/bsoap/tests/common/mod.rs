@@ -15,7 +15,7 @@ pub(crate) const TOUR: &str = include_str!("tour.wsdl");
 
 pub(crate) const BOTH: [SoapVersion; 2] = [SoapVersion::Soap11, SoapVersion::Soap12];
 
-/// A service that runs until told to stop.
+/// A service that runs until it is stopped.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     pub(crate) urls: Vec<String>,

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// A server that runs until told to stop.
+/// A server that runs until it is stopped.
 pub(crate) struct Running {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
@@ -26,13 +26,13 @@ impl Running {
             .expect("an address")
     }
 
-    /// Tells the server to stop and waits until it has.
+    /// Stops the server and waits until it has ended.
     pub(crate) async fn stop(self) {
         drop(self.stop);
         self.task.await.expect("the server ends without panic");
     }
 
-    /// Tells the server to stop.
+    /// Stops the server.
     pub(crate) fn stopping(self) -> JoinHandle<()> {
         drop(self.stop);
         self.task

@@ -88,7 +88,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         .collect()
 }
 
-/// Whether a name matches a glob, in which `*` stands for anything and `?` for one character.
+/// Whether a name matches a glob, in which `*` matches anything and `?` one character.
 fn matches(glob: &str, name: &str) -> bool {
     let (glob, name): (Vec<char>, Vec<char>) = (glob.chars().collect(), name.chars().collect());
     let (mut g, mut n) = (0, 0);

@@ -40,7 +40,7 @@ impl Valid {
     }
 }
 
-/// What the messages of one stream have in common: the root element, which tells the direction, and the operation.
+/// What the messages of one stream have in common: the root element, which gives the direction, and the operation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RecordedStream {
     pub(super) root: u32,

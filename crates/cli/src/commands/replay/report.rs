@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_sizes_are_told_in_few_digits() {
+    fn times_and_sizes_are_shown_in_few_digits() {
         assert_eq!(microseconds(1234.0), "1.23 µs");
         assert_eq!(microseconds(123_400.0), "123 µs");
         assert_eq!(microseconds(12_340_000.0), "12.3 ms");
