@@ -21,7 +21,7 @@ mod state;
 
 pub use crate::plan::program::{Holder, LeafForm, LeafRef, PadPlace};
 pub use error::{Error, ErrorKind};
-pub use outline::{Outline, Told};
+pub use outline::{LengthSpace, Outline};
 pub use piece::{PieceEncoder, Stop};
 pub use places::{CellPlace, Places, Rows, Stuffing};
 pub use state::{Loop, State};
@@ -129,13 +129,13 @@ impl Encoder {
     ///
     /// # Errors
     /// As [`encode`](Self::encode). What was recorded is then of no use.
-    pub fn encode_told(
+    pub fn encode_with_lengths(
         &self,
         record: &Record,
         out: &mut Vec<u8>,
-        told: Told<'_>,
+        lengths: LengthSpace<'_>,
     ) -> Result<bool, Error> {
-        self.run(record, out, LengthRecorder(told))
+        self.run(record, out, LengthRecorder(lengths))
             .map(|teller| teller.0.is_full())
     }
 

@@ -136,7 +136,7 @@ fn part(
 
 /// A string: mostly plain, now and then with what is replaced, looked at twice, or wrong.
 fn string(random: &mut Random, odd: usize) -> String {
-    let word = "none but letters stand in here, up to forty of them"[..random.below(40)].to_owned();
+    let word = "none but letters are in here, up to forty of them"[..random.below(40)].to_owned();
     if random.below(1000) >= odd {
         return match random.below(8) {
             0 => format!("{word}&lt;&amp;{word}"),
@@ -168,7 +168,7 @@ fn string(random: &mut Random, odd: usize) -> String {
     format!("{word}{}{word}", random.pick(&special))
 }
 
-/// A lexical form: mostly plain, now and then in doubt, or wrong.
+/// A lexical form: mostly plain, sometimes one for the slow path, or wrong.
 fn form(datatype: Datatype, random: &mut Random, odd: usize) -> String {
     if datatype == Datatype::String {
         return string(random, odd);
@@ -280,7 +280,7 @@ fn options(random: &mut Random) -> DecodeOptions {
     options
 }
 
-/// A place noted every so many bytes: each must follow a tag, and reading on from each must give what reading gave.
+/// A checkpoint every few bytes: each must follow a tag, and resuming from each must give the same result.
 fn places_hold(
     model: &Model,
     decoder: &mut Decoder,
@@ -308,7 +308,7 @@ fn places_hold(
     let read = decoder.read_until(piece, &mut record, Until::END, Some(&mut places));
     prop_assert_eq!(&read, &expected);
     let noted: Vec<Place> = places.drain().collect();
-    // (In an array there is one after each item that passes the next stretch.)
+    // (In an array there is one after each item that passes the next distance.)
     for pair in noted.windows(2) {
         prop_assert!(pair[0].offset + every as u32 <= pair[1].offset);
         prop_assert!(pair[0].slots <= pair[1].slots);
@@ -316,14 +316,14 @@ fn places_hold(
     for place in &noted {
         prop_assert_eq!(text.as_bytes()[place.offset as usize - 1], b'>');
         if read.is_ok() {
-            // All that is written stands before, and nothing behind.
+            // All that is written precedes it, and nothing follows.
             let before =
                 |slot: usize, offset: u32| (slot < place.slots as usize) == (offset < place.offset);
             let mut values = trace.values(text.as_bytes());
             prop_assert!(values.all(|(slot, it)| before(slot, it.start as u32)));
         }
     }
-    // A Record taken up again here has the strings that follow already, so it needs room for them twice.
+    // A Record resumed here has the strings that follow already, so it needs twice the capacity for them.
     if decoder.options().record_heap < 2 * text.len() {
         return Ok(());
     }
@@ -347,7 +347,7 @@ fn places_hold(
     Ok(())
 }
 
-/// Stopping wherever so many slots are there, and going on.
+/// Stops at every number of slots, and continues.
 fn stops_hold(
     model: &Model,
     decoder: &mut Decoder,
@@ -425,7 +425,7 @@ proptest! {
 #[test]
 fn most_arrays_of_the_test_are_valid() {
     let valid: usize = (0..40)
-        .map(|seed| agree(seed).expect("all roads agree"))
+        .map(|seed| agree(seed).expect("all paths agree"))
         .sum();
     assert!(valid > 80, "only {valid} of 200 are valid");
 }

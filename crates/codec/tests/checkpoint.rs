@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 type Outcome = Result<Record, Error>;
 
-/// What is not well-formed may be told in other words if less of it was there to be seen.
+/// Text that is not well-formed may be reported in other words if less of it was there to be seen.
 fn same(one: &Outcome, other: &Outcome) -> bool {
     let is_xml = |error: &Error| matches!(error.kind(), ErrorKind::Xml(_));
     match (one, other) {
@@ -169,7 +169,7 @@ fn check(seed: u64, broken: bool) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Where the trace says that a value stands, it stands; and it can be read again there.
+/// The trace's location of a value is right, and the value can be read again from it.
 fn check_trace(seed: u64) -> Result<(), TestCaseError> {
     let mut random = Random::new(seed ^ 0x77);
     let (plan, root) = random_plan(seed / 4);

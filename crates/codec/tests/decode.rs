@@ -96,7 +96,7 @@ fn an_array_of_structs_is_a_count_and_rows() {
 }
 
 #[test]
-fn errors_tell_the_place_and_what_was_expected() {
+fn errors_have_the_place_and_what_was_expected() {
     let order = order();
     assert_eq!(
         error(
@@ -286,7 +286,7 @@ fn groups_repeat_and_may_be_missing() {
 }
 
 #[test]
-fn attributes_stand_in_schema_order_with_their_defaults() {
+fn attributes_are_in_schema_order_with_their_defaults() {
     let mut schema = Schema::new();
     let a = schema.attribute("a", Datatype::Int);
     let b = schema.attribute("b", Datatype::String);
@@ -330,7 +330,7 @@ fn attributes_stand_in_schema_order_with_their_defaults() {
 }
 
 #[test]
-fn wildcards_keep_xml_that_can_stand_alone() {
+fn wildcards_keep_xml_that_is_complete() {
     let mut schema = Schema::new();
     let any = schema.any(MANY, wildcard(NamespaceConstraint::Any));
     let first = schema.field("a", Datatype::Int, ONCE);
@@ -458,7 +458,7 @@ fn an_empty_value_is_absent_or_nil_where_that_is_asked_for_and_may_be() {
         Ok(vec![0, 0, 0, 0, nil, 0, 1, 7, 1, 0, 0, 0, 0, 1, 1])
     );
     assert!(error(&root, text).contains("\"\" is not an xs:int at /r/a"));
-    // What is absent stands nowhere, though something was looked at there.
+    // What is absent has no location, though something was looked at there.
     let trace = traced(&mut Decoder::new(root.0.clone(), options), &root, text);
     let places: Vec<_> = trace.values(text.as_bytes()).collect();
     assert_eq!(places, [(14, text.find('1').map_or(0..0, |at| at..at + 1))]);
@@ -690,7 +690,7 @@ fn what_xml_refuses_is_refused_in_the_middle_of_an_array() {
 }
 
 #[test]
-fn the_trace_tells_where_each_value_is() {
+fn the_trace_has_the_location_of_each_value() {
     let root = order();
     let text = "<order><id>a&amp;1</id><item><quantity> 1 </quantity></item><item><quantity>2</quantity><note/></item></order>";
     let mut decoder = Decoder::new(root.0.clone(), DecodeOptions::default());
@@ -793,7 +793,7 @@ fn limits_are_named_and_hold_against_small_messages() {
 }
 
 #[test]
-fn declarations_copied_along_count_as_room() {
+fn declarations_copied_along_count_as_text() {
     let mut schema = Schema::new();
     let ty = schema.ty(Content::Any);
     let any = schema.element("any", ty);

@@ -34,7 +34,7 @@ fn text(plan: &Arc<Plan>, root: ElementId, value: &Value) -> String {
     text
 }
 
-/// Where values were told to be: offset and length by slot.
+/// The reported locations of values: offset and length by slot.
 #[derive(Default)]
 struct Located(HashMap<usize, (usize, usize)>);
 
@@ -52,7 +52,7 @@ fn located(record: &Record) -> Result<(Vec<u8>, Located), Error> {
     Ok((text, located))
 }
 
-/// Where two Records differ, for whoever has to find out why.
+/// The differences of two Records, to find their cause.
 fn difference(a: &Record, b: &Record) -> String {
     let [x, y] = [a, b].map(|record| serde_json::to_string(&View::of(record)).unwrap());
     let at = x
@@ -224,7 +224,7 @@ fn what_is_encoded_decodes_to_the_same_record() {
                 "seed {seed}: {}",
                 difference(&record, &again)
             );
-            // The places that reading the text finds are those told.
+            // The locations that reading the text finds are those reported.
             let (mut trace, mut same) = (Trace::default(), Record::new(plan.clone(), root));
             let text = std::str::from_utf8(&out).unwrap();
             decoder.start(root);
@@ -236,9 +236,9 @@ fn what_is_encoded_decodes_to_the_same_record() {
             };
             decoder.read(piece, &mut same, Some(&mut trace)).unwrap();
             for (slot, at) in trace.values(&out) {
-                let told = places.0.get(&slot);
+                let reported = places.0.get(&slot);
                 assert_eq!(
-                    told,
+                    reported,
                     Some(&(at.start, at.len())),
                     "seed {seed} slot {slot}\n{text}"
                 );
@@ -486,7 +486,7 @@ fn what_an_any_type_is_said_to_be_keeps_its_namespace() {
 }
 
 #[test]
-fn an_empty_value_stands_for_the_default_which_is_told_as_its_type_is() {
+fn an_empty_value_means_the_default_which_is_reported_as_its_type_is() {
     let mut schema = Schema::new();
     let ty = schema.builtin(Datatype::HexBinary);
     let name = schema.builder.name("", "e");

@@ -1,5 +1,5 @@
-//! Strings and decimals under facets, which are seen to at a glance where that is enough: the same Records and errors as on
-//! the general road, which asks the simple type.
+//! Strings and decimals under facets, which are validated quickly where that is enough: the same Records and errors as on
+//! the slow path, which asks the simple type.
 
 use std::sync::Arc;
 
@@ -178,7 +178,7 @@ fn message(random: &mut Random, odd: usize) -> String {
 
 proptest! {
     #[test]
-    fn facets_are_the_same_on_every_road(seed in any::<u64>()) {
+    fn facets_are_the_same_on_every_path(seed in any::<u64>()) {
         let (plan, root) = plan();
         let random = &mut Random::new(seed);
         let mut options = DecodeOptions::default();

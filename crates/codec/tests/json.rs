@@ -15,7 +15,7 @@ fn json(record: &Record) -> String {
     serde_json::to_string(&View::of(record)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The stretch where two texts differ.
+/// The part where two texts differ.
 fn difference(x: &str, y: &str) -> String {
     let at = x
         .bytes()
@@ -256,7 +256,7 @@ fn a_sample_is_a_message() {
 }
 
 #[test]
-fn the_order_of_repeated_groups_is_told_only_where_it_cannot_be_guessed() {
+fn the_order_of_repeated_groups_is_shown_only_where_it_cannot_be_guessed() {
     let mut schema = Schema::new();
     let a = schema.field("a", Datatype::Int, ONCE);
     let b = schema.field("b", Datatype::String, ONCE);
@@ -286,7 +286,7 @@ fn the_order_of_repeated_groups_is_told_only_where_it_cannot_be_guessed() {
 }
 
 #[test]
-fn numbers_and_texts_stand_for_each_other() {
+fn numbers_and_texts_replace_each_other() {
     let mut schema = Schema::new();
     let fields = vec![
         schema.field("i", Datatype::Int, ONCE),

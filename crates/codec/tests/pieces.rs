@@ -16,20 +16,20 @@ use bsoap_testkit::plan::random_plan;
 use bsoap_testkit::random::Random;
 use bsoap_testkit::schema::{MANY, ONCE, OPTIONAL, Schema};
 
-/// A place that was told: slot, offset from the first byte, length, width, leaf.
-type Told = (usize, usize, usize, usize, LeafRef);
+/// A reported location: slot, offset from the first byte, length, width, leaf.
+type Reported = (usize, usize, usize, usize, LeafRef);
 
-/// Remembers all it is told, with offsets from the first byte of the message.
+/// Records all reports, with offsets from the first byte of the message.
 #[derive(Default)]
 struct Remember {
     before: usize,
-    told: Vec<Told>,
+    reported: Vec<Reported>,
 }
 
 impl Places for Remember {
     fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef) {
-        let told = (slot, self.before + offset, length, width, leaf);
-        self.told.push(told);
+        let reported = (slot, self.before + offset, length, width, leaf);
+        self.reported.push(reported);
     }
 }
 
@@ -56,7 +56,7 @@ fn pieces<S: Stuffing>(
     record: &Record,
     size: usize,
     stuffing: &S,
-) -> (Vec<(State, Vec<u8>)>, Vec<Told>) {
+) -> (Vec<(State, Vec<u8>)>, Vec<Reported>) {
     let mut encoder = PieceEncoder::new(record, EncodeOptions::default());
     let mut remember = Remember::default();
     let mut pieces = Vec::new();
@@ -76,7 +76,7 @@ fn pieces<S: Stuffing>(
         }
     }
     assert!(encoder.state().is_end());
-    (pieces, remember.told)
+    (pieces, remember.reported)
 }
 
 fn joined(pieces: &[(State, Vec<u8>)]) -> Vec<u8> {
@@ -130,14 +130,14 @@ fn from_every_state_comes_the_same_rest() {
 fn places_do_not_depend_on_the_size_of_the_pieces() {
     for (seed, record) in records(0..700) {
         let (whole, expected) = pieces(&record, usize::MAX, &());
-        for &told in &expected {
-            check_place(&record, &whole[0].1, told, None);
-            assert_eq!(told.2, told.3);
+        for &reported in &expected {
+            check_place(&record, &whole[0].1, reported, None);
+            assert_eq!(reported.2, reported.3);
         }
         assert!(expected.windows(2).all(|two| two[0].0 < two[1].0));
         for size in [1, 100] {
-            let (_, told) = pieces(&record, size, &());
-            assert_eq!(told, expected, "seed {seed}");
+            let (_, reported) = pieces(&record, size, &());
+            assert_eq!(reported, expected, "seed {seed}");
         }
     }
 }
@@ -160,9 +160,9 @@ fn has_defaults(plan: &Plan) -> bool {
     (0..plan.element_count() as u32).any(|id| plan.element(ElementId(id)).default.is_some())
 }
 
-/// The lexical form stands where it was told, and the rest of its room is white space.
-fn check_place(record: &Record, text: &[u8], told: Told, pad: Option<PadPlace>) {
-    let (slot, offset, length, width, leaf) = told;
+/// The lexical form is at the reported location, and the rest of its width is white space.
+fn check_place(record: &Record, text: &[u8], reported: Reported, pad: Option<PadPlace>) {
+    let (slot, offset, length, width, leaf) = reported;
     let form = record.plan().leaf_form(leaf).expect("a form");
     let mut lexical = Vec::new();
     let written = form.write(record.slots()[slot], record.heap(), &mut lexical);
@@ -173,7 +173,7 @@ fn check_place(record: &Record, text: &[u8], told: Told, pad: Option<PadPlace>) 
             let end = String::from_utf8_lossy(&text[offset..text.len().min(offset + 60)]);
             assert!(
                 text[offset + length..].starts_with(b"</"),
-                "{end} {told:?} {form:?}"
+                "{end} {reported:?} {form:?}"
             );
             assert_eq!(text[offset + length + close - 1], b'>');
             offset + length + close
@@ -194,14 +194,14 @@ fn a_stuffed_message_means_the_same() {
     let (mut padded, mut compared) = (0, 0);
     for (seed, record) in records(0..700) {
         for pad in [PadPlace::Inside, PadPlace::AfterTag] {
-            let (all, told) = pieces(&record, usize::MAX, &Wide(pad));
+            let (all, reported) = pieces(&record, usize::MAX, &Wide(pad));
             let text = joined(&all);
             let (small, same) = pieces(&record, 50, &Wide(pad));
             assert_eq!(joined(&small), text, "seed {seed}");
-            assert_eq!(same, told, "seed {seed}");
-            for &told in &told {
-                check_place(&record, &text, told, Some(pad));
-                padded += usize::from(told.3 > told.2);
+            assert_eq!(same, reported, "seed {seed}");
+            for &reported in &reported {
+                check_place(&record, &text, reported, Some(pad));
+                padded += usize::from(reported.3 > reported.2);
             }
             let document = std::str::from_utf8(&text).unwrap();
             roxmltree::Document::parse(document).unwrap_or_else(|error| panic!("{error}"));
@@ -220,14 +220,14 @@ fn a_stuffed_message_means_the_same() {
 #[test]
 fn no_piece_ends_between_a_value_and_its_end_tag() {
     for (seed, record) in records(0..800) {
-        let (pieces, told) = pieces(&record, 1, &());
+        let (pieces, reported) = pieces(&record, 1, &());
         let mut ends = Vec::new();
         let mut end = 0;
         for (_, piece) in &pieces {
             end += piece.len();
             ends.push(end);
         }
-        for (_, offset, length, _, leaf) in told {
+        for (_, offset, length, _, leaf) in reported {
             let close = match record.plan().leaf_form(leaf).expect("a form").holder() {
                 Holder::Element { close } => close,
                 Holder::Attribute => 1,
@@ -266,7 +266,7 @@ fn the_encoder_stops_where_it_is_to_stop() {
 }
 
 #[test]
-fn the_encoder_runs_past_where_it_never_stands() {
+fn the_encoder_passes_a_limit_at_which_it_cannot_stop() {
     let mut others = Vec::new();
     for (seed, record) in records(0..500) {
         let (pieces, _) = pieces(&record, 1, &());
@@ -408,8 +408,8 @@ fn order(random: &mut Random) -> Value {
     Value::object(fields)
 }
 
-/// What a template does when occurrences come or go: it writes anew from the piece in which the first change lies, until
-/// it stands where the old text can go on; and the States of the pieces behind are moved.
+/// What a template does when occurrences come or go: it writes again from the piece with the first change, until
+/// it is in a State from which the old text can continue; and the States of the later pieces are moved.
 #[test]
 fn behind_an_insertion_the_old_pieces_fit_again() {
     let (plan, root) = orders();
@@ -492,8 +492,8 @@ fn the_forms_say_how_wide_and_where() {
     let (plan, root) = orders();
     let value = Value::object([("order", Value::Array(vec![order(&mut Random::new(3))]))]);
     let record = build(&plan, root, &value).unwrap();
-    let (_, told) = pieces(&record, usize::MAX, &());
-    for (_, _, _, _, leaf) in told {
+    let (_, reported) = pieces(&record, usize::MAX, &());
+    for (_, _, _, _, leaf) in reported {
         let form = plan.leaf_form(leaf).unwrap();
         let kind = plan.leaf(form.leaf().unwrap()).kind;
         match kind {
@@ -535,11 +535,11 @@ fn what_xml_cannot_carry_is_an_error_in_its_piece() {
     }
 }
 
-/// The text around the values that are told of.
-fn around(text: &[u8], told: &[Told]) -> Vec<Vec<u8>> {
+/// The text around the reported values.
+fn around(text: &[u8], reported: &[Reported]) -> Vec<Vec<u8>> {
     let mut from = 0;
     let mut around = Vec::new();
-    for &(_, offset, length, ..) in told {
+    for &(_, offset, length, ..) in reported {
         around.push(text[from..offset].to_vec());
         from = offset + length;
     }
@@ -548,7 +548,7 @@ fn around(text: &[u8], told: &[Told]) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn an_outline_has_the_lengths_that_places_have_and_tells_structures_apart() {
+fn an_outline_has_the_lengths_that_places_have_and_distinguishes_structures() {
     let (mut same, mut other, mut seen) = (0, 0, 0);
     for seed in 0..150 {
         let random = &mut Random::new(seed);
@@ -572,15 +572,18 @@ fn an_outline_has_the_lengths_that_places_have_and_tells_structures_apart() {
             Encoder::default()
                 .encode_outlined(&record, &mut text, &mut outline)
                 .unwrap_or_else(|error| panic!("{error}"));
-            let (pieces, told) = pieces(&record, usize::MAX, &());
+            let (pieces, reported) = pieces(&record, usize::MAX, &());
             assert_eq!(text, pieces[0].1, "seed {seed}");
-            let lengths = told.iter().map(|told| told.2).take(Outline::TOLD);
+            let lengths = reported
+                .iter()
+                .map(|value| value.2)
+                .take(Outline::MAX_LENGTHS);
             assert!(
                 outline.lengths().eq(lengths),
-                "seed {seed}: {outline:?} {told:?}"
+                "seed {seed}: {outline:?} {reported:?}"
             );
-            assert_eq!(outline.lengths().count(), outline.told());
-            let found = around(&text, &told);
+            assert_eq!(outline.lengths().count(), outline.count());
+            let found = around(&text, &reported);
             for (structure, slots, around) in &known {
                 if *structure == outline.structure() && *slots == record.slots().len() {
                     assert_eq!(*around, found, "seed {seed}");
@@ -602,12 +605,12 @@ fn an_outline_has_the_lengths_that_places_have_and_tells_structures_apart() {
             }
             known.push((outline.structure(), record.slots().len(), found));
             let lengths: Vec<_> = outline.lengths().collect();
-            for room in [
+            for capacity in [
                 lengths.len(),
                 lengths.len().saturating_sub(1),
                 lengths.len() / 2,
             ] {
-                is_told(&record, &text, &lengths[..room]);
+                records_lengths(&record, &text, &lengths[..capacity]);
             }
         }
     }
@@ -617,22 +620,22 @@ fn an_outline_has_the_lengths_that_places_have_and_tells_structures_apart() {
     );
 }
 
-/// The lengths of so many values are told, where there is room for no more.
-fn is_told(record: &Record, text: &[u8], lengths: &[usize]) {
-    let (mut again, mut room, mut longer) = (Vec::new(), vec![0; lengths.len()], Vec::new());
-    let told = encode::Told::new(&mut room, b'@', 61, &mut longer);
+/// The lengths of the first values are reported, where there is space for no more.
+fn records_lengths(record: &Record, text: &[u8], lengths: &[usize]) {
+    let (mut again, mut space, mut longer) = (Vec::new(), vec![0; lengths.len()], Vec::new());
+    let given = encode::LengthSpace::new(&mut space, b'@', 61, &mut longer);
     let is_full = Encoder::default()
-        .encode_told(record, &mut again, told)
+        .encode_with_lengths(record, &mut again, given)
         .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(again, text);
     assert!(is_full);
     let mut longer = longer.into_iter();
-    let found = room.iter().map(|&byte| match byte.wrapping_sub(b'@') {
+    let found = space.iter().map(|&byte| match byte.wrapping_sub(b'@') {
         62 => longer.next(),
         length => Some(length.into()),
     });
     assert!(
         found.eq(lengths.iter().copied().map(Some)),
-        "{room:?} {lengths:?}"
+        "{space:?} {lengths:?}"
     );
 }

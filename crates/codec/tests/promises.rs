@@ -68,7 +68,7 @@ fn mutate(text: &str, random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// One stream of messages on every road: all must agree.
+/// One stream of messages on every path: all must agree.
 fn agree(seed: u64, broken: bool) -> Result<usize, TestCaseError> {
     let mut random = Random::new(seed ^ 0xabcd);
     let (plan, root) = random_plan(seed / 4);
@@ -99,12 +99,12 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_road_and_every_chunking_gives_the_same_record(seed in any::<u64>()) {
+    fn every_path_and_every_chunking_gives_the_same_record(seed in any::<u64>()) {
         agree(seed, false)?;
     }
 
     #[test]
-    fn a_mutated_message_gives_the_same_error_or_record_on_every_road(seed in any::<u64>()) {
+    fn a_mutated_message_gives_the_same_error_or_record_on_every_path(seed in any::<u64>()) {
         agree(seed, true)?;
     }
 }
@@ -112,7 +112,7 @@ proptest! {
 #[test]
 fn most_random_messages_are_valid() {
     let valid: usize = (0..200)
-        .map(|seed| agree(seed, false).expect("all roads agree"))
+        .map(|seed| agree(seed, false).expect("all paths agree"))
         .sum();
     assert!(valid > 800, "only {valid} of 1200 are valid");
 }

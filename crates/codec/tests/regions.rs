@@ -1,4 +1,4 @@
-//! Slots are told by where in the message they stand.
+//! Slots are named by their place in the message.
 
 #![allow(clippy::single_range_in_vec_init)] // there may be several
 
@@ -49,7 +49,7 @@ fn shown(record: &Record, slots: &[std::ops::Range<usize>]) -> Vec<String> {
 }
 
 #[test]
-fn a_value_is_told_by_its_path() {
+fn a_value_is_named_by_its_path() {
     let record = order();
     for (value, path) in [
         ("n", "/order/note"),
@@ -68,7 +68,7 @@ fn a_value_is_told_by_its_path() {
 }
 
 #[test]
-fn values_next_to_one_another_are_told_together() {
+fn values_next_to_one_another_are_named_together() {
     let record = order();
     let at = |value| slot(&record, value);
     let (v, x, note) = (at("8"), at("3"), at("n"));
@@ -88,7 +88,7 @@ fn values_next_to_one_another_are_told_together() {
 }
 
 #[test]
-fn whatever_slots_there_are_each_is_told_and_no_other() {
+fn whatever_slots_there_are_each_is_named_and_no_other() {
     let record = order();
     let slots = record.slots().len();
     for from in 0..slots {

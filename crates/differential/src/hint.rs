@@ -1,4 +1,4 @@
-//! Hints: the sender says where its values stand, in a header block that other receivers pass over. (The *Cache Parser* of
+//! Hints: the sender gives the locations of its values in a header block that other receivers ignore. (The *Cache Parser* of
 //! Lelli and Maron, "On Boosting the Web Service Performances for High Energy Experiments".)
 //!
 //! ```text

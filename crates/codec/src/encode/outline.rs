@@ -31,7 +31,7 @@ const FEW: usize = 64;
 
 impl Outline {
     /// The lengths of this many values are recorded.
-    pub const TOLD: usize = 48;
+    pub const MAX_LENGTHS: usize = 48;
 
     /// The lengths of the first values, in the order of the text: those that [`Places`](super::Places) record.
     pub fn lengths(&self) -> impl Iterator<Item = usize> + '_ {
@@ -39,7 +39,7 @@ impl Outline {
     }
 
     /// How many lengths are recorded.
-    pub fn told(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.lengths.len()
     }
 
@@ -111,7 +111,7 @@ impl<'r> OutlineRecorder<'r> {
 
     #[inline(always)]
     fn record(&mut self, length: usize) {
-        if self.outline.lengths.len() < Outline::TOLD {
+        if self.outline.lengths.len() < Outline::MAX_LENGTHS {
             self.outline.lengths.push(length);
         }
     }
@@ -149,7 +149,7 @@ impl Places for OutlineRecorder<'_> {
 
     #[inline]
     fn wanted_numbers(&self) -> usize {
-        Outline::TOLD - self.outline.lengths.len()
+        Outline::MAX_LENGTHS - self.outline.lengths.len()
     }
 
     #[inline]
@@ -164,17 +164,17 @@ impl Places for OutlineRecorder<'_> {
     }
 }
 
-/// Where [`Encoder::encode_told`](super::Encoder::encode_told) records how long values are: a byte each.
+/// Where [`Encoder::encode_with_lengths`](super::Encoder::encode_with_lengths) records how long values are: a byte each.
 #[derive(Debug)]
-pub struct Told<'t> {
+pub struct LengthSpace<'t> {
     space: std::slice::IterMut<'t, u8>,
     zero: u8,
     longest: usize,
     longer: &'t mut Vec<usize>,
 }
 
-impl<'t> Told<'t> {
-    /// Of as many values as `space` has bytes, the lengths are written over it: each as `zero` and its length, up to
+impl<'t> LengthSpace<'t> {
+    /// The lengths of as many values as `space` has bytes are written over it: each as `zero` and its length, up to
     /// `longest`. Longer ones are written as one more than that, and put into `longer`.
     #[inline]
     pub fn new(space: &'t mut [u8], zero: u8, longest: u8, longer: &'t mut Vec<usize>) -> Self {
@@ -189,8 +189,8 @@ impl<'t> Told<'t> {
 
     #[inline(always)]
     fn record(&mut self, length: usize) {
-        if let Some(told) = self.space.next() {
-            *told = self.zero.wrapping_add(length.min(self.longest + 1) as u8);
+        if let Some(place) = self.space.next() {
+            *place = self.zero.wrapping_add(length.min(self.longest + 1) as u8);
             if length > self.longest {
                 self.push(length);
             }
@@ -209,7 +209,7 @@ impl<'t> Told<'t> {
 }
 
 /// Records lengths, and nothing else.
-pub(super) struct LengthRecorder<'t>(pub(super) Told<'t>);
+pub(super) struct LengthRecorder<'t>(pub(super) LengthSpace<'t>);
 
 impl Places for LengthRecorder<'_> {
     #[inline(always)]

@@ -5,17 +5,17 @@
 //!                                       which skeleton                        how long the values are
 //! ```
 //!
-//! Places are told as what they differ by from those of the skeleton: by the lengths of the values, in the order of the
-//! text. Where a value stands is then where it stands in the skeleton without values, and the sum of the lengths before it.
+//! Locations are encoded by their differences from those of the skeleton: the lengths of the values, in the order of the
+//! text. A value's location is that in the skeleton without values, plus the sum of the lengths before it.
 //!
 //! | in `at` | means |
 //! |---|---|
-//! | a byte from `@` to `}` | a value of so many bytes: `@` is 0, `}` is 61 |
+//! | a byte from `@` to `}` | a value of this length: `@` is 0, `}` is 61 |
 //! | `~`, hexadecimal digits, `;` | a longer one |
-//! | `*`, decimal digits, one of the above | so many values of that length (stride form) |
-//! | the end | of the values that follow nothing is told: they are sought |
+//! | `*`, decimal digits, one of the above | this many values of that length (stride form) |
+//! | the end | no length is given for the values that follow: their ends are searched for |
 //!
-//! Each byte may stand in an attribute as it is, and there is no colon among them: it looks like no prefixed name.
+//! Each byte is allowed unescaped in an attribute, and no colon is among them, so nothing looks like a prefixed name.
 
 /// The namespace of the block.
 pub const NAMESPACE: &str = "urn:bsoap:hint";
@@ -28,14 +28,14 @@ pub(super) const AT: &[u8] = b"\" at=\"";
 pub(super) const CLOSE: &[u8] = b"\"/>";
 /// Digits of a key.
 pub(super) const DIGITS: usize = 32;
-/// A block begins among so many bytes, or is not looked for.
+/// A block begins within this many bytes, or is not searched for.
 const FRONT: usize = 8 << 10;
 /// The longest `at` that is written, and read.
 pub(super) const LONGEST: usize = 1024;
 
 /// The longest length that takes one byte.
 pub(super) const SHORT: usize = 61;
-/// Stands for a length of nothing.
+/// The byte for a length of 0.
 pub(super) const ZERO: u8 = b'@';
 
 /// Which skeleton a message has: a plain hash of all its bytes that are in no value. It picks a candidate, and proves
@@ -84,7 +84,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The block of a message, if it looks as if it had one. (What looks like a block may stand in a comment or in a value.)
+    /// The block of a message, if it appears to have one. (A comment or a value may contain what looks like a block.)
     pub(super) fn find(message: &[u8]) -> Option<Self> {
         let front = &message[..message.len().min(FRONT)];
         let from = memchr::memmem::find(front, OPEN)?;
@@ -128,23 +128,23 @@ pub(super) fn lengths(message: &[u8], behind: usize) -> Option<(usize, usize, us
     let length = memchr::memchr(b'"', &rest[..rest.len().min(LONGEST + 1)])?;
     let is_plain = rest[..length]
         .iter()
-        .fold(true, |all, &byte| all & may_stand(byte));
+        .fold(true, |all, &byte| all & is_block_byte(byte));
     let at = behind + AT.len();
     let ends = is_plain && rest[length..].starts_with(CLOSE);
     ends.then_some((at, at + length, at + length + CLOSE.len()))
 }
 
-/// Whether a byte may stand in `at`.
+/// Whether a byte is allowed in `at`.
 #[inline(always)]
-pub(super) fn may_stand(byte: u8) -> bool {
+pub(super) fn is_block_byte(byte: u8) -> bool {
     byte.is_ascii_digit() | (byte == b'*') | (byte == b';') | (ZERO..=b'~').contains(&byte)
 }
 
-/// What an `at` tells, value by value.
+/// The lengths in an `at`, value by value.
 #[derive(Clone, Debug)]
 pub(super) struct Lengths<'t> {
     rest: &'t [u8],
-    /// So many more of this length.
+    /// How many more values have this length.
     again: u64,
     length: usize,
 }
@@ -192,7 +192,7 @@ impl<'t> Lengths<'t> {
 impl Iterator for Lengths<'_> {
     type Item = usize;
 
-    /// The length of the next value; none if nothing is told of it, or that is no length.
+    /// The length of the next value; `None` if no valid length is given for it.
     #[inline]
     fn next(&mut self) -> Option<usize> {
         if self.again > 0 {
@@ -213,13 +213,13 @@ pub(super) struct LengthWriter {
     text: Vec<u8>,
 }
 
-/// From so many bytes on, strides are looked for.
+/// From this number of bytes on, strides are used.
 const LONG: usize = 48;
-/// So many values of one length are told together.
+/// From this number of values of one length on, they are written as a stride.
 const MANY: usize = 6;
 
 impl LengthWriter {
-    /// Tells of a value.
+    /// Adds the length of a value.
     #[inline]
     pub(super) fn push(&mut self, length: usize) {
         if length <= SHORT {
@@ -239,14 +239,14 @@ impl LengthWriter {
         self.text.push(b';');
     }
 
-    /// Tells of many values of the same length.
+    /// Adds many values of the same length.
     #[cold]
     pub(super) fn push_many(&mut self, count: usize, length: usize) {
         self.text.extend_from_slice(format!("*{count}").as_bytes());
         self.push(length);
     }
 
-    /// All that was told, as far as it fits; values of the same length together, if it is long.
+    /// All lengths, as far as they fit; values of the same length together, if it is long.
     #[inline]
     pub(super) fn finish(&mut self) -> &[u8] {
         if self.text.len() > LONG {
@@ -258,8 +258,8 @@ impl LengthWriter {
     /// Rewrites it in stride form.
     #[cold]
     fn stride(&mut self) {
-        let told = std::mem::take(&mut self.text);
-        let mut rest = &told[..];
+        let text = std::mem::take(&mut self.text);
+        let mut rest = &text[..];
         while let [first, ..] = *rest {
             let again = match first {
                 ZERO..=b'}' => rest.iter().take_while(|&&byte| byte == first).count(),
@@ -284,17 +284,17 @@ impl LengthWriter {
     }
 }
 
-/// The length of what is told first: a length, or a stride with its length.
-fn token(told: &[u8]) -> usize {
-    let counted = match told {
+/// The length of the first token: a length, or a stride with its length.
+fn token(text: &[u8]) -> usize {
+    let counted = match text {
         [b'*', rest @ ..] => 1 + rest.iter().take_while(|byte| byte.is_ascii_digit()).count(),
         _ => 0,
     };
-    let length = match told.get(counted) {
-        Some(b'~') => memchr::memchr(b';', &told[counted..]).map_or(told.len(), |at| at + 1),
+    let length = match text.get(counted) {
+        Some(b'~') => memchr::memchr(b';', &text[counted..]).map_or(text.len(), |at| at + 1),
         _ => 1,
     };
-    (counted + length).min(told.len())
+    (counted + length).min(text.len())
 }
 
 #[cfg(test)]
@@ -317,28 +317,28 @@ mod tests {
         writer.push_many(1000, 12);
         writer.push_many(20, 400);
         many.extend([12; 1000].iter().chain(&[400; 20]));
-        let told = writer.finish();
+        let text = writer.finish();
         assert_eq!(
-            told,
+            text,
             b"@A}~3e;~1f4;*8GCC~186a0;~186a0;EEE~64;*7F}@@*1000L*20~190;"
         );
-        assert!(told.iter().all(|&byte| may_stand(byte)));
-        assert_eq!(Lengths::new(told).collect::<Vec<_>>(), many);
+        assert!(text.iter().all(|&byte| is_block_byte(byte)));
+        assert_eq!(Lengths::new(text).collect::<Vec<_>>(), many);
     }
 
     #[test]
-    fn what_is_too_long_is_told_in_part() {
+    fn lengths_that_do_not_fit_are_left_out() {
         let mut writer = LengthWriter::default();
         let lengths: Vec<usize> = (0..3000).map(|n| n % 70).collect();
         lengths.iter().for_each(|&length| writer.push(length));
-        let told = writer.finish();
-        assert!(told.len() <= LONGEST && told.len() > LONGEST - 8);
-        let told: Vec<usize> = Lengths::new(told).collect();
-        assert!(lengths.starts_with(&told));
+        let text = writer.finish();
+        assert!(text.len() <= LONGEST && text.len() > LONGEST - 8);
+        let found: Vec<usize> = Lengths::new(text).collect();
+        assert!(lengths.starts_with(&found));
     }
 
     #[test]
-    fn what_is_no_length_is_the_end_of_what_is_told() {
+    fn what_is_no_length_ends_the_lengths() {
         for (at, expected) in [
             (b"".as_slice(), [].as_slice()),
             (b"A0B", &[1]),

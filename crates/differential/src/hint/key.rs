@@ -1,11 +1,11 @@
 //! The key: a plain 128-bit hash of a text without its values.
 //!
-//! Two lanes of multiply and fold, sixteen bytes at a time. It is no proof of anything, and need not be: a receiver compares
+//! Two lanes that multiply and XOR the halves, sixteen bytes at a time. It proves nothing, and need not: a receiver compares
 //! the bytes.
 
 use super::block::Key;
 
-/// A key in the making. Where the text is cut into pieces makes no difference; where values stood in it does.
+/// A key being computed. How the text is cut into pieces makes no difference; where values are in it does.
 #[derive(Debug)]
 pub(super) struct Hasher {
     lanes: [u64; 2],
@@ -21,7 +21,7 @@ const FACTORS: [u64; 4] = [
     0xd6e8_feb8_6659_fd93,
 ];
 
-/// Stands for a value.
+/// In place of a value.
 const VALUE: &[u8] = b"\0";
 
 impl Hasher {

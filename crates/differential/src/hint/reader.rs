@@ -4,9 +4,9 @@
 //! head = head?   lengths   piece = piece?  value  piece = piece?  value  …  tail = tail?
 //! ```
 //!
-//! Where a value stands is known from the lengths told, before the values before it have been read: so nothing waits for
-//! anything, and the processor reads several values at the same time. Each is read all the same, and must be as long as was
-//! told; and all bytes between are compared. Whatever is not as it should be, the message is not followed, and an ordinary
+//! A value's location is known from the given lengths, before the values before it have been read: so nothing waits for
+//! anything, and the processor reads several values at the same time. Each must be read completely and have the given
+//! length, and all bytes between are compared. If anything differs, the hint is not followed, and an ordinary
 //! reading says what it is.
 
 use bsoap_codec::Record;
@@ -17,14 +17,14 @@ use bsoap_datatypes::kernel::form::{Blank, FillTarget, Filled, Filling, Form, Le
 use bsoap_datatypes::kernel::{self, Kernel};
 use bsoap_xml::scan;
 
-use super::block::{AT, CLOSE, DIGITS, Lengths, OPEN, ZERO, lengths, may_stand};
-use super::skeleton::{Info, Room, STEP, Skeleton};
+use super::block::{AT, CLOSE, DIGITS, Lengths, OPEN, ZERO, is_block_byte, lengths};
+use super::skeleton::{BlockSpace, Info, STEP, Skeleton};
 
-/// So many bytes of a block behind its key are copied in one go.
-const ROOM: usize = 64;
+/// The bytes of a block after its key that are copied in one step.
+const COPY: usize = 64;
 
-/// So many bytes of a message are asked of memory at once; the processor sees by itself to those of longer ones.
-const SUMMONED: usize = 1024;
+/// How many bytes of a message are prefetched at once; the processor prefetches the rest of longer ones.
+const PREFETCHED: usize = 1024;
 
 /// What decodes the values that are not plain; made when it is needed.
 pub(super) struct Lazy<F> {
@@ -54,7 +54,7 @@ impl Skeleton {
     pub(super) fn begins(&self, message: &[u8]) -> bool {
         let head = self.head.len();
         if let Some(rest) = message.get(head..) {
-            kernel::prefetch_all(&rest[..rest.len().min(SUMMONED)]);
+            kernel::prefetch_all(&rest[..rest.len().min(PREFETCHED)]);
         }
         message.starts_with(&self.head)
     }
@@ -76,7 +76,7 @@ impl Skeleton {
             return None;
         }
         let (at, at_end, to) = self.lengths(message)?;
-        let told = message.get(at..at_end)?;
+        let lengths = message.get(at..at_end)?;
         let record = self.values.get_mut();
         let (slots, heap) = record.parts_mut();
         if heap.len() != self.heap {
@@ -87,7 +87,7 @@ impl Skeleton {
         if self.is_plain {
             let target = FillTarget { slots, heap };
             let lengths = LengthBytes {
-                bytes: told,
+                bytes: lengths,
                 zero: ZERO,
             };
             filled = Kernel::best().fill(&self.form, (message, to), lengths, target);
@@ -103,8 +103,8 @@ impl Skeleton {
             };
             match filled {
                 Some(filled) if !filled.is_same => return None,
-                Some(filled) => reading.doubtful(told, filled.undecided, decoder)?,
-                None => reading.all(told, self.is_left_alone, decoder)?,
+                Some(filled) => reading.undecided(lengths, filled.undecided, decoder)?,
+                None => reading.all(lengths, self.is_left_alone, decoder)?,
             }
         }
         keep((self.head.len(), self.block), record, message, to)
@@ -133,11 +133,11 @@ impl Skeleton {
     }
 }
 
-/// Puts the block, which ends at `to`, into its room, where its first bytes stand already, or behind all others. `head` are
+/// Puts the block, which ends at `to`, into its space, which has its first bytes already, or at the end of the heap. `head` are
 /// the bytes up to the end of its key.
 #[inline]
 fn keep(
-    (head, (slot, room)): (usize, (u32, Room)),
+    (head, (slot, space)): (usize, (u32, BlockSpace)),
     record: &mut Record,
     message: &[u8],
     to: usize,
@@ -145,11 +145,11 @@ fn keep(
     let from = head - DIGITS - OPEN.len();
     let (known, length) = (head - from, to - from);
     let (slots, heap) = record.parts_mut();
-    let mut at = room.at as usize;
-    let free = heap.get_mut(at + known..at + room.width as usize)?;
+    let mut at = space.at as usize;
+    let free = heap.get_mut(at + known..at + space.width as usize)?;
     if let (true, Some(to), Some(new)) = (
-        length <= known + ROOM,
-        free.first_chunk_mut::<ROOM>(),
+        length <= known + COPY,
+        free.first_chunk_mut::<COPY>(),
         message.get(head..).and_then(|rest| rest.first_chunk()),
     ) {
         *to = *new;
@@ -175,16 +175,16 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    /// The fields that are left in doubt, where all else is as it should be.
+    /// Reads the undecided fields, where all else is as it should be.
     #[inline(never)]
-    fn doubtful<F>(&mut self, told: &[u8], doubtful: u64, decoder: &mut Lazy<F>) -> Option<()>
+    fn undecided<F>(&mut self, lengths: &[u8], undecided: u64, decoder: &mut Lazy<F>) -> Option<()>
     where
         F: FnOnce() -> Decoder,
     {
-        for (index, (field, &length)) in self.form.blanks().iter().zip(told).enumerate() {
+        for (index, (field, &length)) in self.form.blanks().iter().zip(lengths).enumerate() {
             let length = usize::from(length.wrapping_sub(ZERO));
             self.at += field.length as usize;
-            if doubtful >> index & 1 == 1 {
+            if undecided >> index & 1 == 1 {
                 let info = self.infos.get(field.kind as usize)?;
                 let found = self.value(field, info, self.at, Some(length), decoder)?;
                 if found != length {
@@ -198,17 +198,17 @@ impl Reading<'_> {
 
     /// All fields, one after the other.
     #[inline(never)]
-    fn all<F>(&mut self, told: &[u8], is_left_alone: bool, decoder: &mut Lazy<F>) -> Option<()>
+    fn all<F>(&mut self, lengths: &[u8], is_left_alone: bool, decoder: &mut Lazy<F>) -> Option<()>
     where
         F: FnOnce() -> Decoder,
     {
-        // So far only the end of what is told has been looked at.
-        if !told.iter().copied().all(may_stand) {
+        // So far only the end of the lengths has been checked.
+        if !lengths.iter().copied().all(is_block_byte) {
             return None;
         }
-        let mut told = Lengths::new(if is_left_alone { &[] } else { told });
+        let mut given = Lengths::new(if is_left_alone { &[] } else { lengths });
         for field in self.form.blanks() {
-            self.field(field, told.next(), decoder)?;
+            self.field(field, given.next(), decoder)?;
         }
         let is_it = self.message.get(self.at..)? == self.form.tail();
         is_it.then_some(())
@@ -216,7 +216,7 @@ impl Reading<'_> {
 
     /// One field, and the piece before it.
     #[inline]
-    fn field<F>(&mut self, field: &Blank, told: Option<usize>, decoder: &mut Lazy<F>) -> Option<()>
+    fn field<F>(&mut self, field: &Blank, given: Option<usize>, decoder: &mut Lazy<F>) -> Option<()>
     where
         F: FnOnce() -> Decoder,
     {
@@ -225,8 +225,8 @@ impl Reading<'_> {
             return None;
         }
         let info = self.infos.get(field.kind as usize)?;
-        let length = self.value(field, info, at, told, decoder)?;
-        if told.is_some_and(|told| told != length) {
+        let length = self.value(field, info, at, given, decoder)?;
+        if given.is_some_and(|given| given != length) {
             return None;
         }
         self.at = at.checked_add(length)?;
@@ -240,7 +240,7 @@ impl Reading<'_> {
         field: &Blank,
         info: &Info,
         at: usize,
-        told: Option<usize>,
+        given: Option<usize>,
         decoder: &mut Lazy<F>,
     ) -> Option<usize>
     where
@@ -249,13 +249,13 @@ impl Reading<'_> {
         if matches!(info.filling, Filling::Number(_)) || info.kind == LeafKind::Boolean {
             let number = parse_number(info.kind, self.message.get(at..)?);
             if let Some((slot, length)) = number
-                && told.unwrap_or(length) == length
+                && given.unwrap_or(length) == length
             {
                 self.store(field, slot)?;
                 return Some(length);
             }
         } else if info.filling != Filling::Other {
-            let length = match told {
+            let length = match given {
                 Some(length) => length,
                 None => {
                     let rest = self.message.get(at..)?;
@@ -283,7 +283,7 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// A string of plain characters, that has room.
+    /// A string of plain characters that fits its space.
     #[inline(always)]
     fn string(&mut self, field: &Blank, info: &Info, at: usize, length: usize) -> Option<u64> {
         let text = self.message.get(at..at.checked_add(length)?)?;
@@ -340,7 +340,7 @@ static MASKS: [[u8; STEP]; STEP + 1] = {
     masks
 };
 
-/// Whether the first bytes are all ASCII that stands for itself, in content or in an attribute.
+/// Whether the first bytes are all ASCII that is allowed literally, in content or in an attribute.
 #[inline(always)]
 fn is_plain(bytes: &[u8; STEP], length: usize, quote: u8) -> bool {
     let mask = &MASKS[length.min(STEP)];

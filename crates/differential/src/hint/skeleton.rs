@@ -7,7 +7,7 @@
 //! ```
 //!
 //! All bytes but those of the block's lengths and of the fields are the same in every message of the skeleton: it is a
-//! straight list of pieces and fields. What a decoder found in the message it was made of stands in its Record; only the
+//! straight list of pieces and fields. What a decoder found in the message it was made of is in its Record; only the
 //! slots of the fields change.
 
 use std::ops::Range;
@@ -22,9 +22,9 @@ use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 use super::block::{Block, DIGITS, Key, Lengths, OPEN};
 use super::values::Values;
 
-/// Strings are looked at, and copied, so many bytes at a time.
+/// Strings are checked and copied in steps of this many bytes.
 pub(super) const STEP: usize = 32;
-/// The room of a string is not larger.
+/// The most space that is kept for a string.
 const LARGEST: usize = 4096;
 
 /// The messages of one key, as far as they are the same.
@@ -38,19 +38,19 @@ pub(super) struct Skeleton {
     /// of its info.
     pub(super) form: Form,
     pub(super) infos: Vec<Info>,
-    /// The slot of the block, and its room.
-    pub(super) block: (u32, Room),
+    /// The slot of the block, and its space.
+    pub(super) block: (u32, BlockSpace),
     /// The values of the message read last.
     pub(super) values: Values,
-    /// Octets of its heap that stay: what no field says, and the rooms.
+    /// Octets of its heap that stay: what belongs to no field, and the space of the strings.
     pub(super) heap: usize,
     /// Messages that long do not pass the limits of a Record.
     pub(super) longest: usize,
     /// The longest text of a value.
     pub(super) text_length: usize,
-    /// Whether the sender counts values that are no fields here: what it tells of lengths is of no use.
+    /// Whether the sender counts values that are no fields here: its lengths are of no use then.
     pub(super) is_left_alone: bool,
-    /// Whether all values can be read at once, if a byte tells the length of each.
+    /// Whether all values can be read at once, if a byte gives the length of each.
     pub(super) is_plain: bool,
     /// Messages that did not follow it since the last that did.
     pub(super) misses: u32,
@@ -58,7 +58,7 @@ pub(super) struct Skeleton {
 
 /// Octets of the heap that are a string's.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Room {
+pub(super) struct BlockSpace {
     pub(super) at: u32,
     /// A multiple of [`WIDEST`].
     pub(super) width: u32,
@@ -132,8 +132,8 @@ struct Maker<'m> {
     infos: Vec<Info>,
     /// Leaves of elements that have a default, by number.
     defaults: Vec<bool>,
-    /// Octets for rooms.
-    rooms: usize,
+    /// Octets of heap for strings.
+    strings: usize,
     /// Octets of the Record's heap that fields and the block point at.
     covered: usize,
 }
@@ -148,7 +148,7 @@ impl<'m> Maker<'m> {
             fields: Vec::new(),
             infos: Vec::new(),
             defaults: defaults(decoder.plan()),
-            rooms: 0,
+            strings: 0,
             covered: 0,
         }
     }
@@ -182,23 +182,23 @@ impl<'m> Maker<'m> {
             }
         }
         let tail = self.piece(end, self.message.len());
-        let room = self.room(super::block::LONGEST.min(256));
+        let space = self.reserve(super::block::LONGEST.min(256));
         let digits = block.from + OPEN.len();
         let (mut record, heap) = self.record(record);
-        let at = heap.1 + room.start;
+        let at = heap.1 + space.start;
         // All of it but the lengths stays.
         let known = digits + DIGITS - block.from;
         record.parts_mut().1[at..at + known]
             .copy_from_slice(&self.message[block.from..block.from + known]);
         let options = self.decoder.options();
-        let is_left_alone = self.told_otherwise(block, &lengths);
+        let is_left_alone = self.has_other_lengths(block, &lengths);
         let fillings: Vec<_> = self.infos.iter().map(|info| info.filling).collect();
         Some(Skeleton {
             root,
             key: block.key,
             head: self.message[..digits + DIGITS].into(),
             form: Form::new(self.pieces, self.fields, tail, &fillings)?,
-            block: (own as u32, room_from(room, heap.1)),
+            block: (own as u32, block_space(space, heap.1)),
             longest: options
                 .record_heap
                 .checked_sub(heap.0)?
@@ -213,11 +213,11 @@ impl<'m> Maker<'m> {
         })
     }
 
-    /// Whether the message tells other lengths than those that are found in it.
-    fn told_otherwise(&self, block: &Block, lengths: &[usize]) -> bool {
-        let told = Lengths::new(&self.message[block.at..block.at_end]);
-        let told: Vec<usize> = told.take(lengths.len() + 1).collect();
-        !lengths.starts_with(&told)
+    /// Whether the lengths given in the message differ from those found in it.
+    fn has_other_lengths(&self, block: &Block, lengths: &[usize]) -> bool {
+        let given = Lengths::new(&self.message[block.at..block.at_end]);
+        let given: Vec<usize> = given.take(lengths.len() + 1).collect();
+        !lengths.starts_with(&given)
     }
 
     /// The slot in which the block is kept, byte for byte.
@@ -238,7 +238,7 @@ impl<'m> Maker<'m> {
         })
     }
 
-    /// What stands at a place, and how long it is, if it can be read again.
+    /// The value at a location and its length, if it can be read again.
     fn info(&mut self, site: Site, start: usize) -> Option<(u32, usize)> {
         let leaf = site.leaf()?;
         let before = *self.message.get(start.checked_sub(1)?)?;
@@ -283,19 +283,19 @@ impl<'m> Maker<'m> {
     ) -> Option<()> {
         let (piece, length) = self.piece(end, start);
         let known = &self.infos[info as usize];
-        let mut room = 0..0;
+        let mut space = 0..0;
         if known.kind.is_in_heap() {
             self.covered += record.octets(record.slots()[slot]).len();
             if known.filling != Filling::Other {
-                room = self.room(text.len());
+                space = self.reserve(text.len());
             }
         }
         self.fields.push(Blank {
             piece,
             length,
             slot: u32::try_from(slot).ok()?,
-            heap: room.start as u32,
-            width: room.len() as u32,
+            heap: space.start as u32,
+            width: space.len() as u32,
             kind: info,
         });
         Some(())
@@ -316,17 +316,17 @@ impl<'m> Maker<'m> {
         (at as u32, bytes.len() as u32)
     }
 
-    /// Room for a string, and for one that is longer.
-    fn room(&mut self, length: usize) -> Range<usize> {
+    /// Space for a string, and for a longer one.
+    fn reserve(&mut self, length: usize) -> Range<usize> {
         let width = (length + length / 4 + 1)
             .next_multiple_of(WIDEST)
             .min(LARGEST);
-        let at = self.rooms;
-        self.rooms += width;
+        let at = self.strings;
+        self.strings += width;
         at..at + width
     }
 
-    /// The Record that messages are copied from, the length of its heap, and where its rooms begin.
+    /// The Record that messages are copied from, the length of its heap, and the offset of the strings' space.
     fn record(&mut self, record: &Record) -> (Record, (usize, usize)) {
         let mut copy = record.clone();
         let heap = copy.parts_mut().1;
@@ -336,7 +336,7 @@ impl<'m> Maker<'m> {
             false => heap.len(),
         };
         // What is empty points into the heap, too: it stays as long as it was.
-        let length = heap.len().max(stays + self.rooms);
+        let length = heap.len().max(stays + self.strings);
         heap.truncate(stays);
         heap.resize(length, 0);
         for field in &mut self.fields {
@@ -346,10 +346,10 @@ impl<'m> Maker<'m> {
     }
 }
 
-fn room_from(room: Range<usize>, stays: usize) -> Room {
-    Room {
-        at: (room.start + stays) as u32,
-        width: (room.end - room.start) as u32,
+fn block_space(space: Range<usize>, stays: usize) -> BlockSpace {
+    BlockSpace {
+        at: (space.start + stays) as u32,
+        width: (space.end - space.start) as u32,
     }
 }
 

@@ -6,7 +6,7 @@ use bsoap_codec::Record;
 
 /// A Record that is the skeleton's own as long as nobody keeps it.
 ///
-/// Whether somebody holds an `Arc` is told by an instruction that waits for all before it: the next message would not be
+/// Finding out whether somebody holds an `Arc` takes an instruction that waits for all before it: the next message would not be
 /// begun before this one is at its end. (It is a tenth of a small message.)
 #[derive(Debug)]
 pub(super) struct Values {

@@ -5,7 +5,7 @@
 //!                        └ <e:Header><b:hint …/></e:Header>        a small buffer of its own, sent in between
 //! ```
 //!
-//! The key is made once for a structure. Whether a message has the structure of the one before, its [`Outline`] tells, which
+//! The key is computed once for a structure. Whether a message has the structure of the one before is decided by its [`Outline`], which
 //! the encoder makes on the way; where two structures had the same, a receiver would find the hint wrong. The block stays as
 //! it is from message to message, and the encoder writes lengths over lengths.
 
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use bsoap_codec::decode::Trace;
 use bsoap_codec::encode::{
-    EncodeOptions, Encoder, Error, LeafRef, Outline, PieceEncoder, Places, Told,
+    EncodeOptions, Encoder, Error, LeafRef, LengthSpace, Outline, PieceEncoder, Places,
 };
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
@@ -24,13 +24,13 @@ use bytes::{Bytes, BytesMut};
 use super::block::{Block, CLOSE, Key, LengthWriter, SHORT, ZERO};
 use super::key::Hasher;
 
-/// About so many bytes a structure takes.
-const ROOM: usize = 1024;
-/// So many structures are known.
+/// The approximate size of a structure in bytes.
+const SIZE: usize = 1024;
+/// The number of structures that are kept.
 const KNOWN: usize = 8;
-/// So many structures in a row that did not come again, and messages go without hints for a while.
+/// After this number of structures in a row that did not come again, messages go without hints for a while.
 const PATIENCE: u32 = 8;
-/// For so many messages.
+/// How many messages go without.
 const PAUSE: u32 = 64;
 
 /// Writes messages with hints. It belongs to a stream of messages, and serves several as well.
@@ -43,7 +43,7 @@ pub struct Writer {
     longer: Vec<usize>,
     /// Structures in a row that were new.
     new: u32,
-    /// So many messages go without.
+    /// How many messages go without hints from now on.
     pause: u32,
 }
 
@@ -53,7 +53,7 @@ pub struct Writer {
 pub struct Hint<'w> {
     /// Its text, with the tags of a Header around it if the message has none.
     pub text: Cow<'w, [u8]>,
-    /// The byte of the message that it stands before.
+    /// The byte of the message that it precedes.
     pub at: usize,
 }
 
@@ -66,22 +66,22 @@ struct Known {
     /// All slots that are no values, if they are few: whether a message has this structure is then seen before it is
     /// written.
     decided: Option<Box<[(u32, u64)]>>,
-    /// Whether lengths are told. Of many values they would be of no use: the ends are found when the values are read.
-    is_told: bool,
+    /// Whether lengths are sent. Of many values they would be of no use: the ends are found when the values are read.
+    has_lengths: bool,
     key: Key,
     place: Place,
-    /// What was sent last within a message, and where in it lengths are told.
+    /// What was sent last within a message, and where in it the lengths are.
     text: Vec<u8>,
     lengths: Range<usize>,
 }
 
-/// By what the structures of a Plan are told apart.
+/// What distinguishes the structures of a Plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Shape {
     root: ElementId,
     options: EncodeOptions,
     slots: usize,
-    told: usize,
+    lengths: usize,
     structure: u64,
 }
 
@@ -93,7 +93,7 @@ struct Place {
     after: Vec<u8>,
 }
 
-/// Where the values of a message stand: each behind the one before.
+/// The locations of a message's values, in order.
 #[derive(Default)]
 struct Values(Vec<(usize, usize)>);
 
@@ -143,7 +143,7 @@ impl Writer {
             root: record.root(),
             options,
             slots: record.slots().len(),
-            told: self.outline.told(),
+            lengths: self.outline.count(),
             structure: self.outline.structure(),
         };
         let is_last = self
@@ -156,7 +156,7 @@ impl Writer {
             let Some(mut known) = self.meet(shape, record)? else {
                 return Ok(None);
             };
-            known.tell(self.outline.lengths());
+            known.write_lengths(self.outline.lengths());
             self.add(known);
         }
         Ok(self.known.last_mut().map(|known| known.hint(&self.outline)))
@@ -183,7 +183,7 @@ impl Writer {
         let (mut text, mut values) = (Vec::new(), Values::default());
         let mut encoder = PieceEncoder::new(record, shape.options);
         encoder.run(&mut text, usize::MAX, None, &(), &mut values)?;
-        // Where a block goes is known once for all messages of the structure: no value stands before it.
+        // The location of a block is computed once for all messages of the structure: no value precedes it.
         let first = values.0.first().map_or(text.len(), |&(offset, _)| offset);
         Ok(place(&text)
             .filter(|place| place.at <= first)
@@ -191,7 +191,7 @@ impl Writer {
                 plan: record.plan().clone(),
                 shape,
                 decided: self.outline.decided().map(Into::into),
-                is_told: values.0.len() <= Outline::TOLD,
+                has_lengths: values.0.len() <= Outline::MAX_LENGTHS,
                 key: key(&text, values.0.into_iter()),
                 place,
                 text: Vec::new(),
@@ -208,7 +208,7 @@ impl Writer {
 
     /// About how many bytes it holds.
     pub fn memory(&self) -> usize {
-        self.known.len() * (size_of::<Known>() + ROOM)
+        self.known.len() * (size_of::<Known>() + SIZE)
     }
 }
 
@@ -238,19 +238,19 @@ impl Known {
         out: &mut Vec<u8>,
         longer: &mut Vec<usize>,
     ) -> Result<bool, Error> {
-        if !self.is_told {
+        if !self.has_lengths {
             return encoder.encode(record, out).map(|()| true);
         }
-        let mut elsewhere = [0; Outline::TOLD];
+        let mut elsewhere = [0; Outline::MAX_LENGTHS];
         // Nearly always each length takes one byte, as in the message before: then these are all that is written.
-        let is_short = self.lengths.len() == self.shape.told;
+        let is_short = self.lengths.len() == self.shape.lengths;
         let last = self.text.get_mut(self.lengths.clone());
-        let room = match last.filter(|_| is_short) {
+        let space = match last.filter(|_| is_short) {
             Some(last) => last,
-            None => &mut elsewhere[..self.shape.told],
+            None => &mut elsewhere[..self.shape.lengths],
         };
-        let told = Told::new(room, ZERO, SHORT as u8, longer);
-        if !encoder.encode_told(record, out, told)? {
+        let lengths = LengthSpace::new(space, ZERO, SHORT as u8, longer);
+        if !encoder.encode_with_lengths(record, out, lengths)? {
             return Ok(false);
         }
         if !is_short || !longer.is_empty() {
@@ -258,8 +258,8 @@ impl Known {
                 elsewhere[..last.len()].copy_from_slice(last);
             }
             let mut longer = longer.iter();
-            let told = elsewhere[..self.shape.told].iter();
-            self.tell(told.map(|&byte| match usize::from(byte - ZERO) {
+            let lengths = elsewhere[..self.shape.lengths].iter();
+            self.write_lengths(lengths.map(|&byte| match usize::from(byte - ZERO) {
                 length @ ..=SHORT => length,
                 _ => longer.next().copied().unwrap_or_default(),
             }));
@@ -276,24 +276,24 @@ impl Known {
 
     /// The hint of a message of this structure that has been outlined.
     fn hint(&mut self, outline: &Outline) -> Hint<'_> {
-        if self.is_told {
-            self.tell(outline.lengths());
+        if self.has_lengths {
+            self.write_lengths(outline.lengths());
         }
         self.as_it_is()
     }
 
-    /// Writes all of it.
-    fn tell(&mut self, all: impl Iterator<Item = usize>) {
+    /// Writes all lengths.
+    fn write_lengths(&mut self, all: impl Iterator<Item = usize>) {
         let mut lengths = LengthWriter::default();
-        if self.is_told {
+        if self.has_lengths {
             all.for_each(|length| lengths.push(length));
         }
-        let (told, place) = (lengths.finish(), &self.place);
+        let (text, place) = (lengths.finish(), &self.place);
         self.text.clear();
         self.text.extend_from_slice(&place.before);
-        Block::write(self.key, told, &mut self.text);
+        Block::write(self.key, text, &mut self.text);
         let end = self.text.len() - CLOSE.len();
-        self.lengths = end - told.len()..end;
+        self.lengths = end - text.len()..end;
         self.text.extend_from_slice(&place.after);
     }
 }
@@ -309,10 +309,10 @@ impl Hint<'_> {
         };
         let mut count = 0;
         for (offset, length) in values() {
-            // Items of a list stand in the text of the list.
+            // Items of a list are in the text of the list.
             if offset >= end {
                 count += 1;
-                if count > Outline::TOLD {
+                if count > Outline::MAX_LENGTHS {
                     lengths = LengthWriter::default();
                     break;
                 }
@@ -356,12 +356,12 @@ impl Hint<'_> {
     }
 }
 
-/// The key of a text whose values stand at these places, in order.
+/// The key of a text whose values are at these locations, in order.
 fn key(text: &[u8], values: impl Iterator<Item = (usize, usize)>) -> Key {
     let mut hasher = Hasher::new();
     let mut end = 0;
     for (offset, length) in values {
-        // Items of a list stand in the text of the list.
+        // Items of a list are in the text of the list.
         if let Some(piece) = text.get(end..offset) {
             hasher.text(piece);
             hasher.value();
