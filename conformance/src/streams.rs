@@ -27,11 +27,11 @@ use crate::message;
 pub fn ways() -> Vec<(&'static str, Way)> {
     let mut often = Policy::default();
     // Never bypassed, and with a checkpoint as often as possible.
-    often.stands_aside = false;
+    often.may_bypass = false;
     often.spacing = Some(16);
     let portions = |way: Portioning, sameness| {
         let mut way = way;
-        way.stands_aside = false;
+        way.may_bypass = false;
         way.interrupt = 64;
         way.sameness = sameness;
         Way::Portions(way)

@@ -15,7 +15,7 @@ fn way(seed: u64) -> Way {
     let mut way = ways[choice(16, 4)]();
     way.interrupt = [16, 32, 64, 128, 300, 512, 1024, 4096][choice(18, 8)];
     way.buffer = [16, 100, 1000, 32 << 10][choice(21, 4)];
-    way.stands_aside = choice(23, 8) == 0;
+    way.may_bypass = choice(23, 8) == 0;
     way.sameness = match choice(26, 4) {
         0 => Sameness::Keyed,
         1 => Sameness::Text,

@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 
 fn way(seed: u64) -> Way {
     let mut policy = Policy::default();
-    policy.stands_aside = seed & 8 != 0;
+    policy.may_bypass = seed & 8 != 0;
     policy.spacing = [None, Some(16), Some(64), Some(500)][(seed >> 4 & 3) as usize];
     Way::Exact(policy)
 }

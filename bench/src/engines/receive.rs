@@ -78,14 +78,14 @@ fn portions(name: &str) -> Option<Portioning> {
         _ => return None,
     };
     way.interrupt = interrupt.parse().ok()?;
-    way.stands_aside = false;
+    way.may_bypass = false;
     Some(way)
 }
 
 /// Never bypassed.
 fn forced() -> Policy {
     let mut policy = Policy::default();
-    policy.stands_aside = false;
+    policy.may_bypass = false;
     policy
 }
 

@@ -213,7 +213,7 @@ fn read<T>(
 ) -> Result<T, Error> {
     let view = View::of(record)
         .child("Body")
-        .ok_or(PackError::Misfit)
+        .ok_or(PackError::Mismatch)
         .map_err(wrong_type)?;
     content(&view, body).map_err(wrong_type)
 }
@@ -226,7 +226,7 @@ fn content<T>(
     // The attributes of the Body.
     from.text()?;
     if from.branch()? != body.branch {
-        return Err(PackError::Misfit);
+        return Err(PackError::Mismatch);
     }
     (body.content)(&mut from)
 }

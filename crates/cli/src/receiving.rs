@@ -14,7 +14,7 @@ pub(crate) fn json(counts: &ReceiveCounts) -> Value {
         "regular": reads.regular,
         "failed": reads.failed,
         "plain": counts.plain,
-        "aside": counts.bypassed,
+        "bypassed": counts.bypassed,
         "errors": counts.errors,
         "values_read_again": reads.values,
         "restructured": reads.restructured,

@@ -252,12 +252,12 @@ fn code_that_does_not_fit_its_schema_is_an_error() {
     let (tree, node) = tree();
     assert_eq!(
         pack(&tree, node, &reading()).unwrap_err(),
-        PackError::Misfit
+        PackError::Mismatch
     );
     let record = build(&tree, node, &nested(3)).unwrap();
     assert_eq!(
         View::of(&record).unpack::<Reading>().unwrap_err(),
-        PackError::Misfit
+        PackError::Mismatch
     );
 }
 

@@ -27,7 +27,7 @@ fn ways(random: &mut Random) -> Vec<(Way, usize)> {
     let other = |mut way: Portioning| {
         way.interrupt = [16, 32, 64, 128, 300, 1024][random.below(6)];
         way.buffer = [16, 100, 1000, 32 << 10][random.below(4)];
-        way.stands_aside = random.chance(20);
+        way.may_bypass = random.chance(20);
         if random.chance(40) {
             way.sameness = [
                 Sameness::Text,
@@ -110,7 +110,7 @@ fn all(interrupt: usize) -> [Portioning; 4] {
     ];
     ways.map(|mut way| {
         way.interrupt = interrupt;
-        way.stands_aside = false;
+        way.may_bypass = false;
         way
     })
 }

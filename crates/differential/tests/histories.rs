@@ -105,7 +105,7 @@ fn the_third_message_of_a_kind_is_compared_with_the_second() {
     assert_eq!(
         modes,
         [
-            Mode::Aside,
+            Mode::Bypassed,
             Mode::Regular,
             Mode::Fast,
             Mode::Fast,

@@ -18,7 +18,7 @@ use streams::session::{messages, orders, rows, strings, sums};
 
 fn policy(random: &mut Random) -> Policy {
     let mut policy = Policy::default();
-    policy.stands_aside = random.chance(20);
+    policy.may_bypass = random.chance(20);
     policy.spacing = [None, Some(16), Some(64), Some(300), Some(1000)][random.below(5)];
     policy
 }

@@ -66,10 +66,10 @@ fn off_compares_nothing_and_keeps_nothing() {
     let message = Bytes::from_static(MESSAGES[0].as_bytes());
     for _ in 0..3 {
         let received = stream.receive(root, message.clone()).expect("a message");
-        assert_eq!(received.mode, Mode::Aside);
+        assert_eq!(received.mode, Mode::Bypassed);
         assert!(received.changes.is_all());
     }
-    assert_eq!((stream.totals().fast, stream.totals().aside), (0, 3));
+    assert_eq!((stream.totals().fast, stream.totals().bypassed), (0, 3));
 }
 
 #[test]

@@ -285,7 +285,7 @@ fn the_template_used_longest_ago_goes_and_is_counted() {
     let rest: u64 = (0..40)
         .map(|_| sender.send(&messages[0]).matches.content)
         .sum();
-    assert!(rest >= 32, "all but those aside: {rest}");
+    assert!(rest >= 32, "all but those bypassed: {rest}");
 }
 
 #[test]

@@ -204,7 +204,7 @@ impl<'i> ItemEmitter<'i> {
         });
         if is_mixed {
             let pack = quote! { match self { #text_pack #(#packs)* } };
-            let body = quote! { match from.branch()? { #text_unpack #(#unpacks)* _ => Err(PackError::Misfit) } };
+            let body = quote! { match from.branch()? { #text_unpack #(#unpacks)* _ => Err(PackError::Mismatch) } };
             return conversions(name, &quote!(packer), &pack, &quote!(from), &body);
         }
         // An enum without variants has no values.
@@ -219,7 +219,7 @@ impl<'i> ItemEmitter<'i> {
         quote! {
             impl FromBranch for #name {
                 fn from_branch(branch: Option<u32>, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
-                    match branch { #(#unpacks)* _ => Err(PackError::Misfit) }
+                    match branch { #(#unpacks)* _ => Err(PackError::Mismatch) }
                 }
             }
             #conversion
@@ -502,13 +502,13 @@ fn unpack_all(fields: &[StructField]) -> (TokenStream, TokenStream) {
         let name = &field.name;
         match field.place.occurs {
             Occurs::Optional => quote! { #name, },
-            _ => quote! { #name: #name.ok_or(PackError::Misfit)?, },
+            _ => quote! { #name: #name.ok_or(PackError::Mismatch)?, },
         }
     });
     let read = quote! {
         #(let mut #names = None;)*
         for _ in 0..from.count()? {
-            match from.branch()? { #(#arms)* _ => return Err(PackError::Misfit) }
+            match from.branch()? { #(#arms)* _ => return Err(PackError::Mismatch) }
         }
     };
     (read, quote! { #(#made)* })
@@ -531,7 +531,7 @@ fn alternatives_conversion(name: &Ident, alternatives: &[Alternative]) -> TokenS
     quote! {
         impl FromState for #name {
             fn from_state(state: State, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
-                match state { #(#unpacks)* _ => Err(PackError::Misfit) }
+                match state { #(#unpacks)* _ => Err(PackError::Mismatch) }
             }
         }
         #conversion

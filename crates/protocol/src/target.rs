@@ -140,7 +140,7 @@ impl Target {
     pub(crate) fn unpack<T: Unpack>(&self, record: &Record) -> Result<T, Error> {
         let unpacked = match first_in_body(record) {
             Some(child) => child.unpack(),
-            None => Err(PackError::Misfit),
+            None => Err(PackError::Mismatch),
         };
         unpacked.map_err(|source| {
             self.error(|operation| ErrorKind::Type { operation })

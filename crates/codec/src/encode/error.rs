@@ -21,7 +21,7 @@ pub enum ErrorKind {
     /// A character that XML cannot carry, not even as a reference.
     Character(u32),
     /// The slots are not what the Plan says they are: the Record was not made by it.
-    Misfit,
+    Mismatch,
     /// A QName whose local part is no name.
     Name(String),
     /// Attributes or a fragment kept as XML that are not XML.
@@ -63,7 +63,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             ErrorKind::Character(code) => write!(f, "XML cannot carry U+{code:04X}")?,
-            ErrorKind::Misfit => f.write_str("the record does not fit its plan")?,
+            ErrorKind::Mismatch => f.write_str("the record does not fit its plan")?,
             ErrorKind::Name(name) => write!(f, "{name:?} is not an expanded name")?,
             ErrorKind::Fragment => f.write_str("a value stored as XML is not well-formed")?,
             ErrorKind::Depth(limit) => {

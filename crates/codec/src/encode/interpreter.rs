@@ -181,7 +181,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
             if exit == Exit::Limit {
                 continue;
             }
-            let op = program.ops.get(pc as usize).ok_or(ErrorKind::Misfit)?;
+            let op = program.ops.get(pc as usize).ok_or(ErrorKind::Mismatch)?;
             match op.action {
                 // That of the root's type: the fast path takes all others.
                 Action::Return => return Ok(None),

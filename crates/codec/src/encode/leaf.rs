@@ -12,7 +12,7 @@ impl LeafForm {
     /// Appends the lexical form of a value, escaped as its place requires, and returns its length.
     ///
     /// # Errors
-    /// [`ErrorKind::Character`] for what XML cannot carry; [`ErrorKind::Misfit`] if the slot does not point into the heap,
+    /// [`ErrorKind::Character`] for what XML cannot carry; [`ErrorKind::Mismatch`] if the slot does not point into the heap,
     /// or is that of a QName. What was written by then is taken back.
     pub fn write(&self, slot: u64, heap: &[u8], out: &mut Vec<u8>) -> Result<usize, ErrorKind> {
         let begin = out.len();
@@ -24,7 +24,7 @@ impl LeafForm {
             return Ok(length);
         }
         let (start, length) = heap_range(slot);
-        let octets = heap.get(start..start + length).ok_or(ErrorKind::Misfit)?;
+        let octets = heap.get(start..start + length).ok_or(ErrorKind::Mismatch)?;
         let written = match (self.form, self.holder()) {
             (Form::Text, Holder::Xml) => {
                 out.extend_from_slice(octets);
@@ -40,7 +40,7 @@ impl LeafForm {
                 binary::write_hex(octets, out);
                 Ok(())
             }
-            _ => return Err(ErrorKind::Misfit),
+            _ => return Err(ErrorKind::Mismatch),
         };
         match written {
             Ok(()) => Ok(out.len() - begin),

@@ -63,7 +63,7 @@ impl<'r> PieceEncoder<'r> {
     /// Goes on from a State, whose slot and loops are those of this Record.
     ///
     /// # Errors
-    /// [`ErrorKind::Misfit`] if the Record cannot be there.
+    /// [`ErrorKind::Mismatch`] if the Record cannot be there.
     pub fn resume(record: &'r Record, state: State, options: EncodeOptions) -> Result<Self, Error> {
         let encoder = Self {
             record,
@@ -74,7 +74,7 @@ impl<'r> PieceEncoder<'r> {
         if encoder.fits() {
             Ok(encoder)
         } else {
-            Err(encoder.error(ErrorKind::Misfit, encoder.state.slot))
+            Err(encoder.error(ErrorKind::Mismatch, encoder.state.slot))
         }
     }
 
@@ -212,7 +212,7 @@ fn piece<S: Stuffing, P: Places>(
         }
         Phase::Before { pc } => Some(pc),
         Phase::Rows { pc, rows } => {
-            let table = table.ok_or(ErrorKind::Misfit)?;
+            let table = table.ok_or(ErrorKind::Mismatch)?;
             if let Some(rows) = interpreter.rows(pc, table, Some(rows))? {
                 return Ok(Phase::Rows { pc, rows });
             }

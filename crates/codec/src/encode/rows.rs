@@ -43,13 +43,13 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
                 Loop { count, done: 0 }
             }
         };
-        let all = *self.slots.get(count).ok_or(ErrorKind::Misfit)?;
+        let all = *self.slots.get(count).ok_or(ErrorKind::Mismatch)?;
         let left = all.checked_sub(done);
         let end = left
             .and_then(|left| usize::try_from(left).ok()?.checked_mul(cells))
             .and_then(|left| left.checked_add(self.at))
             .filter(|&end| end <= self.slots.len())
-            .ok_or(ErrorKind::Misfit)?;
+            .ok_or(ErrorKind::Mismatch)?;
         let slots = self.slots;
         while self.at < end {
             let is_reported = P::LISTENS && self.places.wanted_numbers() > 0;

@@ -21,10 +21,10 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
     /// run.
     pub(super) fn start(&mut self, root: ElementId) -> Result<Option<u32>> {
         let plan = self.plan;
-        let element = plan.elements.get(root.index()).ok_or(ErrorKind::Misfit)?;
+        let element = plan.elements.get(root.index()).ok_or(ErrorKind::Mismatch)?;
         self.scope.enter();
         let (nil, ty) = if element.has_state {
-            self.state(root)?.ok_or(ErrorKind::Misfit)?
+            self.state(root)?.ok_or(ErrorKind::Mismatch)?
         } else {
             (false, element.ty)
         };
@@ -47,7 +47,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         if self.at == self.slots.len() {
             Ok(())
         } else {
-            Err(ErrorKind::Misfit)
+            Err(ErrorKind::Mismatch)
         }
     }
 
@@ -65,7 +65,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             Action::OptionalAttribute(form) => match self.next()? {
                 marker::PRESENT => self.slow_attribute(op, form)?,
                 marker::ABSENT | marker::DEFAULTED => self.pass(form)?,
-                _ => return Err(ErrorKind::Misfit),
+                _ => return Err(ErrorKind::Mismatch),
             },
             Action::AnyAttribute => self.any_attribute()?,
             Action::DeclareNames(form) => self.declare_names(form)?,
@@ -87,22 +87,22 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
                         }
                         Ok(done)
                     }
-                    None => Err(ErrorKind::Misfit),
+                    None => Err(ErrorKind::Mismatch),
                 };
             }
-            _ => return Err(ErrorKind::Misfit),
+            _ => return Err(ErrorKind::Mismatch),
         }
         Ok(pc + 1)
     }
 
     fn entry(&self, ty: TypeId) -> Result<u32> {
         let entry = self.program.types.get(ty.index()).copied();
-        entry.ok_or(ErrorKind::Misfit)
+        entry.ok_or(ErrorKind::Mismatch)
     }
 
     #[inline]
     pub(super) fn next(&mut self) -> Result<u64> {
-        let slot = *self.slots.get(self.at).ok_or(ErrorKind::Misfit)?;
+        let slot = *self.slots.get(self.at).ok_or(ErrorKind::Mismatch)?;
         self.at += 1;
         Ok(slot)
     }
@@ -135,14 +135,14 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             marker::ABSENT => return Ok(None),
             marker::PRESENT => false,
             marker::NIL if element.nillable => true,
-            _ => return Err(ErrorKind::Misfit),
+            _ => return Err(ErrorKind::Mismatch),
         };
         let ty = marker::actual_type(state);
         let is_admitted = ty == element.ty || self.plan.ty(element.ty).alternatives.contains(&ty);
         if is_admitted {
             Ok(Some((nil, ty)))
         } else {
-            Err(ErrorKind::Misfit)
+            Err(ErrorKind::Mismatch)
         }
     }
 
@@ -188,7 +188,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         if declared == actual {
             return Ok(());
         }
-        let name = self.plan.ty(actual).name.ok_or(ErrorKind::Misfit)?;
+        let name = self.plan.ty(actual).name.ok_or(ErrorKind::Mismatch)?;
         for &namespace in self.program.namespaces_of_type(self.plan, actual) {
             self.scope.declare(namespace, self.out);
         }
@@ -240,12 +240,12 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             match self.next()? {
                 marker::ABSENT => None,
                 marker::PRESENT => Some(false),
-                _ => return Err(ErrorKind::Misfit),
+                _ => return Err(ErrorKind::Mismatch),
             }
         };
         match nil {
             None if field.is_optional => return self.next().map(drop),
-            None => return Err(ErrorKind::Misfit),
+            None => return Err(ErrorKind::Mismatch),
             Some(true) => {
                 self.out.extend_from_slice(&element.open_tag);
                 self.nil(field.element)?;
@@ -288,7 +288,7 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
                 let (namespace, local) = expanded(self.str(slot)?)?;
                 self.prefixed(namespace, local);
             }
-            Form::List(_) => return Err(ErrorKind::Misfit),
+            Form::List(_) => return Err(ErrorKind::Mismatch),
             _ => {
                 let mut text = [0; 32];
                 let length = number(form, slot, &mut text);
@@ -340,11 +340,11 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
         let (start, length) = heap_range(slot);
         self.heap
             .get(start..start + length)
-            .ok_or(ErrorKind::Misfit)
+            .ok_or(ErrorKind::Mismatch)
     }
 
     fn str(&self, slot: u64) -> Result<&'r str> {
-        std::str::from_utf8(self.octets(slot)?).map_err(|_| ErrorKind::Misfit)
+        std::str::from_utf8(self.octets(slot)?).map_err(|_| ErrorKind::Mismatch)
     }
 
     fn slow_attribute(&mut self, op: &Op, form: Form) -> Result<()> {
@@ -366,10 +366,10 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
         let mut values = self.at - 1..self.at;
         let mut form = form;
         if let Form::List(item) = form {
-            let items = usize::try_from(first).map_err(|_| ErrorKind::Misfit)?;
+            let items = usize::try_from(first).map_err(|_| ErrorKind::Mismatch)?;
             let end = self.at.checked_add(items);
             let end = end.filter(|&end| end <= self.slots.len());
-            values = self.at..end.ok_or(ErrorKind::Misfit)?;
+            values = self.at..end.ok_or(ErrorKind::Mismatch)?;
             self.at = values.end;
             form = Form::of(self.plan.leaf(item).kind);
         }
@@ -415,14 +415,14 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
         let slots = match form {
             Form::Name => self.slots.get(self.at..self.at + 1),
             Form::List(item) if self.plan.leaf(item).kind == LeafKind::Name => {
-                let count = *self.slots.get(self.at).ok_or(ErrorKind::Misfit)?;
+                let count = *self.slots.get(self.at).ok_or(ErrorKind::Mismatch)?;
                 let rest = &self.slots[self.at + 1..];
                 let count = usize::try_from(count).ok();
                 count.and_then(|count| rest.get(..count))
             }
             _ => return Ok(()),
         };
-        for &slot in slots.ok_or(ErrorKind::Misfit)? {
+        for &slot in slots.ok_or(ErrorKind::Mismatch)? {
             let (namespace, _) = expanded(self.str(slot)?)?;
             self.scope.bind(namespace, self.out);
         }

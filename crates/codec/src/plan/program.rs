@@ -234,7 +234,7 @@ pub(crate) enum Action {
     /// Declares the namespaces an element needs.
     Declare(ElementId),
     /// A marker that no Plan writes led here.
-    Misfit,
+    Mismatch,
 }
 
 impl Op {

@@ -1,7 +1,7 @@
 //! A walk over a Record by its Plan, in document order.
 //!
 //! The stack is the walk's own, so the depth of a message does not matter to it. A Record that does
-//! not fit its Plan gives a [`Misfit`], never a panic.
+//! not fit its Plan gives a [`Mismatch`], never a panic.
 
 use crate::plan::{
     AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
@@ -11,7 +11,7 @@ use crate::record::{Record, heap_range, marker};
 
 /// The slots are not what the Plan says they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Misfit;
+pub(crate) struct Mismatch;
 
 /// Levels of the stack, of which an element takes about three. A schema whose element contains
 /// itself, always, would otherwise never end.
@@ -99,7 +99,7 @@ pub(crate) struct Walk<'r> {
 
 impl<'r> Walk<'r> {
     /// The whole Record; begins with the `Start` of its root.
-    pub(crate) fn new(record: &'r Record) -> Result<(Self, Start), Misfit> {
+    pub(crate) fn new(record: &'r Record) -> Result<(Self, Start), Mismatch> {
         let mut walk = Self {
             plan: &record.plan,
             slots: &record.slots,
@@ -108,10 +108,10 @@ impl<'r> Walk<'r> {
             mark: 0,
         };
         if walk.plan.elements.len() <= record.root.index() {
-            return Err(Misfit);
+            return Err(Mismatch);
         }
         let Event::Start(start) = walk.element(record.root)? else {
-            return Err(Misfit);
+            return Err(Mismatch);
         };
         Ok((walk, start))
     }
@@ -163,7 +163,7 @@ impl<'r> Walk<'r> {
 
     /// What comes next; `None` at the end.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<Event>, Misfit> {
+    pub(crate) fn next(&mut self) -> Result<Option<Event>, Mismatch> {
         while let Some(frame) = self.stack.pop() {
             if let Some(event) = self.step(frame)? {
                 return Ok(Some(event));
@@ -173,7 +173,7 @@ impl<'r> Walk<'r> {
     }
 
     /// Goes past the element or array that the last event began.
-    pub(crate) fn skip(&mut self, event: Event) -> Result<(), Misfit> {
+    pub(crate) fn skip(&mut self, event: Event) -> Result<(), Mismatch> {
         if !matches!(event, Event::Start(_) | Event::Array { .. }) || self.jump(event)? {
             return Ok(());
         }
@@ -189,7 +189,7 @@ impl<'r> Walk<'r> {
     }
 
     /// Goes past what the last event began, if the Plan knows how many slots that has. Returns whether it does.
-    fn jump(&mut self, event: Event) -> Result<bool, Misfit> {
+    fn jump(&mut self, event: Event) -> Result<bool, Mismatch> {
         let stride = match event {
             Event::Start(Start { nil: true, .. }) => Some(0),
             Event::Start(start) => self.plan.ty(start.ty).stride.map(|stride| stride as usize),
@@ -208,35 +208,35 @@ impl<'r> Walk<'r> {
             .at
             .checked_add(stride)
             .filter(|&at| at <= self.slots.len())
-            .ok_or(Misfit)?;
+            .ok_or(Mismatch)?;
         Ok(true)
     }
 
     #[inline]
-    fn read(&mut self) -> Result<u64, Misfit> {
-        let slot = *self.slots.get(self.at).ok_or(Misfit)?;
+    fn read(&mut self) -> Result<u64, Mismatch> {
+        let slot = *self.slots.get(self.at).ok_or(Mismatch)?;
         self.at += 1;
         Ok(slot)
     }
 
     /// The count at the next slot. No count can be larger than what a message of 2^48 bytes holds.
-    fn count(&mut self) -> Result<usize, Misfit> {
+    fn count(&mut self) -> Result<usize, Mismatch> {
         let count = self.read()?;
         usize::try_from(count)
             .ok()
             .filter(|&count| count < 1 << 48)
-            .ok_or(Misfit)
+            .ok_or(Mismatch)
     }
 
-    fn push(&mut self, frame: Frame<'r>) -> Result<(), Misfit> {
+    fn push(&mut self, frame: Frame<'r>) -> Result<(), Mismatch> {
         if self.stack.len() >= MAX_STACK {
-            return Err(Misfit);
+            return Err(Mismatch);
         }
         self.stack.push(frame);
         Ok(())
     }
 
-    fn step(&mut self, frame: Frame<'r>) -> Result<Option<Event>, Misfit> {
+    fn step(&mut self, frame: Frame<'r>) -> Result<Option<Event>, Mismatch> {
         match frame {
             Frame::End(element) => Ok(Some(Event::End(element))),
             Frame::Attributes { ty, next } => self.attributes(ty, next),
@@ -269,11 +269,11 @@ impl<'r> Walk<'r> {
                     children,
                     left: left - 1,
                 })?;
-                let child = self.read()?.checked_sub(1).ok_or(Misfit)?;
+                let child = self.read()?.checked_sub(1).ok_or(Mismatch)?;
                 let child = *usize::try_from(child)
                     .ok()
                     .and_then(|child| children.get(child))
-                    .ok_or(Misfit)?;
+                    .ok_or(Mismatch)?;
                 if self.plan.particle(child).repeats() {
                     self.particle(child)
                 } else {
@@ -294,7 +294,7 @@ impl<'r> Walk<'r> {
                         let item = usize::try_from(index - 1)
                             .ok()
                             .and_then(|index| elements.get(index));
-                        self.occurrence(*item.ok_or(Misfit)?)
+                        self.occurrence(*item.ok_or(Mismatch)?)
                     }
                 }
             }
@@ -302,13 +302,13 @@ impl<'r> Walk<'r> {
     }
 
     /// Goes past one value slot.
-    fn value(&mut self) -> Result<usize, Misfit> {
+    fn value(&mut self) -> Result<usize, Mismatch> {
         self.read()?;
         Ok(self.at - 1)
     }
 
     /// Goes past the value of a leaf.
-    fn leaf(&mut self, leaf: LeafId) -> Result<usize, Misfit> {
+    fn leaf(&mut self, leaf: LeafId) -> Result<usize, Mismatch> {
         let at = self.at;
         match self.plan.leaf(leaf).kind {
             LeafKind::List(_) => {
@@ -317,14 +317,14 @@ impl<'r> Walk<'r> {
                     .at
                     .checked_add(items)
                     .filter(|&at| at <= self.slots.len())
-                    .ok_or(Misfit)?;
+                    .ok_or(Mismatch)?;
             }
             _ => drop(self.value()?),
         }
         Ok(at)
     }
 
-    fn attributes(&mut self, id: TypeId, next: u32) -> Result<Option<Event>, Misfit> {
+    fn attributes(&mut self, id: TypeId, next: u32) -> Result<Option<Event>, Mismatch> {
         let ty = self.plan.ty(id);
         if let Some(attribute_id) = ty.attribute_ids().nth(next as usize) {
             self.push(Frame::Attributes {
@@ -351,7 +351,7 @@ impl<'r> Walk<'r> {
         self.content(id)
     }
 
-    fn content(&mut self, id: TypeId) -> Result<Option<Event>, Misfit> {
+    fn content(&mut self, id: TypeId) -> Result<Option<Event>, Mismatch> {
         match &self.plan.ty(id).content {
             Content::Empty => Ok(None),
             Content::Simple(leaf) => self
@@ -371,7 +371,7 @@ impl<'r> Walk<'r> {
     }
 
     /// A particle with its markers.
-    fn particle(&mut self, id: ParticleId) -> Result<Option<Event>, Misfit> {
+    fn particle(&mut self, id: ParticleId) -> Result<Option<Event>, Mismatch> {
         let particle = self.plan.particle(id);
         if particle.repeats() {
             let left = self.count()?;
@@ -404,12 +404,12 @@ impl<'r> Walk<'r> {
                 self.value().map(|_| None)
             }
             (marker::ABSENT, _) => Ok(None),
-            _ => Err(Misfit),
+            _ => Err(Mismatch),
         }
     }
 
     /// A term without the markers of its particle.
-    fn occurrence(&mut self, id: ParticleId) -> Result<Option<Event>, Misfit> {
+    fn occurrence(&mut self, id: ParticleId) -> Result<Option<Event>, Mismatch> {
         let particle = self.plan.particle(id);
         match &particle.term {
             Term::Element(element) => {
@@ -418,13 +418,13 @@ impl<'r> Walk<'r> {
                 {
                     // Only where the particle may be missing, and then it is not in a list.
                     if particle.min > 0 || particle.repeats() {
-                        return Err(Misfit);
+                        return Err(Mismatch);
                     }
                     self.at += 1 + usize::from(self.plan.element(*element).is_scalar);
                     return if self.at <= self.slots.len() {
                         Ok(None)
                     } else {
-                        Err(Misfit)
+                        Err(Mismatch)
                     };
                 }
                 self.element(*element).map(Some)
@@ -440,7 +440,7 @@ impl<'r> Walk<'r> {
                     let child = usize::try_from(branch - 1)
                         .ok()
                         .and_then(|branch| self.plan.group(children).get(branch));
-                    self.push(Frame::Particle(*child.ok_or(Misfit)?))?;
+                    self.push(Frame::Particle(*child.ok_or(Mismatch)?))?;
                     Ok(None)
                 }
             },
@@ -456,21 +456,21 @@ impl<'r> Walk<'r> {
     }
 
     /// An element that is there.
-    fn element(&mut self, id: ElementId) -> Result<Event, Misfit> {
+    fn element(&mut self, id: ElementId) -> Result<Event, Mismatch> {
         let element = self.plan.element(id);
         let (nil, ty) = if element.has_state {
             let state = self.read()?;
             let nil = match marker::presence(state) {
                 marker::PRESENT => false,
                 marker::NIL => true,
-                _ => return Err(Misfit),
+                _ => return Err(Mismatch),
             };
             (nil, marker::actual_type(state))
         } else {
             (false, element.ty)
         };
         if ty.index() >= self.plan.types.len() {
-            return Err(Misfit);
+            return Err(Mismatch);
         }
         let start = Start {
             element: id,
@@ -495,7 +495,7 @@ pub(crate) fn same_values(a: &Record, b: &Record) -> bool {
     differs_nowhere(a, b) == Ok(true)
 }
 
-fn differs_nowhere(a: &Record, b: &Record) -> Result<bool, Misfit> {
+fn differs_nowhere(a: &Record, b: &Record) -> Result<bool, Mismatch> {
     let (mut walk, _) = Walk::new(a)?;
     // Slots before it are known to be the same.
     let mut same = 0;

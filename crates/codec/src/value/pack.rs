@@ -56,7 +56,7 @@ pub enum PackError {
     /// The code was generated for another schema.
     OtherSchema,
     /// The slots are not those of the element: the code does not fit the Plan.
-    Misfit,
+    Mismatch,
     /// More than 4 GiB of text.
     TooLarge,
 }
@@ -65,7 +65,7 @@ impl fmt::Display for PackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::OtherSchema => "the code was generated for another schema: generate it again",
-            Self::Misfit => "the code does not fit the schema",
+            Self::Mismatch => "the code does not fit the schema",
             Self::TooLarge => "more than 4 GiB of text",
         })
     }
@@ -124,12 +124,12 @@ pub fn pack_with(
 /// Are the slots from `begin` on those of a type, and nothing more?
 fn check(record: &Record, ty: TypeId, begin: usize) -> Result<(), PackError> {
     if ty.index() >= record.plan.type_count() {
-        return Err(PackError::Misfit);
+        return Err(PackError::Mismatch);
     }
     let mut walk = Walk::over(record, ty, begin);
-    while walk.next().map_err(|_| PackError::Misfit)?.is_some() {}
+    while walk.next().map_err(|_| PackError::Mismatch)?.is_some() {}
     if walk.at() != record.slots.len() {
-        return Err(PackError::Misfit);
+        return Err(PackError::Mismatch);
     }
     Ok(())
 }

@@ -68,7 +68,7 @@ impl View<'_> {
             Some(fingerprint) if fingerprint != plan.fingerprint(self.element_id()) => {
                 return Err(PackError::OtherSchema);
             }
-            _ if self.is_nil() => return Err(PackError::Misfit),
+            _ if self.is_nil() => return Err(PackError::Mismatch),
             _ => {}
         }
         T::unpack(&mut Unpacker::within(self))
@@ -100,7 +100,7 @@ impl<'r> Unpacker<'r> {
 
     #[inline]
     fn next(&mut self) -> Result<u64> {
-        let slot = *self.record.slots.get(self.at).ok_or(PackError::Misfit)?;
+        let slot = *self.record.slots.get(self.at).ok_or(PackError::Mismatch)?;
         self.at += 1;
         Ok(slot)
     }
@@ -124,14 +124,14 @@ impl<'r> Unpacker<'r> {
     /// Text.
     #[inline]
     pub fn text(&mut self) -> Result<&'r str> {
-        std::str::from_utf8(self.octets()?).map_err(|_| PackError::Misfit)
+        std::str::from_utf8(self.octets()?).map_err(|_| PackError::Mismatch)
     }
 
     /// Octets.
     #[inline]
     pub fn octets(&mut self) -> Result<&'r [u8]> {
         self.next()?;
-        octets(self.record, self.at - 1).ok_or(PackError::Misfit)
+        octets(self.record, self.at - 1).ok_or(PackError::Mismatch)
     }
 
     /// Values that repeat, or the items of a list.
@@ -167,7 +167,7 @@ impl<'r> Unpacker<'r> {
         match self.next()? {
             marker::PRESENT | marker::DEFAULTED => T::unpack(self).map(Some),
             marker::ABSENT => self.next().map(|_| None),
-            _ => Err(PackError::Misfit),
+            _ => Err(PackError::Mismatch),
         }
     }
 
@@ -193,7 +193,7 @@ impl<'r> Unpacker<'r> {
     /// How many of something follow.
     #[inline]
     pub fn count(&mut self) -> Result<usize> {
-        usize::try_from(self.next()?).map_err(|_| PackError::Misfit)
+        usize::try_from(self.next()?).map_err(|_| PackError::Mismatch)
     }
 
     /// The branch, child or element that follows, by its number from 0.
@@ -203,7 +203,7 @@ impl<'r> Unpacker<'r> {
         match u32::try_from(marker) {
             Ok(0) => Ok(None),
             Ok(branch) => Ok(Some(branch - 1)),
-            Err(_) => Err(PackError::Misfit),
+            Err(_) => Err(PackError::Mismatch),
         }
     }
 
@@ -213,7 +213,7 @@ impl<'r> Unpacker<'r> {
         match self.next()? {
             marker::ABSENT => Ok(false),
             marker::PRESENT => Ok(true),
-            _ => Err(PackError::Misfit),
+            _ => Err(PackError::Mismatch),
         }
     }
 
@@ -226,7 +226,7 @@ impl<'r> Unpacker<'r> {
             marker::ABSENT => Ok(State::Absent),
             marker::PRESENT => Ok(State::Present(ty)),
             marker::NIL => Ok(State::Nil(ty)),
-            _ => Err(PackError::Misfit),
+            _ => Err(PackError::Mismatch),
         }
     }
 
@@ -246,8 +246,8 @@ macro_rules! scalars {
             }
 
             fn unpack_all(from: &mut Unpacker<'_>, count: usize) -> Result<Vec<Self>> {
-                let end = from.at.checked_add(count).ok_or(PackError::Misfit)?;
-                let slots = from.record.slots.get(from.at..end).ok_or(PackError::Misfit)?;
+                let end = from.at.checked_add(count).ok_or(PackError::Mismatch)?;
+                let slots = from.record.slots.get(from.at..end).ok_or(PackError::Mismatch)?;
                 from.at = end;
                 Ok(slots.iter().map(|&slot| Self::from_slot(slot)).collect())
             }

@@ -102,7 +102,7 @@ impl Exact {
     /// A message could not be compared to its end. Whether that is because it is not like the one before, so that it need
     /// not be kept.
     fn is_given_up(&mut self, mut pass: Box<Pass>) -> bool {
-        let is_unlike = pass.gave_up && self.policy.stands_aside && self.bypass.dissimilar();
+        let is_unlike = pass.gave_up && self.policy.may_bypass && self.bypass.dissimilar();
         self.reuse(&mut pass.history);
         pass.give_back();
         self.pass = Some(pass);
@@ -151,11 +151,11 @@ impl Exact {
         self.totals.fast += 1;
         let is_worn = record.heap().len() > 2 * history.heap + MAX_UNUSED_HEAP;
         // Strings that are no more take room; now and then all is read, which leaves them out.
-        let stands_aside = self.policy.stands_aside && self.bypass.learn(alike);
+        let may_bypass = self.policy.may_bypass && self.bypass.learn(alike);
         if is_worn || is_in_doubt {
             // All of the next message is read: with new memory that would take longer, and be taken for what reading takes.
             self.reuse(&mut history);
-        } else if !stands_aside {
+        } else if !may_bypass {
             self.history = Some(history);
         }
         Ok(Received {
@@ -181,7 +181,7 @@ impl Exact {
 
     /// Reads all of a message and keeps nothing.
     fn read_alone(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
-        self.totals.aside += 1;
+        self.totals.bypassed += 1;
         self.drop_history();
         let mut shared = self.record_for(root);
         let since = self.pace.start(message.len());
@@ -193,7 +193,7 @@ impl Exact {
         Ok(Received {
             record: shared,
             changes: Changes::all(),
-            mode: Mode::Aside,
+            mode: Mode::Bypassed,
         })
     }
 
@@ -359,7 +359,7 @@ impl Receiver for Exact {
         })
     }
 
-    fn stands_aside(&self) -> bool {
+    fn is_bypassed(&self) -> bool {
         self.bypass.left() > 0
     }
 
@@ -368,7 +368,7 @@ impl Receiver for Exact {
         if passes {
             self.bypass.turn();
             self.totals.messages += 1;
-            self.totals.aside += 1;
+            self.totals.bypassed += 1;
             self.drop_history();
         }
         passes

@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub struct Policy {
     /// Whether a stream that does not repeat is read without comparing, but for a look from time to time.
-    pub stands_aside: bool,
+    pub may_bypass: bool,
     /// About how many bytes of text lie between two checkpoints. By default a 64th of the text, but at least 2 KiB and at
     /// most 32 KiB: close enough that what lies between two is soon read, and far enough that they are few.
     pub spacing: Option<usize>,
@@ -14,7 +14,7 @@ pub struct Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            stands_aside: true,
+            may_bypass: true,
             spacing: None,
         }
     }

@@ -31,7 +31,7 @@ pub enum Mode {
     /// It was compared with the one before, to the end.
     Fast,
     /// All of it was read, and nothing kept: the stream does not repeat.
-    Aside,
+    Bypassed,
 }
 
 /// What has been done since the beginning.
@@ -43,7 +43,7 @@ pub struct Totals {
     /// Those that were compared to the end.
     pub fast: u64,
     /// Those that were read without looking at the one before, since the stream did not repeat.
-    pub aside: u64,
+    pub bypassed: u64,
     /// Those that were begun to be compared, and then read as a whole.
     pub failed: u64,
     /// Values read again alone.
@@ -62,7 +62,7 @@ impl Received {
         Self {
             record: Arc::new(record),
             changes: Changes::all(),
-            mode: Mode::Aside,
+            mode: Mode::Bypassed,
         }
     }
 }
@@ -79,8 +79,8 @@ pub(super) trait Receiver: Debug + Send + Sync {
         None
     }
 
-    /// See [`Stream::stands_aside`](super::Stream::stands_aside).
-    fn stands_aside(&self) -> bool;
+    /// See [`Stream::is_bypassed`](super::Stream::is_bypassed).
+    fn is_bypassed(&self) -> bool;
 
     /// See [`Stream::pass`](super::Stream::pass).
     fn pass(&mut self) -> bool {

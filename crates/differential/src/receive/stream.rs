@@ -99,8 +99,8 @@ impl Stream {
     }
 
     /// Whether the next message will be read without comparing, since the last ones were not similar.
-    pub fn stands_aside(&self) -> bool {
-        self.receiver.stands_aside()
+    pub fn is_bypassed(&self) -> bool {
+        self.receiver.is_bypassed()
     }
 
     /// Skips a message that would neither be compared nor kept, because it is read elsewhere. Whether the next one is such a
@@ -203,13 +203,13 @@ impl Receiver for Off {
         self.decoder.decode(root, &message).map(Received::alone)
     }
 
-    fn stands_aside(&self) -> bool {
+    fn is_bypassed(&self) -> bool {
         true
     }
 
     fn pass(&mut self) -> bool {
         self.totals.messages += 1;
-        self.totals.aside += 1;
+        self.totals.bypassed += 1;
         true
     }
 

@@ -227,7 +227,7 @@ pub(crate) fn sums(
         for (sum, found) in sums.iter_mut().zip(found) {
             sum.messages += found.messages;
             sum.fast += found.fast;
-            sum.aside += found.aside;
+            sum.bypassed += found.bypassed;
             sum.failed += found.failed;
             sum.touched += found.touched;
             sum.restructured += found.restructured;

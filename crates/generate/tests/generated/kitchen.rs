@@ -545,7 +545,7 @@ impl FromState for AnyTool {
         match state {
             State::Present(TypeId(24)) => Ok(Self::Knife(from.value()?)),
             State::Present(TypeId(25)) => Ok(Self::Box(from.value()?)),
-            _ => Err(PackError::Misfit),
+            _ => Err(PackError::Mismatch),
         }
     }
 }
@@ -939,7 +939,7 @@ impl FromBranch for RecipeChoice {
             Some(1) => Ok(Self::Until(from.value()?)),
             Some(2) => Ok(Self::Group(from.value()?)),
             Some(3) => Ok(Self::Like(from.value()?)),
-            _ => Err(PackError::Misfit),
+            _ => Err(PackError::Mismatch),
         }
     }
 }
@@ -1010,7 +1010,7 @@ impl FromBranch for RecipeChoice2 {
         match branch {
             Some(0) => Ok(Self::Add(from.value()?)),
             Some(1) => Ok(Self::Wait(from.value()?)),
-            _ => Err(PackError::Misfit),
+            _ => Err(PackError::Mismatch),
         }
     }
 }
@@ -1137,13 +1137,13 @@ impl Unpack for RecipeSize {
                 Some(0) => width = Some(from.value()?),
                 Some(1) => height = Some(from.value()?),
                 Some(2) => depth = Some(from.nillable_value()?),
-                _ => return Err(PackError::Misfit),
+                _ => return Err(PackError::Mismatch),
             }
         }
         Ok(Self {
-            width: width.ok_or(PackError::Misfit)?,
+            width: width.ok_or(PackError::Mismatch)?,
             height,
-            depth: depth.ok_or(PackError::Misfit)?,
+            depth: depth.ok_or(PackError::Mismatch)?,
         })
     }
 }
@@ -1211,7 +1211,7 @@ impl Unpack for RecipeTextContent {
             None => Ok(Self::Text(from.value()?)),
             Some(0) => Ok(Self::B(from.value()?)),
             Some(1) => Ok(Self::Text2(from.value()?)),
-            _ => Err(PackError::Misfit),
+            _ => Err(PackError::Mismatch),
         }
     }
 }

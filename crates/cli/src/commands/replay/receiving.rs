@@ -201,7 +201,7 @@ impl MeasuredRead {
         self.mode = match received.mode {
             Mode::Regular => "regular",
             Mode::Fast => "fast",
-            Mode::Aside => "aside",
+            Mode::Bypassed => "bypassed",
             _ => "other",
         };
         self.values = received.record.slots().len();

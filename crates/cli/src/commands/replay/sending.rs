@@ -175,7 +175,7 @@ impl MeasuredWrite {
         } else if matches.first_time > 0 {
             "first time"
         } else if *bypassed > 0 {
-            "aside"
+            "bypassed"
         } else {
             "plain"
         };
@@ -185,7 +185,7 @@ impl MeasuredWrite {
     }
 
     fn is_patched(&self) -> bool {
-        !matches!(self.matched, "first time" | "aside" | "plain")
+        !matches!(self.matched, "first time" | "bypassed" | "plain")
     }
 }
 

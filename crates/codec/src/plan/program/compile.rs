@@ -432,7 +432,7 @@ impl Compiler<'_> {
                 let children = self.plan.group(children);
                 let repeat = self.op(Action::Repeat { done: 0 });
                 let body = self.label();
-                self.branches(children, Some(Action::Misfit), |compiler, child| {
+                self.branches(children, Some(Action::Mismatch), |compiler, child| {
                     compiler.named(child, soap, depth);
                 });
                 self.again(body);

@@ -5,7 +5,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 use crate::plan::shape::{Shape, type_name};
 use crate::plan::{Content, ElementId, LeafKind, Plan, TypeId};
 use crate::record::kept;
-use crate::record::walk::{Event, Misfit, Start, Walk};
+use crate::record::walk::{Event, Mismatch, Start, Walk};
 use crate::record::{Record, marker};
 use crate::value::build::place::{Head, canonical};
 use crate::value::{MAX_DEPTH, Object, Value};
@@ -18,21 +18,21 @@ use super::leaf::{LeafView, numbers};
 #[non_exhaustive]
 pub enum TreeError {
     /// The slots are not what the Plan says they are.
-    Misfit,
+    Mismatch,
     /// Elements nest deeper than [`MAX_DEPTH`].
     Depth,
 }
 
-impl From<Misfit> for TreeError {
-    fn from(_: Misfit) -> Self {
-        Self::Misfit
+impl From<Mismatch> for TreeError {
+    fn from(_: Mismatch) -> Self {
+        Self::Mismatch
     }
 }
 
 impl std::fmt::Display for TreeError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Misfit => f.write_str("the record does not fit its plan"),
+            Self::Mismatch => f.write_str("the record does not fit its plan"),
             Self::Depth => write!(
                 f,
                 "elements nest deeper than {MAX_DEPTH} (limit `MAX_DEPTH`)"

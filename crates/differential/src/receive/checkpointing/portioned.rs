@@ -79,7 +79,7 @@ impl<C: Checkpointer> Portioned<C> {
         let record = saved.record.clone();
         let is_worn = record.heap().len() > 2 * saved.heap + MAX_UNUSED_HEAP;
         let is_similar = read <= length - length / 8;
-        let bypasses = self.portioning.stands_aside && self.bypass.learn(is_similar);
+        let bypasses = self.portioning.may_bypass && self.bypass.learn(is_similar);
         if !bypasses && !is_worn {
             self.saved = Some(saved);
         }
@@ -92,7 +92,7 @@ impl<C: Checkpointer> Portioned<C> {
 
     /// Reads all of a message and keeps nothing.
     fn read_alone(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
-        self.totals.aside += 1;
+        self.totals.bypassed += 1;
         self.saved = None;
         self.spare = None;
         self.decoder.decode(root, message).map(Received::alone)
@@ -184,7 +184,7 @@ impl<C: Checkpointer> Receiver for Portioned<C> {
 
     fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
         self.totals.messages += 1;
-        if self.portioning.stands_aside {
+        if self.portioning.may_bypass {
             match self.bypass.turn() {
                 Turn::Compare => {}
                 Turn::Keep => return self.regular(root, &message),
@@ -207,8 +207,8 @@ impl<C: Checkpointer> Receiver for Portioned<C> {
         })
     }
 
-    fn stands_aside(&self) -> bool {
-        self.portioning.stands_aside && self.bypass.left() > 0
+    fn is_bypassed(&self) -> bool {
+        self.portioning.may_bypass && self.bypass.left() > 0
     }
 
     fn forget(&mut self) {

@@ -25,7 +25,7 @@ pub struct Portioning {
     /// within it is kept.
     pub buffer: usize,
     /// Whether a stream without similarity is bypassed: read without comparing, except for a check from time to time.
-    pub stands_aside: bool,
+    pub may_bypass: bool,
 }
 
 /// How the states of a decoder are kept.
@@ -47,7 +47,7 @@ impl Portioning {
             sameness: Sameness::Text,
             interrupt: 512,
             buffer: 32 << 10,
-            stands_aside: true,
+            may_bypass: true,
         }
     }
 

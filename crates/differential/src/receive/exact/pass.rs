@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Two places, `o` in the old text and `n` in the new, go forward together. What lies before them has been read; the decoder
-//! would be in the same state at both, counts of loops aside. While the bytes are the same, so is what follows. Where they
+//! would be in the same state at both, except for the counts of loops. While the bytes are the same, so is what follows. Where they
 //! differ inside a value, that value is read again, and the places go on behind it. Anything else is
 //! [restructuring](super::restructure): the decoder itself reads on, from a checkpoint before the difference.
 

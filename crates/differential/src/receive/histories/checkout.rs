@@ -170,7 +170,7 @@ impl HistoryCheckout {
         };
         let history = &mut entry.value;
         let before = history.stream.totals();
-        let was_bypassed = history.stream.stands_aside();
+        let was_bypassed = history.stream.is_bypassed();
         let since = history.stamp;
         let (is_same, result) = history.read(root, message);
         if result.is_ok() {
@@ -179,7 +179,7 @@ impl HistoryCheckout {
         }
         let (after, stamp) = (history.stream.totals(), history.stamp);
         // Not if there was nothing to compare with: after an error, or when a history was given up to be made again.
-        let gave_up = !*is_similar && history.stream.stands_aside();
+        let gave_up = !*is_similar && history.stream.is_bypassed();
         let failed = after.failed > before.failed || gave_up;
         self.was_in_vain = failed && !self.is_new && !was_bypassed;
         if !is_same {
@@ -191,7 +191,7 @@ impl HistoryCheckout {
         let result = result.map(|received| {
             match received.mode {
                 Mode::Fast => counts.saved = self.timer.saved(start, length),
-                Mode::Regular | Mode::Aside => self.timer.learn(start, length),
+                Mode::Regular | Mode::Bypassed => self.timer.learn(start, length),
             }
             Arrived {
                 since: (!received.changes.is_all()).then_some(since),
@@ -236,7 +236,7 @@ impl Arrived {
             changes: Changes::all(),
             stamp: None,
             since: None,
-            mode: Mode::Aside,
+            mode: Mode::Bypassed,
         }
     }
 }
@@ -263,7 +263,7 @@ fn count(
             reads.unchanged_slots = (slots - received.changes.count(slots).min(slots)) as u64;
             reads.fast_bytes = length as u64;
         }
-        Mode::Aside => {
+        Mode::Bypassed => {
             counts.bypassed = 1;
             return counts;
         }
