@@ -1,6 +1,6 @@
 //! Value → Record: dynamic values laid out as a Plan says.
 //!
-//! The convention is that of `docs/design/joints.md`. Values are taken generously (numbers as
+//! The convention is that of `docs/design/between-crates.md`. Values are taken generously (numbers as
 //! text and text as numbers, one value for an array of one), structure is not: a key no one asks
 //! for and a required value that is missing are errors.
 //!

@@ -1,4 +1,4 @@
-//! Values as JSON, by the convention of `docs/design/joints.md`.
+//! Values as JSON, by the convention of `docs/design/between-crates.md`.
 //!
 //! JSON has no INF and NaN: they are strings. Octets are base64.
 

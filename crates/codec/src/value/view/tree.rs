@@ -336,7 +336,7 @@ fn kept_attributes(xml: &str) -> Option<Value> {
     Some(Value::object(members))
 }
 
-/// As JSON, by the convention of `docs/design/joints.md`.
+/// As JSON, by the convention of `docs/design/between-crates.md`.
 impl Serialize for View<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = self.to_value().map_err(S::Error::custom)?;
