@@ -179,7 +179,7 @@ calendar_type! {
     /// let here: DateTime = "2002-10-10T12:00:00.50-05:00".parse().unwrap();
     /// assert_eq!((here.year(), here.hour(), here.fraction()), (2002, 12, "5"));
     /// assert_eq!(here.canonical(), "2002-10-10T17:00:00.5Z");
-    /// assert_eq!(here, DateTime::new(2002, 10, 10, 17, 0, 0, "5", Some(Zone::UTC)).unwrap());
+    /// assert_eq!(here, DateTime::new((2002, 10, 10), (17, 0, 0), "5", Some(Zone::UTC)).unwrap());
     ///
     /// // Without a zone, noon could be up to 14 hours earlier or later.
     /// let somewhere: DateTime = "2002-10-10T12:00:00".parse().unwrap();
@@ -283,17 +283,9 @@ fields! { GMonth:
 impl DateTime {
     /// A value of these fields; `fraction` is the digits behind the dot of the seconds. `None`
     /// where one is out of range.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "these are the fields of a dateTime"
-    )]
     pub fn new(
-        year: i64,
-        month: u8,
-        day: u8,
-        hour: u8,
-        minute: u8,
-        second: u8,
+        (year, month, day): (i64, u8, u8),
+        (hour, minute, second): (u8, u8, u8),
         fraction: &str,
         zone: Option<Zone>,
     ) -> Option<Self> {

@@ -40,7 +40,7 @@ prop_compose! {
         fraction in "[0-9]{0,12}", zone in zone()
     ) -> DateTime {
         let year = if year == 0 { 1 } else { year };
-        let on = |day| DateTime::new(year, month, day, hour, minute, second, &fraction, zone);
+        let on = |day| DateTime::new((year, month, day), (hour, minute, second), &fraction, zone);
         on(day).or_else(|| on(28)).unwrap()
     }
 }
