@@ -42,6 +42,18 @@ impl Schema {
         let root = self.element(name, ty);
         (self.finish(), root)
     }
+
+    /// The same with a root in the namespace `urn:mesh`, written with the prefix `m`.
+    pub fn rooted_in_mesh(
+        mut self,
+        name: &str,
+        children: Vec<ParticleId>,
+    ) -> (Arc<Plan>, ElementId) {
+        let ty = self.structure(children);
+        let root = self.element_in("urn:mesh", name, ty);
+        self.builder.prefix("urn:mesh", "m");
+        (self.finish(), root)
+    }
 }
 
 /// Types.

@@ -82,7 +82,7 @@ fn values(text: &mut String, count: usize) {
     }
 }
 
-/// Elements in elements, so many levels; in the innermost, arrays of doubles.
+/// Nested elements, this many levels; in the innermost, arrays of doubles.
 fn wrapped(levels: usize, arrays: usize, length: usize) -> ((Arc<Plan>, ElementId), Bytes) {
     let mut schema = Schema::new();
     let doubles = schema.field("v", Datatype::Double, MANY);

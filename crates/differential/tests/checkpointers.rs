@@ -44,12 +44,12 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_message_read_by_portions_is_the_message_read_afresh(seed in any::<u64>()) {
+    fn a_message_read_by_portions_is_the_message_that_a_fresh_decoder_reads(seed in any::<u64>()) {
         messages(seed, ways)?;
     }
 
     #[test]
-    fn an_order_read_by_portions_is_the_order_read_afresh(seed in any::<u64>()) {
+    fn an_order_read_by_portions_is_the_order_that_a_fresh_decoder_reads(seed in any::<u64>()) {
         orders(seed, ways)?;
     }
 }
@@ -67,20 +67,20 @@ fn the_groups_around_one_that_is_carried_over_are_carried_over() {
     messages(14345572114336224799, ways).expect("they agree");
 }
 
-/// The tag of the root was interrupted where less of it had been seen than before: the end of it was told in vain, and of two
+/// The tag of the root was interrupted where less of it had been seen than before: its end was passed in vain, and of two
 /// errors behind it the second.
 #[test]
-fn of_two_errors_the_first_is_told() {
+fn of_two_errors_the_first_is_reported() {
     messages(10073095953277410506, ways).expect("they agree");
 }
 
 #[test]
-fn strings_with_references_are_read_by_portions_as_afresh() {
+fn strings_with_references_are_read_by_portions_as_by_a_fresh_decoder() {
     sums(100, |seed| strings(seed, ways));
 }
 
 #[test]
-fn arrays_and_rows_are_read_by_portions_as_afresh() {
+fn arrays_and_rows_are_read_by_portions_as_by_a_fresh_decoder() {
     sums(40, |seed| rows(seed, ways));
 }
 
@@ -116,7 +116,7 @@ fn all(interrupt: usize) -> [Portioning; 4] {
 }
 
 #[test]
-fn an_invalid_message_after_a_valid_one_is_told_as_by_a_fresh_decoder_and_the_next_is_right() {
+fn an_invalid_message_after_a_valid_one_gives_the_error_of_a_fresh_decoder_and_the_next_is_right() {
     let (plan, root) = order_plan();
     let valid = values(2000, |_| false);
     let invalid = valid.replacen("1.00001", "1.0x001", 1);
@@ -132,9 +132,9 @@ fn an_invalid_message_after_a_valid_one_is_told_as_by_a_fresh_decoder_and_the_ne
                     .expect("valid");
                 assert_eq!(*found.record, expected, "{way:?}");
             }
-            let told = fresh.decode(root, wrong.as_bytes()).unwrap_err();
+            let expected = fresh.decode(root, wrong.as_bytes()).unwrap_err();
             let found = portioned.receive(root, wrong.clone().into()).unwrap_err();
-            assert_eq!(found, told, "{way:?}");
+            assert_eq!(found, expected, "{way:?}");
         }
     }
 }
@@ -176,7 +176,7 @@ fn what_is_between_changes_is_read_in_fast_mode() {
     }
 }
 
-/// In a long text there is no place: after two interrupts without one, a complete state is kept wherever the decoder stands.
+/// In a long text there is no place: after two interrupts without one, a complete state is kept wherever the decoder is.
 #[test]
 fn two_interrupts_in_a_row_are_never_passed_over() {
     let (plan, root) = order_plan();
@@ -228,7 +228,7 @@ fn fast_mode_resumes_where_the_same_prefixes_are_declared_otherwise() {
         " xmlns:a='urn:b'",
         " xmlns:a='urn:b'",
     ];
-    let is_bound_alike = [false, true, false, false, true];
+    let has_same_bindings = [false, true, false, false, true];
     let mut fresh = Decoder::new(plan.clone(), DecodeOptions::default());
     for way in all(128) {
         let mut portioned = Stream::new(Way::Portions(way), plan.clone(), DecodeOptions::default());
@@ -240,7 +240,7 @@ fn fast_mode_resumes_where_the_same_prefixes_are_declared_otherwise() {
             let changed = found.changes.count(found.record.slots().len());
             assert_eq!(
                 changed < 200,
-                is_bound_alike[round],
+                has_same_bindings[round],
                 "{way:?} {declared}: {changed}"
             );
         }

@@ -18,7 +18,7 @@ use bsoap_testkit::schema::{ONCE, Schema};
 use proptest::prelude::*;
 use streams::{next, options, shown_record, style};
 
-/// A block that tells the truth, half of it, or none of it.
+/// A block that is right, half right, or wrong.
 fn block(plan: &Arc<Plan>, root: ElementId, text: &str, random: &mut Random) -> String {
     let (mut record, mut trace) = (Record::new(plan.clone(), root), Trace::default());
     let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
@@ -193,7 +193,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_message_read_with_a_hint_is_the_message_read_afresh(seed in any::<u64>()) {
+    fn a_message_read_with_a_hint_is_the_message_that_a_fresh_decoder_reads(seed in any::<u64>()) {
         check(seed).map_err(|what| TestCaseError::fail(format!("seed {seed}: {what}")))?;
     }
 
@@ -295,7 +295,7 @@ fn skeletons_stay_within_their_budget_and_keys_that_never_come_again_are_not_lea
 }
 
 #[test]
-fn what_may_not_stand_in_an_attribute_is_said_of_a_hint_too() {
+fn what_an_attribute_must_not_contain_is_reported_of_a_hint_too() {
     let (plan, root) = random_envelope_plan(4);
     let mut random = Random::new(4);
     let style = style(&mut random);
@@ -353,7 +353,7 @@ fn what_is_empty_in_the_first_message_stays_within_the_record() {
             7
         )
     };
-    // The block of the first is longer than what room others have.
+    // The block of the first is longer than the budget of the others.
     for message in [text(&"~".repeat(900), 1), text("A", 2), text("B", 34)] {
         let checked = session.check(message.as_bytes(), &mut Random::new(1));
         assert_eq!(checked, Ok(true));

@@ -123,7 +123,7 @@ fn the_third_message_of_a_kind_is_compared_with_the_second() {
 }
 
 #[test]
-fn streams_that_look_alike_from_outside_get_a_history_each() {
+fn streams_that_look_the_same_from_outside_get_a_history_each() {
     let mut owner = Owner::new(HistoryCachePolicy::default());
     let stream = |seed: u64| -> Vec<f64> {
         let mut random = Random::new(seed);
@@ -187,7 +187,7 @@ fn a_stream_that_does_not_repeat_is_hardly_ever_compared() {
 }
 
 #[test]
-fn what_is_used_longest_ago_goes_when_there_is_no_room_and_is_counted() {
+fn the_least_recently_used_history_is_evicted_and_counted_when_the_limit_is_reached() {
     let mut policy = HistoryCachePolicy::default();
     policy.bytes = 100_000;
     let mut owner = Owner::new(policy);
@@ -207,7 +207,7 @@ fn what_is_used_longest_ago_goes_when_there_is_no_room_and_is_counted() {
 }
 
 #[test]
-fn histories_are_lent_to_one_at_a_time() {
+fn a_history_is_checked_out_by_one_at_a_time() {
     let mut owner = Owner::new(HistoryCachePolicy::default());
     let text = text("a", &[1.5; 300]);
     for _ in 0..3 {

@@ -1,5 +1,5 @@
-//! A send that is under way keeps the message that it began with, on every road to the wire; and a relay writes what it
-//! was told has changed, and nothing else.
+//! A send that is under way keeps the message that it began with, in every form in which it is sent; and a relay writes
+//! what was reported as changed, and nothing else.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -89,17 +89,17 @@ fn policies() -> Vec<Policy> {
 /// What a message was when its sending began.
 struct Sent {
     outgoing: Outgoing,
-    folded: Vec<Bytes>,
+    compressed: Vec<Bytes>,
     text: Vec<u8>,
 }
 
 impl Sent {
     fn is_as_it_was(&self) -> bool {
-        let mut unfolded = Vec::new();
-        let stream = self.folded.concat();
-        let read = GzDecoder::new(&stream[..]).read_to_end(&mut unfolded);
+        let mut decompressed = Vec::new();
+        let stream = self.compressed.concat();
+        let read = GzDecoder::new(&stream[..]).read_to_end(&mut decompressed);
         read.expect("a gzip stream");
-        self.outgoing.chunks.concat() == self.text && unfolded == self.text
+        self.outgoing.chunks.concat() == self.text && decompressed == self.text
     }
 }
 
@@ -110,15 +110,15 @@ fn sends_in_flight_plain_or_gzip_never_see_a_later_patch() {
         let first = stream.next();
         let mut template = Template::first(policy, EncodeOptions::default(), first);
         let template = template.as_mut().expect("it can be encoded");
-        let mut folds = GzipCache::default();
+        let mut cache = GzipCache::default();
         let mut in_flight: Vec<Sent> = Vec::new();
         for round in 0..20 {
             let outgoing = template.outgoing();
-            let folded = folds.compress(&outgoing.chunks).chunks;
+            let compressed = cache.compress(&outgoing.chunks).chunks;
             let text = template.text();
             in_flight.push(Sent {
                 outgoing,
-                folded,
+                compressed,
                 text,
             });
             if round % 2 == 0 {

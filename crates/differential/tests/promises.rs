@@ -230,7 +230,7 @@ fn check(stream: &mut Stream, template: &Template, record: &Record) -> Result<()
     match (again, meant) {
         (Ok(again), Ok(meant)) => prop_assert_eq!(again, meant),
         // What is set need not be a value of its type.
-        (again, meant) => prop_assert_eq!(again.is_ok(), meant.is_ok(), "decoding fails alike"),
+        (again, meant) => prop_assert_eq!(again.is_ok(), meant.is_ok(), "both fail to decode"),
     }
     let text = String::from_utf8(text).expect("UTF-8");
     let fresh = String::from_utf8(fresh).expect("UTF-8");
@@ -244,7 +244,7 @@ fn check(stream: &mut Stream, template: &Template, record: &Record) -> Result<()
             text,
             fresh
         ),
-        (a, b) => prop_assert_eq!(a.is_ok(), b.is_ok(), "parsing fails alike"),
+        (a, b) => prop_assert_eq!(a.is_ok(), b.is_ok(), "both fail to parse"),
     }
     Ok(())
 }
@@ -407,7 +407,7 @@ fn after_an_error_there_is_no_message_and_the_next_one_is_a_first() {
 }
 
 #[test]
-fn strings_set_again_and_again_leave_no_litter() {
+fn strings_set_again_and_again_leave_no_unused_bytes() {
     let mut template = Template::new(Policy::IDENTICAL, EncodeOptions::default());
     template
         .update(&mut note("one"))

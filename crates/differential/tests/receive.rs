@@ -33,29 +33,29 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_message_read_differentially_is_the_message_read_afresh(seed in any::<u64>()) {
+    fn a_message_read_differentially_is_the_message_that_a_fresh_decoder_reads(seed in any::<u64>()) {
         messages(seed, ways)?;
     }
 
     #[test]
-    fn an_order_read_differentially_is_the_order_read_afresh(seed in any::<u64>()) {
+    fn an_order_read_differentially_is_the_order_that_a_fresh_decoder_reads(seed in any::<u64>()) {
         orders(seed, ways)?;
     }
 
     #[test]
-    fn arrays_and_rows_read_differentially_are_those_read_afresh(seed in any::<u64>()) {
+    fn arrays_and_rows_read_differentially_are_those_that_a_fresh_decoder_reads(seed in any::<u64>()) {
         rows(seed, ways)?;
     }
 
     #[test]
-    fn strings_read_differentially_are_those_read_afresh(seed in any::<u64>()) {
+    fn strings_read_differentially_are_those_that_a_fresh_decoder_reads(seed in any::<u64>()) {
         strings(seed, ways)?;
     }
 }
 
 #[test]
 fn a_checkpoint_that_was_passed_is_no_distance_away() {
-    orders(15925723107017602096, ways).expect("as read afresh");
+    orders(15925723107017602096, ways).expect("as a fresh decoder reads it");
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn arrays_and_rows_are_read_as_what_differs() {
 
 #[test]
 fn a_value_where_others_have_a_marker_is_read_again() {
-    messages(14808871335890364776, ways).expect("as read afresh");
+    messages(14808871335890364776, ways).expect("as a fresh decoder reads it");
 }
 
 #[test]
@@ -131,12 +131,12 @@ fn white_space_behind_an_empty_string_is_none_of_it() {
         let expected = decoder.decode(root, text.as_bytes()).expect("valid");
         assert!(*found.expect("valid").record == expected, "{text}");
     }
-    messages(14062961115511806074, ways).expect("as read afresh");
+    messages(14062961115511806074, ways).expect("as a fresh decoder reads it");
 }
 
 #[test]
 fn a_value_read_twice_has_changed() {
-    messages(4127243780777447291, ways).expect("as read afresh");
+    messages(4127243780777447291, ways).expect("as a fresh decoder reads it");
 }
 
 /// A string of any length, now and then with what is replaced, or looked at.
@@ -157,7 +157,7 @@ fn word(random: &mut Random) -> String {
 }
 
 #[test]
-fn strings_that_are_now_longer_and_now_shorter_have_their_room() {
+fn strings_that_are_now_longer_and_now_shorter_keep_their_capacity() {
     let mut schema = Schema::new();
     let items = schema.field("item", Datatype::String, MANY);
     let behind = schema.field("behind", Datatype::String, OPTIONAL);
@@ -169,7 +169,7 @@ fn strings_that_are_now_longer_and_now_shorter_have_their_room() {
         let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
         let mut held = Vec::new();
         for round in 0..60 {
-            // Stretches and single ones; sometimes one more or less.
+            // Runs and single ones; sometimes one more or less.
             for _ in 0..random.below(4) {
                 let from = random.below(words.len());
                 let to = (from + [1, 1, 30, 200][random.below(4)]).min(words.len());

@@ -29,10 +29,7 @@ fn plan() -> (Arc<Plan>, ElementId) {
         schema.child("mesh", mesh, MANY),
         schema.field("word", Datatype::String, MANY),
     ];
-    let root = schema.structure(children);
-    let root = schema.element_in("urn:mesh", "arrays", root);
-    schema.builder.prefix("urn:mesh", "m");
-    (schema.finish(), root)
+    schema.rooted_in_mesh("arrays", children)
 }
 
 #[derive(Clone)]

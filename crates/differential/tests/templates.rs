@@ -79,13 +79,8 @@ impl World {
             schema.child("rows", row, MANY),
             schema.field("item", Datatype::Double, MANY),
         ];
-        let root = schema.structure(fields);
-        let root = schema.element_in("urn:mesh", "reading", root);
-        schema.builder.prefix("urn:mesh", "m");
-        Self {
-            plan: schema.finish(),
-            root,
-        }
+        let (plan, root) = schema.rooted_in_mesh("reading", fields);
+        Self { plan, root }
     }
 
     fn record(&self, message: &Message) -> Record {
@@ -302,7 +297,7 @@ fn no_more_bytes_are_held_than_allowed_and_what_is_given_up_is_counted() {
     let evicted = sender.counts.evicted;
     let held = sender.store.len() as u64;
     assert_eq!(sender.counts.matches.first_time, evicted + held);
-    // One that is too large for all the room there is, is not made again and again.
+    // One that exceeds the whole limit is not made again and again.
     let before = sender.counts.matches.first_time;
     for _ in 0..100 {
         sender.send_to(0, 9, &Message::large(5000));

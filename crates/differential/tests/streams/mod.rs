@@ -159,7 +159,7 @@ pub(crate) fn next(before: &str, other: &str, random: &mut Random) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// What is not well-formed may be told in other words if less of it was there to be seen.
+/// The error of a text that is not well-formed may differ if less of the text was there.
 pub(crate) fn same(one: &Result<Received, Error>, other: &Result<Record, Error>) -> bool {
     let is_xml = |error: &Error| matches!(error.kind(), ErrorKind::Xml(_));
     match (one, other) {

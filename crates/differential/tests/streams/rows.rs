@@ -1,4 +1,4 @@
-//! Arrays of numbers, of strings and of rows, of which stretches change, come and go.
+//! Arrays of numbers, of strings and of rows, of which runs change, come and go.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) struct Rows {
     /// Rows with nothing but their values.
     pairs: Vec<[String; 2]>,
     gap: &'static str,
-    /// What stands behind the value in a field of all rows.
+    /// What is behind the value in a field of all rows.
     tail: (usize, &'static str),
 }
 
@@ -58,7 +58,7 @@ fn value(random: &mut Random, datatype: Datatype) -> String {
             "a",
             "some words",
             "&amp;",
-            "a longer string, of which there may be several that are alike",
+            "a longer string, of which there may be several that are the same",
         ][random.below(5)]
         .to_owned(),
     }
@@ -151,7 +151,7 @@ impl Rows {
         text + "</rows>"
     }
 
-    /// Some values, in one stretch or scattered; or some more, or less.
+    /// Some values, in one run or scattered; or some more, or less.
     pub(crate) fn change(&mut self, random: &mut Random) {
         match random.below(8) {
             6 => change(&mut self.pairs, random, pair),

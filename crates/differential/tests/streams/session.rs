@@ -182,7 +182,7 @@ pub(crate) fn strings(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseErro
             .check(&bytes, &mut random)
             .map_err(|difference| TestCaseError::fail(format!("seed {seed}: {difference}")))?;
         if !is_valid && round % 3 == 0 {
-            strings.mend();
+            strings.correct();
         }
         for _ in 0..random.below(4) {
             strings.change(&mut random);
@@ -191,11 +191,11 @@ pub(crate) fn strings(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseErro
     session.end()
 }
 
-/// Arrays and rows of which stretches change, come and go.
+/// Arrays and rows of which runs change, come and go.
 pub(crate) fn rows(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> {
     let mut random = Random::new(seed ^ 0x6057);
     let ways = ways(&mut random);
-    // At most so many, or as many as one likes.
+    // Bounded, or unbounded.
     let most = [200, u32::MAX][random.below(2)];
     let mut session = Session::new(Rows::plan(most), options(seed), ways);
     let mut rows = Rows::new(&mut random, 150);
@@ -215,7 +215,7 @@ pub(crate) fn rows(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> 
     session.end()
 }
 
-/// What has been done in each way by the first so many seeds.
+/// What was done in each way for all seeds below `seeds`.
 pub(crate) fn sums(
     seeds: u64,
     check: impl Fn(u64) -> Result<Vec<Totals>, TestCaseError>,

@@ -34,7 +34,7 @@ const PIECES: [&str; 18] = [
 /// Those that no text can hold.
 const WRONG: [&str; 7] = ["&other;", "&", "]]>", "\u{FFFE}", "&#0;", "&lt", "\u{1}"];
 
-/// What stands around a text in its element.
+/// What is around a text in its element.
 const AROUND: [(&str, &str); 5] = [
     ("", ""),
     ("<![CDATA[", "]]>"),
@@ -96,7 +96,7 @@ impl Strings {
     }
 
     /// Takes out what is wrong.
-    pub(crate) fn mend(&mut self) {
+    pub(crate) fn correct(&mut self) {
         for text in &mut self.texts {
             text.retain(|piece| !WRONG.contains(piece));
         }
