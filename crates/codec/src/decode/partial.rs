@@ -173,13 +173,13 @@ impl Partial {
         true
     }
 
-    /// Whether reading on from where a decoder stands finds the same as reading on from here, but for the counts of loops;
-    /// if so, whether those are the same too. What both share with one base copy is not compared.
-    pub fn agree(&self, decoder: &Decoder, tracked: &Tracked) -> Option<bool> {
+    /// Whether reading on from where a decoder is finds the same as reading on from here, but for the counts of loops. What
+    /// both share with one base copy is not compared.
+    pub fn agree(&self, decoder: &Decoder, tracked: &Tracked) -> bool {
         let (levels, shared) = (self.levels as usize, self.elements as usize);
         let machine = &decoder.machine;
         if machine.frames.len() != self.depth() {
-            return None;
+            return false;
         }
         let is_tracked = tracked
             .0
@@ -197,7 +197,7 @@ impl Partial {
                     && machine.agrees_but_for_frames(&rest.1)
             }
         };
-        let agrees = is_rest
+        is_rest
             && *machine.seen == *self.seen
             && pairs().all(|(one, other)| same_frame(one, other, &decoder.plan))
             && decoder.reader.agrees_upper(
@@ -206,8 +206,7 @@ impl Partial {
                 shared,
                 &self.open,
                 &decoder.scopes,
-            );
-        agrees.then(|| pairs().all(|(one, other)| one == other))
+            )
     }
 
     /// The same with its loops changed; `base` is the base copy with its own changed likewise.

@@ -76,12 +76,13 @@ impl Places {
         }
     }
 
-    /// Whether reading on from where the decoder stands finds the same as reading on from a place, but for the counts of
-    /// loops; if it does, whether those are the same as well. For a place of the group it stands in nothing is compared but
-    /// its number.
-    pub fn agree(&mut self, decoder: &mut Decoder, place: Place) -> Option<bool> {
+    /// Whether reading on from where the decoder is finds the same as reading on from a place, but for the counts of loops.
+    /// For a place of the group it is in nothing is compared but its number.
+    pub fn agree(&mut self, decoder: &mut Decoder, place: Place) -> bool {
         let is_inside = self.stands_in(decoder, place.group);
-        let varies = self.shape(place.group)?.varies;
+        let Some(varies) = self.shape(place.group).map(|shape| shape.varies) else {
+            return false;
+        };
         match decoder.machine.frames.last() {
             Some(Frame::Group(top)) if is_inside => {
                 let number = match varies {
@@ -90,13 +91,11 @@ impl Places {
                 };
                 let may_differ =
                     varies == Varies::Count && decoder.plan.particle(top.particle).max == UNBOUNDED;
-                (number == place.at || may_differ).then_some(number == place.at)
+                number == place.at || may_differ
             }
             _ => {
-                let checkpoint = self.checkpoint(&decoder.plan, place.group, place.at)?;
-                decoder
-                    .stands_at(&checkpoint)
-                    .then(|| decoder.counts_alike(&checkpoint))
+                let checkpoint = self.checkpoint(&decoder.plan, place.group, place.at);
+                checkpoint.is_some_and(|checkpoint| decoder.is_at(&checkpoint))
             }
         }
     }
@@ -123,14 +122,9 @@ impl Decoder {
         read
     }
 
-    /// Whether reading on from where it stands finds the same as reading on from a checkpoint, but for the counts of loops.
-    pub fn stands_at(&self, checkpoint: &Checkpoint) -> bool {
+    /// Whether reading on from where it is finds the same as reading on from a checkpoint, but for the counts of loops.
+    pub fn is_at(&self, checkpoint: &Checkpoint) -> bool {
         checkpoint.agrees_with(&self.reader, &self.machine, &self.plan, &self.scopes)
-    }
-
-    /// Whether the counts of loops are those of a checkpoint that it stands at, and their slots.
-    pub fn counts_alike(&self, checkpoint: &Checkpoint) -> bool {
-        self.machine.frames == checkpoint.machine.frames
     }
 
     /// The loops it stands in, outermost first.

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Piece, Places, Until};
+use bsoap_codec::decode::{Decoder, Loop, Piece, Places, Until};
 use bsoap_codec::{Plan, Record};
 
 use super::portion::{Entry, Mark};
@@ -33,8 +33,8 @@ pub(super) trait Checkpointer: Debug + Send + Sync {
     /// Sets the decoder back to a state.
     fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool;
 
-    /// Whether the decoder is in a state.
-    fn agrees(&mut self, decoder: &mut Decoder, saved: &Self::Saved) -> Agreement;
+    /// Whether the decoder is in a state, except for the counts of loops and the numbers of slots.
+    fn agrees(&mut self, decoder: &mut Decoder, saved: &Self::Saved) -> bool;
 
     /// The loops open in a state, outermost first.
     fn loops(&self, saved: &Self::Saved, plan: &Plan) -> Vec<Loop>;
@@ -53,39 +53,6 @@ pub(super) trait Checkpointer: Debug + Send + Sync {
 
     /// Forgets what none of these needs.
     fn tidy(&mut self, _entries: &mut [Entry<Self::Saved>]) {}
-}
-
-/// Whether a decoder is in a state that was saved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Agreement {
-    /// It is not.
-    None,
-    /// It is, except for the counts of loops and the numbers of slots.
-    ExceptCounts,
-    /// It is.
-    Full,
-}
-
-impl From<Option<bool>> for Agreement {
-    /// From whether it does, and if so whether the counts are the same.
-    fn from(agrees: Option<bool>) -> Self {
-        match agrees {
-            None => Self::None,
-            Some(false) => Self::ExceptCounts,
-            Some(true) => Self::Full,
-        }
-    }
-}
-
-impl Agreement {
-    /// That of a complete state.
-    pub(super) fn of(decoder: &Decoder, saved: &Checkpoint) -> Self {
-        match decoder.stands_at(saved) {
-            false => Self::None,
-            true if decoder.counts_alike(saved) => Self::Full,
-            true => Self::ExceptCounts,
-        }
-    }
 }
 
 /// A part of a text to be read.

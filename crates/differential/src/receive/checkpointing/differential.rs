@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Partial, Tracked};
 use bsoap_codec::{Plan, Record};
 
-use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
+use super::checkpointer::{Carry, Checkpointer, Reading};
 use super::interrupt::Interrupts;
 use super::portion::{Entry, Mark};
 use super::portioning::Portioning;
@@ -63,8 +63,8 @@ impl Checkpointer for Differential {
         is_known
     }
 
-    fn agrees(&mut self, decoder: &mut Decoder, saved: &Self::Saved) -> Agreement {
-        Agreement::from(saved.agree(decoder, &self.tracked))
+    fn agrees(&mut self, decoder: &mut Decoder, saved: &Self::Saved) -> bool {
+        saved.agree(decoder, &self.tracked)
     }
 
     fn loops(&self, saved: &Self::Saved, plan: &Plan) -> Vec<Loop> {

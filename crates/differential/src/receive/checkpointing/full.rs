@@ -5,7 +5,7 @@
 use bsoap_codec::decode::{Checkpoint, Decoder, Loop};
 use bsoap_codec::{Plan, Record};
 
-use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
+use super::checkpointer::{Carry, Checkpointer, Reading};
 use super::interrupt::Interrupts;
 use super::portion::{Entry, Mark};
 use super::portioning::Portioning;
@@ -51,8 +51,8 @@ impl Checkpointer for Full {
         is_known
     }
 
-    fn agrees(&mut self, decoder: &mut Decoder, saved: &Self::Saved) -> Agreement {
-        Agreement::of(decoder, saved)
+    fn agrees(&mut self, decoder: &mut Decoder, saved: &Self::Saved) -> bool {
+        decoder.is_at(saved)
     }
 
     fn loops(&self, saved: &Self::Saved, plan: &Plan) -> Vec<Loop> {

@@ -16,7 +16,7 @@ use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, Loop, Until};
 use bsoap_codec::plan::ElementId;
 
-use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
+use super::checkpointer::{Carry, Checkpointer, Reading};
 use super::digest::Digest;
 use super::matching::Candidates;
 use super::portion::{Entry, Mark, Portions};
@@ -332,28 +332,23 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
     /// Whether the decoder is in the state of an old entry. Then what follows there follows here.
     fn join(&mut self, region: Region, index: usize) -> Result<bool, Fail> {
         let entry = self.rest.as_slice().get(index).ok_or(Fail)?;
-        let agreement = self.keeper.agrees(self.decoder, &entry.saved);
-        if agreement == Agreement::None {
+        if !self.keeper.agrees(self.decoder, &entry.saved) {
             return Ok(false);
         }
         let (place, slots) = (entry.mark.offset, entry.mark.slots);
         let here = self.record.slots().len();
-        if agreement == Agreement::Full && here == slots as usize && self.carry.is_none() {
-            self.settle(region);
-        } else {
-            let before = self.keeper.loops(&entry.saved, self.decoder.plan());
-            let carry = Carry {
-                slots,
-                by: (here as u32).wrapping_sub(slots),
-                now: self.decoder.loops(),
-                before,
-            };
-            if !self.settle_carry(&carry) {
-                return Ok(false);
-            }
-            self.carry = Some(carry).filter(|carry| !carry.is_none());
-            self.keeper.carried();
+        let before = self.keeper.loops(&entry.saved, self.decoder.plan());
+        let carry = Carry {
+            slots,
+            by: (here as u32).wrapping_sub(slots),
+            now: self.decoder.loops(),
+            before,
+        };
+        if !self.settle(&carry) {
+            return Ok(false);
         }
+        self.carry = Some(carry).filter(|carry| !carry.is_none());
+        self.keeper.carried();
         let at = self.offset();
         while let Some(last) = self.new.entries.last()
             && last.mark.offset as usize >= at
@@ -372,20 +367,8 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         Ok(true)
     }
 
-    /// Nothing but values changed: loops that began in the region and go on have the counts they had.
-    fn settle(&mut self, region: Region) {
-        for it in self.decoder.loops() {
-            let slot = it.slot as usize;
-            if slot >= region.now
-                && let Some(&total) = self.old.record.slots().get(slot)
-            {
-                self.record.set_slot(slot, total);
-            }
-        }
-    }
-
     /// In the end each loop has the count of the old message, and as much more as it has now.
-    fn settle_carry(&mut self, carry: &Carry) -> bool {
+    fn settle(&mut self, carry: &Carry) -> bool {
         if carry.before.len() != carry.now.len() {
             return false;
         }
@@ -450,7 +433,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
     fn changes(&mut self) -> Changes {
         let regions = std::mem::take(&mut self.spans);
         let (before, now) = (self.old.record.slots(), self.record.slots());
-        // A count that stands in what was copied: its slot of before follows from the region before it.
+        // A count that is in what was copied: its slot of before follows from the region before it.
         let count = |&(_, slot): &(u32, u32)| {
             let slot = slot as usize;
             let next = regions.partition_point(|region| region.now.start <= slot);
