@@ -1,7 +1,7 @@
 //! Receiving: what of a message need not be read again.
 //!
 //! ```text
-//! text of the message before   <i>1.5</i><i>2</i><i>3.25</i>          kept, with the values and where each stands
+//! text of the message before   <i>1.5</i><i>2</i><i>3.25</i>          kept, with the values and where each is
 //! text of this message         <i>1.5</i><i>2.75</i><i>3.25</i>
 //!                              ─ same ── read  ──── same ──────        compared; only what differs is read again
 //! ```

@@ -219,7 +219,9 @@ fn two_messages_by_turns_make_the_heap_grow_once() {
     let one = text(&words);
     words[300..600].fill_with(|| word(&mut random));
     let texts = [one, text(&words)];
-    let mut exact = Stream::new(Way::default(), plan, DecodeOptions::default());
+    let mut policy = Policy::default();
+    policy.may_bypass = false;
+    let mut exact = Stream::new(Way::Exact(policy), plan, DecodeOptions::default());
     let heaps = (0..40).map(|round| {
         let found = exact.receive(root, texts[round % 2].clone());
         let record = found.expect("valid").record;

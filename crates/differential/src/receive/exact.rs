@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bsoap_codec::Record;
-use bsoap_codec::decode::{Checkpoint, Decoder, Error, Piece, Trace};
+use bsoap_codec::decode::{Decoder, Error, Piece};
 use bsoap_codec::plan::ElementId;
 use bytes::Bytes;
 
@@ -32,6 +32,7 @@ use super::received::{Fail, Mode, Received, Receiver, Totals, fit};
 use super::similarity::shares_a_piece;
 use super::text::{Text, cut, opening};
 use crate::bypass::{Backoff, Bypass, Turn};
+use capacities::Capacities;
 use history::{History, Root};
 use pass::Pass;
 
@@ -51,34 +52,13 @@ pub(super) struct Exact {
     pace: Pace,
     /// Between messages, to be used again.
     pass: Option<Box<Pass>>,
-    unused: Unused,
+    /// A history that is not used any more, for its memory.
+    spare: History,
     /// The message before, if that was read without comparing and this one is to be looked at.
     unread: Option<Bytes>,
-    /// The Record of the last message, if that is of use for its memory only.
-    spare_record: Option<Arc<Record>>,
     /// Slots and octets of the last message that was read and kept.
     size: (usize, usize),
     totals: Totals,
-}
-
-/// Memory of a history that is no more.
-#[derive(Debug, Default)]
-struct Unused {
-    trace: Trace,
-    checkpoints: Vec<Checkpoint>,
-}
-
-impl Unused {
-    fn take_from(&mut self, history: &mut History) {
-        self.trace = std::mem::take(&mut history.trace);
-        self.checkpoints = std::mem::take(&mut history.checkpoints);
-        self.trace.clear();
-        self.checkpoints.clear();
-    }
-
-    fn memory(&self) -> usize {
-        self.trace.memory() + self.checkpoints.capacity() * size_of::<Checkpoint>()
-    }
 }
 
 impl Exact {
@@ -91,9 +71,8 @@ impl Exact {
             bypass: Bypass::new(Backoff::RECEIVE),
             pace: Pace::default(),
             pass: None,
-            unused: Unused::default(),
+            spare: History::default(),
             unread: None,
-            spare_record: None,
             size: (0, 0),
             totals: Totals::default(),
         }
@@ -103,7 +82,7 @@ impl Exact {
     /// not be kept.
     fn is_given_up(&mut self, mut pass: Box<Pass>) -> bool {
         let is_unlike = pass.gave_up && self.policy.may_bypass && self.bypass.dissimilar();
-        self.reuse(&mut pass.history);
+        self.reuse(std::mem::take(&mut pass.history));
         pass.give_back();
         self.pass = Some(pass);
         is_unlike
@@ -135,13 +114,13 @@ impl Exact {
     ) -> Result<Received, Fail> {
         self.totals.touched += pass.touched as u64;
         self.totals.restructured += pass.splices.len() as u64;
-        // It takes a while to tell, and is told by the clock where that is looked at.
+        // Counting takes a while, and is not needed where the clock decides.
         let is_timed = since.is_some() && self.pace.is_known();
         let is_worth_it = is_timed || pass.was_worth_it();
         let length = text.bytes().len();
-        let (mut history, changes) = pass.finish(&self.decoder, text)?;
-        let is_in_doubt = since.is_some_and(|since| self.pace.is_in_doubt(length, since));
-        let alike = !pass.gave_up
+        let (history, changes) = pass.finish(&self.decoder, text)?;
+        let is_uncertain = since.is_some_and(|since| self.pace.is_uncertain(length, since));
+        let was_useful = !pass.gave_up
             && since
                 .and_then(|since| self.pace.is_beaten(length, since))
                 .unwrap_or(is_worth_it);
@@ -150,12 +129,12 @@ impl Exact {
         let record = history.record.clone().ok_or(Fail)?;
         self.totals.fast += 1;
         let is_worn = record.heap().len() > 2 * history.heap + MAX_UNUSED_HEAP;
-        // Strings that are no more take room; now and then all is read, which leaves them out.
-        let may_bypass = self.policy.may_bypass && self.bypass.learn(alike);
-        if is_worn || is_in_doubt {
+        // Strings that are no longer used take memory; now and then all is read, which leaves them out.
+        let pauses = self.policy.may_bypass && self.bypass.learn(was_useful);
+        if is_worn || is_uncertain {
             // All of the next message is read: with new memory that would take longer, and be taken for what reading takes.
-            self.reuse(&mut history);
-        } else if !may_bypass {
+            self.reuse(history);
+        } else if !pauses {
             self.history = Some(history);
         }
         Ok(Received {
@@ -167,16 +146,20 @@ impl Exact {
 
     /// The message before is of no use any more, but for its memory.
     fn drop_history(&mut self) {
-        if let Some(mut history) = self.history.take() {
-            self.reuse(&mut history);
+        if let Some(history) = self.history.take() {
+            self.reuse(history);
         }
     }
 
-    fn reuse(&mut self, history: &mut History) {
-        self.unused.take_from(history);
-        if self.spare_record.is_none() {
-            self.spare_record = history.record.take();
+    fn reuse(&mut self, mut history: History) {
+        history.text = Text::default();
+        history.trace.clear();
+        history.checkpoints.clear();
+        history.capacities = Capacities::default();
+        if let Some(record) = self.spare.record.take() {
+            history.record = Some(record);
         }
+        self.spare = history;
     }
 
     /// Reads all of a message and keeps nothing.
@@ -189,7 +172,7 @@ impl Exact {
         let record = Arc::make_mut(&mut shared);
         self.decoder.decode_into(root, message, record)?;
         self.pace.learn(message.len(), since, false);
-        self.spare_record = Some(shared.clone());
+        self.spare.record = Some(shared.clone());
         Ok(Received {
             record: shared,
             changes: Changes::all(),
@@ -199,9 +182,9 @@ impl Exact {
 
     /// A Record that nobody else holds: that of the last message that was only read, if it is one.
     fn record_for(&mut self, root: ElementId) -> Arc<Record> {
-        let spare_record = self.spare_record.take();
         // (To ask for it to be changed takes as long as a value, and is done where it is.)
-        spare_record
+        let spare = self.spare.record.take();
+        spare
             .filter(|record| Arc::strong_count(record) == 1)
             .unwrap_or_else(|| Arc::new(Record::new(self.decoder.plan().clone(), root)))
     }
@@ -223,8 +206,8 @@ impl Exact {
         let mut history = History {
             root: Root(root),
             opened: opening(text.as_bytes()),
-            trace: std::mem::take(&mut self.unused.trace),
-            checkpoints: std::mem::take(&mut self.unused.checkpoints),
+            trace: std::mem::take(&mut self.spare.trace),
+            checkpoints: std::mem::take(&mut self.spare.checkpoints),
             ..History::default()
         };
         let since = self.pace.start(text.len());
@@ -326,7 +309,11 @@ impl Receiver for Exact {
         if length > limits.total_size || length >= u64::from(u32::MAX) {
             return self.regular(root, &message);
         }
-        let since = self.pace.start(message.len());
+        // Where comparing is never given up, nothing is decided by the clock.
+        let since = match self.policy.may_bypass {
+            true => self.pace.start(message.len()),
+            false => None,
+        };
         let Some(mut pass) = self.begin_pass() else {
             return self.regular(root, &message);
         };
@@ -374,17 +361,6 @@ impl Receiver for Exact {
         passes
     }
 
-    fn forget(&mut self) {
-        self.decoder.forget();
-        self.history = None;
-        self.bypass = Bypass::new(Backoff::RECEIVE);
-        self.pace = Pace::default();
-        self.pass = None;
-        self.unused = Unused::default();
-        self.unread = None;
-        self.spare_record = None;
-    }
-
     fn totals(&self) -> Totals {
         self.totals
     }
@@ -396,13 +372,13 @@ impl Receiver for Exact {
         self.decoder.memory()
             + self.history_memory()
             + kept.map_or(0, record)
-            + self.spare_record.as_ref().map_or(0, record)
+            + self.spare.record.as_ref().map_or(0, record)
     }
 
     fn history_memory(&self) -> usize {
         let unread = self.unread.as_ref().map_or(0, Bytes::len);
         let history = self.history.as_ref().map_or(0, History::memory);
-        history + self.unused.memory() + unread
+        history + self.spare.memory() + unread
     }
 
     fn checkpoints(&self) -> (usize, usize) {
@@ -412,7 +388,7 @@ impl Receiver for Exact {
     }
 }
 
-/// So many bytes of strings that are no more are left alone.
+/// Bytes of unused strings that are tolerated.
 const MAX_UNUSED_HEAP: usize = 64 << 10;
 
 /// What a much larger message took is given back.

@@ -1,11 +1,12 @@
-//! How fast messages are read as a whole: whether comparing one was worth it is best told by the clock.
+//! How fast messages are read as a whole. Whether comparing a long one paid is decided by the clock: what a value costs
+//! depends on its type, on its length and on the machine.
 
 use std::time::Instant;
 
 /// Texts below this size are not timed: the clock takes as long as some of their values.
 const SMALL: usize = 16 << 10;
 
-/// Where a message is kept, so much of the time is for reading it.
+/// Where a message is kept, this part of the time is for reading it.
 const READ: f64 = 0.875;
 
 /// The time a byte takes to be read.
@@ -38,8 +39,8 @@ impl Pace {
         Some((since.elapsed().as_nanos() as f64) < self.full(length)?)
     }
 
-    /// Whether that is still in doubt: all of one more message should be read, to know the time.
-    pub(super) fn is_in_doubt(self, length: usize, since: Instant) -> bool {
+    /// Whether that is still uncertain: all of one more message should be read, to know the time.
+    pub(super) fn is_uncertain(self, length: usize, since: Instant) -> bool {
         let taken = since.elapsed().as_nanos() as f64;
         self.found == 1 && self.full(length).is_some_and(|full| 2.0 * taken > full)
     }

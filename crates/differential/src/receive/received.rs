@@ -87,9 +87,6 @@ pub(super) trait Receiver: Debug + Send + Sync {
         false
     }
 
-    /// Forgets the messages read and everything learned from them.
-    fn forget(&mut self);
-
     fn totals(&self) -> Totals;
 
     /// Bytes held between messages.

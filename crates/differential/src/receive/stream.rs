@@ -166,12 +166,6 @@ impl Stream {
         }
     }
 
-    /// Forgets the messages read and everything learned from them, so that another stream can be read.
-    pub fn forget(&mut self) {
-        self.pieces = None;
-        self.receiver.forget();
-    }
-
     /// About how many bytes it holds between messages.
     pub fn memory(&self) -> usize {
         self.receiver.memory()
@@ -211,10 +205,6 @@ impl Receiver for Off {
         self.totals.messages += 1;
         self.totals.bypassed += 1;
         true
-    }
-
-    fn forget(&mut self) {
-        self.decoder.forget();
     }
 
     fn totals(&self) -> Totals {

@@ -1,4 +1,4 @@
-//! Digests: whether two portions are the same, told by 128 bits each.
+//! Digests: two portions are compared by 128 bits each.
 //!
 //! The usual one is keyed, by a key that is new in each process and never leaves it. Then nobody can look for two texts
 //! that have the same digest: whatever two different portions of `n` bytes are chosen, they have it with a probability of
@@ -19,7 +19,7 @@
 //! ```
 //!
 //! That is the universal hash of UMAC (Black, Halevi, Krawczyk, Krovetz, Rogaway 1999; RFC 4418) with words of 64 bits: two
-//! blocks that differ have the same `a` for one key in 2⁶⁴, and both alike for one in 2¹²⁸. A polynomial of degree `d` has
+//! blocks that differ have the same `a` for one key in 2⁶⁴, and both for one in 2¹²⁸. A polynomial of degree `d` has
 //! at most `d` roots. It is no signature and no random function, and need not be: nobody outside sees a digest.
 
 use std::hash::{BuildHasher, RandomState};
@@ -27,7 +27,7 @@ use std::sync::OnceLock;
 
 use bsoap_datatypes::kernel::Carryless;
 
-/// Tells portions apart.
+/// Distinguishes portions.
 pub trait Digest {
     /// 128 bits that are the same for the same text.
     fn digest(&self, text: &[u8]) -> u128;

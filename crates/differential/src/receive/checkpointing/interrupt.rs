@@ -1,4 +1,4 @@
-//! Processing interrupts: the decoder is stopped every so many bytes, so that its state can be saved.
+//! Processing interrupts: the decoder is stopped at regular distances, so that its state can be saved.
 //!
 //! As in the paper it is given a text that ends there for now. The place is moved back behind the last end tag
 //! before it, if there is one: where nothing is begun, the state is small, and the decoder comes to no stop in the midst of

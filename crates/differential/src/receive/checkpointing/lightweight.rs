@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use bsoap_codec::decode::{Decoder, Loop, Place, Places};
 use bsoap_codec::{Plan, Record};
 
-use super::checkpointer::{Agreement, Carry, Checkpointer, Reading};
+use super::checkpointer::{Carry, Checkpointer, Reading};
 use super::portion::{Entry, Mark, Sameness};
 use super::portioning::Portioning;
 use crate::receive::received::Fail;
@@ -23,7 +23,7 @@ pub(super) struct Lightweight {
     buffer: usize,
     /// Whether what is read of a long text so far may be kept with a state: not where no text is kept.
     keeps_text: bool,
-    /// Where the last place was, and how far from the one before if it stands alone.
+    /// Where the last place was, and how far from the one before if its state is complete.
     last: usize,
     gap: usize,
     /// Groups whose base has been carried over.
@@ -74,7 +74,7 @@ impl From<Place> for Entry<Light> {
 impl Lightweight {
     /// After two interrupts without a place there is one wherever the decoder is. In a text that goes on, and is part
     /// of the state, each is twice as far from the one before as that from its own.
-    fn stand_alone(&mut self, reading: &Reading<'_>, entries: &mut Vec<Entry<Light>>) {
+    fn save_complete(&mut self, reading: &Reading<'_>, entries: &mut Vec<Entry<Light>>) {
         let here = reading.decoder.offset() as usize;
         let gap = here.saturating_sub(self.last);
         let is_wanted = gap >= 2 * self.every && gap >= 2 * self.gap;
@@ -88,7 +88,7 @@ impl Lightweight {
     }
 }
 
-/// So many groups are kept, needed or not.
+/// Up to this number groups are kept, needed or not.
 const FEW: usize = 8;
 
 impl Checkpointer for Lightweight {
@@ -144,7 +144,7 @@ impl Checkpointer for Lightweight {
                 (self.last, self.gap) = (last.mark.offset as usize, 0);
             }
             read?;
-            self.stand_alone(&reading, entries);
+            self.save_complete(&reading, entries);
             if end == reading.end || reading.is_there() {
                 return Ok(());
             }
@@ -162,9 +162,9 @@ impl Checkpointer for Lightweight {
         self.places.resume(decoder, saved.place(mark))
     }
 
-    fn agrees(&mut self, decoder: &mut Decoder, saved: &Light) -> Agreement {
+    fn agrees(&mut self, decoder: &mut Decoder, saved: &Light) -> bool {
         // Within a group nothing is compared.
-        Agreement::from(self.places.agree(decoder, saved.somewhere()))
+        self.places.agree(decoder, saved.somewhere())
     }
 
     fn loops(&self, saved: &Light, plan: &Plan) -> Vec<Loop> {
@@ -177,7 +177,7 @@ impl Checkpointer for Lightweight {
 
     fn carry(&mut self, saved: &mut Light, plan: &Plan, carry: &Carry) {
         if self.places.counts(saved.group) {
-            // The innermost loop is the one that the place is told by.
+            // The place is a count of the innermost loop.
             let mut change = carry.renumber();
             for mut it in self.places.loops(saved.somewhere(), plan) {
                 change(&mut it);

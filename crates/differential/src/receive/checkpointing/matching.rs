@@ -77,7 +77,7 @@ impl<S> Candidates<'_, S> {
         ends.partition_point(|entry| entry.mark.offset as usize <= from + same)
     }
 
-    /// The next entry whose portion stands in the new text from `begin` on, and where.
+    /// The next entry whose portion is in the new text from `begin` on, and where.
     pub(super) fn find(&self, begin: usize, shift: usize, chunk: usize) -> Option<(usize, usize)> {
         let here = self.gallop(begin, shift, chunk);
         let at_end = self.text.len().wrapping_sub(self.length);

@@ -17,7 +17,7 @@ pub enum Sameness {
     Text,
     /// By a digest of 128 bits with a secret key; no text is kept.
     Keyed,
-    /// By its CRC-32, as in the papers. Whoever sends the messages can forge it, and have values of one message taken for
+    /// By its CRC-32, as in the papers. A sender can forge it, and have values of one message taken for
     /// those of another: only for reproducing the papers' figures.
     Crc32ForReproduction,
 }

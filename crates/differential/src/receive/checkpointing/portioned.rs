@@ -211,14 +211,6 @@ impl<C: Checkpointer> Receiver for Portioned<C> {
         self.portioning.may_bypass && self.bypass.left() > 0
     }
 
-    fn forget(&mut self) {
-        self.decoder.forget();
-        self.keeper.clear();
-        self.saved = None;
-        self.bypass = Bypass::new(Backoff::RECEIVE);
-        self.spare = None;
-    }
-
     fn totals(&self) -> Totals {
         self.totals
     }

@@ -19,7 +19,7 @@ pub struct Portioning {
     pub checkpoints: Checkpoints,
     /// How portions are compared.
     pub sameness: Sameness,
-    /// The papers' interrupt frequency N: about one checkpoint every so many bytes. 32 to 4096 make sense.
+    /// The papers' interrupt frequency N: about one checkpoint in this number of bytes. 32 to 4096 make sense.
     pub interrupt: usize,
     /// Bytes of text that are read in one go; the papers' parsing buffer. It bounds how far a long value is read before the state
     /// within it is kept.

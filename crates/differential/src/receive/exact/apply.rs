@@ -7,7 +7,7 @@ use bsoap_codec::decode::{Checkpoint, DecodeOptions, Decoder};
 use bsoap_codec::{Plan, Record};
 
 use super::history::History;
-use super::pass::{Pass, Splice};
+use super::pass::{Held, Pass, Splice};
 use crate::receive::change::{Changes, Span};
 use crate::receive::received::Fail;
 use crate::receive::text::Text;
@@ -122,12 +122,16 @@ impl Pass {
 
     /// Checkpoints of the old text that still hold, and those taken, by their place in the new text.
     fn move_checkpoints(&mut self, plan: &Plan, layout: &Layout<'_>, length: usize) {
-        if layout.splices.is_empty() && self.in_place == self.history.checkpoints.len() {
+        let is_in_place = |held: &Held| {
+            let checkpoint = &self.history.checkpoints[held.index];
+            checkpoint.offset() as usize == held.offset
+        };
+        if layout.splices.is_empty() && self.held.iter().all(is_in_place) {
             return;
         }
         let mut moved = std::mem::take(&mut self.history.checkpoints);
-        // Those that hold stand in the order they stood in: each goes to the front, as far as others have gone.
-        let mut kept = self.in_place;
+        // Those that hold keep their order: each moves to the front, behind those that moved before.
+        let mut kept = 0;
         for held in &self.held {
             moved.swap(kept, held.index);
             let it = &mut moved[kept];
@@ -165,7 +169,7 @@ impl Pass {
     }
 }
 
-/// Where the slots of the old Record, and the fresh ones, stand in the new Record.
+/// Where the slots of the old Record, and the fresh ones, are in the new Record.
 struct Layout<'s> {
     splices: &'s [Splice],
     /// Where each splice begins.
@@ -200,7 +204,7 @@ impl<'s> Layout<'s> {
         self.behind(splices, slot)
     }
 
-    /// The same for the slot that comes next behind so many splices.
+    /// The same for a slot behind this number of splices and before the next.
     fn behind(&self, splices: usize, slot: usize) -> usize {
         match splices.checked_sub(1) {
             None => slot,

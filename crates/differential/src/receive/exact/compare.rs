@@ -16,7 +16,7 @@ use bsoap_xml::scan;
 use memchr::memchr;
 
 use super::locate::locate;
-use super::pass::{ALIKE, LONG_STRING, Pass, Step};
+use super::pass::{LONG_STRING, MIN_COMMON, Pass, Step};
 use super::strings::Reread;
 use crate::receive::received::Fail;
 
@@ -71,7 +71,7 @@ impl Pass {
         }
     }
 
-    /// Whether comparing has been cheaper so far than reading all would have been. A stretch costs about as much as two
+    /// Whether comparing has been cheaper so far than reading all would have been. A run costs about as much as two
     /// values.
     #[inline]
     fn is_worth_it(&self) -> bool {
@@ -96,10 +96,10 @@ impl Pass {
         let at_end = new.len().wrapping_sub(old.len());
         let places = (1..SAMPLES).map(|sample| self.o + length / SAMPLES * sample);
         let is_like = |place: &usize| {
-            let sample = old.get(*place..*place + ALIKE);
+            let sample = old.get(*place..*place + MIN_COMMON);
             [self.shift(), at_end].into_iter().any(|shift| {
                 let place = place.wrapping_add(shift);
-                let other = new.get(place..place.wrapping_add(ALIKE));
+                let other = new.get(place..place.wrapping_add(MIN_COMMON));
                 sample.is_some() && sample == other
             })
         };
@@ -178,7 +178,7 @@ impl Pass {
         Step::Read
     }
 
-    /// Whether it was less work than reading all of it is: a value that is read alone is as much as two, a stretch as much
+    /// Whether it was less work than reading all of it is: a value that is read alone is as much as two, a run as much
     /// as two more.
     pub(super) fn was_worth_it(&self) -> bool {
         let (slots, fresh) = (self.slots.len(), self.fresh.slots().len());

@@ -5,7 +5,7 @@ use bsoap_codec::decode::Decoder;
 use bsoap_xml::scan;
 use memchr::memchr;
 
-use super::pass::{ALIKE, LONG_STRING, Pass, Step, differs, word};
+use super::pass::{LONG_STRING, MIN_COMMON, Pass, Step, differs, word};
 use super::rows::RowPattern;
 use super::run::LONG_RUN;
 
@@ -204,7 +204,7 @@ impl Pass {
         let reach = self.run.reach();
         let is_same = |place: usize, at: usize| {
             word(old, place).is_some_and(|word| Some(word) == self::word(new, at))
-                && scan::find_difference(&old[place..], &new[at..]) >= ALIKE
+                && scan::find_difference(&old[place..], &new[at..]) >= MIN_COMMON
         };
         let starts = &self.history.trace.starts;
         let first = self.cursor + pattern.fields[0].lead + pattern.width;

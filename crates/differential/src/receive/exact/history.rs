@@ -14,7 +14,7 @@ use crate::receive::text::Text;
 pub(super) struct History {
     pub(super) root: Root,
     pub(super) text: Text,
-    /// Where the values stand in the text.
+    /// Where the values are in the text.
     pub(super) trace: Trace,
     /// The values. Never absent between messages.
     pub(super) record: Option<Arc<Record>>,
@@ -22,7 +22,7 @@ pub(super) struct History {
     pub(super) capacities: Capacities,
     /// States of the decoder, by their place in the text. The first is that before the first byte.
     pub(super) checkpoints: Vec<Checkpoint>,
-    /// Up to here the text tells its encoding.
+    /// Where the declaration of its encoding ends.
     pub(super) opened: usize,
     /// Strings of the Record when all of it was read.
     pub(super) heap: usize,

@@ -1,4 +1,4 @@
-//! Which value stands at a place of the text, and how a known gap between values is recognised.
+//! Which value is at a place of the text, and how a known gap between values is recognised.
 
 /// The last slot from `from` on whose text begins at `at` or before it.
 ///
@@ -47,14 +47,14 @@ pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
     Some(from + low + within.partition_point(|&start| start <= at).max(1) - 1)
 }
 
-/// How many of some places are not behind another. No branch for each: where changes are scattered, none could be foretold.
+/// How many of some places are not behind another. No branch for each: where changes are scattered, none could be predicted.
 #[inline(always)]
 fn up_to(starts: &[u32; NEAR], at: u32) -> usize {
     let behind = starts.iter().map(|&start| u32::from(start <= at));
     behind.sum::<u32>() as usize
 }
 
-/// So many values are looked at together.
+/// Values that are looked at together.
 const NEAR: usize = 16;
 
 /// Bytes between two values, to be recognised with one compare; most often they are few.
@@ -96,9 +96,9 @@ impl Gap {
         self.length
     }
 
-    /// Whether they stand at `at` of a text.
+    /// Whether they are at `at` of a text.
     #[inline(always)]
-    pub(super) fn stands_at(&self, text: &[u8], at: usize) -> bool {
+    pub(super) fn is_at(&self, text: &[u8], at: usize) -> bool {
         let Some(rest) = text.get(at..) else {
             return false;
         };
@@ -155,22 +155,22 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_stands_where_its_bytes_stand() {
+    fn a_gap_is_where_its_bytes_are() {
         let text = b"<v><i>1</i><i>2</i><i>3</i></v>";
         let gap = Gap::new(b"</i><i>").expect("it is short");
-        let places: Vec<usize> = (0..40).filter(|&at| gap.stands_at(text, at)).collect();
+        let places: Vec<usize> = (0..40).filter(|&at| gap.is_at(text, at)).collect();
         assert_eq!(places, [7, 15]);
         assert!(Gap::new(&[b' '; LONGEST + 1]).is_none() && Gap::new(b"").is_none());
         for length in [1, 15, 16, 17, 31, 32, 33, 100] {
             let bytes: Vec<u8> = (0..length).collect();
             let gap = Gap::new(&bytes).expect("it is not too long");
-            assert!(gap.stands_at(&bytes, 0));
+            assert!(gap.is_at(&bytes, 0));
             for at in 0..bytes.len() {
                 let mut other = bytes.clone();
                 other[at] ^= 0x20;
-                assert!(!gap.stands_at(&other, 0) && !gap.stands_at(&bytes[..at], 0));
+                assert!(!gap.is_at(&other, 0) && !gap.is_at(&bytes[..at], 0));
                 other.extend_from_slice(&bytes);
-                assert!(gap.stands_at(&other, bytes.len()));
+                assert!(gap.is_at(&other, bytes.len()));
             }
         }
     }

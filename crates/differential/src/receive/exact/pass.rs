@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Two places, `o` in the old text and `n` in the new, go forward together. What lies before them has been read; the decoder
-//! would be in the same state at both, except for the counts of loops. While the bytes are the same, so is what follows. Where they
+//! would be in the same state at both, except for counts of loops. While the bytes are the same, so is what follows. Where they
 //! differ inside a value, that value is read again, and the places go on behind it. Anything else is
 //! [restructuring](super::restructure): the decoder itself reads on, from a checkpoint before the difference.
 
@@ -74,8 +74,7 @@ pub(super) struct Pass {
     pub(super) cursor: usize,
     /// The checkpoint of the old text that comes next.
     pub(super) next: usize,
-    /// So many checkpoints hold where they are; then come those held elsewhere.
-    pub(super) in_place: usize,
+    /// The checkpoints before it that hold.
     pub(super) held: Vec<Held>,
     pub(super) joins: Vec<Join>,
     pub(super) splices: Vec<Splice>,
@@ -87,12 +86,12 @@ pub(super) struct Pass {
     pub(super) counts: Vec<usize>,
     /// The array at hand.
     pub(super) run: Run,
-    /// How many values were read again alone, and in how many stretches.
+    /// How many values were read again alone, and in how many runs.
     pub(super) touched: usize,
     pub(super) runs: usize,
     /// How many of those in blocks.
     pub(super) in_blocks: usize,
-    /// Before so many stretches nothing is given up.
+    /// Up to this number of runs comparing is not given up.
     pub(super) patience: usize,
     pub(super) gave_up: bool,
     /// How many messages in a row had nothing in common behind the first difference of their structure.
@@ -129,7 +128,6 @@ impl Pass {
             fresh_trace: Trace::default(),
             cursor: 0,
             next: 0,
-            in_place: 0,
             held: Vec::new(),
             joins: Vec::new(),
             splices: Vec::new(),
@@ -154,7 +152,7 @@ impl Pass {
         (self.o, self.n, self.cursor, self.next) = (0, 0, 0, 0);
         (self.touched, self.runs, self.patience) = (0, 0, MIN_RUNS);
         (self.begun, self.gave_up, self.ended) = (false, false, false);
-        (self.in_place, self.in_blocks) = (0, 0);
+        self.in_blocks = 0;
         self.slots.clear();
         self.fresh_trace.clear();
         self.held.clear();
@@ -213,16 +211,11 @@ impl Pass {
         while let Some(checkpoint) = self.history.checkpoints.get(self.next)
             && checkpoint.offset() <= place as u64
         {
-            // The first ones stay where they are, most often all of them: that need not be noted.
-            if shift != 0 || !self.joins.is_empty() || !self.held.is_empty() {
-                self.held.push(Held {
-                    index: self.next,
-                    offset: (checkpoint.offset() as usize).wrapping_add(shift),
-                    joins: self.joins.len(),
-                });
-            } else {
-                self.in_place = self.next + 1;
-            }
+            self.held.push(Held {
+                index: self.next,
+                offset: (checkpoint.offset() as usize).wrapping_add(shift),
+                joins: self.joins.len(),
+            });
             self.next += 1;
         }
     }
@@ -296,7 +289,7 @@ impl Pass {
 pub(super) const LONG_STRING: usize = 64;
 
 /// This many bytes must be the same for a text to be taken for another.
-pub(super) const ALIKE: usize = 48;
+pub(super) const MIN_COMMON: usize = 48;
 
 /// Runs before which comparing is not given up.
 pub(super) const MIN_RUNS: usize = 16;

@@ -1,4 +1,4 @@
-//! Where markup differs: the decoder reads on, from a checkpoint before the difference until it stands as it stood at a
+//! Where markup differs: the decoder reads on, from a checkpoint before the difference until its state is that of a
 //! checkpoint of the old text behind it.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!         resume            the text that follows c2: does the decoder agree with it?
 //! ```
 //!
-//! What it reads goes into slots of its own. The counts of loops that are open where it begins stand before them; those
+//! What it reads goes into slots of its own. The counts of loops that are open where it begins are before them; those
 //! still open where the texts join are carried over.
 
 use bsoap_codec::Plan;
@@ -19,14 +19,14 @@ use super::pass::{Held, Join, Pass, Splice};
 use crate::receive::received::Fail;
 use crate::receive::text::cut;
 
-/// So much text must be the same for a place to be taken for another.
+/// This many bytes must be the same for a place to be taken for another.
 const ANCHOR: usize = 48;
 
-/// So many places are looked for, where nothing is known to be the same.
+/// Places that are looked for where nothing is known to be the same.
 const LOST: u32 = 8;
 
 /// To look for them takes as long as to read a short message. Where nothing was found in the message before, it is done for
-/// one of so many.
+/// one message in this number.
 const WARY: u32 = 32;
 
 /// Text in which the place is looked for first.
@@ -72,17 +72,11 @@ impl Pass {
     }
 
     /// Whether hardly anything of it is the same, as far as can be seen: no checkpoint holds but near the beginning, and
-    /// what stands at those behind is not there any more, or only near the end. Then it is better read as a message of its
-    /// own. (Whoever chooses where checkpoints are wants them used.)
+    /// what was at those behind is not there any more, or only near the end. Then it is better read as a message of its
+    /// own. (If the distance of checkpoints was chosen, they are to be used.)
     fn is_lost(&mut self, old: &[u8], new: &[u8], hint: Option<usize>) -> bool {
         let little = new.len() / 4;
-        let held = match self.held.last() {
-            Some(held) => held.offset,
-            None => self
-                .in_place
-                .checked_sub(1)
-                .map_or(0, |last| self.history.checkpoints[last].offset() as usize),
-        };
+        let held = self.held.last().map_or(0, |held| held.offset);
         if !self.joins.is_empty() || held > little || self.policy.spacing.is_some() {
             self.lost = 0;
             return false;
@@ -107,12 +101,7 @@ impl Pass {
 
     /// Sets the decoder to the last checkpoint that holds. Returns where its fresh slots begin.
     fn resume(&mut self, decoder: &mut Decoder, plan: &Plan) -> Result<usize, Fail> {
-        let in_place = self.in_place.checked_sub(1).map(|index| Held {
-            index,
-            offset: self.history.checkpoints[index].offset() as usize,
-            joins: 0,
-        });
-        let held = self.held.last().copied().or(in_place);
+        let held = self.held.last().copied();
         let (from, mut at) = match held.filter(|held| held.joins == self.joins.len()) {
             Some(held) => {
                 let old = &self.history.checkpoints[held.index];
@@ -160,7 +149,7 @@ impl Pass {
         }
     }
 
-    /// A checkpoint of the old text as it is in the new one, behind so many joins: loops that were open where the texts
+    /// A checkpoint of the old text as it is in the new one, behind this number of joins: loops that were open where the texts
     /// joined last have come round more often, or less, and may have their counts elsewhere.
     pub(super) fn carried(&self, old: &Checkpoint, plan: &Plan, joins: usize) -> Checkpoint {
         let mut carried = old.clone();
@@ -183,7 +172,7 @@ impl Pass {
         });
     }
 
-    /// Where in the new text, from `from` on, that stands which stands at `place` of the old one.
+    /// Where in the new text, from `from` on, that is which is at `place` of the old one.
     fn find(
         &self,
         old: &[u8],
@@ -230,11 +219,11 @@ impl Pass {
 
     /// Lets the decoder read up to a place, taking checkpoints on the way.
     fn run_to(&mut self, decoder: &mut Decoder, new: &[u8], target: usize) -> Result<(), Fail> {
-        let stretch = self.policy.spacing(new.len());
+        let spacing = self.policy.spacing(new.len());
         let mut end = decoder.offset() as usize;
         while end < target {
             let from = decoder.offset() as usize;
-            let next = (end + stretch).min(target);
+            let next = (end + spacing).min(target);
             end = match next < target {
                 true => cut(new, end, next).unwrap_or(target),
                 false => target,
@@ -262,7 +251,7 @@ impl Pass {
             beyond: new.len() - range.end,
         };
         let read = decoder.read(piece, &mut self.fresh, Some(&mut self.fresh_trace));
-        // What is wrong is told by a decoder that has read it all.
+        // A decoder that reads all of it reports the error.
         read.map_err(|_| Fail)
     }
 
@@ -299,7 +288,7 @@ impl Pass {
         }
     }
 
-    /// Whether the decoder stands as it stood at a checkpoint of the old text. Then both go on from there.
+    /// Whether the decoder is in the state of a checkpoint of the old text. Then both go on from there.
     fn join(&mut self, decoder: &Decoder, plan: &Plan, base: usize, index: usize) -> bool {
         let here = decoder.checkpoint(&self.fresh);
         let old = &self.history.checkpoints[index];

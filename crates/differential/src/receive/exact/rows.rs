@@ -36,7 +36,7 @@ impl Field {
     #[inline(always)]
     pub(super) fn end(&self, start: u32, next: u32, text: &[u8]) -> Option<usize> {
         let end = next.wrapping_sub(self.gap.len() as u32);
-        let is_between = start <= end && end < next && self.gap.stands_at(text, end as usize);
+        let is_between = start <= end && end < next && self.gap.is_at(text, end as usize);
         is_between.then_some(end as usize)
     }
 }

@@ -4,7 +4,7 @@
 //! old   <v>&lt;now&gt;05:45:24&lt;/now&gt;…</v>      text
 //! new   <v>&lt;now&gt;05:45:29&lt;/now&gt;…</v>
 //!          └──── front ────┘ │└──── back ────┘
-//! octets   <now>05:45:24</now>…                        the front is as long as what it stands for, and so is the back
+//! octets   <now>05:45:24</now>…                        front and back have no references
 //! ```
 //!
 //! The part must neither begin nor end within a reference, a character, or a line end of two characters. Then the octets
@@ -113,7 +113,7 @@ impl Pass {
             Literal::find(new, at, self.n, self.n)?,
         );
         let (before, now) = (old.get(was.chars.clone())?, new.get(is.chars.clone())?);
-        // An empty text may stand for a default.
+        // An empty text may mean a default.
         if now.is_empty() || is.end - at > limits.text_length {
             return None;
         }
@@ -143,7 +143,7 @@ impl Pass {
         }
         let length = octets(self.slots[slot]).1;
         let removed = was.length(changed)?;
-        // Whichever is shorter tells where the part lies.
+        // The shorter of the two shows where the part is.
         let kept = match front <= back {
             true => was.length(&before[..front])?,
             false => length.checked_sub(was.length(&before[before.len() - back..])? + removed)?,
@@ -182,7 +182,7 @@ impl Pass {
             heap.truncate(end);
             return Some((slot, is_other));
         }
-        // The string is made anew at the end: front, part, back.
+        // The string is copied to the end: front, part, back.
         heap.extend_from_within(all.start..part.start);
         heap[end..].rotate_left(added);
         heap.extend_from_within(part.end..all.end);
@@ -207,7 +207,7 @@ impl Pass {
         let (from, length) = octets(self.slots[slot]);
         let all = self.fresh.parts_mut().1.get_mut(from..from + length)?;
         let mut parts: SmallVec<[(usize, &[u8]); MOST_PARTS]> = SmallVec::new();
-        // Texts are the same up to `at`, and stand for the same `octet` octets.
+        // Texts are the same up to `at`, and mean the same `octet` octets.
         let (mut at, mut octet) = (0, 0);
         let mut same = differs;
         loop {
@@ -247,7 +247,7 @@ const LARGE: usize = 1 << 10;
 /// Parts of a string that are put in their places one by one.
 const MOST_PARTS: usize = 24;
 
-/// Whether a character stands for itself, whatever is around it, as long as it is in no reference.
+/// Whether a character means itself, whatever is around it, as long as it is in no reference.
 fn is_plain(byte: u8) -> bool {
     byte == b' ' || (byte.is_ascii_graphic() && !matches!(byte, b'&' | b'<' | b'>' | b']'))
 }
@@ -311,7 +311,7 @@ mod tests {
         let part = |old: &str, new: &str, form| {
             let (old, new) = (old.as_bytes(), new.as_bytes());
             let front = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-            let (front, back) = common(old, new, front, form).expect("they can be told apart");
+            let (front, back) = common(old, new, front, form).expect("they can be divided");
             let text = |text: &[u8]| String::from_utf8(text[front..text.len() - back].to_vec());
             (text(old).expect("cut well"), text(new).expect("cut well"))
         };
