@@ -352,7 +352,7 @@ mod tests {
             .to_string();
         assert_eq!(
             error,
-            "not well-formed: expected 'b' tag, not 'a' at a.xsd:2:4"
+            "the document is not well-formed XML: expected 'b' tag, not 'a' at a.xsd:2:4"
         );
     }
 }

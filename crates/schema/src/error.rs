@@ -230,7 +230,9 @@ impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ErrorKind::Load { location, reason } => write!(f, "cannot load {location:?}: {reason}"),
-            ErrorKind::Malformed { reason } => write!(f, "not well-formed: {reason}"),
+            ErrorKind::Malformed { reason } => {
+                write!(f, "the document is not well-formed XML: {reason}")
+            }
             ErrorKind::Root { expected, found } => {
                 write!(f, "the root element is {found}, expected {expected}")
             }

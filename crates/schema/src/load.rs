@@ -138,11 +138,10 @@ impl WsdlLoad<'_> {
         }
         if !root.has_tag_name((WSDL_NAMESPACE, "definitions")) {
             let name = root.tag_name();
-            let found = format!(
-                "<{}> of namespace {:?}",
-                name.name(),
-                name.namespace().unwrap_or("")
-            );
+            let namespace = name.namespace().map_or(String::new(), |namespace| {
+                format!(" of namespace {namespace:?}")
+            });
+            let found = format!("<{}>{namespace}", name.name());
             let kind = ErrorKind::Root {
                 expected: "<definitions> of WSDL 1.1",
                 found,

@@ -104,30 +104,17 @@ impl Compiler<'_> {
 
     /// Computes the shape of a type after those of its base types, the most basic first: a long chain uses no call stack.
     pub(super) fn shape(&mut self, number: TypeNumber) -> Result<Arc<TypeShape>> {
-        let mut chain = vec![number];
-        while let Some(&last) = chain.last() {
-            let base = match self.set.base_of(TypeKey::Defined(last)) {
-                Some((TypeKey::Defined(base), _))
-                    if !self.set.is_simple(TypeKey::Defined(base)) =>
-                {
-                    base
-                }
-                _ => break,
-            };
-            if self.shapes.contains_key(&base) {
-                break;
-            }
-            if chain.len() > self.set.types.len() {
-                let definition = self.set.type_definition(number);
-                return Err(self.set.circular(
-                    Sort::Type,
-                    self.set.type_name(TypeKey::Defined(number)),
-                    definition.place,
-                ));
-            }
-            chain.push(base);
+        let is_done = |base| self.shapes.contains_key(&base);
+        let chain = self.set.base_chain(number, is_done);
+        if chain.len() > self.set.types.len() {
+            let definition = self.set.type_definition(number);
+            return Err(self.set.circular(
+                Sort::Type,
+                self.set.type_name(TypeKey::Defined(number)),
+                definition.place,
+            ));
         }
-        while let Some(next) = chain.pop() {
+        for next in chain.into_iter().rev() {
             if !self.shapes.contains_key(&next) {
                 let shape = self.derive(next)?;
                 self.shapes.insert(next, Arc::new(shape));

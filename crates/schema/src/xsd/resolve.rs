@@ -129,6 +129,26 @@ impl SchemaSet {
         Some((self.resolve_use(base).ok()?, derivation))
     }
 
+    /// A type and its base types, nearest first: until a type is built-in or simple, or `is_done` is true for it. A circular
+    /// chain ends when it is longer than the number of types.
+    pub(crate) fn base_chain(
+        &self,
+        number: TypeNumber,
+        is_done: impl Fn(TypeNumber) -> bool,
+    ) -> Vec<TypeNumber> {
+        let mut chain = vec![number];
+        let mut last = TypeKey::Defined(number);
+        while chain.len() <= self.types.len()
+            && let Some((key @ TypeKey::Defined(base), _)) = self.base_of(last)
+            && !self.is_simple(key)
+            && !is_done(base)
+        {
+            chain.push(base);
+            last = key;
+        }
+        chain
+    }
+
     /// The derivation methods between a type and its ancestor; `None` if it is not an ancestor.
     pub(crate) fn derivation_path(&self, key: TypeKey, ancestor: TypeKey) -> Option<DerivationSet> {
         let mut path = DerivationSet::NONE;

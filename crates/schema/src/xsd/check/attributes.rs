@@ -215,20 +215,8 @@ impl<'s> Checker<'s> {
 
     /// Checks the attributes of a complex type after those of its base types, the most basic first.
     pub(super) fn check_type_attributes(&mut self, number: TypeNumber) {
-        let mut chain = vec![number];
-        while let Some((TypeKey::Defined(base), _)) = chain
-            .last()
-            .and_then(|&last| self.set.base_of(TypeKey::Defined(last)))
-        {
-            if self.attributes.contains_key(&base)
-                || self.set.is_simple(TypeKey::Defined(base))
-                || self.circular.contains(&base)
-            {
-                break;
-            }
-            chain.push(base);
-        }
-        while let Some(next) = chain.pop() {
+        let is_done = |base| self.attributes.contains_key(&base) || self.circular.contains(&base);
+        for next in self.set.base_chain(number, is_done).into_iter().rev() {
             if !self.attributes.contains_key(&next) {
                 let attributes = self.derive_attributes(next);
                 self.attributes.insert(next, Arc::new(attributes));

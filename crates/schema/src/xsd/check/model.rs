@@ -293,20 +293,8 @@ impl<'s> Checker<'s> {
         if self.circular.contains(&number) {
             return None;
         }
-        let mut chain = vec![number];
-        while let Some((TypeKey::Defined(base), _)) = chain
-            .last()
-            .and_then(|&last| self.set.base_of(TypeKey::Defined(last)))
-        {
-            if self.contents.contains_key(&base)
-                || self.set.is_simple(TypeKey::Defined(base))
-                || self.circular.contains(&base)
-            {
-                break;
-            }
-            chain.push(base);
-        }
-        while let Some(next) = chain.pop() {
+        let is_done = |base| self.contents.contains_key(&base) || self.circular.contains(&base);
+        for next in self.set.base_chain(number, is_done).into_iter().rev() {
             if !self.contents.contains_key(&next) {
                 let content = self.derive_content(next);
                 let content = self.noted(content).unwrap_or(Content::Any);
