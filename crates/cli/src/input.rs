@@ -70,6 +70,9 @@ pub(crate) fn json(file: &str) -> Result<Value, Failure> {
 
 /// JSON; errors say `file:line:column`.
 pub(crate) fn parse_json(text: &str, file: &str) -> Result<Value, Failure> {
+    if text.trim().is_empty() {
+        return Err(Failure::input(format!("{file} is empty, expected JSON")));
+    }
     serde_json::from_str(text).map_err(|error| {
         Failure::input(format!(
             "{file}:{}:{}: this is not JSON",

@@ -16,6 +16,7 @@ mod receiving;
 mod sending;
 mod style;
 mod tally;
+mod violation;
 
 use commands::{
     call, completions, decode, demo, describe, encode, generate, replay, serve, validate,

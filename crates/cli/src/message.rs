@@ -9,6 +9,8 @@ use bsoap_protocol::{Name, Peek, Target, peek, peek_body};
 use bsoap_schema::{Binding, Definitions, Message, Operation, SoapVersion};
 use bsoap_xml::{Event, Options, Reader, Vocabulary};
 
+use crate::violation::Violation;
+
 /// What a message is according to a WSDL.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundRoot {
@@ -50,15 +52,6 @@ pub(crate) fn options(lenient: bool) -> DecodeOptions {
     options
 }
 
-/// Why no operation was found for a message.
-#[derive(Debug)]
-pub(crate) struct NoOperation {
-    /// A sentence.
-    pub(crate) problem: String,
-    /// Where in the text.
-    pub(crate) offset: u64,
-}
-
 /// Finds the operation by the first element in the body. An element that is both a request and a response is what `prefer` says,
 /// otherwise a request.
 ///
@@ -68,13 +61,14 @@ pub(crate) fn find(
     definitions: &Definitions,
     text: &[u8],
     prefer: Option<Direction>,
-) -> Result<FoundRoot, NoOperation> {
+) -> Result<FoundRoot, Violation> {
     operation(definitions, text, prefer).map_err(|problem| match unreadable(text) {
-        Some(error) => NoOperation {
-            problem: format!("the message is not well-formed XML: {error}"),
-            offset: error.offset(),
-        },
-        None => NoOperation { problem, offset: 0 },
+        Some(error) => Violation::new(
+            text,
+            error.offset(),
+            format!("the message is not well-formed XML: {error}"),
+        ),
+        None => Violation::new(text, 0, problem),
     })
 }
 

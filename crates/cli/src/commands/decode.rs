@@ -8,6 +8,7 @@ use crate::input::{self, WsdlArguments};
 use crate::message::{self, Direction};
 use crate::output::Output;
 use crate::style::{DIM, paint};
+use crate::violation::Violation;
 
 /// Turn a message into JSON
 ///
@@ -39,17 +40,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = input::bytes(&arguments.message)?;
     let name = input::name(&arguments.message);
     let prefer = arguments.response.then_some(Direction::Response);
-    let found = message::find(&definitions, &text, prefer).map_err(|none| {
-        let (line, column) = input::line_and_column(&text, none.offset);
-        Failure::input(format!("{name}:{line}:{column}: {}", none.problem))
+    let found = message::find(&definitions, &text, prefer).map_err(|violation| {
+        Failure::input(format!(
+            "{}: {}",
+            violation.location(name),
+            violation.problem
+        ))
     })?;
     let options = message::options(arguments.lenient);
     let record = Decoder::new(definitions.plan().clone(), options)
         .decode(found.root, &text)
         .map_err(|error| {
-            let (line, column) = input::line_and_column(&text, error.offset());
+            let location = Violation::of(&text, &error).location(name);
             Failure::input(format!(
-                "{name}:{line}:{column}: the message does not conform to the WSDL"
+                "{location}: the message does not conform to the WSDL"
             ))
             .because(error)
         })?;

@@ -8,6 +8,7 @@ use crate::input::WsdlArguments;
 use crate::message::{self, Direction};
 use crate::output::Output;
 use crate::progress;
+use crate::violation;
 
 mod files;
 mod receiving;
@@ -178,11 +179,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         .iter()
         .filter(|message| message.outcome.is_err())
         .count();
-    match (invalid, recorded.len()) {
-        (0, _) => Ok(()),
-        (_, 1) => Err(Failure::violation("the message is not valid (see above)")),
-        (invalid, all) => Err(Failure::violation(format!(
-            "{invalid} of {all} messages are not valid (see above)"
-        ))),
-    }
+    violation::result(invalid, recorded.len())
 }

@@ -8,7 +8,8 @@ use crate::error::Failure;
 use crate::input::{self, WsdlArguments};
 use crate::message;
 use crate::output::Output;
-use crate::style::{BAD, DIM, GOOD, STRONG, paint};
+use crate::style::{GOOD, paint};
+use crate::violation::{self, Violation};
 
 /// Check messages against a WSDL and report every violation with its location
 ///
@@ -28,15 +29,6 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-/// A violation and its location.
-struct Violation {
-    line: usize,
-    column: usize,
-    offset: u64,
-    path: String,
-    message: String,
-}
-
 /// Validates messages.
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let mut output = Output::new(arguments.json);
@@ -49,75 +41,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     for file in &arguments.messages {
         let text = input::bytes(file)?;
         let violations = match message::find(&definitions, &text, None) {
-            Err(none) => {
-                let (line, column) = input::line_and_column(&text, none.offset);
-                vec![Violation {
-                    line,
-                    column,
-                    offset: none.offset,
-                    path: String::new(),
-                    message: none.problem,
-                }]
-            }
+            Err(violation) => vec![violation],
             Ok(found) => decoder
                 .validate(found.root, &text)
                 .iter()
-                .map(|error| violation(&text, error))
+                .map(|error| Violation::of(&text, error))
                 .collect(),
         };
         invalid += usize::from(!violations.is_empty());
         report(file, &violations, &mut output)?;
     }
-    match (invalid, arguments.messages.len()) {
-        (0, _) => Ok(()),
-        (_, 1) => Err(Failure::violation("the message is not valid (see above)")),
-        (invalid, all) => Err(Failure::violation(format!(
-            "{invalid} of {all} messages are not valid (see above)"
-        ))),
-    }
-}
-
-fn violation(text: &[u8], error: &bsoap_codec::decode::Error) -> Violation {
-    let (line, column) = input::line_and_column(text, error.offset());
-    Violation {
-        line,
-        column,
-        offset: error.offset(),
-        path: error.path().to_owned(),
-        message: error.kind().to_string(),
-    }
+    violation::result(invalid, arguments.messages.len())
 }
 
 fn report(file: &str, violations: &[Violation], output: &mut Output) -> Result<(), Failure> {
     let name = input::name(file);
     if output.is_json() {
         let list = violations.iter().map(|one| {
-            json!({"line": one.line, "column": one.column, "byte": one.offset, "path": one.path, "message": one.message})
+            json!({"line": one.line, "column": one.column, "byte": one.offset, "path": one.path, "message": one.problem})
         });
         return output.json(&json!({"message": file, "valid": violations.is_empty(), "violations": list.collect::<Vec<_>>()}));
     }
     if violations.is_empty() {
         return output.line(&format!("{name}: {}", paint(GOOD, "valid")));
     }
-    for Violation {
-        line,
-        column,
-        offset,
-        path,
-        message,
-    } in violations
-    {
-        let place = paint(STRONG, &format!("{name}:{line}:{column}"));
-        let path = if path.is_empty() {
-            String::new()
-        } else {
-            format!(" at {path}")
-        };
-        output.line(&format!(
-            "{place}: {} {}",
-            paint(BAD, message),
-            paint(DIM, &format!("{path} (byte {offset})"))
-        ))?;
-    }
-    Ok(())
+    violations
+        .iter()
+        .try_for_each(|violation| violation.print(name, output))
 }

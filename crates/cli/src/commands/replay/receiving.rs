@@ -121,8 +121,8 @@ impl Streams {
         let stream = &mut self.of(key, plan, choice).stream;
         match receive(stream, found.root, &message.text, choice.feed) {
             Err(error)
-                if error.offset() == invalid.offset
-                    && error.kind().to_string() == invalid.message =>
+                if error.offset() == invalid.violation.offset
+                    && error.kind().to_string() == invalid.violation.problem =>
             {
                 Ok(())
             }
@@ -130,7 +130,7 @@ impl Streams {
                 message,
                 &format!(
                     "its error is {error}, but a fresh decoder reports {}",
-                    invalid.message
+                    invalid.violation.problem
                 ),
             )),
             Ok(_) => Err(differs(message, "it is accepted, although it is not valid")),

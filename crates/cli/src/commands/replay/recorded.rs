@@ -10,6 +10,7 @@ use bytes::Bytes;
 use crate::error::Failure;
 use crate::input;
 use crate::message::{self, Direction, FoundRoot};
+use crate::violation::Violation;
 
 /// A recorded message.
 pub(super) struct Recorded {
@@ -47,13 +48,9 @@ pub(super) struct RecordedStream {
     pub(super) operation: Option<String>,
 }
 
-/// A message that is not valid, and where.
+/// A message that is not valid.
 pub(super) struct Invalid {
-    pub(super) line: usize,
-    pub(super) column: usize,
-    pub(super) offset: u64,
-    pub(super) path: String,
-    pub(super) message: String,
+    pub(super) violation: Violation,
     /// The operation and direction it was decoded as, if any has such a message.
     pub(super) found: Option<FoundRoot>,
 }
@@ -91,31 +88,17 @@ impl RecordingReader<'_> {
     }
 
     fn decode(&self, text: &[u8], prefer: Option<Direction>) -> Result<Valid, Invalid> {
-        let found = message::find(self.definitions, text, prefer).map_err(|none| {
-            let (line, column) = input::line_and_column(text, none.offset);
-            Invalid {
-                line,
-                column,
-                offset: none.offset,
-                path: String::new(),
-                message: none.problem,
-                found: None,
-            }
+        let found = message::find(self.definitions, text, prefer).map_err(|violation| Invalid {
+            violation,
+            found: None,
         })?;
         let plan: &Arc<Plan> = self.definitions.plan();
         match Decoder::new(plan.clone(), self.options).decode(found.root, text) {
             Ok(record) => Ok(Valid { found, record }),
-            Err(error) => {
-                let (line, column) = input::line_and_column(text, error.offset());
-                Err(Invalid {
-                    line,
-                    column,
-                    offset: error.offset(),
-                    path: error.path().to_owned(),
-                    message: error.kind().to_string(),
-                    found: Some(found),
-                })
-            }
+            Err(error) => Err(Invalid {
+                violation: Violation::of(text, &error),
+                found: Some(found),
+            }),
         }
     }
 }

@@ -5,7 +5,6 @@ use serde_json::json;
 use super::recorded::Invalid;
 use crate::error::Failure;
 use crate::output::Output;
-use crate::style::{BAD, DIM, STRONG, paint};
 use crate::tally::quantile;
 
 /// How many tags ahead the end of a difference is searched.
@@ -44,29 +43,14 @@ pub(super) fn share(equal: Option<usize>, of: usize) -> String {
 
 /// Prints a message that is not valid, with the location.
 pub(super) fn invalid(file: &str, invalid: &Invalid, output: &mut Output) -> Result<(), Failure> {
-    let Invalid {
-        line,
-        column,
-        offset,
-        path,
-        message,
-        ..
-    } = invalid;
+    let violation = &invalid.violation;
     if output.is_json() {
         return output.json(&json!({
-            "message": file, "valid": false, "line": line, "column": column, "byte": offset, "path": path, "problem": message,
+            "message": file, "valid": false, "line": violation.line, "column": violation.column, "byte": violation.offset,
+            "path": violation.path, "problem": violation.problem,
         }));
     }
-    let at = match path.is_empty() {
-        true => String::new(),
-        false => format!(" at {path}"),
-    };
-    output.line(&format!(
-        "{}: {} {}",
-        paint(STRONG, &format!("{file}:{line}:{column}")),
-        paint(BAD, message),
-        paint(DIM, &format!("{at} (byte {offset})"))
-    ))
+    violation.print(file, output)
 }
 
 /// How many bytes of a message are in the one before too, in the same order; text between two tags counts if all of it is the
