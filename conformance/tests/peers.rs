@@ -8,10 +8,10 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use bsoap::protocol::Code;
+use bsoap::service::Bound;
 use bsoap::tuning::{Hints, Sending};
-use bsoap::{
-    Bound, Client, ClientBuilder, Code, Fault, Message, Service, SoapVersion, Value, blocking,
-};
+use bsoap::{Client, ClientBuilder, Fault, Message, Service, SoapVersion, Value, blocking};
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 

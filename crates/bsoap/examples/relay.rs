@@ -14,8 +14,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bsoap::tuning::Meter;
 use bsoap::tuning::{Receiving, Sending};
-use bsoap::{Client, Draft, Error, Fault, Message, Meter, Service, Value};
+use bsoap::{Client, Draft, Error, Fault, Message, Service, Value};
 use tokio::sync::Mutex;
 
 const WSDL: &str = include_str!("../../../examples/mesh/mesh.wsdl");
@@ -185,7 +186,7 @@ impl Relay {
 
 /// The service at the end.
 async fn sum(message: Message) -> Result<Value, Fault> {
-    let sum = bsoap::View::of(message.record())
+    let sum = bsoap::codec::View::of(message.record())
         .child("Body")
         .and_then(|body| body.child("sumDoubles")?.child("values"))
         .and_then(|values| Some(values.column::<f64>("item")?.iter().sum::<f64>()));

@@ -1,16 +1,16 @@
-//! How many bytes may be saved of past messages, of all peers together.
+//! The limit on the total memory of saved messages, over all peers.
 //!
-//! A [scope](crate::scope) charges here what it saves. When the budget is spent, the scopes used least recently forget what they
-//! have saved; if that does not help, the one that asked saves nothing and goes on without.
+//! A [scope](crate::scope) charges its saved messages to the budget. If the budget is exceeded, the least recently used scopes
+//! drop theirs. If that is not enough, the scope that needs memory works without saved messages.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
-/// How many bytes clients and services may keep from one message to the next, so as to be faster with the next. Cloning
-/// shares it. All that are not given one of their own share that of the [process](Self::process).
+/// The limit on the memory of saved messages, of all clients and services that share it. Cloning shares the budget. Clients
+/// and services without a budget of their own share that of the [process](Self::process).
 ///
-/// Messages in work are not counted: they have limits of their own.
+/// Messages being processed are not counted: they have other limits.
 ///
 /// ```
 /// use bsoap::Client;
@@ -29,18 +29,18 @@ pub struct Budget {
 struct Inner {
     limit: usize,
     used: AtomicUsize,
-    /// Goes up by one with each use of a scope.
+    /// Increases by one with each use of a scope.
     clock: AtomicU64,
-    /// All that charge something, and some that are gone.
+    /// All keepers that charge this budget, and some that are dropped already.
     keepers: Mutex<Vec<Weak<dyn Keeper>>>,
 }
 
-/// Keeps something that is charged, and can do without it.
+/// Holds memory that is charged to a budget and can be freed at any time.
 pub(crate) trait Keeper: Send + Sync {
-    /// When it was used last, by the budget's clock.
+    /// The time of its last use, by the budget's clock.
     fn last_used(&self) -> u64;
 
-    /// Forgets everything and gives the memory back, unless it is at work.
+    /// Frees the memory, unless it is in use.
     fn forget(&self);
 }
 
@@ -48,7 +48,7 @@ pub(crate) trait Keeper: Send + Sync {
 const PROCESS_BUDGET: usize = 256 << 20;
 
 impl Budget {
-    /// A budget of this size. With 0 nothing is saved.
+    /// A budget of this size in bytes. With 0, no messages are saved.
     pub fn new(bytes: usize) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -60,32 +60,32 @@ impl Budget {
         }
     }
 
-    /// The one that all share who are given no other: 256 MiB.
+    /// The budget of clients and services that have no other: 256 MiB.
     pub fn process() -> &'static Self {
         static SHARED: LazyLock<Budget> = LazyLock::new(|| Budget::new(PROCESS_BUDGET));
         &SHARED
     }
 
-    /// The most bytes.
+    /// The limit in bytes.
     pub fn limit(&self) -> usize {
         self.inner.limit
     }
 
-    /// How many bytes are in use, about.
+    /// The approximate number of bytes in use.
     pub fn used(&self) -> usize {
         self.inner.used.load(Ordering::Relaxed)
     }
 
-    /// The time by the clock of uses.
+    /// The current time of the budget's clock.
     pub(crate) fn now(&self) -> u64 {
         self.inner.clock.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Adds a keeper that may be asked to forget.
+    /// Adds a keeper whose memory may be freed.
     pub(crate) fn join(&self, keeper: Weak<dyn Keeper>) {
         let mut keepers = self.keepers();
         if keepers.len() == keepers.capacity() {
-            // As many more as there are, so that this is seldom done.
+            // The capacity doubles, so that dropped keepers are rarely searched.
             keepers.retain(|keeper| keeper.strong_count() > 0);
             let length = keepers.len();
             keepers.reserve(length.max(8));
@@ -93,7 +93,7 @@ impl Budget {
         keepers.push(keeper);
     }
 
-    /// Takes bytes, if the budget has them.
+    /// Charges bytes. Returns false if that would exceed the limit.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let more = |used: usize| {
             used.checked_add(bytes)
@@ -105,13 +105,13 @@ impl Budget {
             .is_ok()
     }
 
-    /// Gives bytes back.
+    /// Releases charged bytes.
     pub(crate) fn give(&self, bytes: usize) {
         self.inner.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Lets the keepers used least recently forget, until the budget has these bytes, and a few more, so that this is not
-    /// done for each message. The caller must not hold a lock of its own, and may be among them.
+    /// Frees the memory of the least recently used keepers until these bytes are available, and at least an eighth of the
+    /// limit, so that this is rarely needed. The caller must not hold a lock: it may be one of the keepers.
     pub(crate) fn free_bytes(&self, bytes: usize) {
         if bytes > self.inner.limit {
             return;

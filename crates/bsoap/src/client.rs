@@ -19,10 +19,8 @@ use bsoap_schema::{Definitions, Operation, Port};
 use crate::decoders::Decoders;
 use crate::offload::{convert, weight_of_record};
 use crate::scope::{Keeping, PeerScope};
-use crate::{
-    Budget, Changes, Error, Hints, Meter, Receiving, Sending, Streamed, Wsdl, hints, receiving,
-    sending,
-};
+use crate::tuning::{Budget, Hints, Meter, Receiving, Sending};
+use crate::{Changes, Error, Streamed, Wsdl, hints, receiving, sending};
 
 use crate::tuning::{HintCounts, ReceiveCounts, SendCounts, SendPolicy};
 

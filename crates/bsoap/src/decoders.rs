@@ -1,14 +1,14 @@
-//! A pool of decoders that have learned nothing: memory that any scope may use again.
+//! A pool of cleared decoders, which any scope may use.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{DecodeOptions, Decoder};
 
-/// Decoders kept. More than there are threads at work are of no use.
+/// The maximum number of decoders in the pool. More than one for each thread are not useful.
 const MAX_DECODERS: usize = 64;
 
-/// Bytes of a decoder that is kept.
+/// Decoders with more bytes are not put into the pool.
 const MAX_BYTES: usize = 256 << 10;
 
 /// Decoders of one Plan without a [scope](crate::scope::PeerScope).
@@ -28,13 +28,13 @@ impl Decoders {
         }
     }
 
-    /// A decoder that has learned nothing.
+    /// A cleared or new decoder.
     pub(crate) fn take(&self) -> Decoder {
         let unused = self.lock().pop();
         unused.unwrap_or_else(|| Decoder::new(Arc::clone(&self.plan), self.options))
     }
 
-    /// Takes one back; it forgets what it learned.
+    /// Clears a decoder and puts it into the pool.
     pub(crate) fn give(&self, mut decoder: Decoder) {
         decoder.forget();
         if decoder.memory() > MAX_BYTES {
@@ -51,7 +51,7 @@ impl Decoders {
     }
 }
 
-/// The options for messages up to the length that the transport allows: the memory limits of a Record follow from that.
+/// The options for messages up to the length that the transport allows, which also bounds the size of a Record.
 pub(crate) fn up_to(mut options: DecodeOptions, bytes: u64) -> DecodeOptions {
     options.limits.total_size = options.limits.total_size.min(bytes);
     options

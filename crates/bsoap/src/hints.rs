@@ -6,12 +6,12 @@ use bsoap_http::header::{HeaderName, HeaderValue};
 /// The HTTP header by which a peer announces that it uses hints.
 const HEADER: HeaderName = HeaderName::from_static("bsoap-hint");
 
-/// Whether a client or a service follows the hints of its peers, and gives them some.
+/// Whether a client or a service uses the hints of its peers, and sends hints.
 ///
-/// A hint is a header block that is never `mustUnderstand`: peers that do not know it ignore it. It is useful for messages that
-/// have their structure in common, and hardly a value; messages that are similar to the ones before are sent without, since
-/// [less](crate::tuning::Sending) has to be done [for those](crate::tuning::Receiving). Values and errors are the same with hints as without, and no hint is
-/// believed.
+/// A hint is a header block without `mustUnderstand`, so peers that do not know it ignore it. It helps with messages that have the
+/// same structure, but different values. Messages that are similar to the ones before are sent without hints, because templates
+/// ([`Sending`](crate::tuning::Sending)) and histories ([`Receiving`](crate::tuning::Receiving)) save more. Hints are verified: values
+/// and errors are the same as without.
 ///
 /// ```
 /// use bsoap::{Client, Service};
@@ -25,23 +25,23 @@ const HEADER: HeaderName = HeaderName::from_static("bsoap-hint");
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Hints {
-    /// None are given, received ones are ignored.
+    /// No hints are sent, and received ones are ignored.
     #[default]
     Off,
-    /// Received hints are followed, which the HTTP header `Bsoap-Hint` announces with each message; a peer that announces the same
-    /// is given some.
+    /// Received hints are used, which the HTTP header `Bsoap-Hint` announces with each message. Hints are sent to peers that
+    /// announce the same.
     Offered,
-    /// Received hints are followed, and each peer is given some.
+    /// Received hints are used, and hints are sent to each peer.
     Always,
 }
 
 impl Hints {
-    /// Whether hints that come are followed.
+    /// Whether received hints are used.
     pub(crate) fn is_on(self) -> bool {
         self != Self::Off
     }
 
-    /// Whether a peer is given hints, which has said so or not.
+    /// Whether hints are sent to a peer; `is_wanted`: it announced that it uses them.
     pub(crate) fn gives(self, is_wanted: bool) -> bool {
         match self {
             Self::Off => false,
@@ -50,7 +50,7 @@ impl Hints {
         }
     }
 
-    /// Says to a peer that its hints are followed, if they are.
+    /// Announces to a peer that its hints are used, unless hints are off.
     pub(crate) fn offer(self, headers: &mut HeaderMap) {
         if self.is_on() {
             headers.insert(HEADER, HeaderValue::from_static("1"));
@@ -58,7 +58,7 @@ impl Hints {
     }
 }
 
-/// Whether a peer has said that it follows hints.
+/// Whether a peer has announced that it uses hints.
 pub(crate) fn are_wanted(headers: &HeaderMap) -> bool {
     headers.get(HEADER).is_some_and(|value| value == "1")
 }

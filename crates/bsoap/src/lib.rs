@@ -29,7 +29,9 @@
 //! are contiguous, or types generated from the WSDL (`bsoap generate`, or `bsoap-generate` in a `build.rs`). Both
 //! directions are checked against the WSDL; errors say where.
 //!
-//! How much of earlier messages is kept, and how it is used, is set with the types of [`tuning`].
+//! The types of this page are enough for most programs. [`service`] has what handlers return, [`tuning`] sets how much of earlier
+//! messages is saved and what limits apply. The crates below are modules here: [`codec`] (records, views and conversion),
+//! [`schema`] (WSDL), [`protocol`] (envelopes and faults), [`differential`] and [`http`].
 //!
 //! # Features
 //!
@@ -54,7 +56,7 @@ mod budget;
 #[cfg(feature = "http")]
 mod changes;
 #[cfg(feature = "client")]
-mod client;
+pub mod client;
 #[cfg(feature = "http")]
 mod decoders;
 mod error;
@@ -74,7 +76,9 @@ mod scope;
 #[cfg(feature = "http")]
 mod sending;
 #[cfg(feature = "server")]
-mod service;
+pub mod service;
+#[cfg(feature = "http")]
+mod settings;
 #[cfg(feature = "http")]
 mod streamed;
 #[cfg(feature = "http")]
@@ -84,38 +88,25 @@ pub mod typed;
 
 pub use bsoap_codec as codec;
 pub use bsoap_differential as differential;
+#[cfg(feature = "http")]
+pub use bsoap_http as http;
 pub use bsoap_protocol as protocol;
+pub use bsoap_schema as schema;
 
-pub use bsoap_codec::{
-    Column, DecodeOptions, Object, Octets, Pack, PackError, Packer, Record, Region, Rows, Unpack,
-    Unpacker, Value, View,
-};
+pub use bsoap_codec::{Record, Value};
 #[cfg(feature = "http")]
-pub use bsoap_differential::{receive::Span, send::Row};
-#[cfg(feature = "server")]
-pub use bsoap_http::ServerOptions;
-#[cfg(feature = "http")]
-pub use bsoap_http::{Credentials, HeaderMap};
-pub use bsoap_protocol::{
-    Answer, Block, Code, Contents, Fault, FaultParts, Name, Reason, Reply, Request, SoapVersion,
-    Target,
-};
-pub use bsoap_schema::{Definitions, Operation, Port};
+pub use bsoap_http::Credentials;
+pub use bsoap_protocol::{Fault, Reply, SoapVersion, Target};
 
 #[cfg(feature = "http")]
 pub use changes::Changes;
 #[cfg(feature = "client")]
-pub use client::{Client, ClientBuilder, Draft, DraftPlace, Relay};
+pub use client::{Client, ClientBuilder, Draft, Relay};
 pub use error::{Blame, Error};
 pub use load::{Fetch, Wsdl};
-#[cfg(feature = "http")]
-pub use meter::{Meter, Traffic};
 #[cfg(feature = "server")]
 pub use principal::Principal;
 #[cfg(feature = "server")]
-pub use service::{Bound, IntoReply, Message, Payload, Service, ServiceBuilder, Typed};
+pub use service::{Message, Service, ServiceBuilder};
 #[cfg(feature = "http")]
 pub use streamed::Streamed;
-
-#[cfg(feature = "http")]
-use tuning::{Budget, Hints, Receiving, Sending};

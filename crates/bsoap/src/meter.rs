@@ -1,4 +1,4 @@
-//! What went over the wire, and what turning values into text and back took.
+//! Counts messages, bytes and the time spent on conversion.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +26,7 @@ struct Counts {
     savings: Mutex<Savings>,
 }
 
-/// What was saved by templates, histories and hints.
+/// The work saved by templates, histories and hints.
 #[derive(Debug, Default)]
 struct Savings {
     sending: SendCounts,
@@ -34,7 +34,7 @@ struct Savings {
     hints: HintCounts,
 }
 
-/// What a [`Meter`] has counted.
+/// The counts of a [`Meter`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {
@@ -46,12 +46,12 @@ pub struct Traffic {
     pub sent: u64,
     /// Bytes of the messages received, after any gzip is undone.
     pub received: u64,
-    /// Time spent between values and text, both ways.
+    /// Time spent on converting values to text and text to values.
     pub converting: Duration,
 }
 
 impl Meter {
-    /// What has been counted so far.
+    /// The counts so far.
     pub fn read(&self) -> Traffic {
         let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
         Traffic {
@@ -63,29 +63,29 @@ impl Meter {
         }
     }
 
-    /// What of the messages sent had been written before, and what that saved.
+    /// How sent messages were written, and the work saved by templates.
     pub fn sending(&self) -> SendCounts {
         self.savings().sending
     }
 
-    /// What of the messages received was known from those before, and what that saved.
+    /// How received messages were read, and the work saved by histories.
     pub fn receiving(&self) -> ReceiveCounts {
         self.savings().receiving
     }
 
-    /// What became of hints: of those given, and of those that came.
+    /// The hints sent, and how received hints were used.
     pub fn hints(&self) -> HintCounts {
         self.savings().hints
     }
 
-    /// A message was read.
+    /// Counts a message that was read.
     pub(crate) fn reads(&self, counts: &ReadCounts) {
         let mut savings = self.savings();
         savings.receiving.add(&counts.receiving);
         savings.hints.add(&counts.hints);
     }
 
-    /// A message was written.
+    /// Counts a message that was written.
     pub(crate) fn writes(&self, counts: &SendCounts, hints: &HintCounts) {
         let mut savings = self.savings();
         savings.sending.add(counts);
@@ -97,7 +97,7 @@ impl Meter {
         savings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Times a conversion.
+    /// Measures the time of a conversion.
     pub(crate) fn converting<T>(&self, convert: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
         let result = convert();
@@ -106,13 +106,13 @@ impl Meter {
         result
     }
 
-    /// A message is sent.
+    /// Counts a message that is sent.
     pub(crate) fn sends(&self, bytes: u64) {
         self.counts.messages_sent.fetch_add(1, Ordering::Relaxed);
         self.counts.sent.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// A message was received.
+    /// Counts a message that was received.
     pub(crate) fn receives(&self, bytes: usize) {
         self.counts
             .messages_received

@@ -1,4 +1,4 @@
-//! Scopes of authenticated principals: their messages are saved together, whatever connection they come by.
+//! Scopes of authenticated principals: the messages of a principal are saved together for all its connections.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use bsoap_http::HeaderMap;
 
 use crate::scope::PeerScope;
 
-/// The sender of messages, by any name that no two share: a user, the subject of a certificate.
+/// The authenticated sender of messages, by a unique name such as that of a user or the subject of a certificate.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Box<[u8]>);
 
@@ -29,7 +29,7 @@ impl<T: Into<Vec<u8>>> From<T> for Principal {
 /// Identifies the sender of a request.
 type Identify = dyn Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync;
 
-/// Principals that are known at a time.
+/// The maximum number of principals with saved messages; beyond it, the least recently used one is dropped.
 const MAX_PRINCIPALS: usize = 1024;
 
 /// The scopes of all principals of a service.
@@ -42,7 +42,7 @@ pub(crate) struct Principals {
 #[derive(Default)]
 struct KnownPrincipals {
     scopes: HashMap<Principal, (PeerScope, u64)>,
-    /// Goes up by one with each request.
+    /// Increases by one with each request.
     clock: u64,
 }
 

@@ -1,17 +1,16 @@
-//! How messages are read: as what differs from those before them, or each from first to last.
+//! Reads messages by comparing them with saved ones, or in full.
 
 use bsoap_codec::decode::Error;
 use bsoap_codec::plan::ElementId;
 use bsoap_differential::receive::{Arrived, HistoryCache, HistoryCachePolicy, Way};
 use bytes::Bytes;
 
-use crate::Meter;
 use crate::scope::PeerScope;
+use crate::tuning::Meter;
 
-/// Whether a client or a service keeps the messages it gets, and how, so that only what changes has to be read of the
-/// next one.
+/// Whether and how a client or a service saves received messages, so that only changes are decoded of the next message.
 ///
-/// By default it does. Values and errors are those that reading each message alone would give.
+/// On by default. Values and errors are the same as without.
 ///
 /// ```
 /// use bsoap::Client;
@@ -54,7 +53,7 @@ impl From<Way> for Receiving {
 }
 
 impl Receiving {
-    /// Every message is read from first to last, and nothing of it kept.
+    /// Every message is decoded in full, and none is saved.
     pub fn off() -> Self {
         Self { policy: None }
     }
@@ -69,7 +68,7 @@ impl Receiving {
         receiving
     }
 
-    /// The number of messages kept for each operation (8), to be compared with similar ones.
+    /// The number of messages saved for each operation (8), with which new ones are compared.
     #[must_use]
     pub fn histories(mut self, most: usize) -> Self {
         self.change(|policy| policy.histories = most);
@@ -90,13 +89,13 @@ impl Receiving {
         }
     }
 
-    /// A cache for histories, if they are kept.
+    /// A cache for histories, unless they are off.
     pub(crate) fn cache(self) -> Option<HistoryCache> {
         self.policy.map(HistoryCache::new)
     }
 }
 
-/// Reads a message with what the scope has saved of those before it.
+/// Reads a message with the saved messages of the scope.
 pub(crate) fn read(
     scope: &PeerScope,
     meter: &Meter,

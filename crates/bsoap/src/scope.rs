@@ -1,15 +1,15 @@
 //! A scope: the saved messages of one peer. For a service it is a connection or a principal, for a client the client itself,
-//! which has one endpoint. Nothing that one scope has saved is used for another, so not even the time that a message takes
+//! which has one endpoint. Saved messages of one scope are never used for another, so not even the time of an exchange
 //! reveals anything about another peer.
 //!
 //! ```text
-//! connection ──► PeerScope ──► Saved: decoders that know its spellings      charged to the Budget,
-//!                                 templates of what it was sent         forgotten when that is spent
-//!                                 histories and skeletons of what it sent
-//! all scopes ──► Decoders: memory of scopes that are gone, cleared
+//! connection ──► PeerScope ──► Saved: decoders, with predictions           charged to the Budget,
+//!                                     templates of messages sent           dropped when it is exceeded
+//!                                     histories and skeletons of messages received
+//! all scopes ──► Decoders: cleared decoders of dropped scopes, for reuse
 //! ```
 //!
-//! A message locks the scope twice, each time for a moment: to check out what it is converted with, and to check it in.
+//! Each message locks the scope twice for a short time: to check out what it is converted with, and to check it in.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,7 +25,7 @@ use bytes::Bytes;
 
 use crate::budget::Keeper;
 use crate::decoders::Decoders;
-use crate::{Budget, Hints, Receiving, Sending};
+use crate::tuning::{Budget, Hints, Receiving, Sending};
 
 /// The saved messages of one peer. Cloning gives the same scope.
 #[derive(Clone)]
@@ -36,7 +36,7 @@ pub(crate) struct PeerScope {
 struct Inner {
     pool: Arc<Decoders>,
     budget: Budget,
-    /// By the budget's clock.
+    /// The time of the last use, by the budget's clock.
     last_used: AtomicU64,
     saved: Mutex<Saved>,
 }
@@ -44,16 +44,16 @@ struct Inner {
 /// What is saved. Each part is to be counted in [`sizes`](Self::sizes) and dropped in [`drop_part`](Self::drop_part).
 #[derive(Default)]
 struct Saved {
-    /// As many as messages were read at the same time: one, on a connection.
+    /// One for each message that was read at the same time; on a connection, one.
     #[allow(clippy::vec_box)] // they are moved with each message
     decoders: Vec<Box<Decoder>>,
-    /// As many as hints were made at the same time.
+    /// One for each hint that was written at the same time.
     writers: Vec<Writer>,
-    /// None if templates are not wanted.
+    /// `None` if templates are off.
     templates: Option<TemplateCache>,
-    /// None if histories are not wanted.
+    /// `None` if histories are off.
     histories: Option<HistoryCache>,
-    /// None if hints are not followed.
+    /// `None` if hints are off.
     skeletons: Option<SkeletonCache>,
     /// Bytes of each part when the budget was charged last.
     charged_sizes: [usize; PARTS.len()],
@@ -100,7 +100,7 @@ enum ReadWith {
     Decoder,
 }
 
-/// The budget is charged in steps of this many bytes, so that not every message that teaches a little has to ask.
+/// The budget is charged in steps of this many bytes, so that small growth does not access it for each message.
 const STEP: usize = 4 << 10;
 
 impl PeerScope {
@@ -121,7 +121,7 @@ impl PeerScope {
         Self { inner }
     }
 
-    /// Reads a message with what is saved of those before it.
+    /// Reads a message with the saved decoder, skeleton or history.
     pub(crate) fn read(
         &self,
         root: ElementId,
@@ -167,7 +167,7 @@ impl PeerScope {
         (result, counts)
     }
 
-    /// Writes a message with what is saved of its stream. `gives_hint`: with a hint, if there is no template.
+    /// Writes a message with the template of its stream. `gives_hint`: with a hint, if there is no template.
     pub(crate) fn write(
         &self,
         stream: StreamKey,
@@ -221,8 +221,8 @@ impl PeerScope {
         Ok((Sent::of_chunks(chunks), counts))
     }
 
-    /// Puts back what was checked out, and charges the budget if the memory of some part has changed. Without memory in the
-    /// budget, the part that has grown is dropped.
+    /// Puts back what was checked out, and charges the budget if the memory of a part has changed. If the budget is
+    /// exceeded, the part that has grown is dropped.
     fn check_in(&self, put_back: impl FnOnce(&mut Saved)) {
         let inner = &*self.inner;
         let mut saved = inner.lock();
@@ -234,7 +234,7 @@ impl PeerScope {
         let Err(missing) = inner.charge(&mut saved) else {
             return;
         };
-        // Not under the lock: others must be able to make this scope forget while they look for memory, as it makes them.
+        // Not under the lock: other scopes may call `forget` on this one while this one calls it on them.
         drop(saved);
         inner.budget.free_bytes(missing);
         let mut saved = inner.lock();
@@ -299,7 +299,7 @@ impl Inner {
         self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings the charge up to date, or returns how many bytes the budget lacks.
+    /// Updates the charge. The error is the number of bytes that the budget lacks.
     fn charge(&self, saved: &mut Saved) -> Result<(), usize> {
         let sizes = saved.sizes();
         let bytes = sizes.iter().sum::<usize>().next_multiple_of(STEP);
@@ -316,7 +316,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Drops a part for which there is no memory. A cache then saves nothing for a while.
+    /// Drops a part for lack of memory. A cache then saves nothing for a while.
     fn drop_part(&self, saved: &mut Saved, part: SavedPart) {
         match part {
             SavedPart::Decoders => saved.decoders.drain(..).for_each(|it| self.pool.give(*it)),
@@ -372,7 +372,8 @@ mod tests {
     use bsoap_codec::plan::ElementId;
 
     use super::*;
-    use crate::{Definitions, Fetch, Wsdl};
+    use crate::schema::Definitions;
+    use crate::{Fetch, Wsdl};
 
     const MESH: &str = include_str!("../../../examples/mesh/mesh.wsdl");
     const MESSAGE: &[u8] = b"<s:Envelope xmlns:s='http://schemas.xmlsoap.org/soap/envelope/'><s:Body>\

@@ -1,4 +1,4 @@
-//! How messages are written: with what is kept of those before them, or each from first to last.
+//! Writes messages with saved templates, or in full.
 
 #[cfg(feature = "gzip")]
 use std::sync::PoisonError;
@@ -10,14 +10,14 @@ use bsoap_differential::send::{Policy, StreamKey, TemplateCache, TemplateCachePo
 use bsoap_http::Body;
 use bsoap_protocol::Target;
 
-use crate::Meter;
 use crate::scope::PeerScope;
+use crate::tuning::Meter;
 
-/// Whether a client or a service keeps the text of its messages, and how, so that only what changes has to be written
-/// for the next one.
+/// Whether and how a client or a service saves templates of its messages, so that only changes are encoded for the next
+/// message.
 ///
-/// By default it does, and no peer notices: each message is, byte for byte, what it would be otherwise. Other policies
-/// reserve width for values to grow, which peers see as white space.
+/// On by default. Each message has the same bytes as without templates. Other policies pad values with white space, so that
+/// they can grow in place.
 ///
 /// ```
 /// use bsoap::Client;
@@ -48,12 +48,12 @@ impl From<Policy> for Sending {
 }
 
 impl Sending {
-    /// Every message is written from first to last.
+    /// Every message is encoded in full.
     pub fn off() -> Self {
         Self { policy: None }
     }
 
-    /// Templates are kept like this.
+    /// Templates are saved with this policy.
     pub fn new(policy: Policy) -> Self {
         let mut sending = Self::default();
         sending.change(|cache| cache.template = policy);
@@ -75,7 +75,7 @@ impl Sending {
         self
     }
 
-    /// Whether messages may be sent as gzip.
+    /// Sets whether messages may be sent as gzip.
     pub(crate) fn as_gzip(mut self, may_be: bool) -> Self {
         self.change(|policy| policy.keeps_compressed = may_be);
         self
@@ -87,7 +87,7 @@ impl Sending {
         }
     }
 
-    /// How templates are kept.
+    /// The policy of templates.
     #[cfg(feature = "client")]
     pub(crate) fn template(self) -> Policy {
         self.policy
@@ -95,13 +95,13 @@ impl Sending {
             .unwrap_or_default()
     }
 
-    /// A cache for templates, if they are kept.
+    /// A cache for templates, unless they are off.
     pub(crate) fn cache(self) -> Option<TemplateCache> {
         self.policy.map(TemplateCache::new)
     }
 }
 
-/// Which messages of a target are expected to be similar.
+/// The stream of a target's messages, which are expected to be similar.
 pub(crate) fn stream(endpoint: u32, root: ElementId, target: &Target) -> StreamKey {
     StreamKey {
         endpoint,
@@ -110,7 +110,7 @@ pub(crate) fn stream(endpoint: u32, root: ElementId, target: &Target) -> StreamK
     }
 }
 
-/// Faults are a stream of their own: they are similar to one another, and not to answers.
+/// The stream of faults: they are similar to each other, but not to responses.
 #[cfg(feature = "server")]
 pub(crate) fn faults(root: ElementId) -> StreamKey {
     StreamKey {
@@ -120,7 +120,7 @@ pub(crate) fn faults(root: ElementId) -> StreamKey {
     }
 }
 
-/// Writes a message with what the scope has saved of its stream. `gives_hint`: with a hint, if there is no template.
+/// Writes a message with the scope's template of its stream. `gives_hint`: with a hint, if there is no template.
 pub(crate) fn write(
     scope: &PeerScope,
     stream: StreamKey,

@@ -9,7 +9,8 @@ use bsoap_schema::Definitions;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinError, JoinSet};
 
-use crate::{Error, Meter, Wsdl};
+use crate::tuning::Meter;
+use crate::{Error, Wsdl};
 
 mod builder;
 mod documents;

@@ -1,4 +1,4 @@
-//! Arrays that are encoded while they are sent, and never in memory as a whole.
+//! Arrays that are encoded while they are sent, so that they are never in memory as a whole.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,8 +12,8 @@ use futures_core::Stream;
 
 use crate::Error;
 
-/// The rows of one array of a message, produced while it is sent: numbers, or tuples of numbers for an array of flat structs.
-/// They take the memory of a few chunks, whatever their number.
+/// The rows of an array, produced while the message is sent: numbers, or tuples of numbers for an array of flat structs. They
+/// use the memory of a few chunks, whatever their number.
 ///
 /// ```
 /// use bsoap::Streamed;
@@ -34,8 +34,8 @@ pub struct Streamed {
 type Make = Box<dyn FnOnce(Overlay) -> Result<Box<dyn BodySource>, OverlayError> + Send>;
 
 impl Streamed {
-    /// The rows of an iterator. `path` ends with the names of elements, with dots between them, that lead to the repeating
-    /// element. The elements around the array must be in the message; rows in the message are left out.
+    /// The rows of an iterator. `path` has the names of the elements that lead to the repeating element, or of the last ones,
+    /// separated by dots. The elements around the array must be in the message; rows in the message are ignored.
     pub fn new<I>(path: impl Into<String>, rows: I) -> Self
     where
         I: IntoIterator<Item: Row, IntoIter: Send + 'static>,
@@ -115,7 +115,7 @@ impl fmt::Debug for Streamed {
     }
 }
 
-/// An overlay and what its rows come from.
+/// An overlay and the source of its rows.
 struct RowSource<F> {
     overlay: Overlay,
     next: F,

@@ -7,6 +7,9 @@
 //! | `receiving`: histories of messages received (differential deserialization) | [`Receiving`], [`ReceiveWay`] |
 //! | `hints`: header blocks with the locations of values, for peers that use them | [`Hints`] |
 //! | `budget`: memory for all of this | [`Budget`] |
+//! | `options` (only of a service): limits and timeouts of the server | `ServerOptions` |
+//!
+//! [`Meter`] counts messages, bytes and what was saved.
 
 pub use bsoap_differential::hint::HintCounts;
 pub use bsoap_differential::receive::{
@@ -15,7 +18,11 @@ pub use bsoap_differential::receive::{
 pub use bsoap_differential::send::{Policy as SendPolicy, SendCounts};
 pub use bsoap_differential::stats::{ReceiveStats, SendStats};
 
+#[cfg(feature = "server")]
+pub use bsoap_http::ServerOptions;
+
 pub use crate::budget::Budget;
 pub use crate::hints::Hints;
+pub use crate::meter::{Meter, Traffic};
 pub use crate::receiving::Receiving;
 pub use crate::sending::Sending;

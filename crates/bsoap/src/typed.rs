@@ -7,11 +7,13 @@
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{View, build, pack, pack_with};
 
+#[cfg(feature = "server")]
+use crate::Message;
+#[cfg(feature = "server")]
+use crate::service::Payload;
 #[cfg(feature = "client")]
 use crate::{Client, Reply};
 use crate::{Error, Fault, Record, Target, Value};
-#[cfg(feature = "server")]
-use crate::{Message, Payload};
 
 pub use bsoap_codec::plan::TypeId;
 pub use bsoap_codec::{Octets, Pack, PackError, Packer, State, Unpack, Unpacker};

@@ -5,9 +5,8 @@ mod common;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bsoap::{
-    Client, Fault, Message, Reply, ServerOptions, Service, ServiceBuilder, SoapVersion, Value,
-};
+use bsoap::tuning::ServerOptions;
+use bsoap::{Client, Fault, Message, Reply, Service, ServiceBuilder, SoapVersion, Value};
 use common::{BOTH, MESH, Running, TOUR, client, mesh, start, under};
 
 #[tokio::test]
@@ -414,7 +413,7 @@ async fn a_handler_for_an_unknown_operation_is_refused_and_a_missing_one_is_a_fa
         .expect_err("not implemented");
     assert_eq!(
         error.fault().map(|fault| fault.code.clone()),
-        Some(bsoap::Code::Receiver)
+        Some(bsoap::protocol::Code::Receiver)
     );
     running.stop().await;
 }

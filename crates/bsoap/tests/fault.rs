@@ -2,7 +2,8 @@
 
 mod common;
 
-use bsoap::{Client, Code, Error, Fault, Message, Name, Service, SoapVersion, Value};
+use bsoap::protocol::{Code, Name};
+use bsoap::{Client, Error, Fault, Message, Service, SoapVersion, Value};
 use common::{BOTH, MESH, client, content_type, envelope, mesh, post, start, under};
 
 #[tokio::test]
@@ -38,7 +39,7 @@ async fn a_declared_fault_arrives_with_its_detail_decoded() {
 async fn everything_a_fault_can_say_arrives() {
     let said = || {
         let mut fault = Fault::receiver("no & <never>").with_subcode(Name::new("urn:m", "Late"));
-        fault.reasons.push(bsoap::Reason {
+        fault.reasons.push(bsoap::protocol::Reason {
             language: "de".into(),
             text: "nein".into(),
         });

@@ -4,7 +4,8 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use bsoap::{ServerOptions, SoapVersion, Value};
+use bsoap::tuning::ServerOptions;
+use bsoap::{SoapVersion, Value};
 use common::{BOTH, Running, client, content_type, envelope, mesh, post, raw, start, under};
 
 const BODY: &str =
@@ -65,7 +66,7 @@ async fn what_is_not_a_message_is_a_fault() {
 #[tokio::test]
 async fn what_is_deeper_than_a_value_can_be_is_refused_and_not_lost() {
     // A user who sets other options does not mean this one.
-    let options = bsoap::DecodeOptions::default();
+    let options = bsoap::codec::DecodeOptions::default();
     let running = start(mesh().decoding(options)).await;
     let deep = format!("{}{}", "<a>".repeat(300), "</a>".repeat(300));
     let body = envelope(SoapVersion::Soap11, &deep, BODY);

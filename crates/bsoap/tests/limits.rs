@@ -4,7 +4,10 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use bsoap::{Client, Code, Error, Message, Pack, Packer, SoapVersion, Typed, Value};
+use bsoap::codec::{Pack, Packer};
+use bsoap::protocol::Code;
+use bsoap::service::Typed;
+use bsoap::{Client, Error, Message, SoapVersion, Value};
 use common::{BOTH, MESH, Running, client, content_type, envelope, mesh, start, under};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -208,9 +211,9 @@ fn wide(parts: usize) -> String {
 #[tokio::test]
 async fn a_small_body_cannot_ask_for_more_memory_than_its_limit_allows() {
     let put = async |_: Message| Value::object::<&str>([]);
-    let options = bsoap::ServerOptions {
+    let options = bsoap::tuning::ServerOptions {
         max_body: 2 << 20,
-        ..bsoap::ServerOptions::default()
+        ..bsoap::tuning::ServerOptions::default()
     };
     let service = bsoap::Service::builder(wide(1000)).handle("put", put);
     let running = start(service.options(options)).await;
@@ -263,9 +266,9 @@ async fn a_large_message_holds_up_no_small_one_on_a_single_thread() {
         let answer = std::mem::take(&mut *answer.lock().expect("no panic"));
         async move { answer }
     });
-    let options = bsoap::ServerOptions {
+    let options = bsoap::tuning::ServerOptions {
         gzip_from: None,
-        ..bsoap::ServerOptions::default()
+        ..bsoap::tuning::ServerOptions::default()
     };
     let running = start(service.options(options)).await;
     let client = Client::builder(MESH)

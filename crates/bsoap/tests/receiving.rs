@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// Serves, and gives URL and counts.
-async fn serve(service: ServiceBuilder) -> (String, bsoap::Meter) {
+async fn serve(service: ServiceBuilder) -> (String, bsoap::tuning::Meter) {
     let service = service.build().expect("a service");
     let meter = service.meter().clone();
     let bound = service.bind("127.0.0.1:0").await.expect("a port");

@@ -261,7 +261,7 @@ async fn what_lies_otherwise_is_built() {
     assert_eq!(draft.relay(&ints).expect("relayed"), Relay::Built);
     client.send(&mut draft).await.expect("an answer");
     let sent = kept.lock().expect("the lock").pop().expect("a message");
-    let view = bsoap::View::of(sent.record())
+    let view = bsoap::codec::View::of(sent.record())
         .child("Body")
         .expect("a body");
     let values = view

@@ -66,7 +66,7 @@ fn client() -> ClientBuilder {
 }
 
 /// Serves, and gives the URL and what the service has counted.
-async fn serve(service: ServiceBuilder) -> (String, bsoap::Meter) {
+async fn serve(service: ServiceBuilder) -> (String, bsoap::tuning::Meter) {
     let service = service.build().expect("a service");
     let meter = service.meter().clone();
     let bound = service.bind("127.0.0.1:0").await.expect("a port");
@@ -147,7 +147,7 @@ async fn the_bytes_on_the_wire_are_those_of_a_fresh_message() {
         sender.send(request.body).expect("somebody listens");
         async { bsoap_http::Response::empty(500) }
     });
-    let options = bsoap::ServerOptions::default();
+    let options = bsoap::tuning::ServerOptions::default();
     let server = bsoap_http::Server::bind("127.0.0.1:0", routes, options);
     let server = server.await.expect("a port");
     let url = format!("http://{}/Mesh", server.address());

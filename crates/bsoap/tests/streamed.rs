@@ -128,7 +128,7 @@ async fn rows_that_are_not_the_arrays_are_refused_before_anything_is_sent() {
     assert_eq!(client.meter().read().messages_sent, 0);
     // That there are fewer than announced is only found at the end: the peer never gets a whole message.
     let report = call(Streamed::new("values.item", vec![1.5]).exactly(2)).await;
-    assert!(report.contains("2 rows were announced"), "{report}");
+    assert!(report.contains("expected 2 rows, found 1"), "{report}");
 }
 
 #[tokio::test]

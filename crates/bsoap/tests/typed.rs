@@ -2,9 +2,9 @@
 
 mod common;
 
-use bsoap::{
-    Contents, Fault, Message, Object, Pack, PackError, Packer, SoapVersion, Unpack, Unpacker, Value,
-};
+use bsoap::codec::{Object, Pack, PackError, Packer, Unpack, Unpacker};
+use bsoap::protocol::Contents;
+use bsoap::{Fault, Message, SoapVersion, Value};
 use common::{BOTH, client, mesh, start, under};
 
 /// `sumDoubles`: an array of doubles in an element.

@@ -404,7 +404,9 @@ fn handler(interface: &Interface, method: &Method) -> TokenStream {
             };
             quote! { let #binding = result #failed; typed::answer(&target, #write) }
         }
-        None => quote! { result #failed; Ok::<_, Fault>(bsoap::Payload::Value(bsoap::Value::Nil)) },
+        None => {
+            quote! { result #failed; Ok::<_, Fault>(bsoap::service::Payload::Value(bsoap::Value::Nil)) }
+        }
     };
     quote! {
         .handle(#operation, {

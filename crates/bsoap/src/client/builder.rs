@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::time::Duration;
 
-use bsoap_codec::DecodeOptions;
 #[cfg(feature = "tls")]
 use bsoap_http::Roots;
 use bsoap_http::{Address, ClientOptions, Credentials, Transfer, header};
@@ -14,9 +13,10 @@ use bsoap_schema::{Definitions, Port, Service};
 
 use super::{Client, Inner};
 use crate::decoders::{Decoders, up_to};
-use crate::load::Fetch;
-use crate::scope::{Keeping, PeerScope};
-use crate::{Budget, Error, Hints, Meter, Receiving, Sending, Wsdl};
+use crate::scope::PeerScope;
+use crate::settings::{Settings, settings_methods};
+use crate::tuning::Meter;
+use crate::{Error, Wsdl};
 
 /// Configures a [`Client`].
 ///
@@ -36,17 +36,12 @@ use crate::{Budget, Error, Hints, Meter, Receiving, Sending, Wsdl};
 #[must_use]
 pub struct ClientBuilder {
     wsdl: Wsdl,
-    fetch: Fetch,
     service: Option<String>,
     port: Option<String>,
     version: Option<SoapVersion>,
     endpoint: Option<String>,
     transport: ClientOptions,
-    decoding: DecodeOptions,
-    budget: Budget,
-    sending: Sending,
-    receiving: Receiving,
-    hints: Hints,
+    settings: Settings,
     /// The first invalid option.
     problem: Option<String>,
 }
@@ -55,17 +50,12 @@ impl ClientBuilder {
     pub(super) fn new(wsdl: Wsdl) -> Self {
         Self {
             wsdl,
-            fetch: Fetch::default(),
             service: None,
             port: None,
             version: None,
             endpoint: None,
             transport: ClientOptions::default(),
-            decoding: DecodeOptions::default(),
-            budget: Budget::process().clone(),
-            sending: Sending::default(),
-            receiving: Receiving::default(),
-            hints: Hints::Off,
+            settings: Settings::default(),
             problem: None,
         }
     }
@@ -91,12 +81,6 @@ impl ClientBuilder {
     /// The address to send messages to, instead of that in the WSDL.
     pub fn endpoint(mut self, address: impl Into<String>) -> Self {
         self.endpoint = Some(address.into());
-        self
-    }
-
-    /// What may be fetched from the network while the WSDL is loaded.
-    pub fn fetch(mut self, fetch: Fetch) -> Self {
-        self.fetch = fetch;
         self
     }
 
@@ -193,42 +177,7 @@ impl ClientBuilder {
         self
     }
 
-    /// How answers are decoded: limits, and how much is checked. By default elements nest no deeper than a [`Value`] can
-    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper messages are only available as [`Record`]s. Answers are never longer than
-    /// [`max_response`](Self::max_response), and their Records are bounded accordingly.
-    ///
-    /// [`Value`]: crate::Value
-    /// [`Record`]: crate::Record
-    pub fn decoding(mut self, options: DecodeOptions) -> Self {
-        self.decoding = options;
-        self
-    }
-
-    /// The memory for what is saved of messages; by default the budget of the [process](Budget::process).
-    pub fn budget(mut self, budget: impl Into<Budget>) -> Self {
-        self.budget = budget.into();
-        self
-    }
-
-    /// Whether and how templates of requests are kept, so that only changes are encoded for the next one (differential
-    /// serialization). On by default.
-    pub fn sending(mut self, sending: impl Into<Sending>) -> Self {
-        self.sending = sending.into();
-        self
-    }
-
-    /// Whether and how answers are kept, so that only changes are decoded of the next one (differential deserialization). On
-    /// by default.
-    pub fn receiving(mut self, receiving: impl Into<Receiving>) -> Self {
-        self.receiving = receiving.into();
-        self
-    }
-
-    /// Whether the hints of the peer are used, and hints sent to it. Off by default.
-    pub fn hints(mut self, hints: Hints) -> Self {
-        self.hints = hints;
-        self
-    }
+    settings_methods!();
 
     /// The client.
     ///
@@ -238,7 +187,13 @@ impl ClientBuilder {
         if let Some(problem) = self.problem {
             return Err(Error::Setup(problem));
         }
-        let definitions = self.wsdl.load_with(self.fetch, &self.transport)?;
+        let Settings {
+            fetch,
+            decoding,
+            budget,
+            mut keeping,
+        } = self.settings;
+        let definitions = self.wsdl.load_with(fetch, &self.transport)?;
         let wanted = |service: &Service, port: &Port| {
             self.service
                 .as_ref()
@@ -266,18 +221,14 @@ impl ClientBuilder {
                 port.name
             )));
         };
-        let decoding = up_to(self.decoding, self.transport.max_response);
+        let decoding = up_to(decoding, self.transport.max_response);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
         #[cfg(feature = "gzip")]
         let may_compress = self.transport.gzip_requests;
         #[cfg(not(feature = "gzip"))]
         let may_compress = false;
-        let keeping = Keeping {
-            sending: self.sending.as_gzip(may_compress),
-            receiving: self.receiving,
-            hints: self.hints,
-        };
-        let scope = PeerScope::new(&decoders, &self.budget, keeping);
+        keeping.sending = keeping.sending.as_gzip(may_compress);
+        let scope = PeerScope::new(&decoders, &budget, keeping);
         let inner = Inner {
             service: service.name.clone(),
             port: port.clone(),
@@ -286,10 +237,10 @@ impl ClientBuilder {
             templates: scope.clone(),
             scope,
             decoders,
-            budget: self.budget,
-            policy: self.sending.template(),
-            receiving: self.receiving,
-            hints: self.hints,
+            budget,
+            policy: keeping.sending.template(),
+            receiving: keeping.receiving,
+            hints: keeping.hints,
             follows_hints: AtomicBool::new(false),
             endpoint: 0,
             endpoints: Arc::new(AtomicU32::new(1)),

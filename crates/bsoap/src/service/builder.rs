@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bsoap_codec::{DecodeOptions, Pack, Unpack};
+use bsoap_codec::{Pack, Unpack};
 #[cfg(feature = "tls")]
 use bsoap_http::Identity;
 use bsoap_http::{HeaderMap, Routes, ServerOptions};
@@ -17,26 +17,21 @@ use super::path::{Path, PathHandler};
 use super::site::{PlacedPort, Site};
 use super::{Background, Service};
 use crate::decoders::{Decoders, up_to};
-use crate::load::Fetch;
 use crate::offload::{convert, weight_of_record};
 use crate::principal::Principals;
-use crate::scope::Keeping;
-use crate::{Budget, Error, Hints, Meter, Principal, Receiving, Sending, Wsdl};
+use crate::settings::{Settings, settings_methods};
+use crate::tuning::Meter;
+use crate::{Error, Principal, Wsdl};
 
 /// Configures a [`Service`].
 #[must_use]
 pub struct ServiceBuilder {
     wsdl: Wsdl,
-    fetch: Fetch,
     only: Option<String>,
     operations: HashMap<String, Operation>,
     fallback: Option<Operation>,
     node: Node,
-    decoding: DecodeOptions,
-    budget: Budget,
-    sending: Sending,
-    receiving: Receiving,
-    hints: Hints,
+    settings: Settings,
     principals: Option<Principals>,
     handler_timeout: Option<Duration>,
     options: ServerOptions,
@@ -49,16 +44,11 @@ impl ServiceBuilder {
     pub(super) fn new(wsdl: Wsdl) -> Self {
         Self {
             wsdl,
-            fetch: Fetch::default(),
             only: None,
             operations: HashMap::new(),
             fallback: None,
             node: Node::new(),
-            decoding: DecodeOptions::default(),
-            budget: Budget::process().clone(),
-            sending: Sending::default(),
-            receiving: Receiving::default(),
-            hints: Hints::Off,
+            settings: Settings::default(),
             principals: None,
             handler_timeout: Some(HANDLER_TIMEOUT),
             options: ServerOptions::default(),
@@ -125,49 +115,7 @@ impl ServiceBuilder {
         self
     }
 
-    /// What may be fetched from the network while the WSDL is loaded.
-    pub fn fetch(mut self, fetch: Fetch) -> Self {
-        self.fetch = fetch;
-        self
-    }
-
-    /// How requests are decoded: limits, and how much is checked. By default elements nest no deeper than a [`Value`] can
-    /// ([`MAX_DEPTH`](bsoap_codec::MAX_DEPTH)); deeper messages are only available as [`Record`]s. Requests are never longer than
-    /// [`max_body`](ServerOptions::max_body), and their Records are bounded accordingly.
-    ///
-    /// [`Value`]: crate::Value
-    /// [`Record`]: crate::Record
-    pub fn decoding(mut self, options: DecodeOptions) -> Self {
-        self.decoding = options;
-        self
-    }
-
-    /// The memory for what is saved of the messages of all connections; by default the budget of the
-    /// [process](Budget::process). No connection uses what another one sent.
-    pub fn budget(mut self, budget: impl Into<Budget>) -> Self {
-        self.budget = budget.into();
-        self
-    }
-
-    /// Whether and how templates of answers are kept for each connection, so that only changes are encoded for the next one
-    /// (differential serialization). On by default.
-    pub fn sending(mut self, sending: impl Into<Sending>) -> Self {
-        self.sending = sending.into();
-        self
-    }
-
-    /// Whether and how the messages of each connection are kept, so that only changes are decoded of the next one
-    /// (differential deserialization). On by default.
-    pub fn receiving(mut self, receiving: impl Into<Receiving>) -> Self {
-        self.receiving = receiving.into();
-        self
-    }
-
-    /// Whether the hints of clients are used, and hints sent to them. Off by default.
-    pub fn hints(mut self, hints: Hints) -> Self {
-        self.hints = hints;
-        self
-    }
+    settings_methods!();
 
     /// Keeps what is saved of messages by principal instead of by connection, and never shares it between principals. The
     /// function returns the principal of a request **after authenticating it**. For `None`, what is saved belongs to the
@@ -225,7 +173,13 @@ impl ServiceBuilder {
     /// # Errors
     /// If the WSDL cannot be loaded, has no such service or no SOAP port, or has no operation for a handler.
     pub fn build(self) -> Result<Service, Error> {
-        let definitions = self.wsdl.load(self.fetch)?;
+        let Settings {
+            fetch,
+            decoding,
+            budget,
+            mut keeping,
+        } = self.settings;
+        let definitions = self.wsdl.load(fetch)?;
         let served: Vec<&Description> = definitions
             .services()
             .iter()
@@ -249,12 +203,13 @@ impl ServiceBuilder {
             Background::new(self.options.max_connections),
             Meter::default(),
         );
-        let decoding = up_to(self.decoding, self.options.max_body);
+        let decoding = up_to(decoding, self.options.max_body);
         let decoders = Arc::new(Decoders::new(definitions.plan(), decoding));
         #[cfg(feature = "gzip")]
         let may_compress = self.options.gzip_from.is_some();
         #[cfg(not(feature = "gzip"))]
         let may_compress = false;
+        keeping.sending = keeping.sending.as_gzip(may_compress);
         let operations = Arc::new(self.operations);
         let mut routes = Routes::new();
         for path in &paths {
@@ -264,12 +219,8 @@ impl ServiceBuilder {
                 PathHandler(Arc::new(Path {
                     endpoint: Endpoint::new(definitions.plan(), bindings, self.node.clone()),
                     decoders: Arc::clone(&decoders),
-                    budget: self.budget.clone(),
-                    keeping: Keeping {
-                        sending: self.sending.as_gzip(may_compress),
-                        receiving: self.receiving,
-                        hints: self.hints,
-                    },
+                    budget: budget.clone(),
+                    keeping,
                     principals: self.principals.clone(),
                     operations: Arc::clone(&operations),
                     fallback: self.fallback.clone(),

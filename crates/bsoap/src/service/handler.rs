@@ -55,7 +55,7 @@ impl Message {
     /// The arguments as a Rust value: that of the wrapper, or of the only part.
     ///
     /// # Errors
-    /// A fault with [`Code::Receiver`](crate::Code::Receiver) if the type was generated for another WSDL.
+    /// A fault with [`Code::Receiver`](crate::protocol::Code::Receiver) if the type was generated for another WSDL.
     pub fn unpack<T: Unpack>(&self) -> Result<T, Fault> {
         self.received
             .unpack()

@@ -20,7 +20,8 @@ use crate::error::report;
 use crate::offload::{convert, weight_of_record, weight_of_value};
 use crate::principal::Principals;
 use crate::scope::{Keeping, PeerScope};
-use crate::{Budget, Changes, Error, Meter, hints, receiving, sending};
+use crate::tuning::{Budget, Meter};
+use crate::{Changes, Error, hints, receiving, sending};
 
 /// What is served at one path.
 pub(super) struct Path {

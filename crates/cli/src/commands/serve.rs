@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bsoap::codec::Object;
 use bsoap::tuning::HintCounts;
-use bsoap::{Message, Object, Record, Service, Value};
+use bsoap::{Message, Record, Service, Value};
 use bsoap_protocol::{Fault, Target};
 use bsoap_schema::Definitions;
 use serde_json::json;

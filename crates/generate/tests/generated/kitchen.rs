@@ -356,7 +356,7 @@ pub fn serve_kitchen<S: Kitchen>(service: S, builder: ServiceBuilder) -> Service
                     async move {
                         let result = Kitchen::clean(&*service, message).await;
                         result?;
-                        Ok::<_, Fault>(bsoap::Payload::Value(bsoap::Value::Nil))
+                        Ok::<_, Fault>(bsoap::service::Payload::Value(bsoap::Value::Nil))
                     }
                 }
             },

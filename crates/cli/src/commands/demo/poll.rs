@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use bsoap::service::Typed;
 use bsoap::tuning::{ReceiveCounts, Receiving, SendCounts, Sending};
-use bsoap::{Changes, Client, Message, Reply, Service, Typed, Value};
+use bsoap::{Changes, Client, Message, Reply, Service, Value};
 use serde_json::json;
 
 use super::sensors::Polled;

@@ -2,7 +2,7 @@
 //!
 //! Both are functions of the poll's number, so that the client can compute what the service must answer.
 
-use bsoap::{Pack, PackError, Packer, Unpack, Unpacker};
+use bsoap::codec::{Pack, PackError, Packer, Unpack, Unpacker};
 
 /// What a service answers to polls.
 pub(super) trait Polled: Pack + Unpack + PartialEq + Send + Sized + 'static {

@@ -1,6 +1,7 @@
 //! A service on a free port of this machine, for as long as an act lasts.
 
-use bsoap::{Meter, ServiceBuilder};
+use bsoap::ServiceBuilder;
+use bsoap::tuning::Meter;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 

@@ -3,8 +3,9 @@
 
 use std::time::{Duration, Instant};
 
+use bsoap::tuning::Traffic;
 use bsoap::tuning::{ReceiveCounts, SendCounts};
-use bsoap::{Client, Fault, Message, Service, Traffic, Value};
+use bsoap::{Client, Fault, Message, Service, Value};
 use serde_json::json;
 
 use super::heat::HeatField;
