@@ -1,4 +1,4 @@
-//! The same without `async`, for scripts and programs that have no runtime.
+//! Clients and services without `async`, for scripts and programs that have no runtime.
 
 #[cfg(feature = "server")]
 use tokio::runtime::Builder;

@@ -7,6 +7,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
+use crate::limits::PROCESS_BUDGET;
+
 /// The limit on the memory of saved messages, of all clients and services that share it. Cloning shares the budget. Clients
 /// and services without a budget of their own share that of the [process](Self::process).
 ///
@@ -43,9 +45,6 @@ pub(crate) trait Keeper: Send + Sync {
     /// Frees the memory, unless it is in use.
     fn forget(&self);
 }
-
-/// The budget of the process, in bytes.
-const PROCESS_BUDGET: usize = 256 << 20;
 
 impl Budget {
     /// A budget of this size in bytes. With 0, no messages are saved.

@@ -5,11 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bsoap_codec::plan::Plan;
 use bsoap_codec::{DecodeOptions, Decoder};
 
-/// The maximum number of decoders in the pool. More than one for each thread are not useful.
-const MAX_DECODERS: usize = 64;
-
-/// Decoders with more bytes are not put into the pool.
-const MAX_BYTES: usize = 256 << 10;
+use crate::limits::{MAX_POOLED_DECODER_BYTES, MAX_POOLED_DECODERS};
 
 /// Decoders of one Plan without a [scope](crate::scope::PeerScope).
 #[derive(Debug)]
@@ -37,11 +33,11 @@ impl Decoders {
     /// Clears a decoder and puts it into the pool.
     pub(crate) fn give(&self, mut decoder: Decoder) {
         decoder.forget();
-        if decoder.memory() > MAX_BYTES {
+        if decoder.memory() > MAX_POOLED_DECODER_BYTES {
             return;
         }
         let mut unused = self.lock();
-        if unused.len() < MAX_DECODERS {
+        if unused.len() < MAX_POOLED_DECODERS {
             unused.push(decoder);
         }
     }

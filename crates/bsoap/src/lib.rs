@@ -62,6 +62,8 @@ mod decoders;
 mod error;
 #[cfg(feature = "http")]
 mod hints;
+#[cfg(feature = "http")]
+mod limits;
 mod load;
 #[cfg(feature = "http")]
 mod meter;

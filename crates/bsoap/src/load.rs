@@ -47,10 +47,10 @@ impl fmt::Debug for Wsdl {
 /// What may be fetched from the network while a WSDL is loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fetch {
-    /// Nothing, unless the WSDL itself was asked for by URL; then whatever the documents refer to.
+    /// Nothing, unless the location of the WSDL itself is a URL; then all documents it refers to.
     #[default]
     AsAsked,
-    /// Whatever the documents refer to.
+    /// All documents that are referred to.
     Anything,
 }
 

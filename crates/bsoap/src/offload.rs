@@ -7,8 +7,7 @@ use bsoap_codec::Record;
 use bsoap_codec::Value;
 use tokio::sync::Semaphore;
 
-/// Conversions of more bytes of text than this run on a blocking thread. This many take one or two milliseconds.
-pub(crate) const MAX_INLINE_BYTES: usize = 2 << 20;
+use crate::limits::MAX_INLINE_BYTES;
 
 /// At most one conversion for each processor: more would slow down each other and short conversions.
 static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bsoap_http::HeaderMap;
 
+use crate::limits::MAX_PRINCIPALS;
 use crate::scope::PeerScope;
 
 /// The authenticated sender of messages, by a unique name such as that of a user or the subject of a certificate.
@@ -28,9 +29,6 @@ impl<T: Into<Vec<u8>>> From<T> for Principal {
 
 /// Identifies the sender of a request.
 type Identify = dyn Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync;
-
-/// The maximum number of principals with saved messages; beyond it, the least recently used one is dropped.
-const MAX_PRINCIPALS: usize = 1024;
 
 /// The scopes of all principals of a service.
 #[derive(Clone)]

@@ -25,6 +25,7 @@ use bytes::Bytes;
 
 use crate::budget::Keeper;
 use crate::decoders::Decoders;
+use crate::limits::BUDGET_STEP;
 use crate::tuning::{Budget, Hints, Receiving, Sending};
 
 /// The saved messages of one peer. Cloning gives the same scope.
@@ -41,7 +42,7 @@ struct Inner {
     saved: Mutex<Saved>,
 }
 
-/// What is saved. Each part is to be counted in [`sizes`](Self::sizes) and dropped in [`drop_part`](Self::drop_part).
+/// The saved messages. Each part is counted in [`sizes`](Self::sizes) and dropped in [`drop_part`](Inner::drop_part).
 #[derive(Default)]
 struct Saved {
     /// One for each message that was read at the same time; on a connection, one.
@@ -78,7 +79,7 @@ const PARTS: [SavedPart; 5] = [
     SavedPart::Skeletons,
 ];
 
-/// What is to be saved, and how.
+/// The settings of what is saved.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Keeping {
     pub(crate) sending: Sending,
@@ -99,9 +100,6 @@ enum ReadWith {
     History(HistoryCheckout),
     Decoder,
 }
-
-/// The budget is charged in steps of this many bytes, so that small growth does not access it for each message.
-const STEP: usize = 4 << 10;
 
 impl PeerScope {
     pub(crate) fn new(pool: &Arc<Decoders>, budget: &Budget, keeping: Keeping) -> Self {
@@ -302,7 +300,7 @@ impl Inner {
     /// Updates the charge. The error is the number of bytes that the budget lacks.
     fn charge(&self, saved: &mut Saved) -> Result<(), usize> {
         let sizes = saved.sizes();
-        let bytes = sizes.iter().sum::<usize>().next_multiple_of(STEP);
+        let bytes = sizes.iter().sum::<usize>().next_multiple_of(BUDGET_STEP);
         if bytes > saved.charged {
             let more = bytes - saved.charged;
             if !self.budget.take(more) {
@@ -443,7 +441,7 @@ mod tests {
             world.events(scope);
         }
         let used = budget.used();
-        assert!(used >= 3 * STEP, "{used}");
+        assert!(used >= 3 * BUDGET_STEP, "{used}");
         for scope in &scopes {
             world.events(scope);
         }

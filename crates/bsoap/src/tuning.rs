@@ -1,5 +1,5 @@
-//! What clients and services keep of the messages they send and receive, how they use it, and the counts that show what it
-//! saved. The defaults suit most programs.
+//! Settings for saved messages and limits, and the counts that show how much work saved messages avoid. The defaults suit most
+//! programs.
 //!
 //! | set on a [`Client`](crate::ClientBuilder) or [`Service`](crate::ServiceBuilder) | with |
 //! |---|---|

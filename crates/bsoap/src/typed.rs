@@ -27,12 +27,12 @@ pub struct Schema {
     pub response: u64,
 }
 
-/// An enum of a type and those derived from it, read when the state marker has been.
+/// An enum of a type and its derived types. Its state marker was read already.
 pub trait FromState: Sized {
     /// The value of the type that `state` names.
     ///
     /// # Errors
-    /// When it is none of the enum's, or nil.
+    /// If the enum has no such type, or the value is nil.
     fn from_state(state: State, from: &mut Unpacker<'_>) -> Result<Self, PackError>;
 }
 
@@ -42,12 +42,12 @@ impl<T: FromState> FromState for Box<T> {
     }
 }
 
-/// An enum of the branches of a choice, read when the branch marker has been.
+/// An enum of the branches of a choice. Its branch marker was read already.
 pub trait FromBranch: Sized {
     /// The value of a branch.
     ///
     /// # Errors
-    /// When it is none of the enum's.
+    /// If the enum has no such branch.
     fn from_branch(branch: Option<u32>, from: &mut Unpacker<'_>) -> Result<Self, PackError>;
 }
 
@@ -57,7 +57,7 @@ impl<T: FromBranch> FromBranch for Box<T> {
     }
 }
 
-/// A message to be: the branch of its Body, and what writes header blocks and Body.
+/// A message to encode: the branch of its Body, and the functions that write its header blocks and Body.
 struct Envelope<'w> {
     fingerprint: u64,
     branch: Option<u32>,
@@ -67,7 +67,7 @@ struct Envelope<'w> {
 
 impl Pack for Envelope<'_> {
     fn pack(&self, packer: &mut Packer<'_>) {
-        // Envelope, Header and Body admit any attribute; there are none.
+        // Envelope, Header and Body allow any attribute, and have none here.
         packer.text("");
         match self.headers {
             Some(headers) => {
@@ -92,10 +92,10 @@ impl Pack for Envelope<'_> {
     }
 }
 
-/// Checks that a client's WSDL is the one that code was generated for; answers with the schema of its binding.
+/// Checks that code was generated for the WSDL of a client, and returns the schema of the client's binding.
 ///
 /// # Errors
-/// [`Error::Type`] if it is another.
+/// [`Error::Type`] if it was generated for another.
 #[cfg(feature = "client")]
 pub fn schema_of(client: &Client, schemas: &[Schema]) -> Result<Schema, Error> {
     let binding = &client.port().binding;
@@ -114,7 +114,7 @@ pub fn schema_of(client: &Client, schemas: &[Schema]) -> Result<Schema, Error> {
 /// Calls an operation: writes header blocks and Body, reads the Body of the answer. `None` is the answer to a one-way message.
 ///
 /// # Errors
-/// As [`Client::call`], and when code and WSDL do not fit.
+/// As [`Client::call`], and if the code was generated for another WSDL.
 #[cfg(feature = "client")]
 pub async fn call<T>(
     client: &Client,
@@ -147,12 +147,12 @@ pub async fn call<T>(
     }
 }
 
-/// The branch of a Body, and what writes or reads it.
+/// The branch of a Body, and the function that writes or reads it.
 #[derive(Clone, Copy, Debug)]
 pub struct Body<F> {
-    /// Which branch; `None` for an empty Body.
+    /// The number of the branch; `None` for an empty Body.
     pub branch: Option<u32>,
-    /// What writes or reads what is in it.
+    /// Writes or reads its content.
     pub content: F,
 }
 
@@ -174,10 +174,10 @@ pub fn reading<T: Unpack>(
     }
 }
 
-/// The request that a service got.
+/// The request that a service received.
 ///
 /// # Errors
-/// A fault if code and WSDL do not fit.
+/// A fault if the code was generated for another WSDL.
 #[cfg(feature = "server")]
 pub fn request<T>(
     message: &Message,
@@ -195,7 +195,7 @@ pub fn request<T>(
 /// The answer of a service.
 ///
 /// # Errors
-/// A fault if code and WSDL do not fit.
+/// A fault if the code was generated for another WSDL.
 #[cfg(feature = "server")]
 pub fn answer(target: &Target, body: Body<impl Fn(&mut Packer<'_>)>) -> Result<Payload, Fault> {
     let (plan, root) = (target.plan(), target.binding().response);
@@ -233,7 +233,7 @@ fn content<T>(
     (body.content)(&mut from)
 }
 
-/// The detail of a fault that an operation declares, if it is the one called `name`.
+/// The detail of a declared fault, if its element has this name.
 pub fn detail<T>(
     target: &Target,
     fault: &Fault,
@@ -249,7 +249,7 @@ pub fn detail<T>(
     read(&mut Unpacker::of(&record)).ok()
 }
 
-/// The fault whose detail is the one called `name`.
+/// The fault whose detail has the element with this name.
 pub fn fault(
     target: &Target,
     reason: &str,
@@ -279,7 +279,7 @@ fn declared(target: &Target, name: &str) -> Option<ElementId> {
         .detail
 }
 
-/// How an element may be called in the Value of a detail.
+/// The names of an element in the Value of a detail.
 fn keys(target: &Target, element: ElementId) -> Vec<String> {
     let (vocabulary, name) = (
         target.plan().vocabulary(),
@@ -292,7 +292,7 @@ fn keys(target: &Target, element: ElementId) -> Vec<String> {
     ]
 }
 
-/// The error of an answer without one: the peer accepted the message and said no more.
+/// The error for a reply without a message: the peer accepted the request, but sent no response.
 pub fn no_answer() -> Error {
     Error::Setup(
         "the peer accepted the message (HTTP 202) without the response that the operation has"

@@ -83,7 +83,7 @@ pub(crate) fn parse_json(text: &str, file: &str) -> Result<Value, Failure> {
     })
 }
 
-/// What a file is called in messages.
+/// The name of a file in messages.
 pub(crate) fn name(file: &str) -> &str {
     if file == STDIN {
         "standard input"

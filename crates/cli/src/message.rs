@@ -11,7 +11,7 @@ use bsoap_xml::{Event, Options, Reader, Vocabulary};
 
 use crate::violation::Violation;
 
-/// What a message is according to a WSDL.
+/// The meaning of a message in a WSDL.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundRoot {
     pub(crate) direction: Direction,

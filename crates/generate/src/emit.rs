@@ -11,7 +11,7 @@ use crate::model::{
     TypeItem, Variant,
 };
 
-/// All items, and the facts that follow from all of them together.
+/// Emits items. It knows which items refer to themselves, directly or through others.
 #[derive(Debug)]
 pub(crate) struct ItemEmitter<'i> {
     items: &'i [TypeItem],

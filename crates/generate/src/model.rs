@@ -38,7 +38,7 @@ pub(crate) enum ItemKind {
 pub(crate) enum ItemLayout {
     /// One after the other.
     Sequence,
-    /// Those from this one on in any order, each after its number.
+    /// The fields from this one on may be in any order; each follows its number.
     AllFrom(usize),
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct StructField {
 pub(crate) struct Variant {
     pub(crate) name: Ident,
     pub(crate) documentation: Option<String>,
-    /// What it holds; `None` for nothing at all.
+    /// Its content; `None` if it has none.
     pub(crate) place: FieldSlot,
 }
 

@@ -90,7 +90,7 @@ impl NameScope {
         ident(&self.unique(cased))
     }
 
-    /// Is there a field of this name?
+    /// Whether there is a field of this name.
     pub(crate) fn has_field(&self, name: &str) -> bool {
         self.given
             .contains(&start_with_letter(name.to_snake_case(), "f"))

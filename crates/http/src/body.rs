@@ -25,7 +25,7 @@ pub struct Body {
     /// Compresses the chunks, instead of the general code.
     #[cfg(feature = "gzip")]
     compress: Option<Compress>,
-    /// What the rest comes from.
+    /// The source of the rest.
     source: Option<SharedSource>,
 }
 

@@ -365,7 +365,7 @@ fn set_all(headers: &mut HeaderMap, more: &HeaderMap) {
     }
 }
 
-/// What a redirect asks for.
+/// The next request after a redirect.
 enum Redirection {
     /// The same request at this address.
     To(String),

@@ -46,7 +46,7 @@ impl Quota {
     }
 }
 
-/// What one body takes of a [`Quota`], until it is dropped.
+/// The share of a [`Quota`] that one body uses, until it is dropped.
 #[derive(Debug)]
 struct Share {
     quota: Option<Arc<Quota>>,

@@ -68,7 +68,7 @@ pub struct IncomingReply<'a> {
     pub body: Bytes,
 }
 
-/// What [`AwaitingReply::open`] found.
+/// The result of [`AwaitingReply::open`].
 #[derive(Debug)]
 pub enum OpenedReply<'a> {
     /// An empty reply that accepts a one-way message: there is nothing to decode.
@@ -86,7 +86,7 @@ pub struct UndecodedReply<'a> {
     text: Bytes,
 }
 
-/// How an exchange ended.
+/// The result of an exchange.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// The operation returned.

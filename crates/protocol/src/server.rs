@@ -236,7 +236,7 @@ impl UndecodedRequest<'_> {
         Ok((ReceivedRequest::new(target, record, blocks), awaiting))
     }
 
-    /// What to do about a message that could not be decoded: another root to decode it as, if its Envelope is of another
+    /// The next step for a message that could not be decoded: another root to decode it as, if its Envelope is of another
     /// version than its media type.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ impl Client {
     /// See [`Client::from_wsdl`](crate::Client::from_wsdl).
     ///
     /// # Errors
-    /// As there.
+    /// As for that method.
     pub fn from_wsdl(wsdl: impl Into<Wsdl>) -> Result<Self, Error> {
         Self::new(crate::Client::builder(wsdl))
     }
@@ -50,7 +50,7 @@ impl Client {
     /// See [`Client::call`](crate::Client::call).
     ///
     /// # Errors
-    /// As there.
+    /// As for that method.
     pub fn call(&self, operation: &str, arguments: &Value) -> Result<Value, Error> {
         self.wait(self.client.call(operation, arguments))
     }
@@ -58,7 +58,7 @@ impl Client {
     /// See [`Client::exchange`](crate::Client::exchange).
     ///
     /// # Errors
-    /// As there.
+    /// As for that method.
     pub fn exchange(&self, request: Request) -> Result<Reply, Error> {
         self.wait(self.client.exchange(request))
     }

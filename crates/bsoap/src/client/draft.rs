@@ -9,6 +9,7 @@ use bsoap_differential::send::{Part, SendCounts, Template};
 use bsoap_differential::stats::SendStats;
 use bsoap_protocol::Target;
 
+use crate::limits::MIN_VALUES_PER_CHANGE;
 use crate::{Changes, Error};
 
 /// A request that is kept, changed value by value, and sent again: what has changed is known without comparing.
@@ -38,9 +39,6 @@ struct Relayed {
     stamp: Stamp,
     part: Part,
 }
-
-/// If more than one value in this many has changed, comparing all values is faster.
-const MIN_VALUES_PER_CHANGE: usize = 32;
 
 /// How the arguments of a message were taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

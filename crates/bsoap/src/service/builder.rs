@@ -17,6 +17,7 @@ use super::path::{Path, PathHandler};
 use super::site::{PlacedPort, Site};
 use super::{Background, Service};
 use crate::decoders::{Decoders, up_to};
+use crate::limits::HANDLER_TIMEOUT;
 use crate::offload::{convert, weight_of_record};
 use crate::principal::Principals;
 use crate::settings::{Settings, settings_methods};
@@ -36,9 +37,6 @@ pub struct ServiceBuilder {
     handler_timeout: Option<Duration>,
     options: ServerOptions,
 }
-
-/// The default; as long as the default timeout of a client.
-const HANDLER_TIMEOUT: Duration = Duration::from_secs(300);
 
 impl ServiceBuilder {
     pub(super) fn new(wsdl: Wsdl) -> Self {

@@ -214,7 +214,7 @@ mod tests {
 <import namespace="u" location="../common/a.wsdl"/><types><x:schema><x:import namespace="v" schemaLocation='v.xsd'/><x:import namespace="w" schemaLocation="http://elsewhere/w.xsd"/></x:schema></types>
 <service name="S"><port name="P"><s:address location="http://old/"/></port><port name="Q"><s:address location="http://old/q"/></port><port name="R"><s:address location="http://jo:hush@old/r?a&amp;b"/></port></service></definitions>"#;
 
-    /// What is published under a name.
+    /// The document that is published under a name.
     fn published(wsdl: &str, name: &str) -> Option<String> {
         let document = |location: &str, text: &str| {
             Arc::new(Document::new(location, text.as_bytes()).expect("a document"))

@@ -140,7 +140,7 @@ impl<T: Pack + Send + 'static> IntoReply for Typed<T> {
     }
 }
 
-/// What a handler may return: a [`Value`], a [`Record`] of the response Envelope, a [`Typed`] Rust value, nothing, or a `Result` of these and
+/// The result of a handler: a [`Value`], a [`Record`] of the response Envelope, a [`Typed`] Rust value, nothing, or a `Result` of these and
 /// something that becomes a [`Fault`].
 pub trait IntoReply {
     /// The answer, or the fault.

@@ -23,7 +23,7 @@ use crate::scope::{Keeping, PeerScope};
 use crate::tuning::{Budget, Meter};
 use crate::{Changes, Error, hints, receiving, sending};
 
-/// What is served at one path.
+/// The endpoint at one path.
 pub(super) struct Path {
     pub(super) endpoint: Endpoint,
     pub(super) decoders: Arc<Decoders>,

@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind};
 /// The certificate authorities a client trusts.
 #[derive(Clone, Debug, Default)]
 pub enum Roots {
-    /// Those of the operating system, looked up when first needed.
+    /// Those of the operating system, loaded at the first use.
     #[default]
     System,
     /// Only these, in PEM.
@@ -47,7 +47,7 @@ impl Trust {
         }
         let mut store = self.given.clone();
         if self.system {
-            // Whatever cannot be read is not trusted; the handshake will say whom that leaves out.
+            // Certificates that cannot be read are not trusted; the handshake reports it if one was needed.
             store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());

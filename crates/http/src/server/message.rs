@@ -1,4 +1,4 @@
-//! What the server passes to handlers and gets from them.
+//! The requests that the server passes to handlers, and the responses they return.
 
 use std::net::SocketAddr;
 
@@ -88,7 +88,7 @@ impl Response {
         )
     }
 
-    /// The same with one more header.
+    /// Adds a header.
     pub(super) fn with(mut self, name: HeaderName, value: &'static str) -> Self {
         self.headers.insert(name, HeaderValue::from_static(value));
         self

@@ -1,4 +1,4 @@
-//! What all connections of a server share.
+//! The state that all connections of a server share.
 
 #[cfg(feature = "gzip")]
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::Error;
 #[cfg(feature = "gzip")]
 use crate::gzip::Quota;
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 pub(super) struct Shared {
     pub(super) routes: Routes,
     pub(super) options: ServerOptions,

@@ -39,7 +39,7 @@ pub(super) struct Run {
     pub(super) reading: Duration,
     pub(super) sent: SendCounts,
     pub(super) received: ReceiveCounts,
-    /// What of each answer was read again.
+    /// The values of each answer that were read again.
     pub(super) changed: Vec<Reread>,
 }
 

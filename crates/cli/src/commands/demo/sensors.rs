@@ -4,24 +4,24 @@
 
 use bsoap::codec::{Pack, PackError, Packer, Unpack, Unpacker};
 
-/// What a service answers to polls.
+/// The kind of service that is polled.
 pub(super) trait Polled: Pack + Unpack + PartialEq + Send + Sized + 'static {
     /// The operation that is polled.
     const OPERATION: &'static str;
-    /// What it is, for the report.
+    /// Its name in the report.
     const NAME: &'static str;
 
     /// The answer to a poll.
     fn at(poll: u32) -> Self;
 
-    /// How many values are in it.
+    /// The number of values in an answer.
     fn values(&self) -> usize;
 
-    /// How many values have to be converted again if the answer before is known: those that are in no place of it.
+    /// The number of values that must be converted if the previous answer is known: those that do not occur in it.
     fn new_since(&self, before: &Self) -> usize;
 }
 
-/// What a sensor reported last.
+/// The last report of a sensor.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SensorReading {
     sensor: i32,
@@ -123,7 +123,7 @@ impl Polled for SensorField {
     }
 }
 
-/// What one sensor measured at a time.
+/// A measurement of a sensor.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Sample {
     time: i64,

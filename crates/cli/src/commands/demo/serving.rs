@@ -35,7 +35,7 @@ impl Serving {
         &self.url
     }
 
-    /// What the service sent and received.
+    /// The counts of the service.
     pub(super) fn meter(&self) -> &Meter {
         &self.meter
     }

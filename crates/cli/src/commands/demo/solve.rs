@@ -114,7 +114,7 @@ async fn exchange(
     Ok((field, residual))
 }
 
-/// What was measured.
+/// The measurements.
 pub(super) struct Report {
     /// Values in the field.
     pub(super) values: usize,
