@@ -23,7 +23,7 @@ pub use crate::plan::program::{Holder, LeafForm, LeafRef, PadPlace};
 pub use error::{Error, ErrorKind};
 pub use outline::{LengthSpace, Outline};
 pub use piece::{PieceEncoder, Stop};
-pub use places::{CellPlace, Places, Rows, Stuffing};
+pub use places::{Places, Rows, Stuffing};
 pub use state::{Loop, State};
 
 use crate::escape;

@@ -997,7 +997,9 @@ proptest! {
         let slots = &slots[..slots.len() / columns.len() * columns.len()];
         let write = |kernel: Kernel| {
             let (mut out, mut places) = (b"<a>".to_vec(), Vec::new());
-            kernel.write_rows(slots, &columns, &mut out, |at, length| places.push((at, length)));
+            kernel.write_rows(slots, &columns, &mut out, |starts, lengths| {
+                places.extend(starts.iter().copied().zip(lengths.iter().copied()));
+            });
             (out, places)
         };
         let expected = write(Kernel::PORTABLE);
@@ -1111,9 +1113,12 @@ proptest! {
         let slots: Vec<u64> = slots.into_iter().take(rows * columns.len()).map(|(slot, shift)| slot >> shift).collect();
         let write = |kernel: Kernel| {
             let mut text = vec![b'x'; head];
-            let fits = kernel.write_padded_rows(&slots, &columns, &mut text);
+            let mut places = Vec::new();
+            let fits = kernel.write_padded_rows(&slots, &columns, &mut text, |starts, lengths| {
+                places.extend(starts.iter().copied().zip(lengths.iter().copied()));
+            });
             // If not all fit, the text is unspecified.
-            (fits, if fits { text } else { Vec::new() })
+            (fits, if fits { (text, places) } else { Default::default() })
         };
         let expected = write(Kernel::PORTABLE);
         for kernel in kernels() {

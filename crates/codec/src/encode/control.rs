@@ -19,6 +19,10 @@ pub(crate) trait Control {
 
     /// The width of a value, and, if its pad goes behind the end tag, the bytes of that.
     fn width(&self, leaf: LeafRef, length: usize) -> (usize, Option<usize>);
+
+    /// The width of all numbers of a leaf, if it does not depend on their values, and the bytes of the end tag before their
+    /// pads.
+    fn fixed_width(&self, leaf: LeafRef) -> Option<(usize, usize)>;
 }
 
 impl Control for () {
@@ -37,5 +41,9 @@ impl Control for () {
     #[inline(always)]
     fn width(&self, _: LeafRef, length: usize) -> (usize, Option<usize>) {
         (length, None)
+    }
+
+    fn fixed_width(&self, _: LeafRef) -> Option<(usize, usize)> {
+        None
     }
 }

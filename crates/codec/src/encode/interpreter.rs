@@ -31,6 +31,7 @@ use super::control::Control;
 use super::error::{ErrorKind, Result};
 use super::leaf::number;
 use super::places::Places;
+use super::rows::Locations;
 use super::scope::Scope;
 use super::state::{Frame, Loop, Phase, Position};
 
@@ -64,7 +65,12 @@ pub(super) struct Interpreter<'r, 'o, C, P> {
     pub(super) max_depth: usize,
     /// The pad of the value written last, if it goes behind its end tag.
     pub(super) pad: PadBehind,
+    /// The width, and the bytes of the end tag before its pad, of a value that the fast path has left to the slow path: it is
+    /// asked for once.
+    pub(super) asked: Option<(usize, Option<usize>)>,
     clean: Clean,
+    /// Those of the rows written last.
+    pub(super) located: Locations,
 }
 
 /// This many spaces, behind an end tag of that many bytes which comes next.
@@ -164,7 +170,9 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
             depth: 0,
             max_depth,
             pad: PadBehind::default(),
+            asked: None,
             clean: Clean::default(),
+            located: Locations::default(),
         }
     }
 
@@ -591,7 +599,10 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             (width, close) = self.control.width(leaf, length);
             let spaces = width - length;
             match close {
-                _ if spaces > PAD => return None,
+                _ if spaces > PAD => {
+                    self.asked = Some((width, close));
+                    return None;
+                }
                 Some(close) => self.pad = PadBehind { close, spaces },
                 None => {
                     *front(window, end) = [b' '; PAD];

@@ -158,8 +158,8 @@ impl Places for OutlineRecorder<'_> {
             self.digest(rows.slot);
         }
         self.next = rows.slot + rows.numbers;
-        for place in rows.places {
-            self.record(place.length.into());
+        for &length in rows.lengths {
+            self.record(length.into());
         }
     }
 }
@@ -224,8 +224,8 @@ impl Places for LengthRecorder<'_> {
 
     #[inline]
     fn rows(&mut self, rows: Rows<'_>) {
-        for place in rows.places {
-            self.0.record(place.length.into());
+        for &length in rows.lengths {
+            self.0.record(length.into());
         }
     }
 }

@@ -304,4 +304,14 @@ impl<S: Stuffing> Control for PieceControl<'_, S> {
             _ => (length, None),
         }
     }
+    fn fixed_width(&self, leaf: LeafRef) -> Option<(usize, usize)> {
+        let place = self.stuffing.place();
+        let form = self.program.form(leaf)?;
+        let (width, widest) = (self.stuffing.fixed_width(form)?, form.widest()?);
+        let close = match place {
+            PadPlace::AfterTag => form.close(),
+            PadPlace::Inside => 0,
+        };
+        (form.may_pad(place) && width >= widest).then_some((width, close))
+    }
 }

@@ -27,18 +27,13 @@ pub trait Places {
     /// Some rows of a table have been written.
     #[inline]
     fn rows(&mut self, rows: Rows<'_>) {
-        let mut slot = rows.slot;
-        for row in rows.places.chunks(rows.cells.max(1)) {
-            for (leaf, place) in (rows.leaf.0..).zip(row) {
-                self.value(
-                    slot,
-                    rows.offset + place.offset as usize,
-                    usize::from(place.length),
-                    usize::from(place.width),
-                    LeafRef(leaf),
-                );
-                slot += 1;
-            }
+        for (index, &length) in rows.lengths.iter().enumerate() {
+            let (offset, leaf) = (
+                rows.offset + rows.offsets[index] as usize,
+                rows.leaf_of(index),
+            );
+            let width = rows.widths.get(index).copied().unwrap_or(length);
+            self.value(rows.slot + index, offset, length.into(), width.into(), leaf);
         }
     }
 }
@@ -88,26 +83,19 @@ pub struct Rows<'a> {
     /// Where the first number is in the piece.
     pub offset: usize,
     /// Where each number is, counted from the first; of the first few if no more are [wanted](Places::wanted_numbers).
-    pub places: &'a [CellPlace],
+    pub offsets: &'a [u32],
+    /// The lengths of their lexical forms.
+    pub lengths: &'a [u8],
+    /// Their widths; empty if each is as wide as it is long.
+    pub widths: &'a [u8],
 }
 
 impl Rows<'_> {
-    /// How the number at `index` of `places` is written.
+    /// How the number at `index` is written.
     #[inline]
     pub fn leaf_of(&self, index: usize) -> LeafRef {
         LeafRef(self.leaf.0 + (index % self.cells) as u32)
     }
-}
-
-/// Where a number in a row is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CellPlace {
-    /// Its first byte, counted from the first number of these rows.
-    pub offset: u32,
-    /// The length of its lexical form.
-    pub length: u8,
-    /// Its width.
-    pub width: u8,
 }
 
 /// How wide values are, and where their pads go. `()` makes them as wide as they are long, at no cost.
@@ -118,6 +106,12 @@ pub trait Stuffing {
     /// How many bytes a value of `length` gets; less than that is as much as that. Only values that [may be
     /// padded](LeafForm::may_pad) at the place of this stuffing are asked for. In rows no number gets more than 32.
     fn width(&self, leaf: &LeafForm, length: usize) -> usize;
+
+    /// How many bytes every value gets that is not longer; `None` if that depends on its length.
+    #[inline]
+    fn fixed_width(&self, _leaf: &LeafForm) -> Option<usize> {
+        None
+    }
 
     /// Where the pad goes.
     #[inline]
@@ -141,6 +135,11 @@ impl<S: Stuffing> Stuffing for &S {
     #[inline]
     fn width(&self, leaf: &LeafForm, length: usize) -> usize {
         S::width(self, leaf, length)
+    }
+
+    #[inline]
+    fn fixed_width(&self, leaf: &LeafForm) -> Option<usize> {
+        S::fixed_width(self, leaf)
     }
 
     #[inline]

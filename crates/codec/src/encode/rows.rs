@@ -1,6 +1,6 @@
 //! Arrays of numbers and of flat structs of numbers: many rows at once.
 
-use bsoap_datatypes::kernel::Kernel;
+use bsoap_datatypes::kernel::{Kernel, PaddedColumn, Separator};
 
 use crate::plan::program::{Form, LeafRef, PAD, Program, Span, Table};
 
@@ -8,13 +8,56 @@ use super::control::Control;
 use super::error::{ErrorKind, Result};
 use super::interpreter::{Interpreter, PadBehind};
 use super::leaf::number;
-use super::places::{CellPlace, Places, Rows};
+use super::places::{Places, Rows};
 use super::state::Loop;
 
-/// The most numbers formatted one by one, or reported, at once.
+/// The most numbers formatted one by one at once.
 const MAX_CELLS: usize = 128;
+/// The most bytes of rows written at once if their locations are reported, or if they may be stopped.
+const MAX_BATCH: usize = 32 << 10;
+/// Fewer numbers than this are padded one by one.
+const MIN_PADDED: usize = 16;
 /// The greatest width of a number in a row.
 const MAX_WIDTH: usize = 32;
+
+/// The locations of the numbers of a batch. Kept from one to the next for its memory.
+#[derive(Default)]
+pub(super) struct Locations {
+    /// Counted from the first number.
+    offsets: Vec<u32>,
+    lengths: Vec<u8>,
+    /// Empty if each is as wide as it is long.
+    widths: Vec<u8>,
+}
+
+impl Locations {
+    fn clear(&mut self, numbers: usize) {
+        self.offsets.clear();
+        self.lengths.clear();
+        self.widths.clear();
+        self.offsets.reserve(numbers);
+        self.lengths.reserve(numbers);
+    }
+
+    /// Adds numbers that start at these bytes of a text, whose first number starts at `begin`.
+    #[inline]
+    fn extend(&mut self, begin: usize, starts: &[usize], lengths: &[u8]) {
+        let offsets = starts.iter().map(|&start| (start - begin) as u32);
+        self.offsets.extend(offsets);
+        self.lengths.extend_from_slice(lengths);
+    }
+
+    /// Each row has the widths of the columns.
+    fn repeat_widths(&mut self, columns: &[PaddedColumn]) {
+        let (widths, numbers) = (&mut self.widths, self.lengths.len());
+        let row = columns.iter().map(|column| column.width as u8);
+        widths.extend(row.take(numbers));
+        while widths.len() < numbers {
+            let more = widths.len().min(numbers - widths.len());
+            widths.extend_from_within(..more);
+        }
+    }
+}
 
 /// Some rows of a table.
 #[derive(Clone, Copy)]
@@ -51,6 +94,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             .filter(|&end| end <= self.slots.len())
             .ok_or(ErrorKind::Mismatch)?;
         let slots = self.slots;
+        let padded = self.padded_columns(table, end - self.at);
         while self.at < end {
             let is_reported = P::LISTENS && self.places.wanted_numbers() > 0;
             let rows = self.rows_at_once(table, end, is_reported);
@@ -59,7 +103,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             done += rows as u64;
             let slots = &slots[first..self.at];
             self.batch(
-                table,
+                (table, &padded),
                 Batch {
                     slots,
                     first,
@@ -80,8 +124,10 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         if is_reported {
             rows = rows.min(self.places.wanted_numbers().div_ceil(cells));
         }
-        if is_reported || C::STOPS || !is_for_kernel::<C>(table) {
+        if !is_for_kernel::<C>(table) {
             rows = rows.min(MAX_CELLS / cells);
+        } else if is_reported || C::STOPS {
+            rows = rows.min(MAX_BATCH / space::<C>(table));
         }
         if C::STOPS {
             let (length, slot) = self.control.limits();
@@ -94,28 +140,32 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         rows.max(1)
     }
 
-    fn batch(&mut self, table: &Table, batch: Batch<'_>) {
-        let mut places = [CellPlace::default(); MAX_CELLS];
+    fn batch(&mut self, (table, padded): (&Table, &[PaddedColumn]), batch: Batch<'_>) {
+        let mut located = std::mem::take(&mut self.located);
+        if P::LISTENS {
+            located.clear(if batch.is_reported {
+                batch.slots.len()
+            } else {
+                0
+            });
+        }
         let begin = self.out.len();
-        let (offset, located) = match is_for_kernel::<C>(table) {
-            true => self.write_rows(table, batch, &mut places),
-            false => match table.cells.as_slice() {
-                // One kind of number alone is formatted without asking each time which it is.
-                [(_, Form::Double)] => {
-                    self.format_rows(table, batch, &mut places, |slot, _, out| {
-                        number(Form::Double, slot, out)
-                    })
-                }
-                [(_, Form::Signed)] => {
-                    self.format_rows(table, batch, &mut places, |slot, _, out| {
-                        number(Form::Signed, slot, out)
-                    })
-                }
-                _ => self.format_rows(table, batch, &mut places, |slot, form, out| {
-                    number(form, slot, out)
-                }),
-            },
+        let written = match is_for_kernel::<C>(table) {
+            true => Some(self.write_rows(table, batch, &mut located)),
+            false => self.write_padded_rows(table, padded, batch, &mut located),
         };
+        let offset = written.unwrap_or_else(|| match table.cells.as_slice() {
+            // One kind of number alone is formatted without asking each time which it is.
+            [(_, Form::Double)] => self.format_rows(table, batch, &mut located, |slot, _, out| {
+                number(Form::Double, slot, out)
+            }),
+            [(_, Form::Signed)] => self.format_rows(table, batch, &mut located, |slot, _, out| {
+                number(Form::Signed, slot, out)
+            }),
+            _ => self.format_rows(table, batch, &mut located, |slot, form, out| {
+                number(form, slot, out)
+            }),
+        });
         if P::LISTENS {
             self.places.rows(Rows {
                 slot: batch.first,
@@ -123,51 +173,93 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
                 leaf: table.leaf,
                 cells: table.cells.len(),
                 offset: begin + offset - self.start,
-                places: &places[..located],
+                offsets: &located.offsets,
+                lengths: &located.lengths,
+                widths: &located.widths,
             });
+            self.located = located;
         }
     }
 
-    /// Rows without pads. Returns where the first number begins, and how many were located.
-    fn write_rows(
-        &mut self,
-        table: &Table,
-        batch: Batch<'_>,
-        places: &mut [CellPlace; MAX_CELLS],
-    ) -> (usize, usize) {
+    /// Rows without pads. Returns where the first number begins.
+    fn write_rows(&mut self, table: &Table, batch: Batch<'_>, located: &mut Locations) -> usize {
         let (program, out) = (self.program, &mut *self.out);
         let first = program.literal(table.first);
         out.extend_from_slice(first);
-        let begin = out.len();
-        let mut located = 0;
+        let kernel = Kernel::best();
         if batch.is_reported {
-            Kernel::best().write_rows(batch.slots, &table.columns, out, |at, length| {
-                if let Some(place) = places.get_mut(located) {
-                    *place = CellPlace {
-                        offset: (at - begin) as u32,
-                        length: length as u8,
-                        width: length as u8,
-                    };
-                    located += 1;
-                }
+            let begin = out.len();
+            kernel.write_rows(batch.slots, &table.columns, out, |at, lengths| {
+                located.extend(begin, at, lengths);
             });
         } else {
-            Kernel::best().write_rows(batch.slots, &table.columns, out, |_, _| {});
+            kernel.write_rows(batch.slots, &table.columns, out, |_, _| {});
         }
         out.extend_from_slice(program.literal(table.last));
-        (first.len(), located)
+        first.len()
     }
 
-    /// Formats rows with their tags and pads into reserved space. Returns where the first number begins, and how many were
-    /// located.
+    /// The columns of rows whose widths do not depend on their values; none if some do, or where rows are not padded.
+    fn padded_columns(&self, table: &Table, numbers: usize) -> Vec<PaddedColumn> {
+        if !C::STUFFS || numbers < MIN_PADDED {
+            return Vec::new();
+        }
+        let cells = table.cells.iter().enumerate();
+        let columns = cells.map(|(index, &(_, form))| {
+            let leaf = LeafRef(table.leaf.0 + index as u32);
+            let (width, close) = self.control.fixed_width(leaf)?;
+            // What follows the number, up to the next.
+            let next = table.cells.get(index + 1);
+            let after = next.map_or(table.between, |&(before, _)| before);
+            let (close, rest) = Program::split(after, close);
+            Some(PaddedColumn {
+                number: form.to_number().filter(|_| width <= MAX_WIDTH)?,
+                width,
+                close: Separator::new(self.program.literal(close)),
+                separator: Separator::new(self.program.literal(rest)),
+            })
+        });
+        columns.collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// Rows whose numbers have these widths. Returns where the first number begins; `None`, and nothing is written, if some
+    /// number is longer.
+    fn write_padded_rows(
+        &mut self,
+        table: &Table,
+        columns: &[PaddedColumn],
+        batch: Batch<'_>,
+        located: &mut Locations,
+    ) -> Option<usize> {
+        let close = columns.last()?.close.as_bytes().len();
+        let (start, program, out) = (self.out.len(), self.program, &mut *self.out);
+        let first = program.literal(table.first);
+        out.extend_from_slice(first);
+        let begin = out.len();
+        let fit = Kernel::best().write_padded_rows(batch.slots, columns, out, |at, lengths| {
+            if batch.is_reported {
+                located.extend(begin, at, lengths);
+            }
+        });
+        if !fit {
+            out.truncate(start);
+            located.clear(0);
+            return None;
+        }
+        located.repeat_widths(columns);
+        out.extend_from_slice(program.literal(Program::split(table.last, close).1));
+        Some(first.len())
+    }
+
+    /// Formats rows with their tags and pads into reserved space. Returns where the first number begins.
     #[inline(always)]
     fn format_rows(
         &mut self,
         table: &Table,
         batch: Batch<'_>,
-        places: &mut [CellPlace; MAX_CELLS],
+        located: &mut Locations,
         format: impl Fn(u64, Form, &mut [u8; 32]) -> usize,
-    ) -> (usize, usize) {
+    ) -> usize {
         let program = self.program;
         let per_row = table.cells.len();
         let rows = batch.slots.len() / per_row;
@@ -180,8 +272,6 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         let offset = end;
         // That of the last number, if it goes behind the end tag.
         let mut pad = PadBehind::default();
-        let mut places = places.iter_mut();
-        let mut located = 0;
         for (row, cells) in batch.slots.chunks_exact(per_row).enumerate() {
             for (index, (&slot, &(before, form))) in cells.iter().zip(&table.cells).enumerate() {
                 if index > 0 {
@@ -205,15 +295,12 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
                         None => window[end + length..][..PAD].fill(b' '),
                     }
                 }
-                if P::LISTENS
-                    && let Some(place) = places.next()
-                {
-                    *place = CellPlace {
-                        offset: (end - offset) as u32,
-                        length: length as u8,
-                        width: width as u8,
-                    };
-                    located += 1;
+                if P::LISTENS && batch.is_reported {
+                    located.offsets.push((end - offset) as u32);
+                    located.lengths.push(length as u8);
+                    if C::STUFFS {
+                        located.widths.push(width as u8);
+                    }
                 }
                 // A pad behind the end tag is written with what follows.
                 end += if pad.spaces == 0 { width } else { length };
@@ -226,7 +313,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             end += copy_padded(program, after, window, end, &mut pad);
         }
         self.out.truncate(begin + end);
-        (offset, located)
+        offset
     }
 }
 

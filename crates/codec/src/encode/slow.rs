@@ -309,7 +309,8 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
         let mut width = length;
         if C::STUFFS {
             let close;
-            (width, close) = self.control.width(leaf, length);
+            let asked = self.asked.take();
+            (width, close) = asked.unwrap_or_else(|| self.control.width(leaf, length));
             let spaces = width - length;
             match close {
                 Some(close) => self.pad = PadBehind { close, spaces },

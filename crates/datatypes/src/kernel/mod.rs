@@ -231,16 +231,15 @@ impl Kernel {
     }
 
     /// Appends the lexical forms of rows of numbers, each followed by the separator of its column, except the last. (The slots
-    /// contain no markers.) Reports the location and length of each.
+    /// contain no markers.) Reports the locations and lengths of all, some at a time.
     #[inline]
     pub fn write_rows(
         self,
         slots: &[u64],
         columns: &[Column],
         out: &mut Vec<u8>,
-        placed: impl FnMut(usize, usize),
+        mut placed: impl FnMut(&[usize], &[u8]),
     ) {
-        let mut placed = one_by_one(placed);
         let (Some(last), true) = (columns.last(), slots.len() >= columns.len()) else {
             return;
         };
@@ -260,7 +259,8 @@ impl Kernel {
     }
 
     /// Appends rows of numbers, each padded with spaces to the width of its column and followed by the column's separator,
-    /// except the last. Returns whether all fit. If not, the appended text is unusable.
+    /// except the last. Reports the locations and lengths of all, some at a time, and returns whether all fit. If not, the
+    /// appended text is unusable.
     ///
     /// ```
     /// use bsoap_datatypes::kernel::{Kernel, Number, PaddedColumn, Separator};
@@ -272,7 +272,7 @@ impl Kernel {
     ///     separator: Separator::new(b"<a>"),
     /// };
     /// let mut text = b"<a>".to_vec();
-    /// assert!(Kernel::best().write_padded_rows(&[7, 2003], &[column], &mut text));
+    /// assert!(Kernel::best().write_padded_rows(&[7, 2003], &[column], &mut text, |_, _| {}));
     /// assert_eq!(text, b"<a>7</a>   <a>2003</a>");
     /// ```
     #[inline]
@@ -281,16 +281,18 @@ impl Kernel {
         slots: &[u64],
         columns: &[PaddedColumn],
         out: &mut Vec<u8>,
+        mut placed: impl FnMut(&[usize], &[u8]),
     ) -> bool {
         let (Some(last), true) = (columns.last(), slots.len() >= columns.len()) else {
             return true;
         };
         let fits = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx512 => x86::write_padded_rows(slots, columns, out),
+            Level::Avx512 => x86::write_padded_rows(slots, columns, out, &mut placed),
             _ => None,
         };
-        let fits = fits.unwrap_or_else(|| portable::write_padded_rows(slots, columns, out));
+        let fits =
+            fits.unwrap_or_else(|| portable::write_padded_rows(slots, columns, out, &mut placed));
         out.truncate(out.len() - last.separator.bytes.len());
         fits
     }

@@ -256,6 +256,7 @@ pub(super) fn write_padded_rows(
     slots: &[u64],
     columns: &[PaddedColumn],
     out: &mut Vec<u8>,
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) -> bool {
     let mut fits = true;
     for row in slots.chunks_exact(columns.len()) {
@@ -263,6 +264,7 @@ pub(super) fn write_padded_rows(
             let mut text = [0; WINDOW];
             let length = format(slot, column.number, &mut text);
             fits &= length <= column.width;
+            placed(&[out.len()], &[length as u8]);
             out.extend_from_slice(&text[..length]);
             out.extend_from_slice(&column.close.bytes);
             out.resize(out.len() + column.width.saturating_sub(length), b' ');

@@ -28,6 +28,11 @@ impl Rooms for Room<'_> {
     }
 
     #[inline]
+    fn fixed_width(&self, leaf: &LeafForm) -> Option<usize> {
+        Some(self.0.stuffing.width(0, widest(leaf).into()))
+    }
+
+    #[inline]
     fn place(&self) -> PadPlace {
         pad_place(self.0)
     }
@@ -112,11 +117,17 @@ impl LeafSpecs {
         self.known.capacity() * size_of::<Option<LeafSpec>>() + spare
     }
 
+    #[inline]
     fn get(&mut self, plan: &Plan, policy: &Policy, leaf: LeafRef) -> LeafSpec {
-        let index = leaf.0 as usize;
-        if let Some(Some(spec)) = self.known.get(index) {
-            return *spec;
+        match self.known.get(leaf.0 as usize) {
+            Some(Some(spec)) => *spec,
+            _ => self.look_up(plan, policy, leaf),
         }
+    }
+
+    #[cold]
+    fn look_up(&mut self, plan: &Plan, policy: &Policy, leaf: LeafRef) -> LeafSpec {
+        let index = leaf.0 as usize;
         if self.known.len() <= index {
             self.known.resize(index + 1, None);
         }
@@ -264,7 +275,7 @@ impl<'b> Builder<'b> {
     }
 
     /// The entry of a slot, and its offset if it has a location.
-    #[inline]
+    #[inline(never)]
     fn entry(&mut self, slot: usize, offset: Option<usize>, entry: MixedEntry) {
         self.markers(slot);
         self.begin_mixed();
@@ -313,22 +324,36 @@ impl<'b> Builder<'b> {
 }
 
 impl Places for Builder<'_> {
+    #[inline]
     fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef) {
         let spec = self.specs.get(self.plan, self.policy, leaf);
-        let (Ok(length), Ok(width), true) = (
-            u32::try_from(length),
-            u32::try_from(width),
-            u32::try_from(offset).is_ok(),
-        ) else {
-            // Further than can be counted: encoded again whenever it changes.
-            return self.entry(slot, None, MixedEntry::without_location(SlotKind::Hidden));
-        };
-        let entry = MixedEntry {
-            length,
-            width,
-            spec,
-        };
-        self.entry(slot, Some(offset), entry);
+        // Further than can be counted: encoded again whenever it changes.
+        let is_far = (offset | length | width) as u64 > u32::MAX.into();
+        if is_far || slot != self.next || self.leaf.is_some() || self.start == UNKNOWN {
+            let hidden = MixedEntry::without_location(SlotKind::Hidden);
+            let entry = MixedEntry {
+                length: length as u32,
+                width: width as u32,
+                spec,
+            };
+            return match is_far {
+                true => self.entry(slot, None, hidden),
+                false => self.entry(slot, Some(offset), entry),
+            };
+        }
+        // The commonest case: the slot behind that of the value before.
+        let (length, width) = (length as u32, width as u32);
+        let offset = offset.saturating_sub(self.start) as u32;
+        self.has_heap |= spec.kind.is_heap();
+        self.mixed.push(
+            offset,
+            MixedEntry {
+                length,
+                width,
+                spec,
+            },
+        );
+        self.next += 1;
     }
 
     fn hidden(&mut self, slot: usize) {
@@ -338,26 +363,27 @@ impl Places for Builder<'_> {
     fn rows(&mut self, rows: Rows<'_>) {
         self.markers(rows.slot);
         if !self.continues(&rows) {
-            if rows.places.len() < FEW || self.next != rows.slot {
-                for (index, place) in rows.places.iter().enumerate() {
-                    self.value(
-                        rows.slot + index,
-                        rows.offset + place.offset as usize,
-                        place.length.into(),
-                        place.width.into(),
-                        rows.leaf_of(index),
-                    );
+            if rows.lengths.len() < FEW || self.next != rows.slot {
+                for (index, &length) in rows.lengths.iter().enumerate() {
+                    let offset = rows.offset + rows.offsets[index] as usize;
+                    let width = rows.widths.get(index).copied().unwrap_or(length);
+                    let leaf = rows.leaf_of(index);
+                    self.value(rows.slot + index, offset, length.into(), width.into(), leaf);
                 }
                 return;
             }
             let cells = self.cells(&rows);
             self.end_mixed();
             self.leaf = Some(rows.leaf);
-            let columns = self.specs.columns();
+            let mut table = Table::new(cells, self.specs.columns());
+            table.widths_vary = matches!(
+                self.policy.stuffing,
+                Stuffing::Exact | Stuffing::Intermediate
+            );
             self.segments.push(Segment {
                 first: self.next - self.first,
                 start: rows.offset,
-                locations: Locations::Table(Table::new(cells, columns)),
+                locations: Locations::Table(table),
             });
         }
         let Some(Segment {
@@ -369,19 +395,16 @@ impl Places for Builder<'_> {
             unreachable!("a table was begun")
         };
         let base = rows.offset - *start;
-        columns.offsets.extend(
-            rows.places
-                .iter()
-                .map(|place| base as u16 + place.offset as u16),
-        );
-        columns
-            .lengths
-            .extend(rows.places.iter().map(|place| place.length));
+        let offsets = rows.offsets.iter();
+        let offsets = offsets.map(|&offset| base as u16 + offset as u16);
+        columns.offsets.extend(offsets);
+        columns.lengths.extend_from_slice(rows.lengths);
         if self.policy.stuffing.keeps_width() {
+            let is_padded = !rows.widths.is_empty();
             columns
                 .widths
-                .extend(rows.places.iter().map(|place| place.width));
+                .extend_from_slice(if is_padded { rows.widths } else { rows.lengths });
         }
-        self.next += rows.places.len();
+        self.next += rows.lengths.len();
     }
 }

@@ -12,15 +12,11 @@ use super::policy;
 use super::template::Template;
 
 /// Slot, offset, length and width of each value of a piece.
-struct Values<'a> {
-    list: Vec<[usize; 4]>,
-    widths: &'a Widths,
-}
+struct Values(Vec<[usize; 4]>);
 
-impl Places for Values<'_> {
+impl Places for Values {
     fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, _: LeafRef) {
-        self.list.push([slot, offset, length, width]);
-        self.widths.may_repeat.set(false);
+        self.0.push([slot, offset, length, width]);
     }
 }
 
@@ -28,22 +24,13 @@ impl Places for Values<'_> {
 struct Widths {
     list: Vec<usize>,
     next: Cell<usize>,
-    /// The encoder's fast path leaves a long pad to the slow path, which asks for the width once more.
-    may_repeat: Cell<bool>,
     place: PadPlace,
 }
 
-/// The longest pad that the fast path of the encoder writes.
-const MAX_FAST_PAD: usize = 32;
-
 impl Stuffing for Widths {
     fn width(&self, _: &LeafForm, length: usize) -> usize {
-        let index = self.next.get() - usize::from(self.may_repeat.get());
-        self.next.set(index + 1);
-        let width = self.list.get(index).copied().unwrap_or(length);
-        self.may_repeat
-            .set(width.saturating_sub(length) > MAX_FAST_PAD);
-        width
+        let index = self.next.replace(self.next.get() + 1);
+        self.list.get(index).copied().unwrap_or(length)
     }
 
     fn place(&self) -> PadPlace {
@@ -88,20 +75,16 @@ impl Template {
         let widths = Widths {
             list: padded.map(|(_, location)| location.width).collect(),
             next: Cell::new(0),
-            may_repeat: Cell::new(false),
             place: pad_place(self.policy()),
         };
         let (mut values, mut text) = (Vec::new(), Vec::new());
         let mut run = |until: Option<&State>, size: usize| {
-            let mut piece = Values {
-                list: Vec::new(),
-                widths: &widths,
-            };
+            let mut piece = Values(Vec::new());
             let begin = text.len();
             encoder
                 .run(&mut text, size, until, &widths, &mut piece)
                 .expect("it was encoded before");
-            let piece = piece.list.into_iter();
+            let piece = piece.0.into_iter();
             values.extend(
                 piece.map(|[slot, offset, length, width]| [slot, begin + offset, length, width]),
             );

@@ -150,6 +150,8 @@ pub(crate) struct Table {
     /// 2³² by the number of cells, rounded up: the cell of a slot is found without a division.
     inverse: u64,
     pub(crate) columns: Columns,
+    /// Whether the widths depend on the values that were there: they would be lost if the table were encoded again.
+    pub(crate) widths_vary: bool,
 }
 
 /// The locations of the numbers of a table. `widths` is empty where none is padded.
@@ -398,6 +400,7 @@ impl Table {
             cells,
             inverse,
             columns,
+            widths_vary: false,
         }
     }
 

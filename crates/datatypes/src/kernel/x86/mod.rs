@@ -212,6 +212,7 @@ pub(super) fn write_padded_rows(
     slots: &[u64],
     columns: &[PaddedColumn],
     out: &mut Vec<u8>,
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) -> Option<bool> {
     debug_assert!(has_avx512());
     let is_left = |column: &PaddedColumn| column.number == Number::Float || column.width > 32;
@@ -219,7 +220,7 @@ pub(super) fn write_padded_rows(
         return None;
     }
     // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
-    unsafe { write::padded_rows(slots, columns, out) }
+    unsafe { write::padded_rows(slots, columns, out, placed) }
 }
 
 /// [`super::Kernel::list_changed`], as far as 64 bytes of both texts can be compared.

@@ -244,6 +244,7 @@ pub(super) unsafe fn padded_rows(
     slots: &[u64],
     columns: &[PaddedColumn],
     out: &mut Vec<u8>,
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) -> Option<bool> {
     let closes = Heads::of(columns.iter().map(|column| &column.close))?;
     let separators = Heads::of(columns.iter().map(|column| &column.separator))?;
@@ -254,7 +255,7 @@ pub(super) unsafe fn padded_rows(
     let row = columns.iter().map(most).sum();
     if let [column] = columns {
         // SAFETY: the caller guarantees the features; close and separator have at most 32 bytes, or `Heads::of` had returned.
-        return Some(unsafe { padded_column(slots, column, row, out) });
+        return Some(unsafe { padded_column(slots, column, row, out, placed) });
     }
     let mut fits = true;
     let number = |index: usize| columns[index].number;
@@ -275,8 +276,7 @@ pub(super) unsafe fn padded_rows(
             let extent = width + close;
             extent + separators.put(index, place.add(extent))
         };
-        let ignore = &mut |_: &[usize], _: &[u8]| {};
-        write_rows(slots, columns.len(), number, row, out, finish, ignore);
+        write_rows(slots, columns.len(), number, row, out, finish, placed);
     };
     Some(fits)
 }
@@ -291,6 +291,7 @@ unsafe fn padded_column(
     column: &PaddedColumn,
     most: usize,
     out: &mut Vec<u8>,
+    placed: &mut impl FnMut(&[usize], &[u8]),
 ) -> bool {
     let (width, close) = (column.width, column.close.bytes.len());
     let extent = width + close;
@@ -312,15 +313,14 @@ unsafe fn padded_column(
             _mm256_storeu_si256(place.add(extent).cast(), separator);
             stride
         };
-        let ignore = &mut |_: &[usize], _: &[u8]| {};
         match column.number {
             Number::Signed { .. } => {
-                all::<Integers<true>>(slots, most, out, finish, ignore);
+                all::<Integers<true>>(slots, most, out, finish, placed);
             }
             Number::Unsigned { .. } => {
-                all::<Integers<false>>(slots, most, out, finish, ignore);
+                all::<Integers<false>>(slots, most, out, finish, placed);
             }
-            _ => all::<Doubles>(slots, most, out, finish, ignore),
+            _ => all::<Doubles>(slots, most, out, finish, placed),
         }
     }
     longest <= width

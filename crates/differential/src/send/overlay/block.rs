@@ -180,7 +180,8 @@ impl Block {
         match &self.form {
             Form::Plain(columns) => Kernel::best().write_rows(slots, columns, text, |_, _| {}),
             Form::Stuffed(padded) => {
-                let fit = Kernel::best().write_padded_rows(slots, padded, text);
+                let kernel = Kernel::best();
+                let fit = kernel.write_padded_rows(slots, padded, text, |_, _| {});
                 debug_assert!(fit, "a number in range is not longer than its width");
             }
             Form::Each(cells) => {
