@@ -6,7 +6,18 @@ use super::dut_table::{SlotKind, Table};
 use super::lexical::{self, Number};
 
 /// The most numbers in a batch.
-pub(crate) const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 256;
+
+/// All numbers of a batch.
+const ALL: [u8; BLOCK] = {
+    let mut all = [0; BLOCK];
+    let mut at = 0;
+    while at < BLOCK {
+        all[at] = at as u8;
+        at += 1;
+    }
+    all
+};
 
 /// The lexical forms of some numbers. Kept from one batch to the next for its memory.
 #[derive(Debug, Default)]
@@ -49,6 +60,11 @@ impl Batch {
         self.starts.resize(BLOCK, 0);
         self.lengths.resize(BLOCK, 0);
         let kinds = table.cells.iter().map(|cell| cell.kind);
+        if let [cell] = &*table.cells {
+            self.some(cell.kind, values, slots, &ALL[..slots.len()]);
+            self.forms.resize(self.forms.len() + size_of::<Number>(), 0);
+            return;
+        }
         for (column, kind) in kinds.clone().enumerate() {
             // Each kind once.
             if kinds.clone().take(column).any(|before| before == kind) {

@@ -18,6 +18,9 @@ use crate::stats::SendStats;
 /// Bytes of text per slot, about.
 const SLOT: usize = 32;
 
+/// Bytes that the encoder asks for beyond the end of a text, about.
+const AHEAD: usize = 4 << 10;
+
 /// A part of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunk {
@@ -145,14 +148,26 @@ pub(crate) fn encode_piece(
     let first = state.slot();
     let slots = record.slots().len();
     let mut builder = Builder::new(record.plan(), policy, specs, first, slots);
+    let before = text.bytes().len();
     let stop = text.write(|text| {
-        text.reserve(size.min(estimate(record)));
-        let stop = if policy.stuffing == Stuffing::None {
+        let is_first = text.capacity() == 0;
+        // A text that is written again mostly keeps about its length.
+        let expected = if is_first {
+            size.min(estimate(record))
+        } else {
+            before + before / 8 + AHEAD
+        };
+        text.reserve_exact(expected);
+        let stop = if matches!(policy.stuffing, Stuffing::None | Stuffing::Exact) {
             encoder.run(text, size, until, &(), &mut builder)
         } else {
             encoder.run(text, size, until, &Room(policy), &mut builder)
         };
-        text.shrink_to(text.len() + policy.chunks.reserve);
+        let needed = text.len() + policy.chunks.reserve;
+        let spare = if is_first { 0 } else { needed / 4 + AHEAD };
+        if text.capacity() > needed + spare {
+            text.shrink_to(needed);
+        }
         stop
     })?;
     let end = encoder.state().slot();

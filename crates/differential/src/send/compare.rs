@@ -121,7 +121,7 @@ impl Dirty {
 
     /// Lists the numbers of a table that differ, unless these are most of them and are better encoded again.
     fn table(&mut self, segment: usize, table: &Table, old: &[u64], new: &[u64]) {
-        if !table.is_padded() && are_most(old, new) {
+        if !table.widths_vary && are_most(old, new) {
             (self.is_most, self.tables) = (true, true);
             return;
         }
@@ -149,24 +149,32 @@ impl Dirty {
     }
 }
 
-/// If more than this percentage of a table's numbers is dirty, its chunk is encoded again: that costs less than finding and
-/// patching them. (Not of padded numbers, which batches write sooner than the encoder.)
-const MOST: usize = 30;
+/// If more than this percentage of a table's numbers is dirty, its chunk is encoded again: that costs less than patching
+/// them. (`ready=int/*/dirty50`)
+const MOST: usize = 45;
+/// The same of a table of doubles, whose conversion is most of the cost in either way. (`ready=dunit/*/dirty50`)
+const MOST_DOUBLES: usize = 65;
+/// If more than this percentage of a sample is dirty, the rest is not even compared.
+const MOST_OF_SAMPLE: usize = 85;
 /// Tables of fewer numbers are always patched.
-const SHORT: usize = 16;
+const SHORT: usize = 160;
 /// The length of the two runs that are compared to estimate how many differ.
 const SAMPLE: usize = 32;
 
 /// Whether these are most of a table's numbers, and better encoded again.
 pub(crate) fn is_most_of_table(table: &Table, dirty: usize) -> bool {
     let numbers = table.slots();
-    !table.is_padded() && numbers >= SHORT && dirty * 100 > numbers * MOST
+    let most = match table.cell(0).kind {
+        SlotKind::Double => MOST_DOUBLES,
+        _ => MOST,
+    };
+    !table.widths_vary && numbers >= SHORT && dirty * 100 > numbers * most
 }
 
 /// Whether most numbers of a table differ, judged by two samples. Nearly all of what is looked at comes from far away, so the
 /// samples are runs.
 fn are_most(old: &[u64], new: &[u64]) -> bool {
-    if new.len() < 4 * SAMPLE {
+    if new.len() < SHORT {
         return false;
     }
     let differing = |at: usize| {
@@ -175,7 +183,7 @@ fn are_most(old: &[u64], new: &[u64]) -> bool {
     };
     let quarter = new.len() / 4;
     let differing = differing(quarter) + differing(new.len() - 2 * quarter);
-    differing * 100 > 2 * SAMPLE * MOST
+    differing * 100 > 2 * SAMPLE * MOST_OF_SAMPLE
 }
 
 /// Texts of a run that are compared together where some differ.

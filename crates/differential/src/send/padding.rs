@@ -43,6 +43,35 @@ fn two<const N: usize>(to: &mut [u8], number: &Number, length: usize) {
     to[last..last + N].copy_from_slice(&number[last..last + N]);
 }
 
+/// The size of the lexical form of a number, and what follows it in memory.
+const WINDOW: usize = size_of::<Number>();
+
+/// For each length of a number, the bytes behind it.
+static BEHIND: [Number; WINDOW + 1] = {
+    let mut masks = [[0; WINDOW]; WINDOW + 1];
+    let mut length = 0;
+    while length <= WINDOW {
+        let mut at = length;
+        while at < WINDOW {
+            masks[length][at] = 0xff;
+            at += 1;
+        }
+        length += 1;
+    }
+    masks
+};
+
+/// One store of fixed size: number, blanks, and from `width` on what was there. (Two copies through memory would wait for one
+/// another.)
+#[inline(always)]
+fn blend<const N: usize>(window: &mut [u8; N], width: usize, number: &Number, length: usize) {
+    let (blank, kept) = (&BEHIND[length], &BEHIND[width]);
+    for at in 0..N {
+        let value = number[at] & !blank[at] | b' ' & blank[at];
+        window[at] = value & !kept[at] | window[at] & kept[at];
+    }
+}
+
 /// Writes a number and its padding at the start of `text`, by copies of fixed size. Returns whether that is possible: not if the end tag
 /// comes before the padding.
 #[inline]
@@ -52,11 +81,20 @@ pub(crate) fn put_padded(
     number: &Number,
     length: usize,
 ) -> bool {
-    let is_possible = location.close == 0 && location.width <= number.len();
+    let is_possible = location.close == 0 && location.width <= WINDOW;
     if is_possible {
-        let mut padded = [b' '; size_of::<Number>()];
-        put(&mut padded, number, length);
-        put(text, &padded, location.width);
+        let width = location.width;
+        if width <= 16
+            && let Some(window) = text.first_chunk_mut::<16>()
+        {
+            blend(window, width, number, length);
+        } else if let Some(window) = text.first_chunk_mut::<WINDOW>() {
+            blend(window, width, number, length);
+        } else {
+            let (value, pad) = text[..width].split_at_mut(length);
+            value.copy_from_slice(&number[..length]);
+            pad.fill(b' ');
+        }
     }
     is_possible
 }
