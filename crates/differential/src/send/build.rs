@@ -58,7 +58,8 @@ fn widest(leaf: &LeafForm) -> u8 {
 pub(crate) struct LeafSpecs {
     known: Vec<Option<LeafSpec>>,
     /// Of chunks that are encoded again, for their memory.
-    spare: Vec<Locations>,
+    spare_mixed: Vec<Mixed>,
+    spare_columns: Vec<Columns>,
     /// The cells of the table met last, and the leaf it begins with.
     cells: Option<(LeafRef, Arc<[LeafSpec]>)>,
 }
@@ -69,52 +70,26 @@ const SPARE: usize = 4;
 impl LeafSpecs {
     /// Takes what can be used again of a chunk.
     pub(crate) fn recycle(&mut self, segments: Vec<Segment>) {
-        let mut segments = segments.into_iter();
-        while self.spare.len() < SPARE
-            && let Some(segment) = segments.next()
-        {
-            self.spare.push(segment.locations);
-        }
-    }
-
-    /// No entries yet.
-    fn mixed(&mut self) -> Mixed {
-        let is_mixed = |spare: &Locations| matches!(spare, Locations::Mixed(_));
-        match self
-            .spare
-            .iter()
-            .position(is_mixed)
-            .map(|at| self.spare.swap_remove(at))
-        {
-            Some(Locations::Mixed(mut mixed)) => {
-                mixed.clear();
-                mixed
+        for segment in segments {
+            match segment.locations {
+                Locations::Mixed(mut mixed) if self.spare_mixed.len() < SPARE => {
+                    mixed.clear();
+                    self.spare_mixed.push(mixed);
+                }
+                Locations::Table(mut table) if self.spare_columns.len() < SPARE => {
+                    table.columns.clear();
+                    self.spare_columns.push(table.columns);
+                }
+                _ => {}
             }
-            _ => Mixed::default(),
-        }
-    }
-
-    /// No numbers yet.
-    fn columns(&mut self) -> Columns {
-        let is_table = |spare: &Locations| matches!(spare, Locations::Table(_));
-        match self
-            .spare
-            .iter()
-            .position(is_table)
-            .map(|at| self.spare.swap_remove(at))
-        {
-            Some(Locations::Table(mut table)) => {
-                table.columns.clear();
-                table.columns
-            }
-            _ => Columns::default(),
         }
     }
 
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        let spare: usize = self.spare.iter().map(Locations::memory).sum();
-        self.known.capacity() * size_of::<Option<LeafSpec>>() + spare
+        let mixed: usize = self.spare_mixed.iter().map(Mixed::memory).sum();
+        let columns: usize = self.spare_columns.iter().map(Columns::memory).sum();
+        self.known.capacity() * size_of::<Option<LeafSpec>>() + mixed + columns
     }
 
     #[inline]
@@ -202,7 +177,7 @@ impl<'b> Builder<'b> {
         first: usize,
         slots: usize,
     ) -> Self {
-        let mixed = specs.mixed();
+        let mixed = specs.spare_mixed.pop().unwrap_or_default();
         Self {
             plan,
             policy,
@@ -234,7 +209,8 @@ impl<'b> Builder<'b> {
     /// Ends the entries being collected, if there are any.
     fn end_mixed(&mut self) {
         if !self.mixed.offsets.is_empty() {
-            let mixed = std::mem::replace(&mut self.mixed, self.specs.mixed());
+            let next = self.specs.spare_mixed.pop().unwrap_or_default();
+            let mixed = std::mem::replace(&mut self.mixed, next);
             self.segments.push(Segment {
                 first: self.mixed_first - self.first,
                 start: self.start,
@@ -375,7 +351,8 @@ impl Places for Builder<'_> {
             let cells = self.cells(&rows);
             self.end_mixed();
             self.leaf = Some(rows.leaf);
-            let mut table = Table::new(cells, self.specs.columns());
+            let columns = self.specs.spare_columns.pop().unwrap_or_default();
+            let mut table = Table::new(cells, columns);
             table.widths_vary = matches!(
                 self.policy.stuffing,
                 Stuffing::Exact | Stuffing::Intermediate

@@ -49,7 +49,7 @@ impl Template {
         };
         let length: usize = self.chunks().map(<[u8]>::len).sum();
         assert_eq!(self.length(), length as u64, "the length is known");
-        let chunks = self.chunks_for_check();
+        let chunks = &self.chunks;
         for (number, chunk) in chunks.iter().enumerate() {
             let next = chunks.get(number + 1).map(|next| &next.state);
             self.check_chunk(record, chunk, next);

@@ -204,12 +204,7 @@ pub(crate) fn reencode(
     }
     let chunk = &mut chunks[number];
     let (values, length) = (chunk.values, chunk.text.bytes().len());
-    let sizes = policy.chunks;
-    let size = if length <= sizes.split - sizes.split / 4 {
-        sizes.split
-    } else {
-        sizes.initial
-    };
+    let size = policy.chunks.size_for(length);
     let mut encoder = PieceEncoder::resume(record, chunk.state.clone(), options)?;
     let mut text = mem::take(&mut chunk.text);
     specs.recycle(mem::take(&mut chunk.segments));

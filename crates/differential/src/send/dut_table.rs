@@ -267,16 +267,8 @@ impl Locations {
     /// Bytes held beside itself.
     pub(crate) fn memory(&self) -> usize {
         match self {
-            Self::Mixed(mixed) => {
-                mixed.offsets.capacity() * size_of::<u32>()
-                    + mixed.entries.capacity() * size_of::<MixedEntry>()
-                    + mixed.masks.capacity() * size_of::<u64>()
-            }
-            Self::Table(Table { columns, .. }) => {
-                columns.offsets.capacity() * 2
-                    + columns.lengths.capacity()
-                    + columns.widths.capacity()
-            }
+            Self::Mixed(mixed) => mixed.memory(),
+            Self::Table(table) => table.columns.memory(),
         }
     }
 
@@ -316,6 +308,13 @@ impl Mixed {
             pads,
             widest: widest.into(),
         })
+    }
+
+    /// Bytes held beside itself.
+    pub(crate) fn memory(&self) -> usize {
+        self.offsets.capacity() * size_of::<u32>()
+            + self.entries.capacity() * size_of::<MixedEntry>()
+            + self.masks.capacity() * size_of::<u64>()
     }
 
     /// Forgets all slots.
@@ -384,6 +383,11 @@ impl LeafSpec {
 }
 
 impl Columns {
+    /// Bytes held beside itself.
+    pub(crate) fn memory(&self) -> usize {
+        self.offsets.capacity() * 2 + self.lengths.capacity() + self.widths.capacity()
+    }
+
     /// Forgets all numbers.
     pub(crate) fn clear(&mut self) {
         self.offsets.clear();

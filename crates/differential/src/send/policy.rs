@@ -88,6 +88,16 @@ impl Chunks {
         }
     }
 
+    /// The size of a chunk that is encoded again, where `left` bytes of text are replaced: as large as may be if that is
+    /// little, lest small chunks result.
+    pub(crate) fn size_for(self, left: usize) -> usize {
+        if left <= self.split - self.split / 4 {
+            self.split
+        } else {
+            self.initial
+        }
+    }
+
     /// Those of a message of about `bytes` bytes.
     pub(crate) fn for_message(self, bytes: usize) -> Self {
         let initial = (bytes / PIECES).min(self.largest);

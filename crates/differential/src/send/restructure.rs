@@ -292,19 +292,15 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// How large the next chunk is to be: as large as may be where a short way is left, lest small
-    /// chunks come to be.
+    /// How large the next chunk is to be.
     fn size(&self, target: Option<Target>) -> usize {
         let chunks = self.change.policy.chunks;
-        let left = target.map(|target| {
-            let skipped = self.todo.iter().take(target.index);
-            let skipped = skipped.map(|chunk| chunk.text.bytes().len());
-            self.dropped.bytes().len() + skipped.sum::<usize>()
-        });
-        match left {
-            Some(left) if left <= chunks.split - chunks.split / 4 => chunks.split,
-            _ => chunks.initial,
-        }
+        let Some(target) = target else {
+            return chunks.initial;
+        };
+        let skipped = self.todo.iter().take(target.index);
+        let skipped = skipped.map(|chunk| chunk.text.bytes().len());
+        chunks.size_for(self.dropped.bytes().len() + skipped.sum::<usize>())
     }
 
     /// Drops chunks that the encoder has passed, wherever they may have come to lie.

@@ -204,27 +204,40 @@ impl Template {
 
     #[inline(never)]
     fn look_up(&mut self, slot: usize) -> Option<SlotKind> {
-        let kind = self.kind(slot)?;
-        let chunk = self.chunks.get(chunk_of(&self.chunks, slot))?;
-        let (segment, index) = segment_and_index(chunk, slot - chunk.state.slot());
-        if let Locations::Table(table) = &chunk.segments.get(segment)?.locations {
-            self.work.near = LastTable {
+        let (segment, index) = self.segment_of(slot)?;
+        let kind = segment.kind(index);
+        let near = match &segment.locations {
+            Locations::Table(table) => Some(LastTable {
                 first: slot - index,
                 slots: table.slots(),
                 cells: Some(Arc::clone(&table.cells)),
-            };
+            }),
+            Locations::Mixed(_) => None,
+        };
+        if let Some(near) = near {
+            self.work.near = near;
         }
         Some(kind)
     }
 
     /// The kind of a slot.
     pub(super) fn kind(&self, slot: usize) -> Option<SlotKind> {
+        let (segment, index) = self.segment_of(slot)?;
+        Some(segment.kind(index))
+    }
+
+    /// The segment that has a slot of the message, and the slot in it.
+    fn segment_of(&self, slot: usize) -> Option<(&Segment, usize)> {
         if slot >= self.shadow.as_ref()?.slots().len() {
             return None;
         }
         let chunk = self.chunks.get(chunk_of(&self.chunks, slot))?;
-        let (segment, index) = segment_and_index(chunk, slot - chunk.state.slot());
-        Some(chunk.segments.get(segment)?.kind(index))
+        let slot = slot - chunk.state.slot();
+        let behind = chunk
+            .segments
+            .partition_point(|segment| segment.first <= slot);
+        let segment = chunk.segments.get(behind.checked_sub(1)?)?;
+        Some((segment, slot - segment.first))
     }
 
     /// Copies the strings of the message to a heap without garbage.
@@ -304,17 +317,4 @@ fn list(segments: &[Segment], slots: impl Iterator<Item = usize>, dirty: &mut Di
         matches!(&segments[number].locations, Locations::Table(table) if is_most_of_table(table, dirty.len()))
     });
     dirty.is_most = is_most;
-}
-
-/// The segment that has a slot of a chunk, and the slot in it.
-fn segment_and_index(chunk: &Chunk, slot: usize) -> (usize, usize) {
-    let segment = chunk
-        .segments
-        .partition_point(|segment| segment.first <= slot)
-        .saturating_sub(1);
-    let first = chunk
-        .segments
-        .get(segment)
-        .map_or(0, |segment| segment.first);
-    (segment, slot - first)
 }

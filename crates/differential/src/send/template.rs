@@ -297,10 +297,6 @@ impl Template {
         self.chunks.iter().map(|chunk| chunk.values).sum()
     }
 
-    pub(crate) fn chunks_for_check(&self) -> &[Chunk] {
-        &self.chunks
-    }
-
     /// Encodes a message from first to last. After an error there is none.
     pub(super) fn encode(&mut self, record: &Record) -> Result<(), Error> {
         self.clear();

@@ -82,7 +82,7 @@ fn are_few(template: &Template, counted: &SendStats) -> bool {
 
 /// What the update cost, as a share of what a message without a template costs.
 fn cost(template: &Template, counted: &SendStats) -> f64 {
-    let chunks = template.chunks_for_check();
+    let chunks = &*template.chunks;
     let share = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
     let values = share(counted.values, template.values() as u64);
     let touched = 1.0 - share(counted.unchanged_bytes, counted.bytes).min(1.0);
