@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bsoap_codec::Plan;
-use bsoap_codec::encode::{Holder, LeafForm, LeafRef, PadPlace, Places, Rows, Stuffing as Rooms};
+use bsoap_codec::encode::{
+    Holder, LeafForm, LeafRef, PadPlace, Places, Rows, Stuffing as WidthPolicy,
+};
 use bsoap_codec::plan::LeafKind;
 
 use super::dut_table::{Columns, LeafSpec, Locations, Mixed, MixedEntry, Segment, SlotKind, Table};
@@ -19,9 +21,9 @@ const SMALL: usize = 512;
 const UNKNOWN: usize = usize::MAX;
 
 /// The widths that a policy gives.
-pub(crate) struct Room<'p>(pub(crate) &'p Policy);
+pub(crate) struct PolicyWidths<'p>(pub(crate) &'p Policy);
 
-impl Rooms for Room<'_> {
+impl WidthPolicy for PolicyWidths<'_> {
     #[inline]
     fn width(&self, leaf: &LeafForm, length: usize) -> usize {
         self.0.stuffing.width(length, widest(leaf).into())
@@ -64,7 +66,7 @@ pub(crate) struct LeafSpecs {
     cells: Option<(LeafRef, Arc<[LeafSpec]>)>,
 }
 
-/// So many entries are kept for chunks to come.
+/// This many entries are kept for chunks to come.
 const SPARE: usize = 4;
 
 impl LeafSpecs {

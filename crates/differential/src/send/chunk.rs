@@ -10,7 +10,7 @@ use bsoap_codec::encode::{EncodeOptions, Error, PieceEncoder, State, Stop};
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
-use super::build::{Builder, LeafSpecs, Room};
+use super::build::{Builder, LeafSpecs, PolicyWidths};
 use super::dut_table::Segment;
 use super::policy::{Policy, Stuffing};
 use crate::stats::SendStats;
@@ -35,7 +35,7 @@ pub(crate) struct Chunk {
     pub(crate) has_heap: bool,
 }
 
-/// The text of a chunk, as sends hold it. Whoever is the only one to hold it may change it in its own memory.
+/// The text of a chunk, as sends hold it. Its only holder may change it in place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Text {
     bytes: Bytes,
@@ -161,7 +161,7 @@ pub(crate) fn encode_piece(
         let stop = if matches!(policy.stuffing, Stuffing::None | Stuffing::Exact) {
             encoder.run(text, size, until, &(), &mut builder)
         } else {
-            encoder.run(text, size, until, &Room(policy), &mut builder)
+            encoder.run(text, size, until, &PolicyWidths(policy), &mut builder)
         };
         let needed = text.len() + policy.chunks.reserve;
         let spare = if is_first { 0 } else { needed / 4 + AHEAD };

@@ -11,7 +11,7 @@
 //! changed.
 //!
 //! They are sums of [`Carryless`] with the key of this process, which nobody outside knows and no sum of which anyone sees:
-//! of two blocks that differ, whatever they are, both sums are the same for one key in 2¹²⁸. Machines that take longer to
+//! of any two blocks that differ, both sums are the same for one key in 2¹²⁸. Machines that take longer to
 //! sum up than to read have none.
 
 use bsoap_datatypes::kernel::Carryless;
@@ -21,7 +21,7 @@ use crate::receive::Keyed;
 
 /// Messages with fewer bytes of values are compared: they are in a near cache.
 const LARGE: usize = 64 << 10;
-/// So many in a row that are the same are followed by others, or so it is hoped.
+/// After this many equal messages in a row, more of them are expected.
 const STEADY: u8 = 3;
 /// Slots of a block.
 const SLOTS: usize = Carryless::MOST / 8;
@@ -43,7 +43,7 @@ pub(crate) struct Digests {
 pub(crate) enum SameDigests {
     /// Nothing.
     Nothing,
-    /// So many slots at its front are the same as before, and not all of the message is.
+    /// This many slots at its front are the same as before, but not the whole message.
     Front(usize),
     /// All of it is the same.
     Same,
@@ -129,7 +129,7 @@ mod tests {
         Values { slots, heap }
     }
 
-    /// Of a message sent often enough, whatever the machine is quick with.
+    /// Of a message sent often enough, on any machine.
     fn digests(secret: &Carryless, values: Values<'_>) -> Digests {
         let mut digests = Digests::default();
         digests.make(secret, values);

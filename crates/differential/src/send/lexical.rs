@@ -8,7 +8,7 @@ use bsoap_xml::scan;
 use super::compare::Values;
 use super::dut_table::SlotKind;
 
-/// Room for the text of a number.
+/// Space for the lexical form of a number.
 pub(crate) type Number = [u8; 32];
 
 /// A value that cannot be written: its slot is not one, or XML cannot carry a character of it. The

@@ -19,7 +19,7 @@ pub struct Policy {
     pub chunks: Chunks,
     /// Whether values that overflow take padding from their neighbours.
     pub steal: Steal,
-    /// So many values of a chunk may be shifted one by one; if more of them do not fit, the chunk is
+    /// At most this many values of a chunk are shifted one by one; if more of them do not fit, the chunk is
     /// written again in one pass from left to right.
     pub shifts: usize,
 }
@@ -63,7 +63,7 @@ pub struct Chunks {
     pub largest: usize,
     /// A chunk that grows past this is split.
     pub split: usize,
-    /// Room kept free at the end of a chunk, so that it can grow where it lies.
+    /// Space kept free at the end of a chunk, so that it can grow where it lies.
     pub reserve: usize,
 }
 

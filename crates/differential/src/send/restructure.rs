@@ -24,7 +24,7 @@ use super::dut_table::Segment;
 use super::patch::Outcome;
 use super::update::{Failure, Update, values};
 
-/// So many later chunks are tried one after the other; further ones at growing distances.
+/// This many later chunks are tried one after the other; further ones at growing distances.
 const NEAR: usize = 8;
 /// Slots of a chunk that are looked at to guess whether it is the same.
 const SAMPLE: usize = 32;
