@@ -377,7 +377,7 @@ mod tests {
         })
     }
 
-    /// Saves a value of so many bytes for a stream.
+    /// Saves a value of this size in bytes for a stream.
     fn save(cache: &mut Numbers, stream: u32, value: u32, memory: usize) -> u64 {
         cache.next_message();
         let (index, _) = cache.group_of(

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_counts_and_the_front_is_told() {
+    fn every_value_counts_and_the_front_is_reported() {
         let secret = Carryless::portable(std::array::from_fn(|at| (at as u64 + 3).pow(7)));
         let (slots, heap) = (vec![7; SLOTS + 40], vec![b'x'; Carryless::MOST + 9]);
         let kept = digests(&secret, values(&slots, &heap));

@@ -207,22 +207,22 @@ impl Walk<'_, '_> {
         let go_on = moved
             .loops()
             .all(|open| count(self.new, open.count).is_some_and(|count| open.done < count));
-        let end_alike = from.loops().zip(here.loops()).all(|(old, new)| {
+        let same_ends = from.loops().zip(here.loops()).all(|(old, new)| {
             let is_open = next.loops().any(|open| open.count == old.count);
-            is_open || self.is_left_alike(old.count, old.done, new.count, new.done)
+            is_open || self.same_rest(old.count, old.done, new.count, new.done)
         });
-        go_on && end_alike
+        go_on && same_ends
     }
 
     /// The same of the last chunk, in which all loops end.
     fn loops_end(&self, from: &State, here: &State) -> bool {
         from.loops()
             .zip(here.loops())
-            .all(|(old, new)| self.is_left_alike(old.count, old.done, new.count, new.done))
+            .all(|(old, new)| self.same_rest(old.count, old.done, new.count, new.done))
     }
 
     /// Whether two loops have as many occurrences left.
-    fn is_left_alike(&self, old: usize, old_done: u64, new: usize, new_done: u64) -> bool {
+    fn same_rest(&self, old: usize, old_done: u64, new: usize, new_done: u64) -> bool {
         let left = |values: Values<'_>, slot: usize, done: u64| {
             values
                 .slots

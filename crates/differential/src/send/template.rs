@@ -113,7 +113,7 @@ impl Template {
 
     /// The same, but for a message of another structure than the previous one, if that has one chunk: nothing of it would be
     /// kept, so nothing is changed, and `None` returned.
-    pub(super) fn update_alike(&mut self, record: &mut Record) -> Result<Option<Match>, Error> {
+    pub(super) fn update_similar(&mut self, record: &mut Record) -> Result<Option<Match>, Error> {
         self.update_if(record, self.chunks.len() == 1)
     }
 

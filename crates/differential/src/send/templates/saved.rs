@@ -40,7 +40,7 @@ impl SavedTemplate {
     /// Makes it the message of a record, if that has its structure, or structure does not matter.
     #[inline]
     pub(super) fn update(&mut self, record: &mut Record) -> Result<Option<Match>, Error> {
-        let matched = self.template.update_alike(record)?;
+        let matched = self.template.update_similar(record)?;
         if matched.is_some_and(|matched| matched != Match::Content) {
             self.sample = OnceLock::new();
             if matched == Some(Match::FirstTime) || self.template.chunks().len() != 1 {
