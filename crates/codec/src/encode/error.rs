@@ -67,7 +67,7 @@ impl fmt::Display for Error {
             ErrorKind::Name(name) => write!(f, "{name:?} is not an expanded name")?,
             ErrorKind::Fragment => f.write_str("a value stored as XML is not well-formed")?,
             ErrorKind::Depth(limit) => {
-                write!(f, "elements nest deeper than the limit `depth` ({limit})")?
+                write!(f, "elements nest deeper than the limit `depth` ({limit})")?;
             }
         }
         match self.path.as_str() {

@@ -181,7 +181,7 @@ impl fmt::Display for BuildError {
                 )?;
             }
             BuildErrorKind::Depth(limit) => {
-                write!(f, "values nest deeper than the limit of {limit}")?
+                write!(f, "values nest deeper than the limit of {limit}")?;
             }
             BuildErrorKind::TooLarge => f.write_str("more than 4 GiB of text")?,
             BuildErrorKind::Packed(problem) => write!(f, "{problem}")?,
