@@ -1,13 +1,13 @@
 //! Text into a Record: running a Plan over a message.
 //!
 //! ```text
-//!             ┌─ fast road: tags known by their bytes, values read in place ─┐
+//!             ┌─ fast path: gaps known by their bytes, values read in place ─┐
 //! text ──────►┤                     ▲ same state │                           ├──► Record
-//!             └─ general road: events of the reader, content models ─────────┘
+//!             └─ slow path: events of the reader, content models ────────────┘
 //! ```
 //!
 //! A [`Decoder`] serves a stream of messages. What it learns of the spelling of tags in one message it uses in the next.
-//! Whether a message comes in one piece or byte by byte, and whichever road it takes, the Record is the same.
+//! Whether a message comes in one piece or byte by byte, and whichever path it takes, the Record is the same.
 
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ impl Decoder {
 
     /// Forgets what was learned of the messages read, so that another stream may be read; keeps the memory.
     ///
-    /// What a decoder learned can be told from how long it takes: it is not to be lent to somebody else without this.
+    /// How long decoding takes reveals what a decoder learned: call this before another peer uses it.
     pub fn forget(&mut self) {
         self.skeleton = Skeleton::default();
         self.scopes.forget();
@@ -207,7 +207,7 @@ impl Decoder {
                 violations,
             ),
             Err(error) => {
-                // What is wrong before the bytes that are no text is to be told first, as if they arrived in order.
+                // An error before the bytes that are not text is reported first, as if they arrived in order.
                 let mut input = Input::new();
                 let _ = input.feed(message);
                 self.run(
@@ -290,7 +290,7 @@ impl Decoder {
     }
 
     /// Every violation of a message, as many as the [options](DecodeOptions::violations) say. Behind each it goes on; an
-    /// element that may not stand where it stands is passed over, with all it contains. Only what is not well-formed ends
+    /// element that is not allowed where it is is passed over, with all it contains. Only what is not well-formed ends
     /// it early.
     pub fn validate(&mut self, root: ElementId, message: &[u8]) -> Vec<Violation> {
         self.restart(root);

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn into_room_goes_the_same_or_nothing() {
+    fn into_a_width_goes_the_same_or_nothing() {
         let mut space = [0; 64];
         for input in [
             "",

@@ -103,7 +103,7 @@ impl Wrapped<'_> {
         let mut options = BuildOptions::default();
         match self.separate {
             Separate::Nothing => {}
-            Separate::Value(element, value) => options.lent = Some((element, value)),
+            Separate::Value(element, value) => options.borrowed = Some((element, value)),
             Separate::Packed(element, pack) => options.typed = Some((element, pack)),
         }
         build_with(plan, root, &self.envelope, &options)

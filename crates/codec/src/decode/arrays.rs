@@ -218,7 +218,7 @@ impl<S: Sink> Builder<'_, S> {
     }
 }
 
-/// So many items are measured before slots are reserved for the rest.
+/// How many items are measured before slots are reserved for the rest.
 const MEASURED: usize = 16;
 
 /// A cycle being run through.
@@ -232,7 +232,7 @@ struct CycleRun<'a> {
 }
 
 impl CycleRun<'_> {
-    /// Notes the place behind so many items, where so many slots and bytes of strings have been written.
+    /// Notes the place behind a number of items; `written` are the slots and bytes of strings there.
     #[cold]
     #[inline(never)]
     fn note(
@@ -273,7 +273,7 @@ struct Batch<'s, S> {
     count: usize,
 }
 
-/// So many values are reported together.
+/// How many values are reported together.
 const BATCH: usize = 64;
 
 impl<'s, S: Sink> Batch<'s, S> {
@@ -308,7 +308,7 @@ impl<'s, S: Sink> Batch<'s, S> {
         self.next = (self.next + count) % self.sites.len().max(1);
     }
 
-    /// Where in the window a value ends behind which, so much further, a place is to be noted.
+    /// Where in the window a value ends, if the place to be noted is `behind` bytes after that.
     #[inline(always)]
     fn due(&mut self, behind: usize) -> usize {
         let due = self.sink.places().map_or(u64::MAX, |places| places.due());

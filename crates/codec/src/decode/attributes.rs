@@ -8,7 +8,7 @@ use crate::expanded::XSI;
 use crate::plan::{Attribute, Content, Element, LeafKind, Plan, Type, TypeId};
 use crate::record::marker;
 
-use super::builder::{Builder, InTag, Lexical, Stands};
+use super::builder::{Builder, FormLocation, InTag, Lexical};
 use super::error::{Error, ErrorKind, Name, bounded};
 use super::options::{Unknown, Validation};
 use super::skeleton::{LoggedAttribute, LoggedValue, Written};
@@ -99,10 +99,10 @@ impl<S: Sink> Builder<'_, S> {
             text: &value,
             from: attribute.offset,
             to,
-            stands: if is_checked {
-                Stands::Somewhere
+            location: if is_checked {
+                FormLocation::Somewhere
             } else {
-                Stands::Attribute
+                FormLocation::Attribute
             },
         };
         let before = Written::of(self.record);
@@ -147,7 +147,7 @@ impl<S: Sink> Builder<'_, S> {
             text: value,
             from: tag.offset,
             to: tag.offset,
-            stands: Stands::Nowhere,
+            location: FormLocation::Nowhere,
         };
         match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
             Ok(()) => Ok(()),
@@ -203,7 +203,7 @@ impl<S: Sink> Builder<'_, S> {
             text: &text,
             from: tag.offset,
             to: tag.offset,
-            stands: Stands::Nowhere,
+            location: FormLocation::Nowhere,
         };
         self.push_text(lexical, tag.offset)
     }
@@ -220,7 +220,7 @@ fn is_declared(plan: &Plan, ty: &Type, attribute: &Found<'_>) -> bool {
         .is_some_and(|name| ty.attribute_ids().any(|id| plan.attribute(id).name == name))
 }
 
-/// The type that an `xsi:type` names, if it may stand in for the declared one.
+/// The type that an `xsi:type` names, if it may replace the declared one.
 fn actual_type(
     plan: &Plan,
     element: &Element,
@@ -294,7 +294,7 @@ fn is_derived_simple(plan: &Plan, declared: &Type, id: TypeId, name: NameId) -> 
     vocabulary.namespace(name) == XSD && is_derived_builtin(plan, declared, vocabulary.local(name))
 }
 
-/// Whether a built-in datatype may stand in for a simple type: it is, or is derived from, the built-in at its root.
+/// Whether a built-in datatype may replace a simple type: it is, or is derived from, the built-in at its root.
 fn is_derived_builtin(plan: &Plan, declared: &Type, local: &str) -> bool {
     let (Content::Simple(leaf), Some(found)) = (&declared.content, Datatype::from_name(local))
     else {

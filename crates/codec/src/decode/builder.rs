@@ -1,4 +1,4 @@
-//! Tags and text into slots: the general road, one event at a time.
+//! Tags and text into slots: the slow path, one event at a time.
 
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{NamespaceContext, is_white_space};
@@ -40,20 +40,20 @@ pub(super) struct Builder<'r, S> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexical<'a> {
     pub(super) text: &'a str,
-    /// Where it stands in the message.
+    /// Where it is in the message.
     pub(super) from: u64,
     pub(super) to: u64,
-    pub(super) stands: Stands,
+    pub(super) location: FormLocation,
 }
 
-/// Where a lexical form stands.
+/// What kind of location a lexical form has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stands {
+pub(super) enum FormLocation {
     /// Between the tags of an element, alone.
     Content,
     /// Between the quotes of an attribute.
     Attribute,
-    /// Somewhere in the message, but more than its own text tells its value.
+    /// Somewhere in the message, but its own text is not enough to read its value.
     Somewhere,
     /// Not in the message: it comes from the schema.
     Nowhere,
@@ -66,7 +66,7 @@ impl<'a> Lexical<'a> {
             text,
             from: at,
             to: at,
-            stands: Stands::Nowhere,
+            location: FormLocation::Nowhere,
         }
     }
 }
@@ -90,7 +90,7 @@ impl NamespaceContext for InEnd<'_, '_> {
 }
 
 impl<S: Sink> Builder<'_, S> {
-    /// Whether it is to stop, if it stands between two tags.
+    /// Whether it is to stop, if it is between two tags.
     #[inline]
     pub(super) fn is_there(&self) -> bool {
         self.record.slots.len() >= self.until.slots && self.machine.frames.len() <= self.until.depth
@@ -168,7 +168,7 @@ impl<S: Sink> Builder<'_, S> {
         if machine.text.begun && !is_leaf {
             self.end_text(tag.offset)?;
         }
-        self.check_room(tag.offset)?;
+        self.check_space(tag.offset)?;
         if self.machine.frames.is_empty() {
             return self.start_root(tag);
         }
@@ -406,7 +406,7 @@ impl<S: Sink> Builder<'_, S> {
                     text: &text.value,
                     from: text.offset,
                     to,
-                    stands: Stands::Content,
+                    location: FormLocation::Content,
                 };
                 let (slots, heap) = (self.record.slots.len(), self.record.heap.len());
                 if self.leaf_slots(leaf, lexical, &NoNamespaces).is_ok() {
@@ -421,7 +421,7 @@ impl<S: Sink> Builder<'_, S> {
             None | Some(Inside::Leaf(_) | Inside::Mixed { .. }) => {
                 self.machine.text.add(&text.value, text.offset, to);
             }
-            // Nothing but white space may stand here. That is said when the whole text is known, of where it begins: the
+            // Only white space is allowed here. The error is reported when the whole text is known, at its beginning: the
             // same place, however the text is cut.
             Some(_) => {
                 let blank = if self.machine.text.begun {
@@ -465,7 +465,7 @@ impl<S: Sink> Builder<'_, S> {
                     text: &text.value,
                     from: text.from,
                     to: text.to,
-                    stands: Stands::Somewhere,
+                    location: FormLocation::Somewhere,
                 };
                 self.push_text(lexical, at)?;
                 if let Some(ElementFrame {
@@ -492,7 +492,7 @@ impl<S: Sink> Builder<'_, S> {
         if self.record.push_octets(lexical.text.as_bytes()).is_err() {
             return Err(self.heap_full(at));
         }
-        self.tell(slot, &lexical, Site::NONE);
+        self.report_location(slot, &lexical, Site::NONE);
         Ok(())
     }
 
@@ -507,17 +507,17 @@ impl<S: Sink> Builder<'_, S> {
 
     /// No message makes the Record larger than the options allow.
     #[inline]
-    pub(super) fn check_room(&self, at: u64) -> Result<(), Error> {
+    pub(super) fn check_space(&self, at: u64) -> Result<(), Error> {
         let slots = self.record.slots.len() <= self.options.record_slots;
         if slots && self.record.heap.len() <= self.options.record_heap {
             Ok(())
         } else {
-            Err(self.no_room(slots, at))
+            Err(self.no_space(slots, at))
         }
     }
 
     #[cold]
-    fn no_room(&self, slots: bool, at: u64) -> Error {
+    fn no_space(&self, slots: bool, at: u64) -> Error {
         let (name, limit) = match slots {
             false => ("record_slots", self.options.record_slots),
             true => ("record_heap", self.options.record_heap),
@@ -560,7 +560,7 @@ impl<S: Sink> Builder<'_, S> {
             }
         }
         self.close_frame();
-        self.check_room(tag.offset)
+        self.check_space(tag.offset)
     }
 
     /// The end of content that is not simple.
@@ -607,7 +607,7 @@ impl<S: Sink> Builder<'_, S> {
                 return if length <= self.options.record_heap {
                     Ok(true)
                 } else {
-                    Err(self.no_room(true, tag.offset))
+                    Err(self.no_space(true, tag.offset))
                 };
             }
         }
@@ -616,10 +616,10 @@ impl<S: Sink> Builder<'_, S> {
             text: &fragment.text,
             from: fragment.from,
             to,
-            stands: Stands::Somewhere,
+            location: FormLocation::Somewhere,
         };
         self.push_text(lexical, tag.offset)?;
-        self.check_room(tag.offset)?;
+        self.check_space(tag.offset)?;
         Ok(!ends_outside)
     }
 
@@ -634,16 +634,16 @@ impl<S: Sink> Builder<'_, S> {
         } else {
             (tag.offset, tag.offset)
         };
-        let stands = if text.begun || !tag.raw.is_empty() {
-            Stands::Content
+        let location = if text.begun || !tag.raw.is_empty() {
+            FormLocation::Content
         } else {
-            Stands::Nowhere
+            FormLocation::Nowhere
         };
         let lexical = Lexical {
             text: &text.value,
             from,
             to,
-            stands,
+            location,
         };
         let is_withdrawn = self.options.empty_values == Empty::Absent
             && is_blank(lexical.text)
@@ -684,8 +684,8 @@ impl<S: Sink> Builder<'_, S> {
                 (self.options.validation, element.fixed.as_deref())
             {
                 fixed = leaf::check_fixed(plan.leaf(leaf), value, lexical.text);
-                if lexical.stands == Stands::Content {
-                    lexical.stands = Stands::Somewhere;
+                if lexical.location == FormLocation::Content {
+                    lexical.location = FormLocation::Somewhere;
                 }
             }
         }

@@ -37,7 +37,7 @@ pub struct Loop {
 }
 
 impl Checkpoint {
-    /// Where so many slots and bytes of strings have been written.
+    /// At a point where these numbers of slots and of bytes of strings have been written.
     pub(super) fn new(reader: &State, machine: &Machine, (slots, heap): (usize, usize)) -> Self {
         Self {
             reader: reader.clone(),
@@ -62,7 +62,7 @@ impl Checkpoint {
         self.heap
     }
 
-    /// Whether it stands between two tags or values, inside the root element, with nothing begun.
+    /// Whether it is between two tags or values, inside the root element, with nothing begun.
     pub fn is_between(&self) -> bool {
         self.reader.is_between() && self.machine.is_between()
     }
@@ -82,12 +82,12 @@ impl Checkpoint {
         record.heap.truncate(self.heap);
     }
 
-    /// The loops it stands in, outermost first. Those of checkpoints that agree correspond, one to one.
+    /// The open loops, outermost first. Those of checkpoints that agree correspond, one to one.
     pub fn loops(&self, plan: &Plan) -> Vec<Loop> {
         self.machine.loops(plan)
     }
 
-    /// The same place with other numbers: so many slots written, so much text read, and its loops changed.
+    /// The same place with other numbers: of slots written, of bytes read, and of its loops.
     pub fn renumber(
         &mut self,
         plan: &Plan,
@@ -128,7 +128,7 @@ impl Checkpoint {
 }
 
 impl Machine {
-    /// Whether all that is no stack is alike.
+    /// Whether everything but the stack is the same.
     pub(super) fn agrees_but_for_frames(&self, other: &Self) -> bool {
         let (a, b) = (self, other);
         a.root == b.root
@@ -157,7 +157,7 @@ impl Machine {
         }
     }
 
-    /// As if so many bytes more had been read before it, modulo 2⁶⁴.
+    /// As if `bytes` more had been read before it, modulo 2⁶⁴.
     pub(super) fn move_by(&mut self, bytes: u64) {
         self.tag_end = self.tag_end.wrapping_add(bytes);
         if self.text.begun {
@@ -207,8 +207,8 @@ pub(super) fn same_frame(a: &Frame, b: &Frame, plan: &Plan) -> bool {
         (Frame::Group(a), Frame::Group(b)) => {
             // Where there is a most, how many there were already matters to what may follow.
             let may_differ = !a.silent && plan.particle(a.particle).max == UNBOUNDED;
-            let alike = |group: &GroupFrame| (group.particle, group.at, group.seen, group.silent);
-            alike(a) == alike(b) && (may_differ || a.count == b.count)
+            let key = |group: &GroupFrame| (group.particle, group.at, group.seen, group.silent);
+            key(a) == key(b) && (may_differ || a.count == b.count)
         }
         _ => false,
     }
@@ -237,7 +237,7 @@ pub(super) fn each_loop(frame: &mut Frame, plan: &Plan, see: &mut dyn FnMut(&mut
                 group.count = show(&mut group.marker, group.count, particle.min);
             }
             if let Term::All(_) = particle.term {
-                // How many of the children there were is part of where it stands.
+                // How many of the children there were is part of the position.
                 show(&mut group.children, group.at, 0);
             }
         }

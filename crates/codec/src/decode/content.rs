@@ -39,9 +39,9 @@ impl Sought<'_> {
 enum Ahead {
     /// To the end of the element: nothing more has to come.
     End,
-    /// To something that has to come: so many of it are there, so many must be.
+    /// To something that has to come: how many there are, and how many there must be.
     Blocked { found: u32, min: u32 },
-    /// Whoever looked had seen enough.
+    /// The caller had seen enough.
     Stopped,
 }
 
@@ -444,14 +444,14 @@ impl<S: Sink> Builder<'_, S> {
         if slots == 0 || silent {
             return;
         }
-        let room = self
+        let free = self
             .options
             .record_slots
             .saturating_sub(self.record.slots.len());
-        // One more than there is room for is enough for the next check to see it.
+        // One more than is allowed is enough for the next check to see it.
         let slots = usize::try_from(slots)
             .unwrap_or(usize::MAX)
-            .min(room.saturating_add(1));
+            .min(free.saturating_add(1));
         self.record
             .slots
             .resize(self.record.slots.len() + slots, marker::ABSENT);
@@ -529,7 +529,4 @@ impl<S: Sink> Builder<'_, S> {
     }
 }
 
-const _: () = assert!(
-    UNBOUNDED == u32::MAX,
-    "a count below `max` has room for one more"
-);
+const _: () = assert!(UNBOUNDED == u32::MAX, "a count below `max` allows one more");

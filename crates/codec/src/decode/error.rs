@@ -81,7 +81,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// What may stand at a place: a bounded list of names.
+/// What is allowed at a place: a bounded list of names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     /// The first names, in schema order.
@@ -98,7 +98,7 @@ impl Expected {
     /// As many names as an error carries.
     const KEPT: usize = 8;
 
-    /// Adds a name that may stand here.
+    /// Adds a name that is allowed here.
     pub(crate) fn add(&mut self, namespace: &str, local: &str) {
         if self.names.len() == Self::KEPT {
             self.more = true;
@@ -167,11 +167,11 @@ pub enum ErrorKind {
     },
     /// A prefix in a QName is bound to nothing.
     UnboundPrefix(Box<str>),
-    /// An element that may not stand here.
+    /// An element that is not allowed here.
     Unexpected {
         /// Its name.
         found: Name,
-        /// What may stand here.
+        /// What is allowed here.
         expected: Expected,
     },
     /// The element ends too early.
@@ -188,7 +188,7 @@ pub enum ErrorKind {
         /// What there must be more of.
         expected: Expected,
     },
-    /// Character data where only elements, or nothing, may stand.
+    /// Character data where only elements, or nothing, are allowed.
     Text {
         /// Its beginning.
         found: Box<str>,
@@ -201,7 +201,7 @@ pub enum ErrorKind {
     AbstractType(Name),
     /// An abstract element; only its substitutes may appear.
     AbstractElement(Name),
-    /// An `xsi:type` that names no type, or none that may stand in for the declared one.
+    /// An `xsi:type` that names no type, or none that may replace the declared one.
     UnknownType(Name),
     /// `xsi:nil="true"` on an element that is not nillable.
     NotNillable,
@@ -302,7 +302,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// The first `length` bytes of a text, at a character; `…` tells that there was more.
+/// The first `length` bytes of a text, at a character boundary; `…` shows that there was more.
 pub(crate) fn bounded(text: &str, length: usize) -> Box<str> {
     if text.len() <= length {
         return text.into();

@@ -12,7 +12,7 @@ use super::sink::Sink;
 use crate::plan::Leaf;
 use crate::record::heap_slot;
 
-use super::builder::{Builder, Lexical, Stands};
+use super::builder::{Builder, FormLocation, Lexical};
 use super::piece::Piece;
 use super::plain::number_before;
 use super::run::Run;
@@ -159,9 +159,11 @@ impl<S: Sink> Run<'_, S> {
             let offset = window.base + last.at as u64;
             node.restore(self.reader, builder.machine, builder.plan, loops, offset);
         }
-        builder.log.begin();
-        self.origin = Some((last.node, last.written));
         self.is_at_end = matches!(node.kind, NodeKind::End);
+        if !self.is_at_end {
+            builder.log.begin();
+            self.origin = Some((last.node, last.written));
+        }
     }
 }
 
@@ -281,13 +283,13 @@ impl<S: Sink> Builder<'_, S> {
             text,
             from,
             to: from + length as u64,
-            stands: match rule.quote {
-                0 => Stands::Content,
-                _ => Stands::Attribute,
+            location: match rule.quote {
+                0 => FormLocation::Content,
+                _ => FormLocation::Attribute,
             },
         };
         self.push_leaf(rule.leaf, lexical, bindings).ok()?;
-        self.check_room(from).ok()?;
+        self.check_space(from).ok()?;
         Some(at + length)
     }
 
@@ -308,7 +310,7 @@ impl<S: Sink> Builder<'_, S> {
             let heap = self.record.heap.len();
             let read = self.text_value(window, rule, at);
             let Some((slot, length)) =
-                read.filter(|(_, length)| gap.text.stands_at(bytes, at + length))
+                read.filter(|(_, length)| gap.text.is_at(bytes, at + length))
             else {
                 self.record.heap.truncate(heap);
                 break;
@@ -404,9 +406,7 @@ impl Node {
     /// Which of the gaps is at a place of a text.
     #[inline(always)]
     fn way(&self, bytes: &[u8], at: usize) -> Option<usize> {
-        self.gaps
-            .iter()
-            .position(|gap| gap.text.stands_at(bytes, at))
+        self.gaps.iter().position(|gap| gap.text.is_at(bytes, at))
     }
 
     /// The gap to the next item of an array, if the node is its only value and read as a text.

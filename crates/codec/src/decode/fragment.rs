@@ -1,6 +1,6 @@
-//! Copies of XML: what wildcards and `anyType` take, as text that can stand alone.
+//! Copies of XML: what wildcards and `anyType` take, as text that is complete by itself.
 //!
-//! Tags and text are copied as they stand; comments and processing instructions are left out. A copy may use prefixes that
+//! Tags and text are copied unchanged; comments and processing instructions are left out. A copy may use prefixes that
 //! are bound outside of it, so the prefixes used are collected as it goes, and their declarations are added to its
 //! outermost tags. Which text is a QName is not known here: what looks like one, with a prefix that is bound, counts.
 
@@ -48,7 +48,7 @@ impl Fragment {
         }
     }
 
-    /// Whether two copies are alike, wherever they began.
+    /// Whether two copies are the same, wherever they began.
     pub(super) fn agrees(&self, other: &Self) -> bool {
         self.text == other.text
             && (self.depth, self.insert) == (other.depth, other.insert)
@@ -161,7 +161,7 @@ impl Fragment {
     }
 }
 
-/// Stands for a text too long to be a QName.
+/// FormLocation for a text too long to be a QName.
 const TOO_LONG: &str = match std::str::from_utf8(&[b'x'; LONGEST_QNAME + 1]) {
     Ok(text) => text,
     Err(_) => "",

@@ -141,7 +141,7 @@ impl Frames {
         self.levels.get_mut(level)
     }
 
-    /// The innermost levels, so many; none if there are fewer.
+    /// The innermost levels, as many as asked for; none if there are fewer.
     pub(super) fn top_mut(&mut self, levels: usize) -> &mut [Frame] {
         match self.levels.len().checked_sub(levels) {
             Some(from) => {
@@ -220,7 +220,7 @@ impl Frames {
     }
 }
 
-/// A count that is no part of the state: by which road it was reached does not matter.
+/// A count that is no part of the state: by which path it was reached does not matter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Events(pub(super) u64);
 
@@ -244,7 +244,7 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Adds a piece that stands at `from..to` in the message.
+    /// Adds a piece that is at `from..to` in the message.
     pub(super) fn add(&mut self, piece: &str, from: u64, to: u64) {
         if !self.begun {
             (self.from, self.begun) = (from, true);
@@ -277,11 +277,11 @@ pub(super) struct ElementFrame {
     pub(super) particle: ParticleId,
     /// Its actual type.
     pub(super) ty: TypeId,
-    /// What stands between its tags.
+    /// What is between its tags.
     pub(super) inside: Inside,
 }
 
-/// What stands between the tags of an open element.
+/// What is between the tags of an open element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inside {
     /// Nothing.
@@ -322,7 +322,7 @@ pub(super) struct GroupFrame {
 }
 
 impl GroupFrame {
-    /// A group at its beginning, which stands where markers are written and has none itself.
+    /// A group at its beginning, where markers are written, which has none itself.
     pub(super) fn once(particle: ParticleId) -> Self {
         Self {
             particle,

@@ -8,7 +8,7 @@ use bsoap_datatypes::{
 use super::sink::Sink;
 use crate::plan::{Bounds, Leaf, LeafId, LeafKind};
 
-use super::builder::{Builder, Lexical, Stands};
+use super::builder::{Builder, FormLocation, Lexical};
 use super::error::{ErrorKind, bounded};
 use super::options::Validation;
 use super::plain::number;
@@ -47,8 +47,8 @@ impl<S: Sink> Builder<'_, S> {
         let slot = self.record.slots.len();
         let is_checked = self.options.validation == Validation::Full && leaf.has_facets;
         if let LeafKind::List(item) = leaf.kind {
-            // Before its items: slots are told in order.
-            self.tell(slot, &lexical, Site::NONE);
+            // Before its items: slots are reported in order.
+            self.report_location(slot, &lexical, Site::NONE);
             if is_checked {
                 self.check_facets(leaf, lexical.text, bindings)?;
             }
@@ -64,24 +64,24 @@ impl<S: Sink> Builder<'_, S> {
             }
         };
         if pushed.is_ok() {
-            let site = match (lexical.stands, leaf.kind) {
+            let site = match (lexical.location, leaf.kind) {
                 (_, LeafKind::Name) => Site::NONE,
-                (Stands::Content, _) if !is_checked => Site::content(id),
-                (Stands::Attribute, _) if !is_checked => Site::attribute(id),
+                (FormLocation::Content, _) if !is_checked => Site::content(id),
+                (FormLocation::Attribute, _) if !is_checked => Site::attribute(id),
                 _ => Site::NONE,
             };
-            self.tell(slot, &lexical, site);
+            self.report_location(slot, &lexical, site);
         } else if self.record.slots.len() == slot {
             self.record.push(0);
         }
         pushed
     }
 
-    /// Tells where a value stands, once there is one: what is wrong may be taken back, and then stands nowhere.
+    /// Reports the location of a value that was written: a wrong one may be withdrawn, and then has none.
     #[inline(always)]
-    pub(super) fn tell(&mut self, slot: usize, lexical: &Lexical<'_>, site: Site) {
+    pub(super) fn report_location(&mut self, slot: usize, lexical: &Lexical<'_>, site: Site) {
         let length = (lexical.to - lexical.from) as usize;
-        if self.log.is_on && lexical.stands != Stands::Nowhere {
+        if self.log.is_on && lexical.location != FormLocation::Nowhere {
             self.log.push_found(LoggedForm {
                 slot,
                 from: lexical.from,
@@ -89,7 +89,7 @@ impl<S: Sink> Builder<'_, S> {
                 site,
             });
         }
-        if S::LISTENS && lexical.stands != Stands::Nowhere {
+        if S::LISTENS && lexical.location != FormLocation::Nowhere {
             self.sink.found(slot, lexical.from, length, site);
         }
     }
@@ -118,8 +118,8 @@ impl<S: Sink> Builder<'_, S> {
         let count = self.record.slots.len();
         self.record.push(0);
         let leaf = self.plan.leaf(item);
-        // The items' places can be told only if no reference or line end was replaced.
-        let is_literal = lexical.stands != Stands::Nowhere
+        // The items' locations can be reported only if no reference or line end was replaced.
+        let is_literal = lexical.location != FormLocation::Nowhere
             && lexical.to - lexical.from == lexical.text.len() as u64;
         let start = lexical.text.as_ptr() as usize;
         let mut items = 0;
@@ -134,7 +134,7 @@ impl<S: Sink> Builder<'_, S> {
                     .found(self.record.slots.len(), from, text.len(), Site::NONE);
             }
             self.push_atom(leaf, text, bindings)?;
-            // A name takes the room of its namespace's, which may be much more than its own.
+            // A name takes the bytes of its namespace, which may be many more than its own.
             if self.record.heap.len() > self.options.record_heap {
                 return Err(Wrong::new(ErrorKind::Limit {
                     name: "record_heap",
@@ -196,7 +196,7 @@ impl<S: Sink> Builder<'_, S> {
         let start = self.record.heap.len();
         let white_space = match leaf.simple.variety() {
             Variety::Atomic(_) => leaf.simple.white_space(),
-            // The members of a union, or of a list of them, tell; that which takes the text says what is white space in it.
+            // Of a union, or a list of one, the member that takes the text decides about its white space.
             Variety::Union(members) => {
                 self.check_facets(leaf, text, bindings)?;
                 let member = members

@@ -118,12 +118,22 @@ impl Skeleton {
         reader: &State,
         machine: &Machine,
     ) -> Option<NodeId> {
+        // All messages with the same root begin in the same state.
+        let is_start = machine.frames.is_empty() && !machine.done && reader.offset() == 0;
+        if let (true, Some((root, id))) = (is_start, self.start)
+            && root == machine.root
+        {
+            return Some(id);
+        }
         let kind = kind_of(plan, options, reader, machine)?;
         let hash = hash_of(plan, reader, machine)?;
         if let Some(&id) = self.by_state.get(&hash) {
             let state = self.nodes[id as usize].state.as_ref();
             let is_it = state.is_some_and(|state| state.is_state_of(plan, reader, machine));
             self.credit = (self.credit + u32::from(is_it)).min(MAX_CREDIT);
+            if is_it && is_start {
+                self.start = Some((machine.root, id));
+            }
             return is_it.then_some(id);
         }
         if self.is_full() || self.credit == 0 {
@@ -509,7 +519,7 @@ impl Effect {
             + size_of_val(&*self.begun)
     }
 
-    /// Whether all it does is to count the innermost of so many loops once more.
+    /// Whether all it does is to count the innermost of that many loops once more.
     fn is_again(&self, loops: usize) -> bool {
         let [(innermost, step)] = *self.counted else {
             return false;

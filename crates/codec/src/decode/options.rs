@@ -95,7 +95,7 @@ pub enum Empty {
     Absent,
 }
 
-/// Whether the fast road is taken.
+/// Whether the fast path is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fast {
     /// Wherever it leads.

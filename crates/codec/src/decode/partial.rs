@@ -25,9 +25,9 @@ use super::frame::{Frame, Frames, Machine};
 #[derive(Clone, Debug)]
 pub struct Partial {
     base: Arc<Checkpoint>,
-    /// So many levels are those of the base copy,
+    /// How many levels are those of the base copy,
     levels: u32,
-    /// and so many elements among them.
+    /// and how many elements are among them.
     elements: u32,
     frames: Box<[Frame]>,
     open: Upper,
@@ -117,7 +117,7 @@ impl Partial {
         shared.unwrap_or_default().iter().chain(&*self.frames)
     }
 
-    /// The loops it stands in, outermost first.
+    /// The open loops, outermost first.
     pub fn loops(&self, plan: &Plan) -> Vec<Loop> {
         let mut loops = Vec::new();
         for frame in self.frames() {

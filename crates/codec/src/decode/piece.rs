@@ -9,6 +9,6 @@ pub struct Piece<'t> {
     pub base: u64,
     /// Whether the message ends where it ends.
     pub last: bool,
-    /// How many bytes are known to follow: so much room may be needed.
+    /// How many bytes are known to follow: capacity may be reserved for them.
     pub beyond: usize,
 }

@@ -1,4 +1,4 @@
-//! Places: where reading can be taken up again, told by a few numbers.
+//! Places: where reading can be resumed, described by a few numbers.
 //!
 //! Between two items of an array, and between two children of a sequence, a decoder remembers all it remembered between the
 //! two before, but for one number: how many items there were, or which child comes next. So a place is that number and the
@@ -13,7 +13,7 @@
 //! Places are noted while reading goes on, in the midst of an array's loop: one compare an item, sixteen bytes a place.
 //!
 //! The bases of all orders of a catalogue differ in the numbers of loops alone, so they share one *shape*, a complete state,
-//! and a base is those numbers, told by what differs from the base before ([`Bases`]). And a place may wait: rather than a new group, one that goes on is preferred, if it comes
+//! and a base is those numbers, stored as what differs from the base before ([`Bases`]). And a place may wait: rather than a new group, one that goes on is preferred, if it comes
 //! round before the place behind is due.
 
 use bsoap_xml::State;
@@ -65,10 +65,10 @@ pub(super) struct Open {
     innermost: Option<Numbers>,
 }
 
-/// So many shapes are looked at, the last ones, before there is another.
+/// How many of the last shapes are looked at before there is another.
 const SHAPES: usize = 64;
 
-/// So many groups may be open, one in another: those around a place are found again one by one when reading is taken up there.
+/// How many groups may be open, one in another: those around a place are found again one by one when reading is taken up there.
 /// What is deeper has no places of its own.
 const NESTED: usize = 64;
 
@@ -83,7 +83,7 @@ pub(super) enum Varies {
     Nothing,
 }
 
-/// Notes a place every so many bytes of text, at the next one that belongs to a group.
+/// Notes a place at regular distances in the text, at the next one that belongs to a group.
 #[derive(Clone, Debug)]
 pub struct Places {
     every: u64,
@@ -96,7 +96,7 @@ pub struct Places {
     found: Vec<Place>,
 }
 
-/// Where a decoder stands, while its own numbers are behind.
+/// Where a decoder is, while its own numbers are behind.
 #[derive(Clone, Copy)]
 pub(super) struct Here {
     /// Levels of the stack that are open there, at most as many as the machine has.
@@ -108,7 +108,7 @@ pub(super) struct Here {
 }
 
 impl Places {
-    /// One place every so many bytes.
+    /// The number of bytes from one place to the next.
     pub fn new(every: usize) -> Self {
         Self {
             every: every.max(1) as u64,
@@ -129,7 +129,7 @@ impl Places {
         self.found.clear();
     }
 
-    /// The next place is wanted so many bytes behind this one.
+    /// The next place is wanted that many bytes behind this one.
     pub fn start(&mut self, offset: u64) {
         self.due = offset.saturating_add(self.every);
     }
@@ -166,7 +166,7 @@ impl Places {
         self.due
     }
 
-    /// A place of a group, if there is one, where so many slots have been written.
+    /// A place of a group, if there is one, where that many slots have been written.
     pub(super) fn note_item(&mut self, group: Option<u32>, slots: usize, here: Here) {
         let Some(group) = group else {
             return;
@@ -180,7 +180,7 @@ impl Places {
         });
     }
 
-    /// Notes where the decoder stands, if that is a place that belongs to a group.
+    /// Notes where the decoder is, if that is a place that belongs to a group.
     pub(super) fn note(
         &mut self,
         plan: &Plan,
@@ -212,7 +212,7 @@ impl Places {
         self.note_item(group, written.0, here);
     }
 
-    /// The group of a place where so many slots and bytes of strings have been written; it is a new one if there is none yet.
+    /// The group of a place where these numbers of slots and of bytes of strings have been written; it is a new one if there is none yet.
     #[cold]
     #[inline(never)]
     pub(super) fn group(
@@ -382,7 +382,7 @@ impl Places {
         self.open.reverse();
     }
 
-    /// The loops that a place stands in, outermost first.
+    /// The loops around a place, outermost first.
     pub fn loops(&self, place: Place, plan: &Plan) -> Vec<Loop> {
         self.checkpoint(plan, place.group, place.at)
             .map_or_else(Vec::new, |checkpoint| checkpoint.loops(plan))
@@ -530,7 +530,7 @@ impl Sink for &mut Places {
 /// Where reading is to stop, if it comes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Until {
-    /// At the first place between two tags at which so many slots have been written,
+    /// At the first place between two tags at which that many slots have been written,
     pub slots: usize,
     /// and no more levels than these are open.
     pub depth: usize,

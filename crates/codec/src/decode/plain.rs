@@ -38,7 +38,7 @@ pub(super) fn number_before(
 }
 
 /// How the values of a leaf are read where little else need be looked at: all that its type asks for is a range of numbers,
-/// or what is seen of a string at a glance.
+/// or what the length and the characters of a string prove.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain {
     pub(super) kind: LeafKind,

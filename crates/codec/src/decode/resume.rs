@@ -27,8 +27,8 @@ impl Decoder {
 
     /// Reads on: all of a piece, but for what its end leaves incomplete. That is to be read again with what follows.
     ///
-    /// The Record must have been cut back to where the decoder stands, as it is if nobody else changed it. The trace
-    /// is told where the values stand; it covers less than 4 GiB of text.
+    /// The Record must have been cut back to where the decoder is, as it is if nobody else changed it. The trace
+    /// receives the locations of the values; it covers less than 4 GiB of text.
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
@@ -49,7 +49,7 @@ impl Decoder {
         self.reader.offset()
     }
 
-    /// Whether the decoder stands between two tags or values, inside the root element, with nothing begun.
+    /// Whether the decoder is between two tags or values, inside the root element, with nothing begun.
     pub fn is_between(&self) -> bool {
         self.reader.is_between() && self.machine.is_between()
     }
@@ -60,7 +60,7 @@ impl Decoder {
         Checkpoint::new(&self.reader, &self.machine, written)
     }
 
-    /// Goes back, or ahead, to a checkpoint. `false` if it is of no use any more, since the namespaces it stands in have
+    /// Goes back, or ahead, to a checkpoint. `false` if it is of no use any more, since the namespaces in its scope have
     /// been [forgotten](Self::forget); then nothing is changed.
     ///
     /// The Record to go on with is that of the checkpoint, [cut](Checkpoint::cut) back to it, or another that has been
@@ -80,7 +80,7 @@ impl Decoder {
         one.agrees(other, &self.plan, &self.scopes)
     }
 
-    /// Reads one value again that stands alone at `at` of `text`: its slot, whose octets are appended to the heap of
+    /// Re-reads one value by itself, at `at` of `text`: its slot, whose octets are appended to the heap of
     /// `record`, and its length. Nothing, if there is anything but its plain lexical form; or if that is wrong.
     #[inline]
     pub fn read_again(
@@ -101,9 +101,9 @@ impl Decoder {
         self.text_again(site, text, at, record)
     }
 
-    /// Whether the value at a site is its text as it stands, with nothing replaced but references and line ends.
+    /// Whether the value at a site is its own text, with nothing replaced but references and line ends.
     #[inline]
-    pub fn reads_as_it_stands(&self, site: Site) -> bool {
+    pub fn reads_verbatim(&self, site: Site) -> bool {
         site.leaf()
             .is_some_and(|leaf| self.plan.leaf(leaf).is_verbatim)
     }
@@ -133,7 +133,7 @@ impl Decoder {
             }
             (rest.get(special..special + 2) == Some(b"</")).then_some(special)?
         };
-        // An empty text may stand for a default, which the leaf does not know.
+        // An empty text may be replaced by a default, which the leaf does not know.
         if length == 0 || length > self.options.limits.text_length {
             return None;
         }

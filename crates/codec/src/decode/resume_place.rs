@@ -30,7 +30,7 @@ impl Places {
     /// Within a group nothing is restored but the number.
     #[must_use]
     pub fn resume(&mut self, decoder: &mut Decoder, place: Place) -> bool {
-        if !self.stands_in(decoder, place.group) {
+        if !self.is_in_group(decoder, place.group) {
             let Some(shape) = self.shape(place.group) else {
                 return false;
             };
@@ -46,8 +46,8 @@ impl Places {
         true
     }
 
-    /// Whether the decoder stands at some place of this group, so that nothing need be compared.
-    pub fn stands_in(&mut self, decoder: &mut Decoder, group: u32) -> bool {
+    /// Whether the decoder is at some place of this group, so that nothing need be compared.
+    pub fn is_in_group(&mut self, decoder: &mut Decoder, group: u32) -> bool {
         let (plan, machine) = (&decoder.plan, &mut decoder.machine);
         let levels = machine.frames.len();
         let Some(Frame::Group(top)) = machine.frames.last().copied() else {
@@ -79,7 +79,7 @@ impl Places {
     /// Whether reading on from where the decoder is finds the same as reading on from a place, but for the counts of loops.
     /// For a place of the group it is in nothing is compared but its number.
     pub fn agree(&mut self, decoder: &mut Decoder, place: Place) -> bool {
-        let is_inside = self.stands_in(decoder, place.group);
+        let is_inside = self.is_in_group(decoder, place.group);
         let Some(varies) = self.shape(place.group).map(|shape| shape.varies) else {
             return false;
         };
@@ -127,7 +127,7 @@ impl Decoder {
         checkpoint.agrees_with(&self.reader, &self.machine, &self.plan, &self.scopes)
     }
 
-    /// The loops it stands in, outermost first.
+    /// The open loops, outermost first.
     pub fn loops(&self) -> Vec<Loop> {
         self.machine.loops(&self.plan)
     }
@@ -155,7 +155,7 @@ impl Decoder {
         self.reader.is_finished()
     }
 
-    /// As if it had read so much text, wherever it stands.
+    /// As if it had read `offset` bytes of text.
     pub fn move_to(&mut self, offset: u64) {
         let by = offset.wrapping_sub(self.reader.offset());
         self.reader.move_by(by);

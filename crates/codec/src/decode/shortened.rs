@@ -1,14 +1,14 @@
 //! The bases of groups of places, kept short: which shape each has, which group is around it, and the numbers of its loops.
 //!
 //! Places come in the order of the text, and so do bases: the loops further out are most often those of the base before, with
-//! the same counts. So a base tells how many they are, and the numbers of the others; every sixteenth tells all, so that one
+//! the same counts. So a base says how many they are, and the numbers of the others; every sixteenth contains all, so that one
 //! is found without reading those before it.
 //!
 //! ```text
 //! shape │ how far back the group around it is │ loops as before │ slot, count │ slot, count │ …
 //! ```
 //!
-//! A loop's slot is told by its distance from that of the loop around it, and counts are small, so most numbers take a byte
+//! A loop's slot is stored as its distance from that of the loop around it, and counts are small, so most numbers take a byte
 //! or two: seven bits a byte, the lowest first, the highest bit set in all but the last (LEB128).
 
 /// The slot of a loop's count, and the count.
@@ -38,7 +38,7 @@ pub(super) struct Bases {
     last: Vec<Numbers>,
 }
 
-/// From so many to so many a base tells all of its numbers.
+/// The distance of the bases that contain all of their numbers.
 const RUN: u32 = 16;
 
 impl Bases {
@@ -80,15 +80,15 @@ impl Bases {
 
     /// A base. `loops` says how many loops are open in a shape.
     pub(super) fn of(&self, group: u32, loops: impl Fn(u32) -> u32) -> Option<Base> {
-        let mut told = self.run(group)?;
+        let mut reader = self.run(group)?;
         let mut numbers: Vec<Numbers> = Vec::new();
         for number in group - group % RUN..=group {
-            let head = told.head()?;
+            let head = reader.head()?;
             numbers.truncate(head.shared as usize);
             let mut around = numbers.last().map_or(0, |it| it.0);
             for _ in head.shared..loops(head.shape) {
-                around = around.wrapping_add(told.number()?);
-                numbers.push((around, told.number()?));
+                around = around.wrapping_add(reader.number()?);
+                numbers.push((around, reader.number()?));
             }
             if number == group {
                 return Some(Base {
@@ -103,22 +103,22 @@ impl Bases {
 
     /// The shape of a base, and the group around it.
     pub(super) fn head(&self, group: u32, loops: impl Fn(u32) -> u32) -> Option<(u32, u32)> {
-        let mut told = self.run(group)?;
+        let mut reader = self.run(group)?;
         for _ in 0..group % RUN {
-            let head = told.head()?;
+            let head = reader.head()?;
             for _ in head.shared..loops(head.shape) {
-                told.number()?;
-                told.number()?;
+                reader.number()?;
+                reader.number()?;
             }
         }
-        let head = told.head()?;
+        let head = reader.head()?;
         Some((head.shape, head.outer(group)))
     }
 
-    /// What is told from the last base on that tells all of its numbers.
-    fn run(&self, group: u32) -> Option<Told<'_>> {
+    /// What is stored from the last base on that contains all of its numbers.
+    fn run(&self, group: u32) -> Option<BaseReader<'_>> {
         let from = *self.runs.get((group / RUN) as usize)?;
-        (group < self.count).then(|| Told(self.bytes[from..].iter()))
+        (group < self.count).then(|| BaseReader(self.bytes[from..].iter()))
     }
 
     pub(super) fn clear(&mut self) {
@@ -142,7 +142,7 @@ impl Bases {
 }
 
 /// Numbers, one after the other.
-struct Told<'a>(std::slice::Iter<'a, u8>);
+struct BaseReader<'a>(std::slice::Iter<'a, u8>);
 
 /// What a base begins with.
 struct Head {
@@ -160,7 +160,7 @@ impl Head {
     }
 }
 
-impl Told<'_> {
+impl BaseReader<'_> {
     fn number(&mut self) -> Option<u32> {
         let (mut number, mut shift) = (0, 0);
         loop {

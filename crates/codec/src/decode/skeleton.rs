@@ -22,7 +22,7 @@ use std::collections::HashMap;
 use bsoap_datatypes::kernel::Column;
 use bsoap_xml::{ScopeId, State};
 
-use crate::plan::{LeafId, Plan, RealRange};
+use crate::plan::{ElementId, LeafId, Plan, RealRange};
 
 use super::checkpoint::{Checkpoint, each_loop};
 use super::frame::Machine;
@@ -42,10 +42,10 @@ pub(super) const MAX_GAP_LENGTH: usize = 1 << 12;
 /// What all nodes and gaps may take. A peer whose every message is different fills this; then all is forgotten.
 pub(super) const MAX_BYTES: usize = 1 << 20;
 
-/// So many nodes are learned before one of them has been met again.
+/// How many nodes are learned before one of them has been met again.
 pub(super) const MAX_CREDIT: u32 = 1 << 11;
 
-/// So many more with each message: a stream whose structures are new each time is left to the slow path, until they repeat.
+/// How many more with each message: a stream whose structures are new each time is left to the slow path, until they repeat.
 pub(super) const CREDIT_OF_MESSAGE: u32 = 4;
 
 /// States with more levels are not learned: to compare and to restore them takes longer than to read on.
@@ -54,7 +54,7 @@ pub(super) const MAX_LEVELS: usize = 96;
 /// A gap with more values and attributes in it is not learned.
 pub(super) const MAX_LOGGED: usize = 256;
 
-/// A node whose gaps were learned so many times more often than they were used only learns at powers of two.
+/// A node whose gaps were learned this many times more often than they were used only learns at powers of two.
 pub(super) const MAX_IN_VAIN: u32 = 32;
 
 /// What a decoder has learned of the structures of its stream.
@@ -63,6 +63,8 @@ pub(super) struct Skeleton {
     pub(super) nodes: Vec<Node>,
     /// By hash of the state.
     pub(super) by_state: HashMap<u64, NodeId>,
+    /// The node at the beginning of messages with the root of the last one.
+    pub(super) start: Option<(ElementId, NodeId)>,
     /// A scope that is valid as long as all are.
     pub(super) scope: Option<ScopeId>,
     pub(super) bytes: usize,
@@ -75,6 +77,7 @@ impl Default for Skeleton {
         Self {
             nodes: Vec::new(),
             by_state: HashMap::new(),
+            start: None,
             scope: None,
             bytes: 0,
             credit: MAX_CREDIT,
@@ -114,7 +117,7 @@ pub(super) struct ValueRule {
     /// `None` if facets of the type need the text.
     pub(super) plain: Option<Plain>,
     pub(super) site: Site,
-    /// Whether the value is its text as it is, and no facet needs more than a glance at it.
+    /// Whether the value is its text as it is, and its facets can be proved without the slow path.
     pub(super) is_text: bool,
     /// Whether an empty text is replaced by another value.
     pub(super) has_default: bool,

@@ -4,11 +4,14 @@ use bsoap_datatypes::kernel::Separator;
 
 /// Some bytes, laid out to be compared with those at a place of a text.
 ///
-/// Up to 32 bytes are compared as two words of 16 under a mask, whatever their number: no loop, no branch on the length.
+/// Up to 32 bytes are compared as two words of 16 under a mask, whatever their number: no loop, no branch on the length. Up
+/// to 64 are these and the last 32.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spelling {
     words: [u128; 2],
     masks: [u128; 2],
+    /// The last 32 bytes, if there are more than that.
+    tail: [u128; 2],
     separator: Separator,
 }
 
@@ -24,6 +27,7 @@ impl Spelling {
         Self {
             words: halves(&head),
             masks: halves(&mask),
+            tail: bytes.last_chunk().map_or([0; 2], halves),
             separator: Separator::new(bytes),
         }
     }
@@ -51,7 +55,7 @@ impl Spelling {
 
     /// Whether `text` has these bytes at `at`.
     #[inline(always)]
-    pub(super) fn stands_at(&self, text: &[u8], at: usize) -> bool {
+    pub(super) fn is_at(&self, text: &[u8], at: usize) -> bool {
         let Some(rest) = text.get(at..) else {
             return false;
         };
@@ -60,10 +64,23 @@ impl Spelling {
                 let [low, high] = halves(head);
                 let differ = ((low ^ self.words[0]) & self.masks[0])
                     | ((high ^ self.words[1]) & self.masks[1]);
-                differ == 0 && (self.len() <= SHORT || rest.starts_with(self.bytes()))
+                differ == 0 && (self.len() <= SHORT || self.is_rest(rest))
             }
             None => rest.starts_with(self.bytes()),
         }
+    }
+
+    /// The same of more than 32 bytes, the first of which are there.
+    #[inline(always)]
+    fn is_rest(&self, text: &[u8]) -> bool {
+        let length = self.len();
+        if length > 2 * SHORT {
+            return text.starts_with(self.bytes());
+        }
+        let tail = text
+            .get(length - SHORT..length)
+            .and_then(|tail| tail.first_chunk());
+        tail.is_some_and(|tail| halves(tail) == self.tail)
     }
 }
 
@@ -82,24 +99,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_spelling_stands_where_its_bytes_stand() {
+    fn a_spelling_is_where_its_bytes_are() {
         let text: Vec<u8> = (0..200).map(|n| n as u8).collect();
-        for length in [0, 1, 15, 16, 17, 31, 32, 33, 64] {
-            for at in [0, 1, 100, 150, 190] {
+        for length in [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65] {
+            for at in [0, 1, 100, 130, 150, 190] {
                 let Some(bytes) = text.get(at..at + length) else {
                     continue;
                 };
                 let spelling = Spelling::new(bytes);
-                assert!(spelling.stands_at(&text, at), "{length} at {at}");
-                assert_eq!(spelling.stands_at(&text, at + 1), length == 0);
+                assert!(spelling.is_at(&text, at), "{length} at {at}");
+                assert_eq!(spelling.is_at(&text, at + 1), length == 0);
                 if length > 0 {
                     let mut other = text.clone();
                     other[at + length - 1] ^= 1;
-                    assert!(!spelling.stands_at(&other, at));
-                    assert!(!spelling.stands_at(&text[..at + length - 1], at));
+                    assert!(!spelling.is_at(&other, at));
+                    assert!(!spelling.is_at(&text[..at + length - 1], at));
                 }
             }
         }
-        assert!(!Spelling::new(b"").stands_at(b"", 1));
+        assert!(!Spelling::new(b"").is_at(b"", 1));
     }
 }

@@ -1,7 +1,7 @@
 //! The trace of a decoding: where each slot's lexical form begins, and how it can be read again alone.
 //!
 //! It is kept as differential deserialization needs it: flat, so that a shift of all that follows is
-//! one addition over a slice; and without lengths, since where a lexical form ends the text itself tells.
+//! one addition over a slice; and without lengths, since the text itself shows where a lexical form ends.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::sink::Sink;
 pub struct Site(u16);
 
 impl Site {
-    /// It cannot: it is a marker, or more than its own text tells its value (names, lists, fixed values that are checked).
+    /// It cannot: it is a marker, or its own text is not enough to read it (names, lists, fixed values that are checked).
     pub const NONE: Self = Self(u16::MAX);
 
     /// The content of an element; it ends with `<`.
@@ -27,7 +27,7 @@ impl Site {
         }
     }
 
-    /// The value of an attribute; it ends with the quote that stands before it.
+    /// The value of an attribute; it ends with the quote that is before it.
     #[inline(always)]
     pub(crate) fn attribute(leaf: LeafId) -> Self {
         match Self::content(leaf) {
@@ -100,7 +100,7 @@ impl Trace {
 
     #[cold]
     fn irregular(&mut self, slot: usize, offset: u32, site: Site) {
-        // A value that was found wrong on the fast road is told again on the other.
+        // A value that was found wrong on the fast path is reported again by the slow path.
         self.starts.truncate(slot);
         self.sites.truncate(slot);
         let (offset, site) = match self.starts.last() {
@@ -134,12 +134,12 @@ impl Sink for &mut Trace {
     #[inline(always)]
     fn found(&mut self, slot: usize, offset: u64, _: usize, site: Site) {
         let offset = offset as u32;
-        let told = self.starts.len();
+        let reported = self.starts.len();
         let is_next = self.starts.last().is_none_or(|&before| before <= offset);
-        if told == slot && is_next {
+        if reported == slot && is_next {
             self.starts.push(offset);
             self.sites.push(site);
-        } else if told + 1 == slot && is_next {
+        } else if reported + 1 == slot && is_next {
             // Before many a value there is a marker.
             self.starts.extend_from_slice(&[offset, offset]);
             self.sites.extend_from_slice(&[Site::NONE, site]);

@@ -41,7 +41,7 @@ pub struct BuildOptions<'t> {
     pub typed: Option<(ElementId, &'t dyn Pack)>,
     /// The same with a `Value` that lies elsewhere: it need not be moved or copied into the one around it.
     /// Only where that element comes first; inside it, it is an element like others.
-    pub lent: Option<(ElementId, &'t Value)>,
+    pub borrowed: Option<(ElementId, &'t Value)>,
 }
 
 /// Makes a Record of a value.
@@ -188,9 +188,9 @@ impl<'p> Builder<'p> {
             self.present(id, element.ty, presence);
             return self.packed(id, pack);
         }
-        let value = match self.options.lent {
-            Some((lent, value)) if lent == id => {
-                self.options.lent = None;
+        let value = match self.options.borrowed {
+            Some((borrowed, value)) if borrowed == id => {
+                self.options.borrowed = None;
                 Cow::Borrowed(value)
             }
             _ => value,

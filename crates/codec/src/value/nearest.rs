@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_look_alike_are_offered() {
+    fn similar_names_are_offered() {
         let known = ["quantity", "price", "@currency", "item"];
         assert_eq!(nearest("quantiy", &known), ["quantity"]);
         assert_eq!(nearest("currency", &known), ["@currency"]);

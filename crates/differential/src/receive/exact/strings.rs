@@ -102,7 +102,7 @@ impl Pass {
         old: &[u8],
         new: &[u8],
     ) -> Option<Reread> {
-        if site.is_attribute() || !decoder.reads_as_it_stands(site) {
+        if site.is_attribute() || !decoder.reads_verbatim(site) {
             return None;
         }
         let limits = &decoder.options().limits;

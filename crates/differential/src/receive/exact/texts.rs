@@ -26,7 +26,7 @@ impl Pass {
         let ([field], 1) = (&*pattern.fields, pattern.width) else {
             return 0;
         };
-        if field.kind != LeafKind::Text || !decoder.reads_as_it_stands(field.site) {
+        if field.kind != LeafKind::Text || !decoder.reads_verbatim(field.site) {
             return 0;
         }
         let mut decoded = std::mem::take(&mut self.run.decoded);

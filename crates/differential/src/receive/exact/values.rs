@@ -21,7 +21,7 @@ impl Pass {
         new: &[u8],
     ) -> Option<(bool, usize)> {
         let text = new.get(place..)?;
-        if field.kind == LeafKind::Text && decoder.reads_as_it_stands(field.site) {
+        if field.kind == LeafKind::Text && decoder.reads_verbatim(field.site) {
             let length = scan::find_text_special(text);
             let is_plain = length > 0
                 && length <= decoder.options().limits.text_length
