@@ -38,7 +38,6 @@ mod run;
 mod shortened;
 mod sink;
 mod skeleton;
-mod spelling;
 mod trace;
 
 pub use checkpoint::{Checkpoint, Loop};

@@ -1,6 +1,6 @@
 //! Learning nodes and gaps from what the slow path did.
 
-use bsoap_datatypes::kernel::Column;
+use bsoap_datatypes::kernel::{Column, Separator};
 use bsoap_xml::{Scopes, State};
 
 use crate::plan::Plan;
@@ -16,7 +16,6 @@ use super::skeleton::{
     MAX_CREDIT, MAX_GAP_LENGTH, MAX_GAPS, MAX_IN_VAIN, MAX_LEVELS, Node, NodeId, NodeKind,
     OpenLoop, Origin, Skeleton, ValueRule, Written,
 };
-use super::spelling::Spelling;
 use super::trace::Site;
 
 /// Where a gap begins or ends: in the text, in the Record, and which loops are open there.
@@ -241,7 +240,10 @@ impl Skeleton {
         window: &Piece<'_>,
     ) -> Option<NodeId> {
         let known = self.nodes[node as usize].gaps.iter();
-        if let Some(known) = known.clone().find(|known| known.text.is_same(&gap.text)) {
+        if let Some(known) = known
+            .clone()
+            .find(|known| known.text.as_bytes() == gap.text.as_bytes())
+        {
             return Some(known.to);
         }
         let before = window.between(attribute.value.from.checked_sub(1)?, attribute.value.from)?;
@@ -270,7 +272,10 @@ impl Skeleton {
     fn link(&mut self, node: NodeId, gap: Gap) {
         self.bytes += gap.memory();
         let node = &mut self.nodes[node as usize];
-        let same = node.gaps.iter().position(|it| it.text.is_same(&gap.text));
+        let same = node
+            .gaps
+            .iter()
+            .position(|it| it.text.as_bytes() == gap.text.as_bytes());
         let is_many = node.gaps.len() == MAX_GAPS;
         if let Some(replaced) = same.or(is_many.then_some(MAX_GAPS - 1)) {
             self.bytes -= node.gaps.remove(replaced).memory();
@@ -320,7 +325,7 @@ impl Cycle {
             columns.push(Column {
                 number: plain.kind.number()?,
                 marker,
-                separator: gap.text.separator().clone(),
+                separator: gap.text.clone(),
             });
             if id == last {
                 break;
@@ -402,7 +407,7 @@ impl Maker<'_> {
             && more.heap.is_empty()
             && more.found.is_empty();
         Some(Gap {
-            text: Spelling::new(text.as_bytes()),
+            text: Separator::new(text.as_bytes()),
             slots: added,
             to: NodeId::MAX,
             leads: Leads::Content,

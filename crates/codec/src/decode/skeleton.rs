@@ -19,7 +19,7 @@
 
 use std::collections::HashMap;
 
-use bsoap_datatypes::kernel::Column;
+use bsoap_datatypes::kernel::{Column, Separator};
 use bsoap_xml::{ScopeId, State};
 
 use crate::plan::{ElementId, LeafId, Plan, RealRange};
@@ -27,7 +27,6 @@ use crate::plan::{ElementId, LeafId, Plan, RealRange};
 use super::checkpoint::{Checkpoint, each_loop};
 use super::frame::Machine;
 use super::plain::Plain;
-use super::spelling::Spelling;
 use super::trace::Site;
 
 /// The index of a node.
@@ -130,7 +129,7 @@ pub(super) struct ValueRule {
 /// What follows a value, up to the next.
 #[derive(Debug)]
 pub(super) struct Gap {
-    pub(super) text: Spelling,
+    pub(super) text: Separator,
     /// The slots it adds,
     pub(super) slots: Box<[u64]>,
     pub(super) to: NodeId,

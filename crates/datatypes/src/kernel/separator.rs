@@ -56,21 +56,69 @@ impl Separator {
         let Some(found) = rest.first_chunk::<32>() else {
             return rest.starts_with(&self.bytes);
         };
-        let differ = |half: usize| {
-            let word = |bytes: &[u8; 32]| {
-                let mut word = [0; 16];
-                word.copy_from_slice(&bytes[16 * half..16 * half + 16]);
-                u128::from_ne_bytes(word)
-            };
-            (word(found) ^ word(&self.head)) & word(&self.mask)
-        };
-        (differ(0) | differ(1)) == 0
-            && (self.bytes.len() <= found.len() || rest.starts_with(&self.bytes))
+        let ([low, high], head, mask) = (halves(found), halves(&self.head), halves(&self.mask));
+        ((low ^ head[0]) & mask[0]) | ((high ^ head[1]) & mask[1]) == 0
+            && (self.bytes.len() <= found.len() || self.is_rest(rest))
+    }
+
+    /// The same of more than 32 bytes, the first of which are there.
+    #[inline(always)]
+    fn is_rest(&self, text: &[u8]) -> bool {
+        match (text.get(..self.bytes.len()), self.bytes.last_chunk::<32>()) {
+            (Some(text), Some(last)) if text.len() <= 64 => text
+                .last_chunk()
+                .is_some_and(|tail| halves(tail) == halves(last)),
+            (text, _) => text == Some(&*self.bytes),
+        }
+    }
+
+    /// How many bytes.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
     }
 
     /// The bytes.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+#[inline(always)]
+fn halves(bytes: &[u8; 32]) -> [u128; 2] {
+    let (halves, _) = bytes.as_chunks::<16>();
+    [0, 1].map(|half| u128::from_ne_bytes(halves[half]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_separator_is_where_its_bytes_are() {
+        let text: Vec<u8> = (0..200).map(|n| n as u8).collect();
+        for length in [0, 1, 15, 16, 17, 31, 32, 33, 63, 64, 65] {
+            for at in [0, 1, 100, 130, 150, 190] {
+                let Some(bytes) = text.get(at..at + length) else {
+                    continue;
+                };
+                let separator = Separator::new(bytes);
+                assert!(separator.is_at(&text, at), "{length} at {at}");
+                assert_eq!(separator.is_at(&text, at + 1), length == 0);
+                if length > 0 {
+                    let mut other = text.clone();
+                    other[at + length - 1] ^= 1;
+                    assert!(!separator.is_at(&other, at));
+                    assert!(!separator.is_at(&text[..at + length - 1], at));
+                }
+            }
+        }
+        assert!(!Separator::new(b"").is_at(b"", 1));
     }
 }
