@@ -54,7 +54,7 @@ fn values_nest_as_deep_as_the_limit_says_and_no_deeper() {
         assert!(
             error
                 .to_string()
-                .starts_with("values nest deeper than 256 at /node/node"),
+                .starts_with("values nest deeper than the limit of 256 at /node/node"),
             "{error}"
         );
     });

@@ -310,7 +310,7 @@ impl<S: Sink> Builder<'_, S> {
             let heap = self.record.heap.len();
             let read = self.text_value(window, rule, at);
             let Some((slot, length)) =
-                read.filter(|(_, length)| gap.text.is_at(bytes, at + length))
+                read.filter(|(_, length)| gap.text.matches_at(bytes, at + length))
             else {
                 self.record.heap.truncate(heap);
                 break;
@@ -406,7 +406,9 @@ impl Node {
     /// Which of the gaps is at a place of a text.
     #[inline(always)]
     fn way(&self, bytes: &[u8], at: usize) -> Option<usize> {
-        self.gaps.iter().position(|gap| gap.text.is_at(bytes, at))
+        self.gaps
+            .iter()
+            .position(|gap| gap.text.matches_at(bytes, at))
     }
 
     /// The gap to the next item of an array, if the node is its only value and read as a text.

@@ -49,7 +49,7 @@ impl Separator {
 
     /// Whether `text` has these bytes at `at`: two masked compares of fixed size, whatever their number.
     #[inline(always)]
-    pub(super) fn matches_at(&self, text: &[u8], at: usize) -> bool {
+    pub fn matches_at(&self, text: &[u8], at: usize) -> bool {
         let Some(rest) = text.get(at..) else {
             return false;
         };
@@ -109,16 +109,16 @@ mod tests {
                     continue;
                 };
                 let separator = Separator::new(bytes);
-                assert!(separator.is_at(&text, at), "{length} at {at}");
-                assert_eq!(separator.is_at(&text, at + 1), length == 0);
+                assert!(separator.matches_at(&text, at), "{length} at {at}");
+                assert_eq!(separator.matches_at(&text, at + 1), length == 0);
                 if length > 0 {
                     let mut other = text.clone();
                     other[at + length - 1] ^= 1;
-                    assert!(!separator.is_at(&other, at));
-                    assert!(!separator.is_at(&text[..at + length - 1], at));
+                    assert!(!separator.matches_at(&other, at));
+                    assert!(!separator.matches_at(&text[..at + length - 1], at));
                 }
             }
         }
-        assert!(!Separator::new(b"").is_at(b"", 1));
+        assert!(!Separator::new(b"").matches_at(b"", 1));
     }
 }

@@ -177,7 +177,7 @@ impl Writer {
     #[cold]
     fn meet(&mut self, shape: Shape, record: &Record) -> Result<Option<Known>, Error> {
         self.new += 1;
-        if self.new > MAX_NEW {
+        if self.new > PATIENCE {
             self.pause = PAUSE;
         }
         let (mut text, mut values) = (Vec::new(), Values::default());
@@ -200,7 +200,7 @@ impl Writer {
     }
 
     fn add(&mut self, known: Known) {
-        if self.known.len() >= MAX_KNOWN {
+        if self.known.len() >= KNOWN {
             self.known.remove(0);
         }
         self.known.push(known);
