@@ -6,7 +6,7 @@
 //!             └─ slow path: events of the reader, content models ────────────┘
 //! ```
 //!
-//! A [`Decoder`] serves a stream of messages. What it learns of the spelling of tags in one message it uses in the next.
+//! A [`Decoder`] serves a stream of messages. What it learns of the structure of one message it uses in the next.
 //! Whether a message comes in one piece or byte by byte, and whichever path it takes, the Record is the same.
 
 use std::sync::Arc;
