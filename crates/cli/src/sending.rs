@@ -31,8 +31,8 @@ pub(crate) fn matches(counts: &SendCounts) -> String {
     tally(
         &[
             (matches.content, "unchanged"),
-            (matches.perfect_structural, "values patched"),
-            (matches.partial_structural, "restructured"),
+            (matches.perfect_structural, "patched in place"),
+            (matches.partial_structural, "patched with other lengths or structure"),
             (matches.first_time, "new templates"),
             (counts.plain, "written in full"),
             (
