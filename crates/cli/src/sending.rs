@@ -32,7 +32,10 @@ pub(crate) fn matches(counts: &SendCounts) -> String {
         &[
             (matches.content, "unchanged"),
             (matches.perfect_structural, "patched in place"),
-            (matches.partial_structural, "patched with other lengths or structure"),
+            (
+                matches.partial_structural,
+                "patched with other lengths or structure",
+            ),
             (matches.first_time, "new templates"),
             (counts.plain, "written in full"),
             (
