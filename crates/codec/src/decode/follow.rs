@@ -17,11 +17,9 @@ use super::piece::Piece;
 use super::plain::number_before;
 use super::run::Run;
 use super::skeleton::{
-    Effect, Gap, Leads, Node, NodeId, NodeKind, NodeLoops, OpenLoop, ValueRule, Written,
+    Effect, Gap, Leads, MAX_ATTRIBUTE_LENGTH, Node, NodeId, NodeKind, NodeLoops, OpenLoop,
+    ValueRule, Written,
 };
-
-/// Longer values of attributes are left to the slow path.
-const MAX_ATTRIBUTE_LENGTH: usize = 1 << 12;
 
 /// The bindings of a scope.
 struct InScope<'a>(&'a Scopes, ScopeId);

@@ -12,12 +12,9 @@ use super::checkpoint::Checkpoint;
 use super::piece::Piece;
 use super::place::Until;
 use super::plain::number;
-use super::skeleton::Log;
+use super::skeleton::{Log, MAX_ATTRIBUTE_LENGTH};
 use super::trace::{Site, Trace};
 use super::{Decoder, Error};
-
-/// Longer attribute values are not read alone.
-const LONGEST_VALUE: usize = 1 << 12;
 
 impl Decoder {
     /// Begins a message whose pieces will be [read](Self::read). One that was begun before is given up.
@@ -121,7 +118,8 @@ impl Decoder {
         let length = if site.is_attribute() {
             let quote = *text.get(at.checked_sub(1)?)?;
             let length = scan::find_value_special(rest, quote);
-            (rest.get(length) == Some(&quote) && length <= LONGEST_VALUE).then_some(length)?
+            (rest.get(length) == Some(&quote) && length <= MAX_ATTRIBUTE_LENGTH)
+                .then_some(length)?
         } else {
             let special = scan::find_text_special(rest);
             if rest.get(special) != Some(&b'<') {

@@ -35,6 +35,9 @@ pub(super) type NodeId = u32;
 /// How many gaps a node may have. More variety is left to the slow path.
 pub(super) const MAX_GAPS: usize = 8;
 
+/// Longer attribute values are neither read by a skeleton nor re-read alone.
+pub(super) const MAX_ATTRIBUTE_LENGTH: usize = 1 << 12;
+
 /// Longer gaps are not learned.
 pub(super) const MAX_GAP_LENGTH: usize = 1 << 12;
 
