@@ -12,11 +12,11 @@ pub(super) struct Run {
     pub(super) pattern: Option<Box<RowPattern>>,
     /// How many values have been read in it.
     pub(super) values: usize,
-    /// Whether that was found to be many.
+    /// Whether the run was found to be long.
     was_long: bool,
-    /// From this number of values on, to check whether rows were inserted or removed.
+    /// The number of values after which to check whether rows were inserted or removed.
     due: usize,
-    /// How often that seemed so and was not.
+    /// How often that check found nothing.
     false_alarms: u32,
     /// How much further the new text seems to be than the old one, modulo 2⁶⁴.
     pub(super) hint: Option<usize>,
@@ -34,7 +34,7 @@ pub(super) struct Run {
     pub(super) decoded: DecodedTexts,
 }
 
-/// Values from which on a run is long: they show whether those behind them differ too.
+/// From this many values on a run is long, and the values after it are expected to differ too.
 pub(super) const LONG_RUN: usize = 240;
 /// Values up to which a run is short, slots up to which the next one is close, and how many such runs make values scattered.
 const SHORT_RUN: usize = 6;
@@ -44,7 +44,7 @@ const SCATTERED: u32 = 4;
 const FIRST_CHECK: usize = 2;
 
 impl Run {
-    /// Another message.
+    /// Starts with the next message.
     pub(super) fn restart(&mut self) {
         (self.hint, self.false_alarms, self.end, self.short) = (None, 0, 0, 0);
         (self.learn_from, self.failures) = (0, 0);
@@ -57,7 +57,7 @@ impl Run {
         slot >= self.learn_from && self.no_array != Some(slot)
     }
 
-    /// There was none, and is not likely to be soon.
+    /// Records that a slot belongs to no array. The next search starts further on, each time twice as far.
     #[cold]
     pub(super) fn found_none(&mut self, slot: usize) {
         self.learn_from = slot + (16 << self.failures.min(16));
@@ -65,7 +65,7 @@ impl Run {
         self.failures += 1;
     }
 
-    /// A difference was found at this slot: is it close to a short run?
+    /// Records a difference at this slot, and whether it is close to a short run.
     #[inline]
     pub(super) fn find(&mut self, slot: usize) {
         let is_close = slot.saturating_sub(self.end) <= CLOSE;
@@ -75,14 +75,14 @@ impl Run {
         };
     }
 
-    /// The first value of a run.
+    /// Starts a run at its first value.
     #[inline]
     pub(super) fn begin(&mut self) {
         (self.values, self.was_long) = (0, false);
         self.due = FIRST_CHECK << (3 * self.false_alarms.min(8));
     }
 
-    /// The run ended before this slot.
+    /// Records that the run ended before this slot.
     #[inline]
     pub(super) fn finish(&mut self, slot: usize) {
         self.end = slot;
@@ -94,7 +94,7 @@ impl Run {
         self.short >= SCATTERED
     }
 
-    /// They are not, or not here.
+    /// Records that the values at hand are not scattered.
     pub(super) fn is_not_scattered(&mut self) {
         self.short = 0;
     }
