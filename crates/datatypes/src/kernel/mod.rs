@@ -209,6 +209,36 @@ impl Kernel {
         self.write_array_in_blocks(slots, number, separator, out, &mut one_by_one(placed));
     }
 
+    /// Appends the lexical form of each number at the front of 32 bytes, the rest of which is unspecified, and its length.
+    ///
+    /// ```
+    /// use bsoap_datatypes::kernel::{Kernel, Number};
+    ///
+    /// let (mut forms, mut lengths) = (Vec::new(), Vec::new());
+    /// let slots = [1.5_f64, -2e3].map(f64::to_bits);
+    /// Kernel::best().format_array(&slots, Number::Double, &mut forms, &mut lengths);
+    /// assert_eq!(lengths, [3, 5]);
+    /// assert_eq!(forms.len(), 64);
+    /// assert_eq!(&forms[32..37], b"-2000");
+    /// ```
+    #[inline]
+    pub fn format_array(
+        self,
+        slots: &[u64],
+        number: Number,
+        forms: &mut Vec<u8>,
+        lengths: &mut Vec<u8>,
+    ) {
+        let left = match self.0 {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx512 if slots.len() > MAX_ONE_BY_ONE => {
+                x86::format_array(slots, number, forms, lengths)
+            }
+            _ => slots,
+        };
+        portable::format_array(left, number, forms, lengths);
+    }
+
     fn write_array_in_blocks(
         self,
         slots: &[u64],
@@ -313,7 +343,12 @@ impl Kernel {
     #[inline]
     pub fn list_differing(self, old: &[u64], new: &[u64], list: &mut [u32]) -> usize {
         assert!(old.len() == new.len() && new.len() <= list.len());
-        portable::list_differing(old, new, list)
+        let (count, seen) = match self.0 {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx512 => x86::list_differing(old, new, list),
+            _ => (0, 0),
+        };
+        count + portable::list_differing((old, new), seen, &mut list[count..])
     }
 
     /// The first slot that is not the old one plus `delta` (where its mask has all bits set) or the old one (where it has
@@ -332,7 +367,11 @@ impl Kernel {
     #[inline]
     pub fn first_differing(self, old: &[u64], new: &[u64], masks: &[u64], delta: u64) -> usize {
         assert!(old.len() == new.len() && new.len() == masks.len());
-        portable::first_differing(old, new, masks, delta)
+        match self.0 {
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
+            Level::Avx512 => x86::first_differing(old, new, masks, delta),
+            _ => portable::first_differing(old, new, masks, delta),
+        }
     }
 
     /// Compares the values of two texts in order. Lists those that differ, and where every value begins in the new text. A

@@ -167,6 +167,26 @@ pub(super) fn write_array(
     }
 }
 
+/// [`super::Kernel::format_array`].
+pub(super) fn format_array(
+    slots: &[u64],
+    number: Number,
+    forms: &mut Vec<u8>,
+    lengths: &mut Vec<u8>,
+) {
+    for &slot in slots {
+        let mut form = [0; WINDOW];
+        let length = match number {
+            Number::Double => double::format(f64::from_bits(slot), &mut form),
+            Number::Float => float::format(f32::from_bits(slot as u32), &mut form),
+            Number::Signed { .. } => integer::format_i64(slot as i64, &mut form),
+            Number::Unsigned { .. } => integer::format_u64(slot, &mut form),
+        };
+        forms.extend_from_slice(&form);
+        lengths.push(length as u8);
+    }
+}
+
 /// The values for which capacity is reserved together.
 const BLOCK: usize = 64;
 /// Bytes for a value or a short separator, and what is written beyond it.
@@ -289,11 +309,11 @@ const SAME: usize = 32;
 /// The slots that are listed together.
 const STEP: usize = 8;
 
-/// [`super::Kernel::list_differing`].
-pub(super) fn list_differing(old: &[u64], new: &[u64], list: &mut [u32]) -> usize {
-    let (old_blocks, old_rest) = old.as_chunks::<SAME>();
-    let (new_blocks, new_rest) = new.as_chunks::<SAME>();
-    let (mut count, mut first) = (0, 0_u32);
+/// [`super::Kernel::list_differing`], from a slot on.
+pub(super) fn list_differing((old, new): (&[u64], &[u64]), from: usize, list: &mut [u32]) -> usize {
+    let (old_blocks, old_rest) = old[from..].as_chunks::<SAME>();
+    let (new_blocks, new_rest) = new[from..].as_chunks::<SAME>();
+    let (mut count, mut first) = (0, from as u32);
     let mut is_quiet = true;
     for (old, new) in old_blocks.iter().zip(new_blocks) {
         // Where much has changed, comparing a whole block first does not pay.

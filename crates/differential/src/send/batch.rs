@@ -1,6 +1,6 @@
 //! Numbers of a table formatted in batches, side by side: none waits for the length of another.
 
-use bsoap_datatypes::kernel::{self, Kernel, Separator};
+use bsoap_datatypes::kernel::{self, Kernel};
 
 use super::dut_table::{SlotKind, Table};
 use super::lexical::{self, Number};
@@ -22,11 +22,11 @@ const ALL: [u8; BLOCK] = {
 /// The lexical forms of some numbers. Kept from one batch to the next for its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// Behind each form there is space for a copy of fixed size.
+    /// A [`Number`] for each form.
     forms: Vec<u8>,
-    /// Where each begins, and its length.
-    starts: Vec<u32>,
     lengths: Vec<u8>,
+    /// Which form is that of each number: those of a kind are formatted together.
+    order: Vec<u8>,
     /// Values of one kind, to be formatted.
     values: Vec<u64>,
 }
@@ -34,10 +34,8 @@ pub(crate) struct Batch {
 impl Batch {
     /// Bytes held.
     pub(crate) fn memory(&self) -> usize {
-        self.forms.capacity()
-            + self.starts.capacity() * size_of::<u32>()
-            + self.lengths.capacity()
-            + self.values.capacity() * size_of::<u64>()
+        let bytes = self.forms.capacity() + self.lengths.capacity() + self.order.capacity();
+        bytes + self.values.capacity() * size_of::<u64>()
     }
 
     /// The slot, lexical form and length of each number of the batch, which has these slots.
@@ -46,34 +44,36 @@ impl Batch {
         &'b self,
         slots: &'b [u32],
     ) -> impl Iterator<Item = (usize, &'b Number, usize)> {
-        let forms = self.starts.iter().zip(&self.lengths);
-        slots.iter().zip(forms).map(|(&slot, (&start, &length))| {
-            let form = self.forms[start as usize..].first_chunk();
-            let form = form.expect("behind each form there is space for a copy");
-            (slot as usize, form, usize::from(length))
+        let forms = self.forms.as_chunks().0;
+        slots.iter().zip(&self.order).map(move |(&slot, &at)| {
+            let at = usize::from(at);
+            (slot as usize, &forms[at], usize::from(self.lengths[at]))
         })
     }
 
     /// Formats the numbers of these slots, at most [`BLOCK`], of a table whose values are `values`.
     pub(crate) fn format(&mut self, table: &Table, values: &[u64], slots: &[u32]) {
         self.forms.clear();
-        self.starts.resize(BLOCK, 0);
-        self.lengths.resize(BLOCK, 0);
-        let kinds = table.cells.iter().map(|cell| cell.kind);
+        self.lengths.clear();
+        self.order.clear();
+        self.order.extend_from_slice(&ALL[..slots.len()]);
         if let [cell] = &*table.cells {
             self.some(cell.kind, values, slots, &ALL[..slots.len()]);
-            self.forms.resize(self.forms.len() + size_of::<Number>(), 0);
             return;
         }
+        let kinds = table.cells.iter().map(|cell| cell.kind);
         for (column, kind) in kinds.clone().enumerate() {
             // Each kind once.
             if kinds.clone().take(column).any(|before| before == kind) {
                 continue;
             }
             let (members, count) = members(table, slots, kind);
+            let formatted = self.lengths.len();
+            for (index, &member) in members[..count].iter().enumerate() {
+                self.order[usize::from(member)] = (formatted + index) as u8;
+            }
             self.some(kind, values, slots, &members[..count]);
         }
-        self.forms.resize(self.forms.len() + size_of::<Number>(), 0);
     }
 
     /// Formats those of the slots that are `members`, and of one kind.
@@ -81,24 +81,17 @@ impl Batch {
         let values = members
             .iter()
             .map(|&at| values[slots[usize::from(at)] as usize]);
-        let mut places = members.iter().map(|&at| usize::from(at));
-        let (starts, lengths) = (&mut self.starts, &mut self.lengths);
-        let mut placed = |start: usize, length: usize| {
-            if let Some(at) = places.next() {
-                (starts[at], lengths[at]) = (start as u32, length as u8);
-            }
-        };
         if let Some(number) = number(kind) {
             self.values.clear();
             self.values.extend(values);
-            let nothing = Separator::new(b"");
-            Kernel::best().write_array(&self.values, number, &nothing, &mut self.forms, placed);
+            let kernel = Kernel::best();
+            kernel.format_array(&self.values, number, &mut self.forms, &mut self.lengths);
         } else {
             for value in values {
-                let mut form = [0; 32];
-                let length = lexical::number(kind, value, &mut form);
-                placed(self.forms.len(), length);
-                self.forms.extend_from_slice(&form[..length]);
+                let mut form = [0; size_of::<Number>()];
+                self.lengths
+                    .push(lexical::number(kind, value, &mut form) as u8);
+                self.forms.extend_from_slice(&form);
             }
         }
     }

@@ -25,6 +25,8 @@ use crate::stats::SendStats;
 
 /// If more than this percentage of a table's numbers overflow, the chunk is encoded again.
 const MANY_OVERFLOWS: usize = 20;
+/// So many dirty numbers are written first, to see how many of them overflow. (`ready=mio/1000/dirty100/any`)
+const FIRST_BATCH: usize = 64;
 
 /// Fewer dirty values of a mixed segment than these are always patched.
 const FEW: usize = 16;
@@ -194,7 +196,8 @@ impl Patcher<'_> {
     /// Writes the dirty numbers of a table.
     fn numbers(&mut self, number: usize, dirty: &[u32], new: &[u64], batch: &mut Batch) -> Outcome {
         let before = self.overflows.len();
-        for dirty in dirty.chunks(BLOCK) {
+        let (first, rest) = dirty.split_at(dirty.len().min(FIRST_BATCH));
+        for dirty in std::iter::once(first).chain(rest.chunks(BLOCK)) {
             let segment = &mut self.segments[number];
             let Locations::Table(table) = &segment.locations else {
                 return Outcome::Reencode;
@@ -220,7 +223,11 @@ impl Patcher<'_> {
                 Outcome::Patched
             };
             let overflows = self.overflows.len() - before;
-            if outcome == Outcome::Reencode || overflows * 100 > new.len() * MANY_OVERFLOWS {
+            let passed = dirty
+                .last()
+                .map_or(0, |&last| last as usize + 1)
+                .max(FIRST_BATCH);
+            if outcome == Outcome::Reencode || overflows * 100 > passed * MANY_OVERFLOWS {
                 return Outcome::Reencode;
             }
         }

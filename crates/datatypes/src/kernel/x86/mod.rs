@@ -27,6 +27,7 @@ mod real;
 mod real_batch;
 mod row_batch;
 mod rows;
+mod slots;
 mod write;
 
 use array::Array;
@@ -187,6 +188,27 @@ pub(super) fn write_array<'s>(
     &[]
 }
 
+/// [`super::Kernel::format_array`], with AVX-512. Returns the slots not formatted.
+#[inline]
+pub(super) fn format_array<'s>(
+    slots: &'s [u64],
+    number: Number,
+    forms: &mut Vec<u8>,
+    lengths: &mut Vec<u8>,
+) -> &'s [u64] {
+    debug_assert!(has_avx512());
+    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
+    unsafe {
+        match number {
+            Number::Double => write::forms::<Doubles>(slots, forms, lengths),
+            Number::Signed { .. } => write::forms::<Integers<true>>(slots, forms, lengths),
+            Number::Unsigned { .. } => write::forms::<Integers<false>>(slots, forms, lengths),
+            Number::Float => return slots,
+        }
+    }
+    &[]
+}
+
 /// [`super::Kernel::write_rows`], with AVX-512 and with a separator after the last number. Returns the slots not written.
 #[inline]
 pub(super) fn write_rows<'s>(
@@ -221,6 +243,22 @@ pub(super) fn write_padded_rows(
     }
     // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
     unsafe { write::padded_rows(slots, columns, out, placed) }
+}
+
+/// [`super::Kernel::list_differing`], except of the last few slots. Returns how many differ, and how many were compared.
+#[inline]
+pub(super) fn list_differing(old: &[u64], new: &[u64], list: &mut [u32]) -> (usize, usize) {
+    debug_assert!(has_avx512());
+    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
+    unsafe { slots::list(old, new, list) }
+}
+
+/// [`super::Kernel::first_differing`].
+#[inline]
+pub(super) fn first_differing(old: &[u64], new: &[u64], masks: &[u64], delta: u64) -> usize {
+    debug_assert!(has_avx512());
+    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
+    unsafe { slots::first(old, new, masks, delta) }
 }
 
 /// [`super::Kernel::list_changed`], as far as 64 bytes of both texts can be compared.

@@ -33,6 +33,20 @@ pub(super) unsafe fn numbers<K: Kind>(
     unsafe { all::<K>(slots, most, out, finish, placed) };
 }
 
+/// Appends each number at the front of 32 bytes, and its length.
+///
+/// # Safety
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2.
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
+)]
+pub(super) unsafe fn forms<K: Kind>(slots: &[u64], forms: &mut Vec<u8>, lengths: &mut Vec<u8>) {
+    const FORM: usize = 32;
+    let placed = &mut |_: &[usize], own: &[u8]| lengths.extend_from_slice(own);
+    // SAFETY: the caller guarantees the features; nothing is written after a number.
+    unsafe { all::<K>(slots, FORM, forms, |_, _| FORM, placed) };
+}
+
 /// Writes a separator after a number.
 #[inline(always)]
 fn separated(separator: &Separator) -> impl FnMut(*mut u8, usize) -> usize {
