@@ -38,7 +38,7 @@ impl Overflow {
     }
 
     /// Lists it, and keeps its lexical form.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn list(mut self, form: &[u8], overflows: &mut Vec<Self>, forms: &mut Vec<u8>) {
         self.form = forms.len() as u32;
         forms.extend_from_slice(form);

@@ -21,26 +21,31 @@ pub(crate) fn write(text: &mut [u8], location: Location, lexical: &[u8]) {
 /// Copies the first `length` of at most 32 bytes by copies of fixed size.
 #[inline(always)]
 pub(crate) fn put(text: &mut [u8], number: &Number, length: usize) {
+    /// The first and the last bytes, which may overlap, as two words. (Copies of bytes would be merged into a call that asks for
+    /// their number.)
+    macro_rules! two_words {
+        ($to:ident, $word:ty) => {{
+            const SIZE: usize = size_of::<$word>();
+            let last = length - SIZE;
+            let head = <$word>::from_ne_bytes(*number.first_chunk().expect("32 bytes"));
+            let tail = number[last..].first_chunk().expect("a number has a length");
+            let tail = <$word>::from_ne_bytes(*tail);
+            $to[..SIZE].copy_from_slice(&head.to_ne_bytes());
+            $to[last..].copy_from_slice(&tail.to_ne_bytes());
+        }};
+    }
     let to = &mut text[..length];
     if length >= 16 {
-        two::<16>(to, number, length);
+        two_words!(to, u128);
     } else if length >= 8 {
-        two::<8>(to, number, length);
+        two_words!(to, u64);
     } else if length >= 4 {
-        two::<4>(to, number, length);
+        two_words!(to, u32);
     } else {
         for (to, byte) in to.iter_mut().zip(number) {
             *to = *byte;
         }
     }
-}
-
-/// The first and the last `N` bytes, which may overlap.
-#[inline(always)]
-fn two<const N: usize>(to: &mut [u8], number: &Number, length: usize) {
-    let last = length - N;
-    to[..N].copy_from_slice(&number[..N]);
-    to[last..last + N].copy_from_slice(&number[last..last + N]);
 }
 
 /// The size of the lexical form of a number, and what follows it in memory.
