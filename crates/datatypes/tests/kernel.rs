@@ -1096,6 +1096,21 @@ proptest! {
     }
 
     #[test]
+    fn all_kernels_format_the_same(slots in prop::collection::vec((any::<u64>(), 0_u32..64), 0..300), number in number()) {
+        let slots: Vec<u64> = slots.iter().map(|&(slot, shift)| slot >> shift).collect();
+        for kernel in kernels() {
+            let (mut forms, mut lengths) = (Vec::new(), Vec::new());
+            kernel.format_array(&slots, number, &mut forms, &mut lengths);
+            prop_assert_eq!((forms.len(), lengths.len()), (slots.len() * 32, slots.len()));
+            for ((slot, form), &length) in slots.iter().zip(forms.chunks(32)).zip(&lengths) {
+                let mut expected = Vec::new();
+                kernel.write_array(&[*slot], number, &Separator::new(b""), &mut expected, |_, _| {});
+                prop_assert_eq!(&form[..length.into()], &expected, "{:?}", kernel);
+            }
+        }
+    }
+
+    #[test]
     fn all_kernels_write_the_same_padded_rows(
         slots in prop::collection::vec((any::<u64>(), 0_u32..64), 0..300),
         columns in prop::collection::vec((number(), 1_usize..40, between(), between()), 1..10), head in 0_usize..40

@@ -150,10 +150,8 @@ impl Dirty {
 }
 
 /// If more than this percentage of a table's numbers is dirty, its chunk is encoded again: that costs less than patching
-/// them. (`ready=int/*/dirty50`)
-const MOST: usize = 45;
-/// The same of a table of doubles, whose conversion is most of the cost in either way. (`ready=dunit/*/dirty50`)
-const MOST_DOUBLES: usize = 65;
+/// them. (`ready=dunit/*/dirty75`, `ready=int/*/dirty75`)
+const MOST: usize = 70;
 /// If more than this percentage of a sample is dirty, the rest is not even compared.
 const MOST_OF_SAMPLE: usize = 85;
 /// Tables of fewer numbers are always patched.
@@ -164,11 +162,7 @@ const SAMPLE: usize = 32;
 /// Whether these are most of a table's numbers, and better encoded again.
 pub(crate) fn is_most_of_table(table: &Table, dirty: usize) -> bool {
     let numbers = table.slots();
-    let most = match table.cell(0).kind {
-        SlotKind::Double => MOST_DOUBLES,
-        _ => MOST,
-    };
-    !table.widths_vary && numbers >= SHORT && dirty * 100 > numbers * most
+    !table.widths_vary && numbers >= SHORT && dirty * 100 > numbers * MOST
 }
 
 /// Whether most numbers of a table differ, judged by two samples. Nearly all of what is looked at comes from far away, so the

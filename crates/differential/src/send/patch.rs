@@ -9,6 +9,7 @@
 
 use std::mem::{swap, take};
 
+use bsoap_datatypes::kernel::prefetch;
 use bytes::BytesMut;
 
 use super::batch::{BLOCK, Batch};
@@ -24,7 +25,7 @@ use super::steal::steal;
 use crate::stats::SendStats;
 
 /// If more than this percentage of a table's numbers overflow, the chunk is encoded again.
-const MANY_OVERFLOWS: usize = 20;
+const MANY_OVERFLOWS: usize = 16;
 /// So many dirty numbers are written first, to see how many of them overflow. (`ready=mio/1000/dirty100/any`)
 const FIRST_BATCH: usize = 64;
 
@@ -202,6 +203,10 @@ impl Patcher<'_> {
             let Locations::Table(table) = &segment.locations else {
                 return Outcome::Reencode;
             };
+            let text = &self.text[segment.start..];
+            for &index in dirty {
+                prefetch(text, table.columns.offsets[index as usize].into());
+            }
             batch.format(table, new, dirty);
             let outcome = if table.is_padded() || self.at_once {
                 self.padded(number, dirty, batch)
