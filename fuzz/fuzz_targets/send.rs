@@ -10,6 +10,7 @@ use bsoap_codec::{DecodeOptions, Decoder, EncodeOptions, Record};
 use bsoap_differential::send::{Chunks, Outgoing, Pad, Policy, Template};
 use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::random::Random;
+use bsoap_testkit::template::assert_consistent;
 use bsoap_testkit::plan::{random_plan};
 use libfuzzer_sys::fuzz_target;
 
@@ -70,7 +71,7 @@ fuzz_target!(|input: &[u8]| {
             }
         }
         let _ = template.commit();
-        template.assert_consistent();
+        assert_consistent(&template);
         for (outgoing, text) in &sent {
             assert_eq!(&outgoing.chunks.concat(), text);
         }

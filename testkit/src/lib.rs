@@ -21,3 +21,4 @@ pub mod message;
 pub mod plan;
 pub mod random;
 pub mod schema;
+pub mod template;

@@ -2,12 +2,12 @@
 
 mod batch;
 mod build;
-mod check;
 mod chunk;
 mod compare;
 mod digest;
 mod dut_table;
 mod gzip;
+mod layout;
 mod lexical;
 mod overflow;
 mod overlay;
@@ -26,6 +26,8 @@ mod templates;
 mod update;
 
 pub use gzip::{GzipCache, GzipStream};
+#[doc(hidden)]
+pub use layout::{ChunkLayout, ValueLayout};
 pub use overlay::{Cells, Layout, Number, Offer, Overlay, OverlayError, Piece, Row};
 pub use policy::{Chunks, Order, Pad, Policy, Steal, Stuffing};
 pub use relay::Part;

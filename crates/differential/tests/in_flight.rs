@@ -11,6 +11,7 @@ use bsoap_differential::receive::{self, Way};
 use bsoap_differential::send::{Chunks, GzipCache, Outgoing, Pad, Part, Policy, Template};
 use bsoap_testkit::random::Random;
 use bsoap_testkit::schema::{MANY, OPTIONAL, Schema};
+use bsoap_testkit::template::assert_consistent;
 use bytes::Bytes;
 use flate2::read::GzDecoder;
 
@@ -131,7 +132,7 @@ fn sends_in_flight_plain_or_gzip_never_see_a_later_patch() {
                 }
                 template.commit().expect("a message");
             }
-            template.assert_consistent();
+            assert_consistent(&template);
             assert!(in_flight.iter().all(Sent::is_as_it_was), "{policy:?}");
             if in_flight.len() > 4 {
                 // It has left.
@@ -177,7 +178,7 @@ fn a_relay_writes_what_it_received_as_changed() {
                 let mut record = Record::clone(&record);
                 template.update(&mut record).expect("written");
             }
-            template.assert_consistent();
+            assert_consistent(&template);
             if policy.stuffing == Policy::IDENTICAL.stuffing {
                 assert!(template.text() == message, "{policy:?} {round}");
             }

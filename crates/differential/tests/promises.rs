@@ -14,6 +14,7 @@ use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::plan::random_plan;
 use bsoap_testkit::random::Random;
 use bsoap_testkit::schema::{ONCE, Schema};
+use bsoap_testkit::template::assert_consistent;
 use proptest::prelude::*;
 
 fn policy(random: &mut Random) -> Policy {
@@ -218,7 +219,7 @@ fn same_tree(a: roxmltree::Node<'_, '_>, b: roxmltree::Node<'_, '_>) -> bool {
 
 /// The template's text means what a fresh encoding of `record` means.
 fn check(stream: &mut Stream, template: &Template, record: &Record) -> Result<(), TestCaseError> {
-    template.assert_consistent();
+    assert_consistent(&template);
     let mut fresh = Vec::new();
     Encoder::new(EncodeOptions::default())
         .encode(record, &mut fresh)
@@ -395,13 +396,13 @@ fn after_an_error_there_is_no_message_and_the_next_one_is_a_first() {
         "XML cannot carry U+0001 at /root/note (slot 0)"
     );
     assert!(template.is_empty() && template.outgoing().chunks.is_empty());
-    template.assert_consistent();
+    assert_consistent(&template);
     let matched = template.update(&mut note("three"));
     assert_eq!(matched, Ok(Match::FirstTime));
     template.set_text(0, "four").expect("a string");
     assert_eq!(template.commit(), Ok(Match::PartialStructural));
     assert_eq!(template.commit(), Ok(Match::Content));
-    template.assert_consistent();
+    assert_consistent(&template);
     assert!(template.text().ends_with(b"<note>four</note></root>"));
     assert!(template.set(0, 1.5).is_err() && template.set_text(1, "").is_err());
 }
@@ -417,7 +418,7 @@ fn strings_set_again_and_again_leave_no_unused_bytes() {
         template.set_text(0, &text).expect("a string");
         template.commit().expect("it can be encoded");
     }
-    template.assert_consistent();
+    assert_consistent(&template);
     let heap = template.record().map_or(0, |record| record.heap().len());
     assert!(heap < 200_000, "{heap}");
 }

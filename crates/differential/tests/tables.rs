@@ -9,6 +9,7 @@ use bsoap_datatypes::Datatype;
 use bsoap_differential::send::{Chunks, Match, Pad, Policy, Template};
 use bsoap_testkit::random::Random;
 use bsoap_testkit::schema::{MANY, ONCE, Schema};
+use bsoap_testkit::template::assert_consistent;
 
 /// An array of doubles, one of {int, int, double} and one of strings, with texts around them.
 fn plan() -> (Arc<Plan>, ElementId) {
@@ -155,7 +156,7 @@ fn a_patched_array_means_what_a_fresh_one_means() {
         let mut template =
             Template::first(policy, EncodeOptions::default(), arrays.record(&plan, root))
                 .expect("it can be encoded");
-        template.assert_consistent();
+        assert_consistent(&template);
         for _ in 0..10 {
             arrays.mutate(random);
             let record = arrays.record(&plan, root);
@@ -164,7 +165,7 @@ fn a_patched_array_means_what_a_fresh_one_means() {
             let matched = template
                 .update(&mut record.clone())
                 .expect("it can be encoded");
-            template.assert_consistent();
+            assert_consistent(&template);
             assert_ne!(matched, Match::FirstTime);
             assert_eq!(template.record(), Some(&record));
             assert!(
@@ -207,7 +208,7 @@ fn an_array_of_which_many_values_are_set_means_what_a_fresh_one_means() {
                 }
             }
             template.commit().expect("it can be encoded");
-            template.assert_consistent();
+            assert_consistent(&template);
         }
     }
 }
@@ -266,7 +267,7 @@ fn what_is_inserted_costs_what_it_is_not_the_whole() {
         template
             .update(&mut arrays.record(&plan, root))
             .expect("it can be encoded");
-        template.assert_consistent();
+        assert_consistent(&template);
         let stats = template.stats();
         let encoded = stats.encoded_chunks - before.encoded_chunks;
         let values = stats.values - before.values;
@@ -320,7 +321,7 @@ fn a_message_that_was_the_same_for_long_is_found_out_when_it_is_not() {
             template
                 .update(&mut record.clone())
                 .expect("it can be encoded");
-            template.assert_consistent();
+            assert_consistent(&template);
             assert_eq!(template.record(), Some(&record));
         }
     }
