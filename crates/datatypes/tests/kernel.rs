@@ -576,11 +576,29 @@ fn written(
 ) -> (Vec<u8>, Vec<(usize, usize)>) {
     let mut out = b"<item>".to_vec();
     let mut places = Vec::new();
-    let separator = Separator::new(between.as_bytes());
-    kernel.write_array(slots, number, &separator, &mut out, |at, length| {
-        places.push((at, length));
-    });
+    kernel.write_rows(
+        slots,
+        &[column(number, between)],
+        &mut out,
+        |starts, lengths| {
+            places.extend(
+                starts
+                    .iter()
+                    .copied()
+                    .zip(lengths.iter().map(|&length| length.into())),
+            );
+        },
+    );
     (out, places)
+}
+
+/// The only column of rows.
+fn column(number: Number, between: &str) -> Column {
+    Column {
+        number,
+        marker: None,
+        separator: Separator::new(between.as_bytes()),
+    }
 }
 
 /// Whether all kernels write these slots the same, and `text` is the result.
@@ -745,7 +763,7 @@ fn integers_are_written_up_to_their_bounds() {
 fn padded(kernel: Kernel, slots: &[u64], number: Number, text: &mut Vec<u8>) {
     text.clear();
     text.extend_from_slice(&[b' '; 32]);
-    kernel.write_array(slots, number, &Separator::new(b"<"), text, |_, _| {});
+    kernel.write_rows(slots, &[column(number, "<")], text, |_, _| {});
     text.extend_from_slice(&[b'<'; 200]);
 }
 
@@ -1104,7 +1122,7 @@ proptest! {
             prop_assert_eq!((forms.len(), lengths.len()), (slots.len() * 32, slots.len()));
             for ((slot, form), &length) in slots.iter().zip(forms.chunks(32)).zip(&lengths) {
                 let mut expected = Vec::new();
-                kernel.write_array(&[*slot], number, &Separator::new(b""), &mut expected, |_, _| {});
+                kernel.write_rows(&[*slot], &[column(number, "")], &mut expected, |_, _| {});
                 prop_assert_eq!(&form[..length.into()], &expected, "{:?}", kernel);
             }
         }

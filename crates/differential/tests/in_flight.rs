@@ -132,7 +132,7 @@ fn sends_in_flight_plain_or_gzip_never_see_a_later_patch() {
                 }
                 template.commit().expect("a message");
             }
-            assert_consistent(&template);
+            assert_consistent(template);
             assert!(in_flight.iter().all(Sent::is_as_it_was), "{policy:?}");
             if in_flight.len() > 4 {
                 // It has left.

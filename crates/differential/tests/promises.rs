@@ -219,7 +219,7 @@ fn same_tree(a: roxmltree::Node<'_, '_>, b: roxmltree::Node<'_, '_>) -> bool {
 
 /// The template's text means what a fresh encoding of `record` means.
 fn check(stream: &mut Stream, template: &Template, record: &Record) -> Result<(), TestCaseError> {
-    assert_consistent(&template);
+    assert_consistent(template);
     let mut fresh = Vec::new();
     Encoder::new(EncodeOptions::default())
         .encode(record, &mut fresh)

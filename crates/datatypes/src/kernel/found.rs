@@ -58,14 +58,3 @@ pub struct Stop {
     /// Where that value begins.
     pub at: usize,
 }
-
-/// Takes blocks of locations and reports each.
-#[inline(always)]
-pub(super) fn one_by_one(placed: impl FnMut(usize, usize)) -> impl FnMut(&[usize], &[u8]) {
-    let mut placed = placed;
-    move |starts, lengths| {
-        for (&start, &length) in starts.iter().zip(lengths) {
-            placed(start, length.into());
-        }
-    }
-}

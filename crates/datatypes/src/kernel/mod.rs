@@ -33,7 +33,7 @@ pub use prefetch::{prefetch, prefetch_all};
 pub use separator::Separator;
 pub use steps::{Listed, Stepped, Steps};
 
-use found::{All, Watched, one_by_one};
+use found::{All, Watched};
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use number::same_end;
 
@@ -195,20 +195,6 @@ impl Kernel {
         read + portable::read_places((text, left), number, separator, slots, lengths)
     }
 
-    /// Appends the lexical forms of the numbers in these slots, with the separator between them, as
-    /// [`double::format`](crate::double::format()) and its siblings write them. Reports the location and length of each.
-    #[inline]
-    pub fn write_array(
-        self,
-        slots: &[u64],
-        number: Number,
-        separator: &Separator,
-        out: &mut Vec<u8>,
-        placed: impl FnMut(usize, usize),
-    ) {
-        self.write_array_in_blocks(slots, number, separator, out, &mut one_by_one(placed));
-    }
-
     /// Appends the lexical form of each number at the front of 32 bytes, the rest of which is unspecified, and its length.
     ///
     /// ```
@@ -239,29 +225,8 @@ impl Kernel {
         portable::format_array(left, number, forms, lengths);
     }
 
-    fn write_array_in_blocks(
-        self,
-        slots: &[u64],
-        number: Number,
-        separator: &Separator,
-        out: &mut Vec<u8>,
-        placed: &mut impl FnMut(&[usize], &[u8]),
-    ) {
-        let left = match self.0 {
-            #[cfg(all(target_arch = "x86_64", not(miri)))]
-            Level::Avx512 if slots.len() > MAX_ONE_BY_ONE => {
-                x86::write_array(slots, number, separator, out, placed)
-            }
-            _ => slots,
-        };
-        portable::write_array(left, number, separator, out, placed);
-        if !slots.is_empty() {
-            out.truncate(out.len() - separator.bytes.len());
-        }
-    }
-
-    /// Appends the lexical forms of rows of numbers, each followed by the separator of its column, except the last. (The slots
-    /// contain no markers.) Reports the locations and lengths of all, some at a time.
+    /// Appends the lexical forms of rows of numbers, as [`double::format`](crate::double::format()) and its siblings write
+    /// them, each followed by the separator of its column, except the last. (The slots contain no markers.) Reports the locations and lengths of all, some at a time.
     #[inline]
     pub fn write_rows(
         self,
@@ -273,13 +238,9 @@ impl Kernel {
         let (Some(last), true) = (columns.last(), slots.len() >= columns.len()) else {
             return;
         };
-        let left = match (self.0, columns) {
-            (_, [column]) => {
-                let (number, separator) = (column.number, &column.separator);
-                return self.write_array_in_blocks(slots, number, separator, out, &mut placed);
-            }
+        let left = match self.0 {
             #[cfg(all(target_arch = "x86_64", not(miri)))]
-            (Level::Avx512, _) if slots.len() > MAX_ONE_BY_ONE => {
+            Level::Avx512 if slots.len() > MAX_ONE_BY_ONE => {
                 x86::write_rows(slots, columns, out, &mut placed)
             }
             _ => slots,

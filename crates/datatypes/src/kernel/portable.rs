@@ -143,30 +143,6 @@ fn array(
     at
 }
 
-/// [`super::Kernel::write_array`], with a separator after the last number.
-pub(super) fn write_array(
-    slots: &[u64],
-    number: Number,
-    separator: &Separator,
-    out: &mut Vec<u8>,
-    placed: &mut impl FnMut(&[usize], &[u8]),
-) {
-    // One loop each: the compiler does not hoist the choice out of it.
-    let array = Written { separator, out };
-    match number {
-        Number::Double => array.all(slots, placed, |slot, out| {
-            double::format(f64::from_bits(slot), out)
-        }),
-        Number::Float => array.all(slots, placed, |slot, out| {
-            float::format(f32::from_bits(slot as u32), out)
-        }),
-        Number::Signed { .. } => array.all(slots, placed, |slot, out| {
-            integer::format_i64(slot as i64, out)
-        }),
-        Number::Unsigned { .. } => array.all(slots, placed, integer::format_u64),
-    }
-}
-
 /// [`super::Kernel::format_array`].
 pub(super) fn format_array(
     slots: &[u64],
@@ -176,54 +152,16 @@ pub(super) fn format_array(
 ) {
     for &slot in slots {
         let mut form = [0; WINDOW];
-        let length = match number {
-            Number::Double => double::format(f64::from_bits(slot), &mut form),
-            Number::Float => float::format(f32::from_bits(slot as u32), &mut form),
-            Number::Signed { .. } => integer::format_i64(slot as i64, &mut form),
-            Number::Unsigned { .. } => integer::format_u64(slot, &mut form),
-        };
+        let length = format(slot, number, &mut form);
         forms.extend_from_slice(&form);
         lengths.push(length as u8);
     }
 }
 
-/// The values for which capacity is reserved together.
+/// The rows for which capacity is reserved together.
 const BLOCK: usize = 64;
 /// Bytes for a value or a short separator, and what is written beyond it.
 const WINDOW: usize = 32;
-
-/// An array being written.
-struct Written<'a> {
-    separator: &'a Separator,
-    out: &'a mut Vec<u8>,
-}
-
-impl Written<'_> {
-    #[inline(always)]
-    fn all(
-        self,
-        slots: &[u64],
-        placed: &mut impl FnMut(&[usize], &[u8]),
-        format: impl Fn(u64, &mut [u8; WINDOW]) -> usize,
-    ) {
-        let space = WINDOW + self.separator.bytes.len();
-        let mut end = self.out.len();
-        let (mut starts, mut lengths) = ([0; BLOCK], [0; BLOCK]);
-        for slots in slots.chunks(BLOCK) {
-            let length = end + slots.len() * space + 2 * WINDOW;
-            self.out.resize(length.max(self.out.len()), 0);
-            let window = self.out.as_mut_slice();
-            let places = starts.iter_mut().zip(&mut lengths);
-            for (&slot, (start, own)) in slots.iter().zip(places) {
-                let length = format(slot, window_at(window, end));
-                (*start, *own) = (end, length as u8);
-                end = separate(self.separator, window, end + length);
-            }
-            placed(&starts[..slots.len()], &lengths[..slots.len()]);
-        }
-        self.out.truncate(end);
-    }
-}
 
 /// The front of a window, from `end` on.
 #[inline(always)]

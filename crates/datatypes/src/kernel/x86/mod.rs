@@ -31,7 +31,6 @@ mod slots;
 mod write;
 
 use array::Array;
-use ready::{Doubles, Integers};
 use rows::Rows;
 
 use super::carryless::Carryless;
@@ -162,32 +161,6 @@ pub(super) fn read_places(
     unsafe { array.read_at(places, slots, lengths) }
 }
 
-/// [`super::Kernel::write_array`], with AVX-512 and with a separator after the last number. Returns the slots not written.
-#[inline]
-pub(super) fn write_array<'s>(
-    slots: &'s [u64],
-    number: Number,
-    separator: &Separator,
-    out: &mut Vec<u8>,
-    placed: &mut impl FnMut(&[usize], &[u8]),
-) -> &'s [u64] {
-    debug_assert!(has_avx512());
-    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
-    unsafe {
-        match number {
-            Number::Double => write::numbers::<Doubles>(slots, separator, out, placed),
-            Number::Signed { .. } => {
-                write::numbers::<Integers<true>>(slots, separator, out, placed);
-            }
-            Number::Unsigned { .. } => {
-                write::numbers::<Integers<false>>(slots, separator, out, placed);
-            }
-            Number::Float => return slots,
-        }
-    }
-    &[]
-}
-
 /// [`super::Kernel::format_array`], with AVX-512. Returns the slots not formatted.
 #[inline]
 pub(super) fn format_array<'s>(
@@ -197,15 +170,11 @@ pub(super) fn format_array<'s>(
     lengths: &mut Vec<u8>,
 ) -> &'s [u64] {
     debug_assert!(has_avx512());
-    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
-    unsafe {
-        match number {
-            Number::Double => write::forms::<Doubles>(slots, forms, lengths),
-            Number::Signed { .. } => write::forms::<Integers<true>>(slots, forms, lengths),
-            Number::Unsigned { .. } => write::forms::<Integers<false>>(slots, forms, lengths),
-            Number::Float => return slots,
-        }
+    if number == Number::Float {
+        return slots;
     }
+    // SAFETY: a `Kernel` of this level is only made where the CPU has the instructions.
+    unsafe { write::forms(slots, number, forms, lengths) };
     &[]
 }
 

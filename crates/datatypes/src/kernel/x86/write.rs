@@ -14,25 +14,6 @@ use super::ready::{BLOCK, Doubles, Integers, Kind, Ready, load, load_column};
 /// Bytes for the text of a value, what belongs to it, and what wide stores write beyond that.
 const MARGIN: usize = 128;
 
-/// Appends numbers with a separator behind each.
-///
-/// # Safety
-/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2.
-#[target_feature(
-    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
-)]
-pub(super) unsafe fn numbers<K: Kind>(
-    slots: &[u64],
-    separator: &Separator,
-    out: &mut Vec<u8>,
-    placed: &mut impl FnMut(&[usize], &[u8]),
-) {
-    let most = double::WIDTH + separator.bytes.len();
-    // SAFETY: the caller guarantees the features; `put_separator` writes less than `MARGIN` bytes more than its length.
-    let finish = separated(separator);
-    unsafe { all::<K>(slots, most, out, finish, placed) };
-}
-
 /// Appends each number at the front of 32 bytes, and its length.
 ///
 /// # Safety
@@ -40,20 +21,16 @@ pub(super) unsafe fn numbers<K: Kind>(
 #[target_feature(
     enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
 )]
-pub(super) unsafe fn forms<K: Kind>(slots: &[u64], forms: &mut Vec<u8>, lengths: &mut Vec<u8>) {
+pub(super) unsafe fn forms(
+    slots: &[u64],
+    number: Number,
+    forms: &mut Vec<u8>,
+    lengths: &mut Vec<u8>,
+) {
     const FORM: usize = 32;
     let placed = &mut |_: &[usize], own: &[u8]| lengths.extend_from_slice(own);
     // SAFETY: the caller guarantees the features; nothing is written after a number.
-    unsafe { all::<K>(slots, FORM, forms, |_, _| FORM, placed) };
-}
-
-/// Writes a separator after a number.
-#[inline(always)]
-fn separated(separator: &Separator) -> impl FnMut(*mut u8, usize) -> usize {
-    move |place, length| {
-        // SAFETY: the functions that write numbers have AVX2, and reserve space for a separator and `MARGIN`.
-        length + unsafe { put_separator(separator, place.add(length)) }
-    }
+    unsafe { column(number, slots, FORM, forms, |_, _| FORM, placed) };
 }
 
 /// The locations of a block's numbers. Reporting one at a time takes as long as writing a short number. A block is reported when
@@ -234,7 +211,16 @@ pub(super) unsafe fn rows(
     // SAFETY: the caller guarantees the features and the columns; `row` reserves the width of each number and its
     // separator, and `MARGIN` covers the 32 bytes that a copy may write beyond it.
     unsafe {
-        if let Some(heads) = Heads::of(separators) {
+        if let [
+            Column {
+                number, separator, ..
+            },
+        ] = columns
+        {
+            let finish =
+                |place: *mut u8, length| length + put_separator(separator, place.add(length));
+            column(*number, slots, row, out, finish, placed);
+        } else if let Some(heads) = Heads::of(separators) {
             let finish =
                 |index, place: *mut u8, length| length + heads.put(index, place.add(length));
             write_rows(slots, columns.len(), number, row, out, finish, placed);
@@ -327,17 +313,32 @@ unsafe fn padded_column(
             _mm256_storeu_si256(place.add(extent).cast(), separator);
             stride
         };
-        match column.number {
-            Number::Signed { .. } => {
-                all::<Integers<true>>(slots, most, out, finish, placed);
-            }
-            Number::Unsigned { .. } => {
-                all::<Integers<false>>(slots, most, out, finish, placed);
-            }
+        self::column(column.number, slots, most, out, finish, placed);
+    }
+    longest <= width
+}
+
+/// Appends the numbers of one column: [`all`] of their kind, doubles if they are no integers.
+///
+/// # Safety
+/// As [`all`].
+#[inline(always)]
+unsafe fn column(
+    number: Number,
+    slots: &[u64],
+    most: usize,
+    out: &mut Vec<u8>,
+    finish: impl FnMut(*mut u8, usize) -> usize,
+    placed: &mut impl FnMut(&[usize], &[u8]),
+) {
+    // SAFETY: the caller guarantees what `all` asks for.
+    unsafe {
+        match number {
+            Number::Signed { .. } => all::<Integers<true>>(slots, most, out, finish, placed),
+            Number::Unsigned { .. } => all::<Integers<false>>(slots, most, out, finish, placed),
             _ => all::<Doubles>(slots, most, out, finish, placed),
         }
     }
-    longest <= width
 }
 
 /// How many bytes ahead of reads and writes memory is prefetched.
