@@ -191,6 +191,36 @@ pub(super) fn write_rows(
     out: &mut Vec<u8>,
     placed: &mut impl FnMut(&[usize], &[u8]),
 ) {
+    // One loop each for the commonest arrays: the compiler does not hoist the choice out of it.
+    match columns {
+        [
+            Column {
+                number: Number::Double,
+                ..
+            },
+        ] => rows(slots, columns, out, placed, |slot, _, out| {
+            double::format(f64::from_bits(slot), out)
+        }),
+        [
+            Column {
+                number: Number::Signed { .. },
+                ..
+            },
+        ] => rows(slots, columns, out, placed, |slot, _, out| {
+            integer::format_i64(slot as i64, out)
+        }),
+        _ => rows(slots, columns, out, placed, format),
+    }
+}
+
+#[inline(always)]
+fn rows(
+    slots: &[u64],
+    columns: &[Column],
+    out: &mut Vec<u8>,
+    placed: &mut impl FnMut(&[usize], &[u8]),
+    format: impl Fn(u64, Number, &mut [u8; WINDOW]) -> usize,
+) {
     let separators = columns.iter().map(|column| column.separator.bytes.len());
     let space = columns.len() * WINDOW + separators.sum::<usize>();
     let mut end = out.len();
