@@ -11,7 +11,6 @@ mod control;
 mod error;
 mod interpreter;
 mod leaf;
-mod outline;
 mod piece;
 mod places;
 mod rows;
@@ -21,7 +20,6 @@ mod state;
 
 pub use crate::plan::program::{Holder, LeafForm, LeafRef, PadPlace};
 pub use error::{Error, ErrorKind};
-pub use outline::{LengthSpace, Outline};
 pub use piece::{PieceEncoder, Stop};
 pub use places::{Places, Rows, Stuffing};
 pub use state::{Loop, State};
@@ -30,7 +28,6 @@ use crate::escape;
 use crate::record::Record;
 
 use interpreter::Interpreter;
-use outline::{LengthRecorder, OutlineRecorder};
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
@@ -106,47 +103,25 @@ impl Encoder {
     /// When the Record holds what XML cannot carry, or was not made by its Plan. What was written by
     /// then is taken back.
     pub fn encode(&self, record: &Record, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.run(record, out, ())
+        self.encode_with(record, out, ())
     }
 
-    /// Appends the text of a Record and outlines it: of the first values it is said how long they are, of the rest what they
-    /// are embedded in.
-    ///
-    /// # Errors
-    /// As [`encode`](Self::encode). The outline is then of no use.
-    pub fn encode_outlined(
-        &self,
-        record: &Record,
-        out: &mut Vec<u8>,
-        outline: &mut Outline,
-    ) -> Result<(), Error> {
-        let tracer = OutlineRecorder::new(record, outline);
-        self.run(record, out, tracer).map(OutlineRecorder::finish)
-    }
-
-    /// Appends the text of a Record whose structure is known, and records how long the first values are. Returns whether
-    /// there were as many values as there is space for lengths.
+    /// The same, and records the locations of values.
     ///
     /// # Errors
     /// As [`encode`](Self::encode). What was recorded is then of no use.
-    pub fn encode_with_lengths(
+    pub fn encode_with<P: Places>(
         &self,
         record: &Record,
         out: &mut Vec<u8>,
-        lengths: LengthSpace<'_>,
-    ) -> Result<bool, Error> {
-        self.run(record, out, LengthRecorder(lengths))
-            .map(|teller| teller.0.is_full())
-    }
-
-    /// Returns what was recorded.
-    fn run<P: Places>(&self, record: &Record, out: &mut Vec<u8>, places: P) -> Result<P, Error> {
+        places: P,
+    ) -> Result<(), Error> {
         let start = out.len();
         // A guess that is right for numbers saves the first few times the buffer would grow.
         out.reserve(256 + record.slots.len() * 16 + record.heap.len());
         let mut interpreter = Interpreter::new(record, out, (), places, self.options.depth);
         match whole(&mut interpreter, record, self.options) {
-            Ok(()) => Ok(interpreter.places),
+            Ok(()) => Ok(()),
             Err(kind) => {
                 let slot = interpreter.at.saturating_sub(1);
                 out.truncate(start);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::encode::{
-    Holder, LeafForm, LeafRef, Outline, PadPlace, PieceEncoder, Places, State, Stop, Stuffing,
+    Holder, LeafForm, LeafRef, PadPlace, PieceEncoder, Places, State, Stop, Stuffing,
 };
 use bsoap_codec::plan::{Content, ElementId, LeafKind, TypeDef};
 use bsoap_codec::{
@@ -533,109 +533,4 @@ fn what_xml_cannot_carry_is_an_error_in_its_piece() {
         );
         assert_eq!(text, b"<order><line><note>fine</note>");
     }
-}
-
-/// The text around the reported values.
-fn around(text: &[u8], reported: &[Reported]) -> Vec<Vec<u8>> {
-    let mut from = 0;
-    let mut around = Vec::new();
-    for &(_, offset, length, ..) in reported {
-        around.push(text[from..offset].to_vec());
-        from = offset + length;
-    }
-    around.push(text[from..].to_vec());
-    around
-}
-
-#[test]
-fn an_outline_has_the_lengths_that_places_have_and_distinguishes_structures() {
-    let (mut same, mut other, mut seen) = (0, 0, 0);
-    for seed in 0..150 {
-        let random = &mut Random::new(seed);
-        let (plan, root) = random_plan(seed);
-        let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
-        let mut outline = Outline::default();
-        let mut known: Vec<(u64, usize, Vec<Vec<u8>>)> = Vec::new();
-        let mut few = Vec::new();
-        for _ in 0..12 {
-            let size = *random.pick(&[3, 10, 60, 200]);
-            let style = Style {
-                gap: "",
-                noise: 10,
-                size,
-            };
-            let given = message(&plan, root, random, style);
-            let Ok(record) = decoder.decode(root, given.as_bytes()) else {
-                continue;
-            };
-            let mut text = Vec::new();
-            Encoder::default()
-                .encode_outlined(&record, &mut text, &mut outline)
-                .unwrap_or_else(|error| panic!("{error}"));
-            let (pieces, reported) = pieces(&record, usize::MAX, &());
-            assert_eq!(text, pieces[0].1, "seed {seed}");
-            let lengths = reported
-                .iter()
-                .map(|value| value.2)
-                .take(Outline::MAX_LENGTHS);
-            assert!(
-                outline.lengths().eq(lengths),
-                "seed {seed}: {outline:?} {reported:?}"
-            );
-            assert_eq!(outline.lengths().count(), outline.count());
-            let found = around(&text, &reported);
-            for (structure, slots, around) in &known {
-                if *structure == outline.structure() && *slots == record.slots().len() {
-                    assert_eq!(*around, found, "seed {seed}");
-                    same += 1;
-                } else {
-                    other += 1;
-                }
-            }
-            for (decided, slots, around) in &few {
-                let decided: &Vec<(u32, u64)> = decided;
-                let is_it = |&(slot, value): &(u32, u64)| record.slots()[slot as usize] == value;
-                if *slots == record.slots().len() && decided.iter().all(is_it) {
-                    assert_eq!(*around, found, "seed {seed}");
-                    seen += 1;
-                }
-            }
-            if let Some(decided) = outline.decided() {
-                few.push((decided.to_vec(), record.slots().len(), found.clone()));
-            }
-            known.push((outline.structure(), record.slots().len(), found));
-            let lengths: Vec<_> = outline.lengths().collect();
-            for capacity in [
-                lengths.len(),
-                lengths.len().saturating_sub(1),
-                lengths.len() / 2,
-            ] {
-                records_lengths(&record, &text, &lengths[..capacity]);
-            }
-        }
-    }
-    assert!(
-        same > 100 && other > 100 && seen > 50,
-        "{same} {other} {seen}"
-    );
-}
-
-/// The lengths of the first values are reported, where there is space for no more.
-fn records_lengths(record: &Record, text: &[u8], lengths: &[usize]) {
-    let (mut again, mut space, mut longer) = (Vec::new(), vec![0; lengths.len()], Vec::new());
-    let given = encode::LengthSpace::new(&mut space, b'@', 61, &mut longer);
-    let is_full = Encoder::default()
-        .encode_with_lengths(record, &mut again, given)
-        .unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(again, text);
-    assert!(is_full);
-    let mut longer = longer.into_iter();
-    let found = space.iter().map(|&byte| match byte.wrapping_sub(b'@') {
-        62 => longer.next(),
-        length => Some(length.into()),
-    });
-    assert!(
-        found.eq(lengths.iter().copied().map(Some)),
-        "{space:?} {lengths:?}"
-    );
 }

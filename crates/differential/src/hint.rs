@@ -2,7 +2,7 @@
 //! Lelli and Maron, "On Boosting the Web Service Performances for High Energy Experiments".)
 //!
 //! ```text
-//! sender    values ──encode──► text and Index ──► key, lengths ──► <b:hint key="…" at="…"/> between the slices of the text
+//! sender    values ──encode──► text and Outline ──► key, lengths ──► <b:hint key="…" at="…"/> between the slices of the text
 //! receiver  key ──► skeleton ──► bytes between the values the same?  each value a lexical form of its type?  ──► Record
 //!                       └ none, or not so: an ordinary reading, which makes one
 //! ```
@@ -12,6 +12,7 @@
 
 mod block;
 mod key;
+mod outline;
 mod reader;
 mod skeleton;
 mod skeletons;

@@ -207,16 +207,11 @@ impl Iterator for Lengths<'_> {
     }
 }
 
-/// Writes an `at`.
+/// Writes an `at`, without strides: too few lengths are written for those to be shorter.
 #[derive(Debug, Default)]
 pub(super) struct LengthWriter {
     text: Vec<u8>,
 }
-
-/// From this number of bytes on, strides are used.
-const LONG: usize = 48;
-/// From this number of values of one length on, they are written as a stride.
-const MANY: usize = 6;
 
 impl LengthWriter {
     /// Adds the length of a value.
@@ -239,62 +234,15 @@ impl LengthWriter {
         self.text.push(b';');
     }
 
-    /// Adds many values of the same length.
-    #[cold]
-    pub(super) fn push_many(&mut self, count: usize, length: usize) {
-        self.text.extend_from_slice(format!("*{count}").as_bytes());
-        self.push(length);
-    }
-
-    /// All lengths, as far as they fit; values of the same length together, if it is long.
-    #[inline]
-    pub(super) fn finish(&mut self) -> &[u8] {
-        if self.text.len() > LONG {
-            self.stride();
-        }
+    /// All lengths.
+    pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Rewrites it in stride form.
-    #[cold]
-    fn stride(&mut self) {
-        let text = std::mem::take(&mut self.text);
-        let mut rest = &text[..];
-        while let [first, ..] = *rest {
-            let again = match first {
-                ZERO..=b'}' => rest.iter().take_while(|&&byte| byte == first).count(),
-                b'~' => 0,
-                // A stride already: with the length behind it.
-                _ => 0,
-            };
-            let one = if again > 0 { 1 } else { token(rest) };
-            let (token, _) = rest.split_at(one);
-            let before = self.text.len();
-            if again >= MANY {
-                self.push_many(again, usize::from(first - ZERO));
-            } else {
-                (0..again.max(1)).for_each(|_| self.text.extend_from_slice(token));
-            }
-            if self.text.len() > LONGEST {
-                self.text.truncate(before);
-                return;
-            }
-            rest = &rest[one * again.max(1)..];
-        }
+    /// Forgets them; keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
     }
-}
-
-/// The length of the first token: a length, or a stride with its length.
-fn token(text: &[u8]) -> usize {
-    let counted = match text {
-        [b'*', rest @ ..] => 1 + rest.iter().take_while(|byte| byte.is_ascii_digit()).count(),
-        _ => 0,
-    };
-    let length = match text.get(counted) {
-        Some(b'~') => memchr::memchr(b';', &text[counted..]).map_or(text.len(), |at| at + 1),
-        _ => 1,
-    };
-    (counted + length).min(text.len())
 }
 
 #[cfg(test)]
@@ -304,37 +252,17 @@ mod tests {
     #[test]
     fn lengths_that_are_written_are_read() {
         let mut writer = LengthWriter::default();
-        let few = [
-            0, 1, 61, 62, 500, 7, 7, 7, 7, 7, 7, 7, 7, 3, 3, 100_000, 100_000,
-        ];
-        few.iter().for_each(|&length| writer.push(length));
-        assert_eq!(writer.finish(), b"@A}~3e;~1f4;GGGGGGGGCC~186a0;~186a0;");
-        let mut many = few.to_vec();
-        for length in [5, 5, 5, 100, 6, 6, 6, 6, 6, 6, 6, 61, 0, 0] {
-            writer.push(length);
-            many.push(length);
-        }
-        writer.push_many(1000, 12);
-        writer.push_many(20, 400);
-        many.extend([12; 1000].iter().chain(&[400; 20]));
-        let text = writer.finish();
-        assert_eq!(
-            text,
-            b"@A}~3e;~1f4;*8GCC~186a0;~186a0;EEE~64;*7F}@@*1000L*20~190;"
-        );
-        assert!(text.iter().all(|&byte| is_block_byte(byte)));
-        assert_eq!(Lengths::new(text).collect::<Vec<_>>(), many);
+        let lengths = [0, 1, 61, 62, 500, 7, 7, 3, 100_000];
+        lengths.iter().for_each(|&length| writer.push(length));
+        assert_eq!(writer.text(), b"@A}~3e;~1f4;GGC~186a0;");
+        assert!(writer.text().iter().all(|&byte| is_block_byte(byte)));
+        assert_eq!(Lengths::new(writer.text()).collect::<Vec<_>>(), lengths);
     }
 
     #[test]
-    fn lengths_that_do_not_fit_are_left_out() {
-        let mut writer = LengthWriter::default();
-        let lengths: Vec<usize> = (0..3000).map(|n| n % 70).collect();
-        lengths.iter().for_each(|&length| writer.push(length));
-        let text = writer.finish();
-        assert!(text.len() <= LONGEST && text.len() > LONGEST - 8);
-        let found: Vec<usize> = Lengths::new(text).collect();
-        assert!(lengths.starts_with(&found));
+    fn strides_are_read() {
+        let found: Vec<usize> = Lengths::new(b"C*3L*2~190;@").collect();
+        assert_eq!(found, [3, 12, 12, 12, 400, 400, 0]);
     }
 
     #[test]

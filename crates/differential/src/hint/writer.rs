@@ -5,24 +5,23 @@
 //!                        └ <e:Header><b:hint …/></e:Header>        a small buffer of its own, sent in between
 //! ```
 //!
-//! The key is computed once for a structure. Whether a message has the structure of the one before is decided by its [`Outline`], which
-//! the encoder makes on the way; where two structures had the same, a receiver would find the hint wrong. The block stays as
-//! it is from message to message, and the encoder writes lengths over lengths.
+//! The key is computed once for a structure. Which structure a message has is decided by its [`Outline`], which is made while it is
+//! encoded; where two structures had the same, a receiver would find the hint wrong. The block stays as it is from message to
+//! message, and lengths are written over lengths.
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bsoap_codec::decode::Trace;
-use bsoap_codec::encode::{
-    EncodeOptions, Encoder, Error, LeafRef, LengthSpace, Outline, PieceEncoder, Places,
-};
+use bsoap_codec::encode::{EncodeOptions, Encoder, Error, LeafRef, Places};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 use bytes::{Bytes, BytesMut};
 
-use super::block::{Block, CLOSE, Key, LengthWriter, SHORT, ZERO};
+use super::block::{Block, CLOSE, Key};
 use super::key::Hasher;
+use super::outline::{Outline, OutlineRecorder};
 
 /// The approximate size of a structure in bytes.
 const SIZE: usize = 1024;
@@ -39,8 +38,6 @@ pub struct Writer {
     /// Structures; the one used last is last.
     known: Vec<Known>,
     outline: Outline,
-    /// Lengths that take more than a byte.
-    longer: Vec<usize>,
     /// Structures in a row that were new.
     new: u32,
     /// How many messages go without hints from now on.
@@ -63,11 +60,6 @@ struct Known {
     /// Held, so that no other Plan has its address.
     plan: Arc<Plan>,
     shape: Shape,
-    /// All slots that are no values, if they are few: whether a message has this structure is then seen before it is
-    /// written.
-    decided: Option<Box<[(u32, u64)]>>,
-    /// Whether lengths are sent. Of many values they would be of no use: the ends are found when the values are read.
-    has_lengths: bool,
     key: Key,
     place: Place,
     /// What was sent last within a message, and where in it the lengths are.
@@ -81,7 +73,7 @@ struct Shape {
     root: ElementId,
     options: EncodeOptions,
     slots: usize,
-    lengths: usize,
+    values: usize,
     structure: u64,
 }
 
@@ -95,7 +87,7 @@ struct Place {
 
 /// The locations of a message's values, in order.
 #[derive(Default)]
-struct Values(Vec<(usize, usize)>);
+pub(super) struct Values(pub(super) Vec<(usize, usize)>);
 
 impl Places for Values {
     fn value(&mut self, _: usize, offset: usize, length: usize, _: usize, _: LeafRef) {
@@ -126,40 +118,26 @@ impl Writer {
             encoder.encode(record, out)?;
             return Ok(None);
         }
-        let is_last = self
-            .known
-            .last()
-            .is_some_and(|last| last.is_of(record, options));
-        if is_last {
-            self.new = 0;
-            let Some(last) = self.known.last_mut() else {
-                unreachable!("it was there just now");
-            };
-            let is_it = last.write(encoder, record, out, &mut self.longer)?;
-            return Ok(is_it.then(|| last.as_it_is()));
-        }
-        encoder.encode_outlined(record, out, &mut self.outline)?;
+        let mut recorder = OutlineRecorder::new(record, &mut self.outline);
+        encoder.encode_with(record, out, &mut recorder)?;
+        recorder.finish();
         let shape = Shape {
             root: record.root(),
             options,
             slots: record.slots().len(),
-            lengths: self.outline.count(),
-            structure: self.outline.structure(),
+            values: self.outline.values,
+            structure: self.outline.structure,
         };
-        let is_last = self
-            .known
-            .last()
-            .is_some_and(|last| last.shape == shape && Arc::ptr_eq(&last.plan, record.plan()));
-        if is_last {
+        if self.find(shape, record.plan()) {
             self.new = 0;
-        } else if !self.find(shape, record.plan()) {
-            let Some(mut known) = self.meet(shape, record)? else {
+        } else {
+            let Some(known) = self.meet(shape, record)? else {
                 return Ok(None);
             };
-            known.write_lengths(self.outline.lengths());
             self.add(known);
         }
-        Ok(self.known.last_mut().map(|known| known.hint(&self.outline)))
+        let lengths = self.outline.lengths();
+        Ok(self.known.last_mut().map(|known| known.hint(lengths)))
     }
 
     /// Brings a structure to the end, if it is known.
@@ -168,7 +146,6 @@ impl Writer {
         let Some(index) = self.known.iter().rposition(is_it) else {
             return false;
         };
-        self.new = 0;
         self.known[index..].rotate_left(1);
         true
     }
@@ -181,8 +158,7 @@ impl Writer {
             self.pause = PAUSE;
         }
         let (mut text, mut values) = (Vec::new(), Values::default());
-        let mut encoder = PieceEncoder::new(record, shape.options);
-        encoder.run(&mut text, usize::MAX, None, &(), &mut values)?;
+        Encoder::new(shape.options).encode_with(record, &mut text, &mut values)?;
         // The location of a block is computed once for all messages of the structure: no value precedes it.
         let first = values.0.first().map_or(text.len(), |&(offset, _)| offset);
         Ok(place(&text)
@@ -190,8 +166,6 @@ impl Writer {
             .map(|place| Known {
                 plan: record.plan().clone(),
                 shape,
-                decided: self.outline.decided().map(Into::into),
-                has_lengths: values.0.len() <= Outline::MAX_LENGTHS,
                 key: key(&text, values.0.into_iter()),
                 place,
                 text: Vec::new(),
@@ -213,88 +187,27 @@ impl Writer {
 }
 
 impl Known {
-    /// Whether a message is of this structure, as far as that is seen from a few slots.
-    #[inline]
-    fn is_of(&self, record: &Record, options: EncodeOptions) -> bool {
-        let (shape, slots) = (&self.shape, record.slots());
-        let Some(decided) = &self.decided else {
-            return false;
-        };
-        let is_same = |&(slot, value): &(u32, u64)| slots.get(slot as usize) == Some(&value);
-        shape.slots == slots.len()
-            && shape.root == record.root()
-            && shape.options == options
-            && Arc::ptr_eq(&self.plan, record.plan())
-            && decided.iter().all(is_same)
-    }
-
-    /// Writes a message of this structure, and the lengths of its values over those of the message before. Answers with
-    /// whether the hint is its own now.
-    #[inline]
-    fn write(
-        &mut self,
-        encoder: Encoder,
-        record: &Record,
-        out: &mut Vec<u8>,
-        longer: &mut Vec<usize>,
-    ) -> Result<bool, Error> {
-        if !self.has_lengths {
-            return encoder.encode(record, out).map(|()| true);
-        }
-        let mut elsewhere = [0; Outline::MAX_LENGTHS];
-        // Nearly always each length takes one byte, as in the message before: then these are all that is written.
-        let is_short = self.lengths.len() == self.shape.lengths;
-        let last = self.text.get_mut(self.lengths.clone());
-        let space = match last.filter(|_| is_short) {
-            Some(last) => last,
-            None => &mut elsewhere[..self.shape.lengths],
-        };
-        let lengths = LengthSpace::new(space, ZERO, SHORT as u8, longer);
-        if !encoder.encode_with_lengths(record, out, lengths)? {
-            return Ok(false);
-        }
-        if !is_short || !longer.is_empty() {
-            if let (true, Some(last)) = (is_short, self.text.get(self.lengths.clone())) {
-                elsewhere[..last.len()].copy_from_slice(last);
+    /// The hint of a message of this structure, whose values have these lengths.
+    fn hint(&mut self, lengths: &[u8]) -> Hint<'_> {
+        match self.text.get_mut(self.lengths.clone()) {
+            Some(last) if !last.is_empty() && last.len() == lengths.len() => {
+                last.copy_from_slice(lengths);
             }
-            let mut longer = longer.iter();
-            let lengths = elsewhere[..self.shape.lengths].iter();
-            self.write_lengths(lengths.map(|&byte| match usize::from(byte - ZERO) {
-                length @ ..=SHORT => length,
-                _ => longer.next().copied().unwrap_or_default(),
-            }));
+            _ => self.write_block(lengths),
         }
-        Ok(true)
-    }
-
-    fn as_it_is(&self) -> Hint<'_> {
         Hint {
             text: Cow::Borrowed(&self.text),
             at: self.place.at,
         }
     }
 
-    /// The hint of a message of this structure that has been outlined.
-    fn hint(&mut self, outline: &Outline) -> Hint<'_> {
-        if self.has_lengths {
-            self.write_lengths(outline.lengths());
-        }
-        self.as_it_is()
-    }
-
-    /// Writes all lengths.
-    fn write_lengths(&mut self, all: impl Iterator<Item = usize>) {
-        let mut lengths = LengthWriter::default();
-        if self.has_lengths {
-            all.for_each(|length| lengths.push(length));
-        }
-        let (text, place) = (lengths.finish(), &self.place);
+    fn write_block(&mut self, lengths: &[u8]) {
         self.text.clear();
-        self.text.extend_from_slice(&place.before);
-        Block::write(self.key, text, &mut self.text);
+        self.text.extend_from_slice(&self.place.before);
+        Block::write(self.key, lengths, &mut self.text);
         let end = self.text.len() - CLOSE.len();
-        self.lengths = end - text.len()..end;
-        self.text.extend_from_slice(&place.after);
+        self.lengths = end - lengths.len()..end;
+        self.text.extend_from_slice(&self.place.after);
     }
 }
 
@@ -302,26 +215,20 @@ impl Hint<'_> {
     /// That of a message whose text is there already, with its trace. Nothing, if it has no place.
     pub fn of(text: &[u8], trace: &Trace) -> Option<Hint<'static>> {
         let place = place(text)?;
-        let (mut end, mut lengths) = (0, LengthWriter::default());
+        let (mut end, mut outline) = (0, Outline::default());
         let values = || {
             let found = trace.values(text);
             found.map(|(_, found)| (found.start, found.len()))
         };
-        let mut count = 0;
         for (offset, length) in values() {
             // Items of a list are in the text of the list.
             if offset >= end {
-                count += 1;
-                if count > Outline::MAX_LENGTHS {
-                    lengths = LengthWriter::default();
-                    break;
-                }
-                lengths.push(length);
+                outline.push(length);
                 end = offset + length;
             }
         }
         let mut block = place.before;
-        Block::write(key(text, values()), lengths.finish(), &mut block);
+        Block::write(key(text, values()), outline.lengths(), &mut block);
         block.extend_from_slice(&place.after);
         Some(Hint {
             text: block.into(),

@@ -1,0 +1,216 @@
+//! The outline of a message: how long its values are, and which of the texts around values it has.
+//!
+//! ```text
+//! slots   ABSENT │ PRESENT │ 2 │ value value │ BRANCH │ value │ …        all but values: what was decided on the way
+//!         └────────── digested ┘  └ lengths ┘ └ digested ┘
+//! ```
+//!
+//! From the same Plan, root, options and decisions comes the same text but for the values. So an outline is made from slots,
+//! not from text, and costs little where one value follows another.
+
+use bsoap_codec::Record;
+use bsoap_codec::encode::{LeafRef, Places, Rows};
+
+use super::block::LengthWriter;
+
+/// What is recorded of a message while it is written.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    lengths: LengthWriter,
+    /// How many values have been written.
+    pub(super) values: usize,
+    /// A digest of all that is no value: if it is the same, then, but for forgeries, so is the text between the values of
+    /// two messages with the same Plan, root and options.
+    pub(super) structure: u64,
+}
+
+impl Outline {
+    /// Of messages with more values no lengths are recorded: the ends are found when the values are read.
+    pub(super) const MAX_LENGTHS: usize = 48;
+
+    /// The lengths of all values as the block has them; nothing if there are too many.
+    pub(super) fn lengths(&self) -> &[u8] {
+        match self.values <= Self::MAX_LENGTHS {
+            true => self.lengths.text(),
+            false => &[],
+        }
+    }
+
+    /// Adds the length of a value.
+    #[inline(always)]
+    pub(super) fn push(&mut self, length: usize) {
+        self.values += 1;
+        if self.values <= Self::MAX_LENGTHS {
+            self.lengths.push(length);
+        }
+    }
+
+    fn digest(&mut self, word: u64) {
+        let mixed = (self.structure ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.structure = mixed ^ mixed >> 32;
+    }
+}
+
+/// Makes an outline.
+pub(super) struct OutlineRecorder<'r> {
+    record: &'r Record,
+    /// The slot behind the value recorded last.
+    next: usize,
+    outline: &'r mut Outline,
+}
+
+impl<'r> OutlineRecorder<'r> {
+    pub(super) fn new(record: &'r Record, outline: &'r mut Outline) -> Self {
+        outline.lengths.clear();
+        (outline.values, outline.structure) = (0, 0);
+        Self {
+            record,
+            next: 0,
+            outline,
+        }
+    }
+
+    /// Digests the slots before one, as far as they are of no value.
+    #[inline(always)]
+    fn digest_before(&mut self, slot: usize) {
+        if self.next < slot {
+            self.digest(slot);
+        }
+    }
+
+    #[inline(never)]
+    fn digest(&mut self, slot: usize) {
+        let slots = self.record.slots().get(self.next..slot);
+        for &value in slots.unwrap_or_default() {
+            self.outline.digest(value);
+        }
+    }
+
+    /// Digests what is left.
+    pub(super) fn finish(mut self) {
+        self.digest(self.record.slots().len());
+    }
+}
+
+impl Places for OutlineRecorder<'_> {
+    #[inline(always)]
+    fn value(&mut self, slot: usize, _: usize, length: usize, _: usize, _: LeafRef) {
+        self.digest_before(slot);
+        self.next = slot + 1;
+        self.outline.push(length);
+    }
+
+    /// Its text is part of the structure; where in the heap that lies is not.
+    #[cold]
+    fn hidden(&mut self, slot: usize) {
+        self.digest_before(slot);
+        self.next = slot + 1;
+        let slots = self.record.slots();
+        let text = slots.get(slot).map(|&slot| self.record.octets(slot));
+        let (words, rest) = text.unwrap_or_default().as_chunks();
+        self.outline.digest(text.unwrap_or_default().len() as u64);
+        words
+            .iter()
+            .for_each(|&word| self.outline.digest(u64::from_le_bytes(word)));
+        rest.iter()
+            .for_each(|&byte| self.outline.digest(byte.into()));
+    }
+
+    #[inline]
+    fn wanted_numbers(&self) -> usize {
+        Outline::MAX_LENGTHS.saturating_sub(self.outline.values)
+    }
+
+    #[inline]
+    fn rows(&mut self, rows: Rows<'_>) {
+        self.digest_before(rows.slot);
+        self.next = rows.slot + rows.numbers;
+        for &length in rows.lengths {
+            self.outline.push(length.into());
+        }
+        self.outline.values += rows.numbers - rows.lengths.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bsoap_codec::encode::Encoder;
+    use bsoap_codec::{DecodeOptions, Decoder};
+    use bsoap_testkit::message::{Style, message};
+    use bsoap_testkit::plan::random_plan;
+    use bsoap_testkit::random::Random;
+
+    use super::super::block::Lengths;
+    use super::super::writer::Values;
+    use super::*;
+
+    /// The text around values.
+    fn around(text: &[u8], values: &[(usize, usize)]) -> Vec<Vec<u8>> {
+        let mut from = 0;
+        let mut around = Vec::new();
+        for &(offset, length) in values {
+            around.push(text[from..offset].to_vec());
+            from = offset + length;
+        }
+        around.push(text[from..].to_vec());
+        around
+    }
+
+    #[test]
+    fn an_outline_has_the_lengths_that_values_have_and_distinguishes_structures() {
+        let (mut same, mut other, mut given) = (0, 0, 0);
+        for seed in 0..150 {
+            let random = &mut Random::new(seed);
+            let (plan, root) = random_plan(seed);
+            let mut decoder = Decoder::new(plan.clone(), DecodeOptions::default());
+            let mut outline = Outline::default();
+            let mut known: Vec<(u64, usize, Vec<Vec<u8>>)> = Vec::new();
+            for _ in 0..12 {
+                let style = Style {
+                    gap: "",
+                    noise: 10,
+                    size: *random.pick(&[3, 10, 60, 200]),
+                };
+                let message = message(&plan, root, random, style);
+                let Ok(record) = decoder.decode(root, message.as_bytes()) else {
+                    continue;
+                };
+                let (mut text, mut again) = (Vec::new(), Vec::new());
+                let mut recorder = OutlineRecorder::new(&record, &mut outline);
+                Encoder::default()
+                    .encode_with(&record, &mut text, &mut recorder)
+                    .unwrap_or_else(|error| panic!("{error}"));
+                recorder.finish();
+                let mut values = Values::default();
+                Encoder::default()
+                    .encode_with(&record, &mut again, &mut values)
+                    .unwrap_or_else(|error| panic!("{error}"));
+                assert_eq!(text, again, "seed {seed}");
+                assert_eq!(outline.values, values.0.len(), "seed {seed}");
+                if values.0.len() <= Outline::MAX_LENGTHS {
+                    let lengths = Lengths::new(outline.lengths());
+                    assert!(
+                        lengths.eq(values.0.iter().map(|value| value.1)),
+                        "seed {seed}: {outline:?} {:?}",
+                        values.0
+                    );
+                    given += 1;
+                }
+                let found = around(&text, &values.0);
+                for (structure, slots, around) in &known {
+                    if *structure == outline.structure && *slots == record.slots().len() {
+                        assert_eq!(*around, found, "seed {seed}");
+                        same += 1;
+                    } else {
+                        other += 1;
+                    }
+                }
+                known.push((outline.structure, record.slots().len(), found));
+            }
+        }
+        assert!(
+            same > 100 && other > 100 && given > 100,
+            "{same} {other} {given}"
+        );
+    }
+}
