@@ -16,7 +16,6 @@ mod outline;
 mod reader;
 mod skeleton;
 mod skeletons;
-mod values;
 mod writer;
 
 pub use block::{Key, NAMESPACE};

@@ -159,12 +159,11 @@ impl SkeletonCache {
         let With::Skeleton(entry) = checkout.with else {
             return 0;
         };
-        if checkout.was_followed {
-            self.count_followed();
-        } else if checkout.is_new
-            && let Some(group) = self.cache.first_group()
-        {
-            group.stream.useless += 1;
+        if let Some(group) = self.cache.first_group() {
+            match checkout.was_followed {
+                true => group.stream.useless = 0,
+                false => group.stream.useless += u32::from(checkout.is_new),
+            }
         }
         self.cache.check_in(Return {
             group: id,
@@ -173,18 +172,6 @@ impl SkeletonCache {
             is_new: false,
             timer: Timer::off(),
         })
-    }
-
-    /// The skeleton used last, to be used in place.
-    fn latest(&mut self) -> Option<&mut Skeleton> {
-        self.cache.first_group()?.latest()
-    }
-
-    /// A message followed a skeleton.
-    fn count_followed(&mut self) {
-        if let Some(group) = self.cache.first_group() {
-            group.stream.useless = 0;
-        }
     }
 
     /// Forgets everything, since there is no memory for it, and learns nothing of the next messages.
@@ -271,7 +258,7 @@ impl SkeletonCheckout {
         }
         skeleton.misses = 0;
         self.was_followed = true;
-        Some(skeleton.values.keep())
+        Some(Arc::clone(&skeleton.values))
     }
 
     /// Reads a message as any other, and learns from it.
@@ -342,8 +329,6 @@ pub struct Reader {
     decoder: Option<Box<Decoder>>,
     cache: SkeletonCache,
     counts: HintCounts,
-    /// A message that followed no skeleton.
-    last: Option<Arc<Record>>,
 }
 
 impl Reader {
@@ -355,7 +340,6 @@ impl Reader {
             decoder: None,
             cache: SkeletonCache::new(policy),
             counts: HintCounts::default(),
-            last: None,
         }
     }
 
@@ -376,50 +360,6 @@ impl Reader {
         self.counts.add(&counts);
         self.counts.evicted += self.cache.check_in(checkout);
         result
-    }
-
-    /// The same; the values are there until the next message is read, and their memory is used again.
-    ///
-    /// # Errors
-    /// As [`Decoder::decode`].
-    pub fn read(&mut self, root: ElementId, message: &[u8]) -> Result<&Record, Error> {
-        if !self.follow_latest(root, message) {
-            self.last = Some(self.receive(root, message)?);
-            return match &self.last {
-                Some(record) => Ok(record),
-                None => unreachable!("it was put there just now"),
-            };
-        }
-        self.counts.followed += 1;
-        self.counts.followed_bytes += message.len() as u64;
-        self.cache.count_followed();
-        match self.cache.latest() {
-            Some(skeleton) => Ok(skeleton.values.get()),
-            None => unreachable!("a message followed it just now"),
-        }
-    }
-
-    /// Reads a message with the skeleton used last, in place, if it follows that.
-    fn follow_latest(&mut self, root: ElementId, message: &[u8]) -> bool {
-        let Some(skeleton) = self.cache.latest() else {
-            return false;
-        };
-        if skeleton.root != root || !skeleton.begins(message) {
-            return false;
-        }
-        let mut lazy = Lazy::new(|| match self.decoder.take() {
-            Some(decoder) => *decoder,
-            None => Decoder::new(self.plan.clone(), self.options),
-        });
-        skeleton.values.take_back();
-        let follows = skeleton.follow(message, &mut lazy);
-        if let Some(decoder) = lazy.decoder {
-            self.decoder = Some(Box::new(decoder));
-        }
-        if follows {
-            skeleton.misses = 0;
-        }
-        follows
     }
 
     /// What has been done so far.
