@@ -136,7 +136,7 @@ impl PeerScope {
         let mut counts = ReadCounts::default();
         let result = match &mut with {
             ReadWith::Skeleton(skeleton) => {
-                let (result, hints) = skeleton.read(root, message, &mut decoder, new);
+                let (result, hints) = skeleton.read(root, message, &mut decoder, &new);
                 counts.hints = hints;
                 result.map(Arrived::plain)
             }

@@ -42,6 +42,7 @@ mod trace;
 
 pub use checkpoint::{Checkpoint, Loop};
 pub use error::{Error, ErrorKind, Expected, Name, Violation};
+pub(crate) use leaf::scalar;
 pub use options::{DecodeOptions, Empty, Fast, Unknown, Validation};
 pub use partial::{Partial, Tracked};
 pub use piece::Piece;
@@ -73,6 +74,7 @@ pub struct Decoder {
     reader: State,
     machine: Machine,
     arriving: Arriving,
+    events: u64,
     /// Slots and heap bytes of the message before: the next one may need as much.
     last: (usize, usize),
     /// Where the reading at hand is to stop.
@@ -101,6 +103,7 @@ impl Decoder {
             reader: State::new(&Options::with_limits(options.limits)),
             machine: Machine::new(ElementId(0)),
             arriving: Arriving::default(),
+            events: 0,
             last: (0, 0),
             until: Until::END,
         }
@@ -118,7 +121,7 @@ impl Decoder {
 
     /// How many events of the reader the last message took. Tags and values that were recognised by their bytes take none.
     pub fn events(&self) -> u64 {
-        self.machine.events.0
+        self.events
     }
 
     /// Forgets what was learned of the messages read, so that another stream may be read; keeps the memory.
@@ -303,6 +306,7 @@ impl Decoder {
     fn restart(&mut self, root: ElementId) {
         self.reader.restart();
         self.machine.restart(root);
+        self.events = 0;
     }
 
     fn run<S: Sink>(
@@ -331,6 +335,7 @@ impl Decoder {
             origin: None,
             is_at_end: false,
             loops: &mut self.loops,
+            events: &mut self.events,
             builder,
         };
         run.run(window)

@@ -1,12 +1,11 @@
 //! Tags and text into slots: the slow path, one event at a time.
 
-use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{NamespaceContext, is_white_space};
 use bsoap_xml::{EndTag, Tag, Text};
 
 use super::sink::Sink;
 use crate::plan::{
-    Content, Element, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, Type, TypeId,
+    Content, Element, ElementId, LeafId, ParticleId, Plan, Term, Type, TypeId,
 };
 use crate::record::{Record, heap_slot, marker};
 
@@ -382,14 +381,14 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// Character data. `ends`: what follows it is an end tag.
-    pub(super) fn text(&mut self, text: &Text<'_>, ends: bool) -> Result<(), Error> {
+    /// Character data.
+    pub(super) fn text(&mut self, text: &Text<'_>) {
         if self.machine.skipping > 0 {
-            return Ok(());
+            return;
         }
         if let Some(fragment) = &mut self.machine.fragment {
             fragment.text(text.raw, &text.value, text.offset);
-            return Ok(());
+            return;
         }
         let to = text.offset + text.raw.len() as u64;
         let inside = match self.machine.frames.last() {
@@ -398,26 +397,6 @@ impl<S: Sink> Builder<'_, S> {
             _ => Some(Inside::Empty),
         };
         match inside {
-            // The usual case: all of the text in one piece. Then it need not be copied first.
-            Some(Inside::Leaf(leaf))
-                if ends && !self.machine.text.begun && !self.needs_bindings(leaf) =>
-            {
-                let lexical = Lexical {
-                    text: &text.value,
-                    from: text.offset,
-                    to,
-                    location: FormLocation::Content,
-                };
-                let (slots, heap) = (self.record.slots.len(), self.record.heap.len());
-                if self.leaf_slots(leaf, lexical, &NoNamespaces).is_ok() {
-                    self.read();
-                } else {
-                    // It is wrong only if it ends well: the end tag has not been seen yet.
-                    self.record.slots.truncate(slots);
-                    self.record.heap.truncate(heap);
-                    self.machine.text.add(&text.value, text.offset, to);
-                }
-            }
             None | Some(Inside::Leaf(_) | Inside::Mixed { .. }) => {
                 self.machine.text.add(&text.value, text.offset, to);
             }
@@ -438,16 +417,6 @@ impl<S: Sink> Builder<'_, S> {
                         .add(&text.value, text.offset + blank as u64, to);
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// Whether prefixes in the text of this leaf have to be resolved.
-    fn needs_bindings(&self, leaf: LeafId) -> bool {
-        match self.plan.leaf(leaf).kind {
-            LeafKind::Name => true,
-            LeafKind::List(item) => self.plan.leaf(item).kind == LeafKind::Name,
-            _ => self.plan.leaf(leaf).has_facets && self.options.validation == Validation::Full,
         }
     }
 
@@ -545,10 +514,6 @@ impl<S: Sink> Builder<'_, S> {
             Some(Frame::Element(frame)) if matches!(frame.inside, Inside::Leaf(_)) => {
                 self.end_leaf(*frame, tag)?;
             }
-            Some(Frame::Element(ElementFrame {
-                inside: Inside::Read,
-                ..
-            })) => {}
             _ => {
                 if self.machine.text.begun {
                     self.end_text(tag.offset)?;
@@ -654,13 +619,6 @@ impl<S: Sink> Builder<'_, S> {
         self.machine.text = text;
         self.machine.text.clear();
         Ok(())
-    }
-
-    /// The value of the innermost element has been read.
-    fn read(&mut self) {
-        if let Some(Frame::Element(frame)) = self.machine.frames.last_mut() {
-            frame.inside = Inside::Read;
-        }
     }
 
     /// The simple value of the innermost element.

@@ -172,13 +172,7 @@ impl Machine {
             && self.fragment.is_none()
             && self.skipping == 0
             && !self.done
-            && !matches!(
-                self.frames.last(),
-                Some(Frame::Element(ElementFrame {
-                    inside: Inside::Read,
-                    ..
-                })) | None
-            )
+            && !self.frames.is_empty()
     }
 }
 

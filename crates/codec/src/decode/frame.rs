@@ -37,8 +37,6 @@ pub(super) struct Machine {
     pub(super) tag_end: u64,
     /// Whether the root element has ended.
     pub(super) done: bool,
-    /// How many events of the reader it took so far.
-    pub(super) events: Events,
 }
 
 impl Machine {
@@ -53,7 +51,6 @@ impl Machine {
             skipping: 0,
             tag_end: 0,
             done: false,
-            events: Events(0),
         }
     }
 
@@ -82,14 +79,13 @@ impl Machine {
             skipping,
             tag_end,
             done,
-            events,
         } = self;
         frames.clear();
         seen.clear();
         text.clear();
         *fragment = None;
         (*of, *skipping, *tag_end) = (root, 0, 0);
-        (*done, *events) = (false, Events(0));
+        *done = false;
     }
 }
 
@@ -220,16 +216,6 @@ impl Frames {
     }
 }
 
-/// A count that is no part of the state: by which path it was reached does not matter.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Events(pub(super) u64);
-
-impl PartialEq for Events {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
 /// Character data that may come in pieces.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Gathered {
@@ -288,8 +274,6 @@ pub(super) enum Inside {
     Empty,
     /// A simple value.
     Leaf(LeafId),
-    /// A simple value that has been read: only the end tag is left.
-    Read,
     /// Elements; whether there was one yet.
     Model { particle: ParticleId, entered: bool },
     /// Elements and text: the slot of the count of items, and the count.

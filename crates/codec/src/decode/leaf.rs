@@ -2,21 +2,21 @@
 
 use bsoap_datatypes::{
     Datatype, LexicalError, NamespaceContext, Variety, WhiteSpace, binary, boolean, double, float,
-    integer, qname, trim,
+    qname, trim,
 };
 
 use super::sink::Sink;
-use crate::plan::{Bounds, Leaf, LeafId, LeafKind};
+use crate::plan::{Leaf, LeafId, LeafKind};
 
 use super::builder::{Builder, FormLocation, Lexical};
 use super::error::{ErrorKind, bounded};
 use super::options::Validation;
-use super::plain::number;
+use super::plain::{Plain, number};
 use super::skeleton::LoggedForm;
 use super::trace::Site;
 
 /// What is wrong with a value. Boxed: most values are right.
-pub(super) type Wrong = Box<ErrorKind>;
+pub(crate) type Wrong = Box<ErrorKind>;
 
 impl From<LexicalError> for ErrorKind {
     #[cold]
@@ -270,40 +270,33 @@ impl Sure {
         if !is_checked {
             return None;
         }
-        let Some(bounds) = leaf.bounds else {
+        if leaf.bounds.is_none() {
             let is_text = leaf.kind == LeafKind::Text;
             return (is_text && leaf.simple.surely_takes(text)).then_some(Self::Text);
-        };
-        let (kind, range) = match bounds {
-            Bounds::Integer(kind) => (kind, None),
-            Bounds::Real(range) => (leaf.kind, Some(range)),
-        };
-        let (slot, length) = number(kind, text.as_bytes())?;
-        let is_in = length == text.len() && range.is_none_or(|range| range.has(slot));
+        }
+        let plain = Plain::of(leaf, Validation::Full)?;
+        let (slot, length) = number(plain.kind, text.as_bytes())?;
+        let is_in = length == text.len() && plain.has(slot);
         is_in.then_some(Self::Number(slot))
     }
 }
 
 /// The slot of a number or truth value.
 #[inline]
-pub(super) fn scalar(kind: LeafKind, text: &[u8], leaf: &Leaf) -> Result<u64, Wrong> {
-    let wrong = |_| Wrong::from(LexicalError::new(atomic(leaf), text));
-    match kind {
-        LeafKind::Double => Ok(double::parse(text).map_err(wrong)?.to_bits()),
-        LeafKind::Float => Ok(u64::from(float::parse(text).map_err(wrong)?.to_bits())),
-        LeafKind::Boolean => Ok(u64::from(boolean::parse(text).map_err(wrong)?)),
-        LeafKind::Signed { min, max } => match integer::parse_prefix_i64(text) {
-            Some((value, length)) if length == text.len() && (min..=max).contains(&value) => {
-                Ok(value as u64)
-            }
-            _ => Err(LexicalError::new(atomic(leaf), text).into()),
-        },
-        LeafKind::Unsigned { max } => match integer::parse_prefix_u64(text) {
-            Some((value, length)) if length == text.len() && value <= max => Ok(value),
-            _ => Err(LexicalError::new(atomic(leaf), text).into()),
-        },
-        _ => Err(LexicalError::new(atomic(leaf), text).into()),
+pub(crate) fn scalar(kind: LeafKind, text: &[u8], leaf: &Leaf) -> Result<u64, Wrong> {
+    if let Some((slot, length)) = number(kind, text)
+        && length == text.len()
+    {
+        return Ok(slot);
     }
+    // Forms that are rarer, such as `INF`.
+    let slot = match kind {
+        LeafKind::Double => double::parse(text).ok().map(f64::to_bits),
+        LeafKind::Float => float::parse(text).ok().map(|it| it.to_bits().into()),
+        LeafKind::Boolean => boolean::parse(text).ok().map(u64::from),
+        _ => None,
+    };
+    slot.ok_or_else(|| LexicalError::new(atomic(leaf), text).into())
 }
 
 /// The built-in datatype of a leaf that is atomic.

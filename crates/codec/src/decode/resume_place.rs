@@ -4,7 +4,7 @@ use crate::plan::UNBOUNDED;
 use crate::record::Record;
 
 use super::checkpoint::{Checkpoint, Loop};
-use super::frame::{ElementFrame, Frame, Inside};
+use super::frame::Frame;
 use super::piece::Piece;
 use super::place::{Place, Places, Until, Varies};
 use super::{Decoder, Error};
@@ -138,16 +138,9 @@ impl Decoder {
     }
 
     /// Whether what it remembers comes from the text before its offset alone, inside the root element. It may be in the midst
-    /// of a text. It is not steady where it has looked ahead: at a tag that has no end yet, or at the end tag behind a value.
+    /// of a text. It is not steady at a tag that has no end yet.
     pub fn is_steady(&self) -> bool {
-        let is_read = matches!(
-            self.machine.frames.last(),
-            Some(Frame::Element(ElementFrame {
-                inside: Inside::Read,
-                ..
-            }))
-        );
-        self.reader.is_between() && !is_read && !self.machine.done
+        self.reader.is_between() && !self.machine.done
     }
 
     /// Whether the message has come to its end.

@@ -21,6 +21,8 @@ pub(super) struct Run<'r, S> {
     /// Whether the fast path came to the end of the message.
     pub(super) is_at_end: bool,
     pub(super) loops: &'r mut NodeLoops,
+    /// How many events of the reader the message took so far.
+    pub(super) events: &'r mut u64,
     pub(super) builder: Builder<'r, S>,
 }
 
@@ -67,7 +69,7 @@ impl<S: Sink> Run<'_, S> {
                 Ok(None) => return Ok(()),
                 Err(error) => return Err(self.xml_error(error)),
             };
-            self.builder.machine.events.0 += 1;
+            *self.events += 1;
             match event {
                 Event::Start(tag) => {
                     self.builder.start_tag(&tag)?;
@@ -77,11 +79,7 @@ impl<S: Sink> Run<'_, S> {
                     self.builder.end_tag(&tag)?;
                     self.builder.machine.tag_end = tag.offset + tag.raw.len() as u64;
                 }
-                Event::Text(text) => {
-                    let end = window.at(text.offset + text.raw.len() as u64);
-                    let ends = !text.is_cdata && window.text[end..].starts_with("</");
-                    self.builder.text(&text, ends)?;
-                }
+                Event::Text(text) => self.builder.text(&text),
                 Event::EndOfDocument => {
                     if let Some(node) = self.node() {
                         self.learn(&window, node);

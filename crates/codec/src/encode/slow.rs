@@ -396,15 +396,19 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
         self.places.hidden(self.at - 1);
         for kept in kept::attributes(self.str(slot)?).ok_or(ErrorKind::Fragment)? {
             self.scope.bind(&kept.namespace, self.out);
-            if let Some((namespace, _)) = &kept.type_name {
+            let type_name = match kept.is_type {
+                true => crate::expanded::split(&kept.value).or(Some(("", &kept.value))),
+                false => None,
+            };
+            if let Some((namespace, _)) = type_name {
                 self.scope.bind(namespace, self.out);
             }
             self.out.push(b' ');
-            self.prefixed(&kept.namespace, kept.local);
+            self.prefixed(&kept.namespace, &kept.local);
             self.out.extend_from_slice(b"=\"");
-            match &kept.type_name {
+            match type_name {
                 Some((namespace, local)) => self.prefixed(namespace, local),
-                None => escape::value(kept.value().as_bytes(), self.out)?,
+                None => escape::value(kept.value.as_bytes(), self.out)?,
             }
             self.out.push(b'"');
         }

@@ -29,24 +29,14 @@ const COPY: usize = 64;
 const PREFETCHED: usize = 1024;
 
 /// What decodes the values that are not plain; made when it is needed.
-pub(super) struct Lazy<F> {
-    pub(super) decoder: Option<Decoder>,
-    pub(super) make: Option<F>,
+pub(super) struct Lazy<'d> {
+    pub(super) decoder: &'d mut Option<Box<Decoder>>,
+    pub(super) new: &'d dyn Fn() -> Decoder,
 }
 
-impl<F: FnOnce() -> Decoder> Lazy<F> {
-    pub(super) fn new(make: F) -> Self {
-        Self {
-            decoder: None,
-            make: Some(make),
-        }
-    }
-
-    pub(super) fn get(&mut self) -> Option<&mut Decoder> {
-        if let Some(make) = self.make.take() {
-            self.decoder = Some(make());
-        }
-        self.decoder.as_mut()
+impl Lazy<'_> {
+    pub(super) fn get(&mut self) -> &mut Decoder {
+        self.decoder.get_or_insert_with(|| Box::new((self.new)()))
     }
 }
 
@@ -61,19 +51,15 @@ impl Skeleton {
         message.starts_with(&self.head)
     }
 
-    /// Reads a message that begins as those of this skeleton do: afterwards, its values are in the Record. `false` if it has
-    /// to be read otherwise; the Record is then of no use.
-    pub(super) fn follow<F>(&mut self, message: &[u8], decoder: &mut Lazy<F>) -> bool
-    where
-        F: FnOnce() -> Decoder,
-    {
-        self.try_follow(message, decoder).is_some()
+    /// Reads a message that begins as those of this skeleton do. `None` if it has to be read otherwise; the values of the
+    /// message before are then lost.
+    pub(super) fn read(&mut self, message: &[u8], decoder: &mut Lazy<'_>) -> Option<Arc<Record>> {
+        self.follow(message, decoder)?;
+        self.misses = 0;
+        Some(Arc::clone(&self.values))
     }
 
-    fn try_follow<F>(&mut self, message: &[u8], decoder: &mut Lazy<F>) -> Option<()>
-    where
-        F: FnOnce() -> Decoder,
-    {
+    fn follow(&mut self, message: &[u8], decoder: &mut Lazy<'_>) -> Option<()> {
         if message.len() > self.longest {
             return None;
         }
@@ -179,10 +165,7 @@ struct Reading<'r> {
 impl Reading<'_> {
     /// Reads the undecided fields, where all else is as it should be.
     #[inline(never)]
-    fn undecided<F>(&mut self, lengths: &[u8], undecided: u64, decoder: &mut Lazy<F>) -> Option<()>
-    where
-        F: FnOnce() -> Decoder,
-    {
+    fn undecided(&mut self, lengths: &[u8], undecided: u64, decoder: &mut Lazy<'_>) -> Option<()> {
         for (index, (field, &length)) in self.form.blanks().iter().zip(lengths).enumerate() {
             let length = usize::from(length.wrapping_sub(ZERO));
             self.at += field.length as usize;
@@ -200,10 +183,7 @@ impl Reading<'_> {
 
     /// All fields, one after the other.
     #[inline(never)]
-    fn all<F>(&mut self, lengths: &[u8], is_left_alone: bool, decoder: &mut Lazy<F>) -> Option<()>
-    where
-        F: FnOnce() -> Decoder,
-    {
+    fn all(&mut self, lengths: &[u8], is_left_alone: bool, decoder: &mut Lazy<'_>) -> Option<()> {
         // So far only the end of the lengths has been checked.
         if !lengths.iter().copied().all(is_block_byte) {
             return None;
@@ -218,10 +198,7 @@ impl Reading<'_> {
 
     /// One field, and the piece before it.
     #[inline]
-    fn field<F>(&mut self, field: &Blank, given: Option<usize>, decoder: &mut Lazy<F>) -> Option<()>
-    where
-        F: FnOnce() -> Decoder,
-    {
+    fn field(&mut self, field: &Blank, given: Option<usize>, decoder: &mut Lazy<'_>) -> Option<()> {
         let at = self.at.checked_add(field.length as usize)?;
         if self.message.get(self.at..at)? != self.form.piece(field) {
             return None;
@@ -237,17 +214,14 @@ impl Reading<'_> {
 
     /// Reads the value at a place and returns its length. What follows it is seen when the next piece is compared.
     #[inline(always)]
-    fn value<F>(
+    fn value(
         &mut self,
         field: &Blank,
         info: &Info,
         at: usize,
         given: Option<usize>,
-        decoder: &mut Lazy<F>,
-    ) -> Option<usize>
-    where
-        F: FnOnce() -> Decoder,
-    {
+        decoder: &mut Lazy<'_>,
+    ) -> Option<usize> {
         if matches!(info.filling, Filling::Number(_)) || info.kind == LeafKind::Boolean {
             let number = parse_number(info.kind, self.message.get(at..)?);
             if let Some((slot, length)) = number
@@ -273,7 +247,7 @@ impl Reading<'_> {
             }
         }
         let (slot, length) = decoder
-            .get()?
+            .get()
             .read_again(info.site, self.message, at, self.record)?;
         self.store(field, slot)?;
         Some(length)

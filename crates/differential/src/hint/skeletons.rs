@@ -174,6 +174,23 @@ impl SkeletonCache {
         })
     }
 
+    /// Reads a message with the skeleton used last, in place, if it follows that.
+    fn read_latest(
+        &mut self,
+        root: ElementId,
+        message: &[u8],
+        lazy: &mut Lazy<'_>,
+    ) -> Option<Arc<Record>> {
+        let group = self.cache.first_group()?;
+        let latest = group.latest()?;
+        if latest.root != root || !latest.begins(message) {
+            return None;
+        }
+        let record = latest.read(message, lazy)?;
+        group.stream.useless = 0;
+        Some(record)
+    }
+
     /// Forgets everything, since there is no memory for it, and learns nothing of the next messages.
     pub fn pause(&mut self) {
         self.cache.pause();
@@ -225,9 +242,9 @@ impl SkeletonCheckout {
         root: ElementId,
         message: &[u8],
         decoder: &mut Option<Box<Decoder>>,
-        new: impl FnOnce() -> Decoder,
+        new: &dyn Fn() -> Decoder,
     ) -> (Result<Arc<Record>, Error>, HintCounts) {
-        let mut lazy = Lazy::new(|| decoder.take().map_or_else(new, |decoder| *decoder));
+        let mut lazy = Lazy { decoder, new };
         let mut counts = HintCounts::default();
         let result = match self.follow(message, &mut lazy) {
             Some(record) => {
@@ -237,37 +254,26 @@ impl SkeletonCheckout {
             }
             None => self.decode(root, message, &mut lazy, &mut counts),
         };
-        if let Some(used) = lazy.decoder {
-            *decoder = Some(Box::new(used));
-        }
         (result, counts)
     }
 
     #[inline]
-    fn follow<F: FnOnce() -> Decoder>(
-        &mut self,
-        message: &[u8],
-        lazy: &mut Lazy<F>,
-    ) -> Option<Arc<Record>> {
+    fn follow(&mut self, message: &[u8], lazy: &mut Lazy<'_>) -> Option<Arc<Record>> {
         let With::Skeleton(entry) = &mut self.with else {
             return None;
         };
-        let skeleton = &mut entry.value;
-        if !skeleton.follow(message, lazy) {
-            return None;
-        }
-        skeleton.misses = 0;
+        let record = entry.value.read(message, lazy)?;
         self.was_followed = true;
-        Some(Arc::clone(&skeleton.values))
+        Some(record)
     }
 
     /// Reads a message as any other, and learns from it.
     #[cold]
-    fn decode<F: FnOnce() -> Decoder>(
+    fn decode(
         &mut self,
         root: ElementId,
         message: &[u8],
-        lazy: &mut Lazy<F>,
+        lazy: &mut Lazy<'_>,
         counts: &mut HintCounts,
     ) -> Result<Arc<Record>, Error> {
         let (block, misses) = match &mut self.with {
@@ -281,9 +287,7 @@ impl SkeletonCheckout {
             With::New(block) => (Some(*block), 0),
             With::Plain => (None, 0),
         };
-        let Some(decoder) = lazy.get() else {
-            unreachable!("a decoder is made when it is asked for");
-        };
+        let decoder = lazy.get();
         let result = match block {
             Some(block) => learn(decoder, root, message, &block),
             None => decoder
@@ -348,6 +352,17 @@ impl Reader {
     /// # Errors
     /// As [`Decoder::decode`].
     pub fn receive(&mut self, root: ElementId, message: &[u8]) -> Result<Arc<Record>, Error> {
+        let new = || Decoder::new(self.plan.clone(), self.options);
+        let mut lazy = Lazy {
+            decoder: &mut self.decoder,
+            new: &new,
+        };
+        // Nobody else checks skeletons out.
+        if let Some(record) = self.cache.read_latest(root, message, &mut lazy) {
+            self.counts.followed += 1;
+            self.counts.followed_bytes += message.len() as u64;
+            return Ok(record);
+        }
         let plain = SkeletonCheckout {
             group: None,
             with: With::Plain,
@@ -355,8 +370,7 @@ impl Reader {
             was_followed: false,
         };
         let mut checkout = self.cache.check_out(root, message).unwrap_or(plain);
-        let new = || Decoder::new(self.plan.clone(), self.options);
-        let (result, counts) = checkout.read(root, message, &mut self.decoder, new);
+        let (result, counts) = checkout.read(root, message, &mut self.decoder, &new);
         self.counts.add(&counts);
         self.counts.evicted += self.cache.check_in(checkout);
         result
