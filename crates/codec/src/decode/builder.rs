@@ -4,9 +4,7 @@ use bsoap_datatypes::{NamespaceContext, is_white_space};
 use bsoap_xml::{EndTag, Tag, Text};
 
 use super::sink::Sink;
-use crate::plan::{
-    Content, Element, ElementId, LeafId, ParticleId, Plan, Term, Type, TypeId,
-};
+use crate::plan::{Content, Element, ElementId, LeafId, ParticleId, Plan, Term, Type, TypeId};
 use crate::record::{Record, heap_slot, marker};
 
 use super::content::Sought;

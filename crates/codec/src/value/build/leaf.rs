@@ -4,11 +4,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bsoap_datatypes::qname::NoNamespaces;
-use bsoap_datatypes::{
-    Datatype, LexicalError, Variety, binary, boolean, double, float, integer, trim,
-};
+use bsoap_datatypes::{Datatype, LexicalError, Variety, binary, boolean, double, trim};
 
-use crate::decode::Validation;
+use crate::decode::{self, Validation};
 use crate::expanded;
 use crate::plan::{Content, ElementId, Leaf, LeafId, LeafKind};
 use crate::value::Value;
@@ -154,26 +152,21 @@ impl Builder<'_> {
         {
             return Ok(false);
         }
+        let slots = &mut self.record.slots;
         match (leaf.kind, values) {
-            (LeafKind::Double, Value::Doubles(values)) => self
-                .record
-                .slots
-                .extend(values.iter().map(|value| value.to_bits())),
-            (LeafKind::Double, Value::Ints(values)) => self
-                .record
-                .slots
-                .extend(values.iter().map(|&value| (value as f64).to_bits())),
+            (LeafKind::Double, Value::Doubles(values)) => {
+                slots.extend(values.iter().map(|value| value.to_bits()));
+            }
+            (LeafKind::Double, Value::Ints(values)) => {
+                slots.extend(values.iter().map(|&value| (value as f64).to_bits()));
+            }
             (LeafKind::Float, Value::Floats(values)) => {
-                self.record
-                    .slots
-                    .extend(values.iter().map(|value| u64::from(value.to_bits())));
+                slots.extend(values.iter().map(|value| u64::from(value.to_bits())));
             }
             (LeafKind::Signed { min, max }, Value::Ints(values))
                 if values.iter().all(|value| (min..=max).contains(value)) =>
             {
-                self.record
-                    .slots
-                    .extend(values.iter().map(|&value| value as u64));
+                slots.extend(values.iter().map(|&value| value as u64));
             }
             _ => return Ok(false),
         }
@@ -189,47 +182,21 @@ fn number(leaf: &Leaf, value: &Value) -> Result<u64> {
         Some(text) => lexical(&error::bounded(&text)),
         None => BuildErrorKind::mismatch(error::leaf_label(leaf), value),
     };
-    let text = value.as_str().map(trim);
-    let slot = match leaf.kind {
-        LeafKind::Boolean => match (value, text) {
-            (Value::Bool(value), _) => Some(u64::from(*value)),
-            (Value::Int(value @ 0..=1), _) => Some(*value as u64),
-            (_, Some(text)) => boolean::parse(text.as_bytes()).ok().map(u64::from),
-            _ => None,
-        },
-        LeafKind::Signed { min, max } => {
-            let number = match text {
-                Some(text) => integer::parse_prefix_i64(text.as_bytes())
-                    .filter(|(_, length)| *length == text.len())
-                    .map(|(value, _)| value),
-                None => integral(value).and_then(|value| i64::try_from(value).ok()),
-            };
-            number
-                .filter(|value| (min..=max).contains(value))
-                .map(|value| value as u64)
-        }
-        LeafKind::Unsigned { max } => {
-            let number = match text {
-                Some(text) => integer::parse_prefix_u64(text.as_bytes())
-                    .filter(|(_, length)| *length == text.len())
-                    .map(|(value, _)| value),
-                None => integral(value).and_then(|value| u64::try_from(value).ok()),
-            };
-            number.filter(|value| *value <= max)
-        }
-        LeafKind::Float => match (value, text) {
-            (Value::Float(value), _) => Some(u64::from(value.to_bits())),
-            (_, Some(text)) => float::parse(text.as_bytes())
-                .ok()
-                .map(|value| u64::from(value.to_bits())),
-            _ => value
-                .as_f64()
-                .map(|value| u64::from((value as f32).to_bits())),
-        },
-        LeafKind::Double => match text {
-            Some(text) => double::parse(text.as_bytes()).ok().map(f64::to_bits),
-            None => value.as_f64().map(f64::to_bits),
-        },
+    let slot = match (leaf.kind, value) {
+        (kind, Value::Text(text)) => decode::scalar(kind, trim(text).as_bytes(), leaf).ok(),
+        (LeafKind::Boolean, Value::Bool(value)) => Some(u64::from(*value)),
+        (LeafKind::Boolean, Value::Int(value @ 0..=1)) => Some(*value as u64),
+        (LeafKind::Signed { min, max }, _) => integral(value)
+            .filter(|value| (min.into()..=max.into()).contains(value))
+            .map(|value| value as u64),
+        (LeafKind::Unsigned { max }, _) => integral(value)
+            .filter(|value| (0..=max.into()).contains(value))
+            .map(|value| value as u64),
+        (LeafKind::Float, Value::Float(value)) => Some(u64::from(value.to_bits())),
+        (LeafKind::Float, _) => value
+            .as_f64()
+            .map(|value| u64::from((value as f32).to_bits())),
+        (LeafKind::Double, _) => value.as_f64().map(f64::to_bits),
         _ => None,
     };
     slot.ok_or_else(|| wrong().into())
