@@ -6,9 +6,7 @@ use bsoap_codec::encode::{
     Holder, LeafForm, LeafRef, PadPlace, PieceEncoder, Places, State, Stop, Stuffing,
 };
 use bsoap_codec::plan::{Content, ElementId, LeafKind, TypeDef};
-use bsoap_codec::{
-    DecodeOptions, Decoder, EncodeOptions, Encoder, Plan, Record, Value, build, encode,
-};
+use bsoap_codec::{DecodeOptions, Decoder, EncodeOptions, Plan, Record, Value, build, encode};
 use bsoap_datatypes::{Datatype, SimpleType};
 
 use bsoap_testkit::message::{Style, message};

@@ -2,92 +2,71 @@
 //! declares the prefixes it uses.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use bsoap_datatypes::qname;
-use bsoap_datatypes::trim;
-use bsoap_xml::WriteError;
+use bsoap_datatypes::{qname, trim};
+use bsoap_xml::{Attribute, Event, Limits, Options, Reader, WriteError};
 
 use crate::expanded::{self, XSI};
 
 /// An attribute no declaration took.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Kept<'x> {
+pub(crate) struct Kept {
     /// Its namespace; empty for none.
-    pub(crate) namespace: Cow<'x, str>,
+    pub(crate) namespace: String,
     /// Its local name.
-    pub(crate) local: &'x str,
-    /// Its value as it is in the XML.
-    raw: &'x str,
-    /// Of `xsi:type`: namespace and local name of the type, whose prefix means nothing elsewhere.
-    pub(crate) type_name: Option<(Cow<'x, str>, String)>,
-}
-
-impl Kept<'_> {
-    /// Its value, references resolved; that of `xsi:type` as `{namespace}local`.
-    pub(crate) fn value(&self) -> Cow<'_, str> {
-        match &self.type_name {
-            Some((namespace, local)) if namespace.is_empty() => Cow::Borrowed(local),
-            Some((namespace, local)) => Cow::Owned(format!("{{{namespace}}}{local}")),
-            None => unescape(self.raw),
-        }
-    }
+    pub(crate) local: String,
+    /// Its value, references resolved; that of `xsi:type` as `{namespace}local`, since its prefix means nothing elsewhere.
+    pub(crate) value: String,
+    /// Whether it is an `xsi:type`.
+    pub(crate) is_type: bool,
 }
 
 /// The attributes in `<a .../>`; none in the empty text, `None` if it is something else.
-pub(crate) fn attributes(xml: &str) -> Option<Vec<Kept<'_>>> {
+pub(crate) fn attributes(xml: &str) -> Option<Vec<Kept>> {
     if xml.is_empty() {
         return Some(Vec::new());
     }
-    let mut rest = xml.strip_prefix("<a")?;
-    let (mut declared, mut found) = (Vec::new(), Vec::new());
-    loop {
-        rest = rest.trim_start_matches([' ', '\t', '\n', '\r']);
-        if rest == "/>" || rest == "></a>" {
-            break;
-        }
-        let (name, after) = rest.split_once('=')?;
-        let quote = after.chars().next().filter(|&c| c == '"' || c == '\'')?;
-        let (raw, after) = after[1..].split_once(quote)?;
-        rest = after;
-        match name.split_once(':') {
-            Some(("xmlns", prefix)) => declared.push((prefix, unescape(raw))),
-            None if name == "xmlns" => declared.push(("", unescape(raw))),
-            Some((prefix, local)) => found.push((prefix, local, raw)),
-            None => found.push(("", name, raw)),
-        }
-    }
-    let resolve = |prefix: &str| match prefix {
-        "xml" => Some(Cow::Borrowed(bsoap_xml::XML_NAMESPACE)),
-        _ => declared
-            .iter()
-            .find(|(known, _)| *known == prefix)
-            .map(|(_, uri)| uri.clone()),
+    // What was taken from a message has been within its limits.
+    let mut limits = Limits::default();
+    (limits.attributes, limits.namespaces) = (usize::MAX, usize::MAX);
+    (limits.name_length, limits.markup_length) = (usize::MAX, usize::MAX);
+    limits.text_length = usize::MAX;
+    let mut reader = Reader::new(Options::with_limits(limits), Arc::default());
+    reader.feed(xml.as_bytes()).ok()?;
+    reader.finish().ok()?;
+    let Some(Event::Start(tag)) = reader.next().ok()? else {
+        return None;
     };
-    let mut kept = Vec::with_capacity(found.len());
-    for (prefix, local, raw) in found {
-        // What a default namespace is declared for is the name of a type: an attribute without prefix is in none.
-        let namespace = match prefix {
-            "" => Cow::Borrowed(""),
-            _ => resolve(prefix)?,
-        };
-        let value = is_type(&namespace, local).then(|| unescape(raw));
-        let type_name = match value.as_deref().map(trim).and_then(qname::split) {
-            Some(("", name)) => Some((resolve("").unwrap_or_default(), name.to_owned())),
-            Some((prefix, name)) => Some((resolve(prefix)?, name.to_owned())),
-            None => None,
-        };
-        kept.push(Kept {
-            namespace,
-            local,
-            raw,
-            type_name,
-        });
+    if tag.qname() != "a" || tag.raw.len() != xml.len() || !xml.ends_with("/>") {
+        return None;
     }
-    Some(kept)
+    let kept = |attribute: Attribute<'_>| {
+        let (namespace, value) = (attribute.namespace(), attribute.value());
+        let is_type = is_type(namespace, attribute.local);
+        let value = match qname::split(trim(&value)).filter(|_| is_type) {
+            // A name without prefix is in the default namespace, an attribute is not.
+            Some((prefix, name)) => match tag.resolve(prefix) {
+                Some(namespace) if !namespace.uri.is_empty() => {
+                    format!("{{{}}}{name}", namespace.uri)
+                }
+                None if !prefix.is_empty() => return None,
+                _ => name.to_owned(),
+            },
+            None => value.into_owned(),
+        };
+        Some(Kept {
+            namespace: namespace.to_owned(),
+            local: attribute.local.to_owned(),
+            value,
+            is_type,
+        })
+    };
+    tag.attributes().map(kept).collect()
 }
 
 /// `<a .../>` of attributes given as namespace, local name and value; nothing if there are none. The value of `xsi:type` is
-/// given as [`Kept::value`] gives it.
+/// given as [`Kept::value`] has it.
 pub(crate) fn write<'x>(
     attributes: impl Iterator<Item = (&'x str, &'x str, &'x str)>,
 ) -> Result<String, WriteError> {
@@ -143,52 +122,6 @@ fn is_type(namespace: &str, local: &str) -> bool {
     namespace == XSI && local == "type"
 }
 
-/// Resolves character references and the five entities; what is none stays as it is.
-pub(crate) fn unescape(raw: &str) -> Cow<'_, str> {
-    if !raw.contains('&') {
-        return Cow::Borrowed(raw);
-    }
-    let mut out = String::with_capacity(raw.len());
-    let mut rest = raw;
-    while let Some(at) = rest.find('&') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let resolved = rest
-            .split_once(';')
-            .and_then(|(reference, after)| Some((referred(&reference[1..])?, after)));
-        match resolved {
-            Some((character, after)) => {
-                out.push(character);
-                rest = after;
-            }
-            None => {
-                out.push('&');
-                rest = &rest[1..];
-            }
-        }
-    }
-    out.push_str(rest);
-    Cow::Owned(out)
-}
-
-fn referred(name: &str) -> Option<char> {
-    match name {
-        "amp" => Some('&'),
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        _ => {
-            let number = name.strip_prefix('#')?;
-            let code = match number.strip_prefix('x') {
-                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-                None => number.parse().ok()?,
-            };
-            char::from_u32(code)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,13 +139,7 @@ mod tests {
         let read = attributes(&xml).unwrap();
         let read: Vec<_> = read
             .iter()
-            .map(|kept| {
-                (
-                    kept.namespace.to_string(),
-                    kept.local,
-                    kept.value().into_owned(),
-                )
-            })
+            .map(|kept| (kept.namespace.clone(), &*kept.local, kept.value.clone()))
             .collect();
         assert_eq!(
             read,
@@ -230,13 +157,13 @@ mod tests {
             let read = attributes(&xml).unwrap();
             let one = read.first().expect("one");
             assert_eq!(read.len(), 1, "{xml}");
-            one.value().into_owned()
+            one.value.clone()
         };
         assert_eq!(value("i:type='T'"), "{urn:d}T");
         assert_eq!(value("i:type='&#10;p:T '"), "{urn:p}T");
         assert_eq!(value("type='T'"), "T");
         let xml = format!("<a xmlns:i='{XSI}' i:type=' T '/>");
-        assert_eq!(attributes(&xml).unwrap()[0].value(), "T");
+        assert_eq!(attributes(&xml).unwrap()[0].value, "T");
         for name in ["p:T", "{urn:p}", "{urn:p}a b", "1esaB}a:nru{", ""] {
             assert!(write([(XSI, "type", name)].into_iter()).is_err(), "{name}");
         }

@@ -52,6 +52,12 @@ pub fn regions(record: &Record, slots: &[Range<usize>]) -> Vec<Region> {
     finder.found
 }
 
+/// The path of the innermost thing that a slot belongs to. Empty if the Record does not fit its Plan.
+pub(crate) fn path_of(record: &Record, slot: usize) -> String {
+    let found = regions(record, std::slice::from_ref(&(slot..slot + 1)));
+    found.first().map(Region::to_string).unwrap_or_default()
+}
+
 struct Finder<'r> {
     record: &'r Record,
     /// Those not passed yet.
@@ -158,12 +164,10 @@ impl<'r> Finder<'r> {
             if stride > 1 && past == row + 1 && !is_whole {
                 let length = self.enter(&plan, element, before + row + 1);
                 let from = first + row * stride;
-                match Walk::row(self.record, element, from) {
-                    Some((walk, start)) => {
-                        if self.touches(from, start) {
-                            self.report(None);
-                        }
-                        self.look(walk, start);
+                match Walk::item(self.record, element, from) {
+                    Some(start) => {
+                        self.pass(from, start.at);
+                        self.look(Walk::inside(self.record, start), start.at);
                     }
                     None => self.report(None),
                 }

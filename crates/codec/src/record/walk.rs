@@ -100,13 +100,7 @@ pub(crate) struct Walk<'r> {
 impl<'r> Walk<'r> {
     /// The whole Record; begins with the `Start` of its root.
     pub(crate) fn new(record: &'r Record) -> Result<(Self, Start), Mismatch> {
-        let mut walk = Self {
-            plan: &record.plan,
-            slots: &record.slots,
-            at: 0,
-            stack: Vec::new(),
-            mark: 0,
-        };
+        let mut walk = Self::empty(record, 0);
         if walk.plan.elements.len() <= record.root.index() {
             return Err(Mismatch);
         }
@@ -119,40 +113,35 @@ impl<'r> Walk<'r> {
     /// Attributes and content of an element that has begun.
     pub(crate) fn inside(record: &'r Record, start: Start) -> Self {
         if start.nil {
-            return Self {
-                plan: &record.plan,
-                slots: &record.slots,
-                at: start.at,
-                stack: Vec::new(),
-                mark: 0,
-            };
+            return Self::empty(record, start.at);
         }
         Self::over(record, start.ty, start.at)
     }
 
-    /// Attributes and content of an item of an array, whose first slot is `at`; and their first slot.
-    pub(crate) fn row(record: &'r Record, element: ElementId, at: usize) -> Option<(Self, usize)> {
-        let mut walk = Self {
+    /// The start of an item of an array, whose first slot is `at`.
+    pub(crate) fn item(record: &'r Record, element: ElementId, at: usize) -> Option<Start> {
+        let mut walk = Self::empty(record, at);
+        match walk.element(element) {
+            Ok(Event::Start(start)) => Some(start),
+            _ => None,
+        }
+    }
+
+    fn empty(record: &'r Record, at: usize) -> Self {
+        Self {
             plan: &record.plan,
             slots: &record.slots,
             at,
             stack: Vec::new(),
             mark: 0,
-        };
-        match walk.element(element) {
-            Ok(Event::Start(start)) => Some((Self::inside(record, start), start.at)),
-            _ => None,
         }
     }
 
     /// Attributes and content of a type, from slot `at`.
     pub(crate) fn over(record: &'r Record, ty: TypeId, at: usize) -> Self {
         Self {
-            plan: &record.plan,
-            slots: &record.slots,
-            at,
             stack: vec![Frame::Attributes { ty, next: 0 }],
-            mark: 0,
+            ..Self::empty(record, at)
         }
     }
 
@@ -538,20 +527,7 @@ fn differs_nowhere(a: &Record, b: &Record) -> Result<bool, Mismatch> {
 /// Whether attributes kept as XML are the same; prefixes and quotes do not matter.
 fn same_attributes(x: &[u8], y: &[u8]) -> bool {
     let read = |xml| std::str::from_utf8(xml).ok().and_then(kept::attributes);
-    match (x == y, read(x), read(y)) {
-        (true, ..) => true,
-        (false, Some(x), Some(y)) => {
-            let named = |kept: &kept::Kept<'_>| {
-                (
-                    kept.namespace.to_string(),
-                    kept.local.to_owned(),
-                    kept.value().into_owned(),
-                )
-            };
-            x.iter().map(named).eq(y.iter().map(named))
-        }
-        _ => false,
-    }
+    x == y || read(x).is_some_and(|kept| read(y) == Some(kept))
 }
 
 /// The octets that the slot at `at` points at.

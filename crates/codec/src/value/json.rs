@@ -22,29 +22,7 @@ impl Value {
 
     /// The value of parsed JSON.
     pub fn from_json(json: serde_json::Value) -> Self {
-        use serde_json::Value as Json;
-        match json {
-            Json::Null => Self::Nil,
-            Json::Bool(value) => Self::Bool(value),
-            Json::Number(number) => match (number.as_i64(), number.as_u64()) {
-                (Some(value), _) => Self::Int(value),
-                (None, Some(value)) => Self::UInt(value),
-                (None, None) => Self::Double(number.as_f64().unwrap_or(f64::NAN)),
-            },
-            Json::String(text) => Self::Text(text),
-            Json::Array(values) => {
-                let mut gathered = Gathered::default();
-                values
-                    .into_iter()
-                    .for_each(|value| gathered.push(Self::from_json(value)));
-                gathered.finish()
-            }
-            Json::Object(members) => Self::object(
-                members
-                    .into_iter()
-                    .map(|(key, value)| (key, Self::from_json(value))),
-            ),
-        }
+        Self::deserialize(json).unwrap_or_default()
     }
 
     /// As a JSON document on one line.
@@ -188,11 +166,11 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Value, A::Error> {
-        let mut gathered = Gathered::default();
+        let mut values = Vec::new();
         while let Some(value) = sequence.next_element()? {
-            gathered.push(value);
+            values.push(value);
         }
-        Ok(gathered.finish())
+        Ok(array(values))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
@@ -204,58 +182,27 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-/// The values of an array so far, as numbers as long as all are.
-#[derive(Default)]
-enum Gathered {
-    #[default]
-    Empty,
-    Ints(Vec<i64>),
-    Doubles(Vec<f64>),
-    Mixed(Vec<Value>),
-}
-
-impl Gathered {
-    fn push(&mut self, value: Value) {
-        match (&mut *self, value) {
-            (Self::Empty, Value::Int(value)) => *self = Self::Ints(vec![value]),
-            (Self::Empty, Value::Double(value)) => *self = Self::Doubles(vec![value]),
-            (Self::Ints(values), Value::Int(value)) => values.push(value),
-            (Self::Doubles(values), Value::Double(value)) => values.push(value),
-            // A writer of JSON may leave off `.0`.
-            (Self::Doubles(values), Value::Int(value)) if is_exact(value) => {
-                values.push(value as f64);
-            }
-            (Self::Ints(values), Value::Double(value))
-                if values.iter().all(|&value| is_exact(value)) =>
-            {
-                let doubles = values
-                    .iter()
-                    .map(|&value| value as f64)
-                    .chain([value])
-                    .collect();
-                *self = Self::Doubles(doubles);
-            }
-            (Self::Mixed(values), value) => values.push(value),
-            (_, value) => {
-                let mut values = match std::mem::take(self).finish() {
-                    Value::Array(values) => values,
-                    Value::Ints(values) => values.into_iter().map(Value::Int).collect(),
-                    Value::Doubles(values) => values.into_iter().map(Value::Double).collect(),
-                    one => vec![one],
-                };
-                values.push(value);
-                *self = Self::Mixed(values);
-            }
-        }
+/// An array of numbers, if all values are.
+fn array(values: Vec<Value>) -> Value {
+    let int = |value: &Value| match value {
+        Value::Int(value) => Some(*value),
+        _ => None,
+    };
+    let double = |value: &Value| match value {
+        Value::Double(value) => Some(*value),
+        // A writer of JSON may leave off `.0`.
+        Value::Int(value) if is_exact(*value) => Some(*value as f64),
+        _ => None,
+    };
+    if values.is_empty() {
+        return Value::Array(values);
     }
-
-    fn finish(self) -> Value {
-        match self {
-            Self::Empty => Value::Array(Vec::new()),
-            Self::Ints(values) => Value::Ints(values),
-            Self::Doubles(values) => Value::Doubles(values),
-            Self::Mixed(values) => Value::Array(values),
-        }
+    if let Some(ints) = values.iter().map(int).collect() {
+        return Value::Ints(ints);
+    }
+    match values.iter().map(double).collect() {
+        Some(doubles) => Value::Doubles(doubles),
+        None => Value::Array(values),
     }
 }
 

@@ -326,27 +326,10 @@ impl<'r> Rows<'r> {
         if index >= self.count {
             return None;
         }
-        let element = self.record.plan.element(self.element);
         let at = self.at + index * self.stride;
-        let (ty, nil) = match element.has_state {
-            true => {
-                let state = *self.record.slots.get(at)?;
-                (
-                    marker::actual_type(state),
-                    marker::presence(state) == marker::NIL,
-                )
-            }
-            false => (element.ty, false),
-        };
-        let start = Start {
-            element: self.element,
-            ty,
-            nil,
-            at: at + usize::from(element.has_state),
-        };
-        (ty.index() < self.record.plan.types.len()).then_some(View {
+        Some(View {
             record: self.record,
-            start,
+            start: Walk::item(self.record, self.element, at)?,
         })
     }
 

@@ -43,38 +43,36 @@ impl<'r> LeafView<'r> {
         self.record.slots.get(self.at).copied().unwrap_or(0)
     }
 
+    /// The number or truth value, nil if it is none.
+    fn scalar(&self) -> Value {
+        match self.kind() {
+            LeafKind::Boolean => Value::Bool(self.bits() != 0),
+            LeafKind::Signed { .. } => Value::Int(self.bits() as i64),
+            LeafKind::Unsigned { .. } => Value::from(self.bits()),
+            LeafKind::Float => Value::Float(f32::from_slot(self.bits())),
+            LeafKind::Double => Value::Double(f64::from_bits(self.bits())),
+            _ => Value::Nil,
+        }
+    }
+
     /// The number; integers as the nearest `f64`.
     pub fn as_f64(&self) -> Option<f64> {
-        match self.kind() {
-            LeafKind::Double => Some(f64::from_bits(self.bits())),
-            LeafKind::Float => Some(f32::from_slot(self.bits()).into()),
-            LeafKind::Signed { .. } => Some(self.bits() as i64 as f64),
-            LeafKind::Unsigned { .. } => Some(self.bits() as f64),
-            _ => None,
-        }
+        self.scalar().as_f64()
     }
 
     /// The integer.
     pub fn as_i64(&self) -> Option<i64> {
-        match self.kind() {
-            LeafKind::Signed { .. } => Some(self.bits() as i64),
-            LeafKind::Unsigned { .. } => i64::try_from(self.bits()).ok(),
-            _ => None,
-        }
+        self.scalar().as_i64()
     }
 
     /// The integer, if it is not negative.
     pub fn as_u64(&self) -> Option<u64> {
-        match self.kind() {
-            LeafKind::Signed { .. } => u64::try_from(self.bits() as i64).ok(),
-            LeafKind::Unsigned { .. } => Some(self.bits()),
-            _ => None,
-        }
+        self.scalar().as_u64()
     }
 
     /// The truth value.
     pub fn as_bool(&self) -> Option<bool> {
-        (self.kind() == LeafKind::Boolean).then(|| self.bits() != 0)
+        self.scalar().as_bool()
     }
 
     /// The text in the heap, if that is where the value is and it is no octets.
@@ -141,11 +139,6 @@ impl<'r> LeafView<'r> {
     /// As a value on its own.
     pub fn to_value(&self) -> Value {
         match self.kind() {
-            LeafKind::Boolean => Value::Bool(self.bits() != 0),
-            LeafKind::Signed { .. } => Value::Int(self.bits() as i64),
-            LeafKind::Unsigned { .. } => Value::from(self.bits()),
-            LeafKind::Float => Value::Float(f32::from_slot(self.bits())),
-            LeafKind::Double => Value::Double(f64::from_bits(self.bits())),
             LeafKind::Text | LeafKind::Name => Value::from(self.as_str().unwrap_or_default()),
             LeafKind::Base64 | LeafKind::Hex => {
                 Value::Bytes(self.octets().unwrap_or_default().to_vec())
@@ -161,6 +154,7 @@ impl<'r> LeafView<'r> {
                 )
                 .unwrap_or_else(|| Value::Array(items.map(|item| item.to_value()).collect()))
             }
+            _ => self.scalar(),
         }
     }
 }
@@ -175,10 +169,8 @@ pub(super) fn numbers(record: &Record, kind: LeafKind, at: usize, count: usize) 
         LeafKind::Float => Some(Value::Floats(
             slots.iter().map(|&slot| f32::from_slot(slot)).collect(),
         )),
-        LeafKind::Signed { .. } => {
-            Some(Value::Ints(slots.iter().map(|&slot| slot as i64).collect()))
-        }
-        LeafKind::Unsigned { max } if i64::try_from(max).is_ok() => {
+        LeafKind::Unsigned { max } if i64::try_from(max).is_err() => None,
+        LeafKind::Signed { .. } | LeafKind::Unsigned { .. } => {
             Some(Value::Ints(slots.iter().map(|&slot| slot as i64).collect()))
         }
         _ => None,

@@ -322,18 +322,15 @@ fn any_content(mut object: Object) -> Value {
 
 fn kept_attributes(xml: &str) -> Option<Value> {
     let attributes = kept::attributes(xml)?;
-    if attributes.is_empty() {
-        return None;
-    }
-    let members = attributes.iter().map(|kept| {
-        let name = if kept.namespace.is_empty() {
-            kept.local.to_owned()
-        } else {
-            format!("{{{}}}{}", kept.namespace, kept.local)
+    let members = attributes.into_iter().map(|kept| {
+        let name = match &*kept.namespace {
+            "" => kept.local,
+            namespace => format!("{{{namespace}}}{}", kept.local),
         };
-        (name, Value::from(kept.value().into_owned()))
+        (name, Value::from(kept.value))
     });
-    Some(Value::object(members))
+    let members: Object = members.collect();
+    (!members.is_empty()).then_some(Value::Object(members))
 }
 
 /// As JSON, by the convention of `docs/design/between-crates.md`.
