@@ -128,11 +128,7 @@ impl<S: Sink> Builder<'_, S> {
 
     fn missing_attribute(&mut self, declared: &Attribute, tag: &Tag<'_>) -> Result<(), Error> {
         if declared.required {
-            let vocabulary = &self.plan.vocabulary;
-            let name = Name::new(
-                vocabulary.namespace(declared.name),
-                vocabulary.local(declared.name),
-            );
+            let name = Name::known(self.plan, declared.name);
             self.report(ErrorKind::MissingAttribute(name), tag.offset)?;
             self.record.push(0);
             return Ok(());
@@ -143,12 +139,7 @@ impl<S: Sink> Builder<'_, S> {
             return Ok(());
         };
         self.record.push(marker::DEFAULTED);
-        let lexical = Lexical {
-            text: value,
-            from: tag.offset,
-            to: tag.offset,
-            location: FormLocation::Nowhere,
-        };
+        let lexical = Lexical::of_schema(value, tag.offset);
         match self.push_leaf(declared.leaf, lexical, &InTag(tag)) {
             Ok(()) => Ok(()),
             Err(kind) => self.report(*kind, tag.offset),
@@ -199,13 +190,7 @@ impl<S: Sink> Builder<'_, S> {
             true => fragment::attributes(tag, |index| kept.get(index) == Some(&true)),
             false => String::new(),
         };
-        let lexical = Lexical {
-            text: &text,
-            from: tag.offset,
-            to: tag.offset,
-            location: FormLocation::Nowhere,
-        };
-        self.push_text(lexical, tag.offset)
+        self.push_text(Lexical::of_schema(&text, tag.offset), tag.offset)
     }
 }
 

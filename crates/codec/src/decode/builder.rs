@@ -58,7 +58,7 @@ pub(super) enum FormLocation {
 
 impl<'a> Lexical<'a> {
     /// A value that comes from the schema.
-    fn of_schema(text: &'a str, at: u64) -> Self {
+    pub(super) fn of_schema(text: &'a str, at: u64) -> Self {
         Self {
             text,
             from: at,
@@ -205,10 +205,9 @@ impl<S: Sink> Builder<'_, S> {
         let root = self.machine.root;
         let expected = self.plan.element(root).name;
         if tag.name != Some(expected) {
-            let vocabulary = &self.plan.vocabulary;
             let kind = ErrorKind::RootMismatch {
                 found: Name::new(tag.namespace(), tag.local()),
-                expected: Name::new(vocabulary.namespace(expected), vocabulary.local(expected)),
+                expected: Name::known(self.plan, expected),
             };
             return Err(Error::new(kind, String::new(), tag.offset));
         }
@@ -288,10 +287,7 @@ impl<S: Sink> Builder<'_, S> {
             (false, element.ty)
         };
         if element.is_abstract {
-            let name = Name::new(
-                plan.vocabulary.namespace(element.name),
-                plan.vocabulary.local(element.name),
-            );
+            let name = Name::known(plan, element.name);
             self.report(ErrorKind::AbstractElement(name), tag.offset)?;
         }
         if plan.ty(ty).is_abstract {
@@ -683,7 +679,7 @@ pub(super) fn is_blank(text: &str) -> bool {
 #[cold]
 pub(super) fn type_name(plan: &Plan, ty: TypeId) -> Name {
     match plan.ty(ty).name {
-        Some(name) => Name::new(plan.vocabulary.namespace(name), plan.vocabulary.local(name)),
+        Some(name) => Name::known(plan, name),
         None => Name::new("", "(without a name)"),
     }
 }

@@ -13,7 +13,7 @@ use crate::plan::{FirstSet, LeafId, Particle, ParticleId, Plan, Step, Term, UNBO
 use crate::record::marker;
 
 use super::builder::Builder;
-use super::error::{ErrorKind, Expected};
+use super::error::{ErrorKind, Expected, Name};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Machine, Target};
 
 /// The name of a start tag, as content models see it.
@@ -113,7 +113,7 @@ impl Machine {
         let mut expected = Expected::default();
         let ahead = self.ahead(plan, |particle| {
             for (name, _) in particle.first.names() {
-                expected.add(plan.vocabulary.namespace(name), plan.vocabulary.local(name));
+                expected.add(Name::known(plan, name));
             }
             expected.any |= particle.first.wildcards().next().is_some();
             ControlFlow::Continue(())
@@ -217,19 +217,18 @@ impl<S: Sink> Builder<'_, S> {
         let children = plan.children_of(group.particle);
         match particle.term {
             Term::Sequence(_) => {
-                let mut absent = 0;
-                while let Some(&child) = children.get(group.at as usize) {
-                    let next = plan.particle(child);
-                    group.at += 1;
-                    if name.step(&next.first, plan).is_some() {
-                        self.absent(absent, group.silent);
-                        self.replace(group);
-                        return self.start(child, name, group.silent, false);
-                    }
-                    absent += u64::from(next.absent);
-                }
-                self.absent(absent, group.silent);
+                let rest = children.get(group.at as usize..)?;
+                let is_next = |child: &ParticleId| {
+                    let first = &plan.particle(*child).first;
+                    name.step(first, plan).is_some()
+                };
+                let left_out = rest.iter().position(is_next).unwrap_or(rest.len());
+                self.absent_all(&rest[..left_out], group.silent);
+                group.at += left_out as u32 + u32::from(left_out < rest.len());
                 self.replace(group);
+                if let Some(&child) = rest.get(left_out) {
+                    return self.start(child, name, group.silent, false);
+                }
             }
             Term::All(_) => {
                 if let Some(step) = name.step(&particle.first, plan) {
@@ -282,12 +281,7 @@ impl<S: Sink> Builder<'_, S> {
                 self.start(*children.get(index as usize)?, name, group.silent, false)
             }
             Term::Sequence(_) => {
-                let left_out = children
-                    .get(..index as usize)?
-                    .iter()
-                    .map(|&child| u64::from(plan.particle(child).absent))
-                    .sum();
-                self.absent(left_out, group.silent);
+                self.absent_all(children.get(..index as usize)?, group.silent);
                 group.at = index + 1;
                 self.replace(group);
                 self.start(*children.get(index as usize)?, name, group.silent, false)
@@ -417,15 +411,8 @@ impl<S: Sink> Builder<'_, S> {
         while let Some(Frame::Group(group)) = self.machine.frames.last().copied() {
             let plan = self.plan;
             if let Term::Sequence(_) = plan.particle(group.particle).term {
-                let rest = plan
-                    .children_of(group.particle)
-                    .get(group.at as usize..)
-                    .unwrap_or_default();
-                let absent = rest
-                    .iter()
-                    .map(|&child| u64::from(plan.particle(child).absent))
-                    .sum();
-                self.absent(absent, group.silent);
+                let rest = plan.children_of(group.particle).get(group.at as usize..);
+                self.absent_all(rest.unwrap_or_default(), group.silent);
             }
             self.leave();
         }
@@ -436,6 +423,11 @@ impl<S: Sink> Builder<'_, S> {
         if let Some(top) = self.machine.frames.last_mut() {
             *top = Frame::Group(group);
         }
+    }
+
+    fn absent_all(&mut self, particles: &[ParticleId], silent: bool) {
+        let absent = particles.iter().map(|&id| self.plan.particle(id).absent);
+        self.absent(absent.map(u64::from).sum(), silent);
     }
 
     /// Writes what is absent: it is all zeros.

@@ -3,6 +3,9 @@
 use std::fmt;
 
 use bsoap_datatypes::Datatype;
+use bsoap_xml::NameId;
+
+use crate::plan::Plan;
 
 /// A message that is not what its Plan says, with its place.
 ///
@@ -70,6 +73,13 @@ impl Name {
             local: bounded(local, 100),
         }
     }
+
+    /// A name of the vocabulary.
+    #[cold]
+    pub(crate) fn known(plan: &Plan, name: NameId) -> Self {
+        let vocabulary = &plan.vocabulary;
+        Self::new(vocabulary.namespace(name), vocabulary.local(name))
+    }
 }
 
 impl fmt::Display for Name {
@@ -99,12 +109,11 @@ impl Expected {
     const KEPT: usize = 8;
 
     /// Adds a name that is allowed here.
-    pub(crate) fn add(&mut self, namespace: &str, local: &str) {
+    pub(crate) fn add(&mut self, name: Name) {
         if self.names.len() == Self::KEPT {
             self.more = true;
             return;
         }
-        let name = Name::new(namespace, local);
         if !self.names.contains(&name) {
             self.names.push(name);
         }

@@ -86,15 +86,10 @@ impl Bounds {
                     max: most.min(high),
                 }))
             }
-            LeafKind::Double => Some(Self::Real(Range {
+            LeafKind::Double | LeafKind::Float => Some(Self::Real(Range {
                 least: min.map_or(Some(f64::NEG_INFINITY), |bound| real_in(bound, true))?,
                 most: max.map_or(Some(f64::INFINITY), |bound| real_in(bound, false))?,
-                is_double: true,
-            })),
-            LeafKind::Float => Some(Self::Real(Range {
-                least: min.map_or(Some(f64::NEG_INFINITY), |bound| real_in(bound, true))?,
-                most: max.map_or(Some(f64::INFINITY), |bound| real_in(bound, false))?,
-                is_double: false,
+                is_double: kind == LeafKind::Double,
             })),
             _ => None,
         }

@@ -281,34 +281,23 @@ impl PlanBuilder {
 }
 
 fn kind_of(datatype: Datatype) -> LeafKind {
+    let signed = |bits: u32| LeafKind::Signed {
+        min: i64::MIN >> (64 - bits),
+        max: i64::MAX >> (64 - bits),
+    };
+    let unsigned = |bits: u32| LeafKind::Unsigned {
+        max: u64::MAX >> (64 - bits),
+    };
     match datatype {
         Datatype::Boolean => LeafKind::Boolean,
-        Datatype::Long => LeafKind::Signed {
-            min: i64::MIN,
-            max: i64::MAX,
-        },
-        Datatype::Int => LeafKind::Signed {
-            min: i32::MIN.into(),
-            max: i32::MAX.into(),
-        },
-        Datatype::Short => LeafKind::Signed {
-            min: i16::MIN.into(),
-            max: i16::MAX.into(),
-        },
-        Datatype::Byte => LeafKind::Signed {
-            min: i8::MIN.into(),
-            max: i8::MAX.into(),
-        },
-        Datatype::UnsignedLong => LeafKind::Unsigned { max: u64::MAX },
-        Datatype::UnsignedInt => LeafKind::Unsigned {
-            max: u32::MAX.into(),
-        },
-        Datatype::UnsignedShort => LeafKind::Unsigned {
-            max: u16::MAX.into(),
-        },
-        Datatype::UnsignedByte => LeafKind::Unsigned {
-            max: u8::MAX.into(),
-        },
+        Datatype::Long => signed(64),
+        Datatype::Int => signed(32),
+        Datatype::Short => signed(16),
+        Datatype::Byte => signed(8),
+        Datatype::UnsignedLong => unsigned(64),
+        Datatype::UnsignedInt => unsigned(32),
+        Datatype::UnsignedShort => unsigned(16),
+        Datatype::UnsignedByte => unsigned(8),
         Datatype::Float => LeafKind::Float,
         Datatype::Double => LeafKind::Double,
         Datatype::Base64Binary => LeafKind::Base64,

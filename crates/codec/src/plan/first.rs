@@ -1,7 +1,5 @@
 //! Which names a particle can start with: what the decoder asks at every start tag.
 
-use std::collections::HashMap;
-
 use bsoap_xml::{NameId, Vocabulary};
 
 use super::NamespaceConstraint;
@@ -14,8 +12,6 @@ use super::NamespaceConstraint;
 pub struct FirstSet {
     /// Sorted by name.
     names: Box<[(NameId, u32)]>,
-    /// For long sets: the same as a map.
-    map: Option<HashMap<NameId, u32>>,
     /// Wildcards, in schema order; tried after the names.
     wildcards: Box<[(NamespaceConstraint, u32)]>,
 }
@@ -45,10 +41,8 @@ impl FirstSet {
     ) -> Self {
         names.sort();
         names.dedup_by_key(|entry| entry.0);
-        let map = (names.len() > 16).then(|| names.iter().copied().collect());
         Self {
             names: names.into(),
-            map,
             wildcards: wildcards.into(),
         }
     }
@@ -71,18 +65,10 @@ impl FirstSet {
         match &*self.names {
             // Most often it is one element's.
             [(only, child)] => (*only == name).then_some(*child),
-            _ => self.named_of_many(name),
-        }
-    }
-
-    fn named_of_many(&self, name: NameId) -> Option<u32> {
-        match &self.map {
-            Some(map) => map.get(&name).copied(),
-            None => self
-                .names
-                .iter()
-                .find(|entry| entry.0 == name)
-                .map(|entry| entry.1),
+            names => {
+                let found = names.binary_search_by_key(&name, |entry| entry.0).ok()?;
+                Some(names[found].1)
+            }
         }
     }
 

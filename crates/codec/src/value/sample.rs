@@ -7,7 +7,7 @@
 
 mod leaf;
 
-use crate::plan::shape::type_name;
+use crate::plan::shape::{Shape, type_name};
 use crate::plan::{Content, ElementId, ParticleId, Plan, Term, TypeId};
 use crate::value::{Object, Value};
 
@@ -134,13 +134,7 @@ impl Sampler<'_> {
 
     /// Adds what a particle asks for; what is optional too, if `optional`.
     /// (Groups nest no deeper than a schema document does.)
-    fn particle(
-        &mut self,
-        id: ParticleId,
-        shape: &crate::plan::shape::Shape,
-        object: &mut Object,
-        optional: bool,
-    ) {
+    fn particle(&mut self, id: ParticleId, shape: &Shape, object: &mut Object, optional: bool) {
         let particle = self.plan.particle(id);
         let is_required = particle.min > 0;
         let is_wanted = is_required || optional && self.wanted(id);
@@ -177,27 +171,13 @@ impl Sampler<'_> {
                         .find(|&&child| self.wanted(child))
                         .or(children.first());
                     if let Some(&child) = first {
-                        self.chosen(child, shape, object, optional);
+                        // It should be there even if it may be missing.
+                        let optional = optional || self.plan.particle(child).min == 0;
+                        self.particle(child, shape, object, optional);
                     }
                 }
             }
         }
-    }
-
-    /// The branch of a choice, which should be there even if it may be missing.
-    fn chosen(
-        &mut self,
-        id: ParticleId,
-        shape: &crate::plan::shape::Shape,
-        object: &mut Object,
-        optional: bool,
-    ) {
-        self.particle(
-            id,
-            shape,
-            object,
-            optional || self.plan.particle(id).min == 0,
-        );
     }
 
     /// Whether something of a particle can be made without going round in circles.

@@ -13,23 +13,18 @@ const LONGEST: u64 = 1000;
 pub(super) fn sample(plan: &Plan, leaf: LeafId) -> Value {
     let leaf = plan.leaf(leaf);
     let text = text_of(&leaf.simple);
-    let number = || text.parse::<f64>().ok();
+    let number = match leaf.kind {
+        LeafKind::Boolean => Some(Value::Bool(text == "true" || text == "1")),
+        LeafKind::Signed { .. } => text.parse().ok().map(Value::Int),
+        LeafKind::Unsigned { .. } => text.parse::<u64>().ok().map(Value::from),
+        LeafKind::Double => text.parse().ok().map(Value::Double),
+        LeafKind::Float => text.parse().ok().map(Value::Float),
+        _ => None,
+    };
     match leaf.kind {
-        LeafKind::Boolean => Value::Bool(text == "true" || text == "1"),
-        LeafKind::Signed { .. } => text
-            .parse::<i64>()
-            .map_or_else(|_| Value::from(text), Value::Int),
-        LeafKind::Unsigned { .. } => text
-            .parse::<u64>()
-            .map_or_else(|_| Value::from(text), Value::from),
-        LeafKind::Double => number().map_or_else(|| Value::from(text.as_str()), Value::Double),
-        LeafKind::Float => number().map_or_else(
-            || Value::from(text.as_str()),
-            |number| Value::Float(number as f32),
-        ),
         LeafKind::Base64 | LeafKind::Hex => Value::Bytes(octets(leaf.simple.facets())),
         LeafKind::List(item) => Value::Array(vec![sample(plan, item)]),
-        LeafKind::Text | LeafKind::Name => Value::from(text),
+        _ => number.unwrap_or_else(|| Value::from(text)),
     }
 }
 
@@ -73,16 +68,7 @@ fn candidates(datatype: Datatype, facets: &Facets) -> Vec<String> {
             );
         }
     }
-    let least = facets
-        .length()
-        .or(facets.min_length())
-        .unwrap_or(0)
-        .min(LONGEST) as usize;
-    let most = facets
-        .length()
-        .or(facets.max_length())
-        .unwrap_or(LONGEST)
-        .min(LONGEST) as usize;
+    let (least, most) = lengths(facets);
     let fitted = |text: &String| -> String {
         let cut: String = text.chars().take(most).collect();
         let missing = least.saturating_sub(cut.chars().count());
@@ -156,18 +142,16 @@ fn plain(datatype: Datatype) -> &'static [&'static str] {
     }
 }
 
+/// The least and the greatest length.
+fn lengths(facets: &Facets) -> (usize, usize) {
+    let least = facets.length().or(facets.min_length()).unwrap_or(0);
+    let most = facets.length().or(facets.max_length()).unwrap_or(LONGEST);
+    (least.min(LONGEST) as usize, most.min(LONGEST) as usize)
+}
+
 fn octets(facets: &Facets) -> Vec<u8> {
     let wished = b"octets";
-    let least = facets
-        .length()
-        .or(facets.min_length())
-        .unwrap_or(0)
-        .min(LONGEST) as usize;
-    let most = facets
-        .length()
-        .or(facets.max_length())
-        .unwrap_or(LONGEST)
-        .min(LONGEST) as usize;
+    let (least, most) = lengths(facets);
     let mut octets = wished[..wished.len().min(most)].to_vec();
     octets.resize(octets.len().max(least), 0);
     octets
