@@ -88,7 +88,7 @@ fn followed(work: &Arc<Workload>, has_lengths: bool) -> Result<Option<Box<dyn Jo
     let root = terms.root;
     let step = move |(reader, messages): &mut (Reader, Vec<Vec<u8>>)| {
         for message in messages {
-            let read = reader.receive(root, message);
+            let read = reader.read(root, message);
             black_box(read.map_err(|error| error.to_string())?);
         }
         Ok(())
@@ -101,7 +101,7 @@ fn followed(work: &Arc<Workload>, has_lengths: bool) -> Result<Option<Box<dyn Jo
                 .decode(root, message)
                 .map_err(|error| error.to_string())?;
             let found = reader
-                .receive(root, message)
+                .read(root, message)
                 .map_err(|error| error.to_string())?;
             if *found != expected {
                 return Ok(Answer::Verdict(false));

@@ -73,13 +73,9 @@ impl Desk {
     /// Whether a document has been taken.
     fn take(&mut self, document: &[u8]) -> bool {
         let root = self.terms.root;
-        let hinted;
         let read = match self.kind {
             Served::Discarded => return !black_box(document).is_empty(),
-            Served::Hints => {
-                hinted = self.reader.receive(root, document).ok();
-                hinted.as_deref()
-            }
+            Served::Hints => self.reader.read(root, document).ok(),
             Served::Decoded => self
                 .decoder
                 .decode_into(root, document, &mut self.record)

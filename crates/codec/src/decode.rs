@@ -197,32 +197,14 @@ impl Decoder {
         violations: Option<&mut Vec<Violation>>,
     ) -> Result<(), Error> {
         match bsoap_xml::decode_str(message) {
-            Ok(text) => self.run(
-                Piece {
-                    text: &text,
-                    base: 0,
-                    last: true,
-                    beyond: 0,
-                },
-                record,
-                (),
-                violations,
-            ),
+            Ok(text) => self.run(Piece::whole(&text), record, (), violations),
             Err(error) => {
                 // An error before the bytes that are not text is reported first, as if they arrived in order.
                 let mut input = Input::new();
                 let _ = input.feed(message);
-                self.run(
-                    Piece {
-                        text: input.unread(),
-                        base: 0,
-                        last: false,
-                        beyond: 0,
-                    },
-                    record,
-                    (),
-                    violations,
-                )?;
+                let mut piece = Piece::whole(input.unread());
+                piece.last = false;
+                self.run(piece, record, (), violations)?;
                 Err(error.into())
             }
         }

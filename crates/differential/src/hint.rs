@@ -16,6 +16,7 @@ mod outline;
 mod reader;
 mod skeleton;
 mod skeletons;
+mod values;
 mod writer;
 
 pub use block::{Key, NAMESPACE};

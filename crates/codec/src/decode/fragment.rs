@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use bsoap_xml::{EndTag, Tag};
+use bsoap_xml::{Attribute, EndTag, Namespace, Tag};
 
 use crate::expanded::XSI;
 
@@ -79,15 +79,16 @@ impl Fragment {
         self.depth += 1;
         self.mark(tag.prefix());
         for attribute in tag.attributes() {
-            if !attribute.prefix.is_empty() {
-                self.mark(attribute.prefix);
-            }
-            let value = attribute.value();
-            self.mark_qname(
-                &value,
-                attribute.local == "type" && attribute.namespace() == XSI,
-            );
+            self.mark_attribute(&attribute, &attribute.value());
         }
+    }
+
+    fn mark_attribute(&mut self, attribute: &Attribute<'_>, value: &str) {
+        if !attribute.prefix.is_empty() {
+            self.mark(attribute.prefix);
+        }
+        let is_type = attribute.local == "type" && attribute.namespace() == XSI;
+        self.mark_qname(value, is_type);
     }
 
     /// Copies an end tag.
@@ -97,7 +98,7 @@ impl Fragment {
         self.to = tag.offset + tag.raw.len() as u64;
         self.depth = self.depth.saturating_sub(1);
         if self.depth == 0 {
-            self.declare(tag);
+            self.declare(|prefix| tag.resolve(prefix));
         }
     }
 
@@ -127,7 +128,7 @@ impl Fragment {
     }
 
     fn mark_qname(&mut self, value: &str, always: bool) {
-        if value.len() > LONGEST_QNAME {
+        if value.len() > LONGEST_QNAME && !always {
             return;
         }
         match bsoap_datatypes::qname::split(value) {
@@ -146,10 +147,10 @@ impl Fragment {
     /// Adds the declarations of the prefixes used to the outermost tag.
     ///
     /// Inside that element they are bound as they are around it: those it declares itself are not among them.
-    fn declare(&mut self, tag: &EndTag<'_>) {
+    fn declare<'e>(&mut self, resolve: impl Fn(&str) -> Option<Namespace<'e>>) {
         let mut declarations = String::new();
         for prefix in &self.used {
-            if let Some(namespace) = tag.resolve(prefix) {
+            if let Some(namespace) = resolve(prefix) {
                 write_declaration(&mut declarations, prefix, namespace.uri);
             }
         }
@@ -199,39 +200,28 @@ fn escape_value(to: &mut String, value: &str) {
 
 /// The attributes of a tag that `keep` chooses, by their index, as `<a …/>`; empty if there are none.
 pub(super) fn attributes(tag: &Tag<'_>, keep: impl Fn(usize) -> bool) -> String {
-    let mut copy = String::new();
-    let mut prefixes: Vec<String> = Vec::new();
-    for (_, attribute) in tag
-        .attributes()
-        .enumerate()
-        .filter(|(index, _)| keep(*index))
-    {
+    const OPEN: &str = "<a";
+    let mut copy = Fragment::new(0);
+    copy.text.push_str(OPEN);
+    copy.insert = OPEN.len();
+    let attributes = tag.attributes().enumerate();
+    for (_, attribute) in attributes.filter(|(index, _)| keep(*index)) {
         let value = attribute.value();
-        copy.push(' ');
+        copy.text.push(' ');
         if !attribute.prefix.is_empty() {
-            prefixes.push(attribute.prefix.to_owned());
-            copy.push_str(attribute.prefix);
-            copy.push(':');
+            copy.text.push_str(attribute.prefix);
+            copy.text.push(':');
         }
-        copy.push_str(attribute.local);
-        copy.push_str("=\"");
-        escape_value(&mut copy, &value);
-        copy.push('"');
-        let is_type = attribute.local == "type" && attribute.namespace() == XSI;
-        match bsoap_datatypes::qname::split(&value) {
-            Some((prefix, _)) if is_type || !prefix.is_empty() => prefixes.push(prefix.to_owned()),
-            _ => {}
-        }
+        copy.text.push_str(attribute.local);
+        copy.text.push_str("=\"");
+        escape_value(&mut copy.text, &value);
+        copy.text.push('"');
+        copy.mark_attribute(&attribute, &value);
     }
-    if copy.is_empty() {
-        return copy;
+    if copy.text.len() == OPEN.len() {
+        return String::new();
     }
-    let mut declarations = String::new();
-    for (index, prefix) in prefixes.iter().enumerate() {
-        if let (false, Some(namespace)) = (prefixes[..index].contains(prefix), tag.resolve(prefix))
-        {
-            write_declaration(&mut declarations, prefix, namespace.uri);
-        }
-    }
-    format!("<a{declarations}{copy}/>")
+    copy.declare(|prefix| tag.resolve(prefix));
+    copy.text.push_str("/>");
+    copy.text
 }

@@ -12,3 +12,15 @@ pub struct Piece<'t> {
     /// How many bytes are known to follow: capacity may be reserved for them.
     pub beyond: usize,
 }
+
+impl<'t> Piece<'t> {
+    /// A whole message.
+    pub fn whole(text: &'t str) -> Self {
+        Self {
+            text,
+            base: 0,
+            last: true,
+            beyond: 0,
+        }
+    }
+}

@@ -25,6 +25,7 @@ use crate::record::Record;
 use super::checkpoint::{Checkpoint, Loop, same_frame};
 use super::frame::{Frame, GroupFrame, Machine};
 use super::shortened::{Base, Bases, NONE, Numbers};
+use super::trace::Site;
 
 /// A place of a message between two tags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -519,7 +520,7 @@ impl Sink for &mut Places {
     const NOTES: bool = true;
 
     #[inline(always)]
-    fn place(&mut self, _: usize, _: u64, _: usize) {}
+    fn found(&mut self, _: usize, _: u64, _: usize, _: Site) {}
 
     #[inline(always)]
     fn places(&mut self) -> Option<&mut Places> {

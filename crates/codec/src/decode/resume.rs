@@ -115,48 +115,40 @@ impl Decoder {
     ) -> Option<(u64, usize)> {
         let leaf = site.leaf()?;
         let rest = text.get(at..)?;
-        let length = if site.is_attribute() {
-            let quote = *text.get(at.checked_sub(1)?)?;
-            let length = scan::find_value_special(rest, quote);
-            (rest.get(length) == Some(&quote) && length <= MAX_ATTRIBUTE_LENGTH)
-                .then_some(length)?
-        } else {
-            let special = scan::find_text_special(rest);
-            if rest.get(special) != Some(&b'<') {
+        let (length, special) = match site.is_attribute() {
+            true => {
+                let quote = *text.get(at.checked_sub(1)?)?;
+                let length = scan::find_value_special(rest, quote);
+                let is_it = rest.get(length) == Some(&quote) && length <= MAX_ATTRIBUTE_LENGTH;
+                (is_it.then_some(length)?, length)
+            }
+            false => {
+                let special = scan::find_text_special(rest);
                 let mut length = special;
                 while *rest.get(length)? != b'<' {
                     length += 1 + scan::find_markup(rest.get(length + 1..)?);
                 }
-                return self.decoded_again(leaf, rest.get(..length + 2)?, record);
+                (
+                    rest[length..].starts_with(b"</").then_some(length)?,
+                    special,
+                )
             }
-            (rest.get(special..special + 2) == Some(b"</")).then_some(special)?
         };
         // An empty text may be replaced by a default, which the leaf does not know.
         if length == 0 || length > self.options.limits.text_length {
             return None;
         }
-        let value = std::str::from_utf8(rest.get(..length)?).ok()?;
-        let slot = self.atom_again(leaf, value, record)?;
+        let text = std::str::from_utf8(rest.get(..length)?).ok()?;
+        let slot = match special == length {
+            true => self.atom_again(leaf, text, record)?,
+            false => {
+                // References or line ends are replaced.
+                let mut value = Vec::with_capacity(length);
+                bsoap_xml::decode_text(text, &self.options.limits, &mut value)?;
+                self.atom_again(leaf, std::str::from_utf8(&value).ok()?, record)?
+            }
+        };
         Some((slot, length))
-    }
-
-    /// The same for a text with references or line ends that are replaced, and the first two bytes of what ends it.
-    #[cold]
-    fn decoded_again(
-        &mut self,
-        id: LeafId,
-        raw: &[u8],
-        record: &mut Record,
-    ) -> Option<(u64, usize)> {
-        let raw = raw.strip_suffix(b"</")?;
-        if raw.len() > self.options.limits.text_length {
-            return None;
-        }
-        let mut value = Vec::with_capacity(raw.len());
-        let text = std::str::from_utf8(raw).ok()?;
-        bsoap_xml::decode_text(text, &self.options.limits, &mut value)?;
-        let slot = self.atom_again(id, std::str::from_utf8(&value).ok()?, record)?;
-        Some((slot, raw.len()))
     }
 
     fn atom_again(&mut self, id: LeafId, value: &str, record: &mut Record) -> Option<u64> {

@@ -13,14 +13,8 @@ pub(crate) trait Sink {
     /// Whether [places](Self::places) are noted.
     const NOTES: bool = false;
 
-    /// The lexical form of `slot` begins at `offset`.
-    fn place(&mut self, slot: usize, offset: u64, length: usize);
-
-    /// The same, with how the value can be read again alone.
-    #[inline(always)]
-    fn found(&mut self, slot: usize, offset: u64, length: usize, _: Site) {
-        self.place(slot, offset, length);
-    }
+    /// The lexical form of `slot` begins at `offset`; and how the value can be read again alone.
+    fn found(&mut self, slot: usize, offset: u64, length: usize, site: Site);
 
     /// The same of consecutive slots: offset and length of each, [`MARKER`] if it is a marker of the next. The
     /// sites repeat, beginning with the one numbered `first`.
@@ -55,5 +49,5 @@ impl Sink for () {
     const LISTENS: bool = false;
 
     #[inline(always)]
-    fn place(&mut self, _: usize, _: u64, _: usize) {}
+    fn found(&mut self, _: usize, _: u64, _: usize, _: Site) {}
 }

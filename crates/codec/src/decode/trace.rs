@@ -127,10 +127,6 @@ impl Sink for &mut Trace {
         self.sites.truncate(reported);
     }
 
-    fn place(&mut self, slot: usize, offset: u64, length: usize) {
-        self.found(slot, offset, length, Site::NONE);
-    }
-
     #[inline(always)]
     fn found(&mut self, slot: usize, offset: u64, _: usize, site: Site) {
         let offset = offset as u32;

@@ -28,7 +28,7 @@ use crate::record::{HeapFull, Record, marker};
 use crate::value::pack::Pack;
 use crate::value::{MAX_DEPTH, Object, Value};
 
-use place::{Lay, Placer, Presence, Source};
+use place::{Placer, Presence, Source};
 
 /// How values are taken.
 #[derive(Clone, Copy, Default)]
@@ -109,34 +109,7 @@ struct Builder<'p> {
     depth: usize,
 }
 
-impl Lay for Builder<'_> {
-    fn plan(&self) -> &Plan {
-        self.plan
-    }
-
-    fn push(&mut self, slot: u64) {
-        self.record.push(slot);
-    }
-
-    fn reserve(&mut self) -> usize {
-        self.record.push(0);
-        self.record.slots.len() - 1
-    }
-
-    fn set(&mut self, at: usize, slot: u64) {
-        if let Some(place) = self.record.slots.get_mut(at) {
-            *place = slot;
-        }
-    }
-
-    fn element(&mut self, id: ElementId, value: Cow<'_, Value>, presence: Presence) -> Result<()> {
-        Builder::element(self, id, value, presence)
-    }
-
-    fn column(&mut self, id: ElementId, values: &Value) -> Result<bool> {
-        self.numbers(id, values)
-    }
-
+impl Builder<'_> {
     fn fragment(&mut self, value: Cow<'_, Value>, wildcard: ParticleId) -> Result<()> {
         let Some(xml) = value.as_str() else {
             return Err(BuildErrorKind::mismatch("an element as XML", &value).into());
@@ -161,11 +134,9 @@ impl Lay for Builder<'_> {
             Content::Simple(leaf) => self.of_schema(leaf, text),
             _ => Value::from(text),
         };
-        Builder::element(self, id, Cow::Owned(value), presence)
+        self.element(id, Cow::Owned(value), presence)
     }
-}
 
-impl<'p> Builder<'p> {
     fn is_missing(&self, id: ElementId) -> BuildError {
         let element = self.plan.element(id);
         let name = self.plan.vocabulary.local(element.name).to_owned();
@@ -530,7 +501,7 @@ impl<'p> Builder<'p> {
         if let Some(order) = order {
             source.order = Some(self.order(ty, order)?);
         }
-        let mut placer = Placer { out: self, source };
+        let mut placer = Placer::new(self, source);
         placer.particle(particle)?;
         placer.source.finish()
     }
@@ -563,20 +534,13 @@ impl<'p> Builder<'p> {
             return Ok(());
         };
         let (ty, shape) = (self.plan.ty(id), self.shapes.of(id));
-        let attributes: Vec<&str> = ty
-            .attribute_ids()
-            .map(|id| self.shapes.attribute_key(id))
-            .collect();
+        let known = self.known_keys(id);
         let is_known = |key: &str| match key {
             "@xsi:type" | "@xsi:nil" | "@nil" => true,
             "@any" => ty.any_attribute.is_some(),
-            "#text" => matches!(ty.content, Content::Simple(_)),
-            "#mixed" => matches!(ty.content, Content::Mixed { .. }),
             "#order" => matches!(ty.content, Content::Particle(_)),
             "#any" => shape.has_any || matches!(ty.content, Content::Any),
-            key => {
-                attributes.contains(&key) || shape.children.iter().any(|child| *child.key == *key)
-            }
+            key => known.contains(&key),
         };
         match object.keys().find(|key| !is_known(key)) {
             Some(key) => Err(self.unknown_key(id, key)),
@@ -584,22 +548,22 @@ impl<'p> Builder<'p> {
         }
     }
 
-    fn unknown_key(&self, ty: TypeId, key: &str) -> BuildError {
-        let attributes = self
-            .plan
-            .ty(ty)
-            .attribute_ids()
-            .map(|id| self.shapes.attribute_key(id));
-        let children = self.shapes.of(ty).children.iter().map(|child| &*child.key);
-        let special = match self.plan.ty(ty).content {
+    fn known_keys(&self, id: TypeId) -> Vec<&str> {
+        let ty = self.plan.ty(id);
+        let attributes = ty.attribute_ids().map(|id| self.shapes.attribute_key(id));
+        let children = self.shapes.of(id).children.iter().map(|child| &*child.key);
+        let special = match ty.content {
             Content::Simple(_) => Some("#text"),
             Content::Mixed { .. } => Some("#mixed"),
             _ => None,
         };
-        let known: Vec<&str> = children.chain(attributes).chain(special).collect();
+        children.chain(attributes).chain(special).collect()
+    }
+
+    fn unknown_key(&self, ty: TypeId, key: &str) -> BuildError {
         BuildErrorKind::UnknownKey {
             key: key.to_owned(),
-            nearest: crate::nearest(key, &known),
+            nearest: crate::nearest(key, &self.known_keys(ty)),
         }
         .into()
     }
@@ -610,11 +574,7 @@ fn is_empty(value: &Value) -> bool {
     match value {
         Value::Text(text) => text.is_empty(),
         Value::Bytes(octets) => octets.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Doubles(items) => items.is_empty(),
-        Value::Floats(items) => items.is_empty(),
-        Value::Ints(items) => items.is_empty(),
-        _ => false,
+        other => other.is_empty(),
     }
 }
 

@@ -9,18 +9,14 @@
 //! length, and all bytes between are compared. If anything differs, the hint is not followed, and an ordinary
 //! reading says what it is.
 
-use std::sync::Arc;
-
 use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, parse_number};
 use bsoap_codec::plan::LeafKind;
-use bsoap_datatypes::datetime;
 use bsoap_datatypes::kernel::form::{Blank, FillTarget, Filled, Filling, Form, LengthBytes};
 use bsoap_datatypes::kernel::{self, Kernel};
-use bsoap_xml::scan;
 
 use super::block::{AT, CLOSE, DIGITS, Lengths, OPEN, ZERO, is_block_byte, lengths};
-use super::skeleton::{BlockSpace, Info, STEP, Skeleton};
+use super::skeleton::{BlockSpace, Info, Skeleton};
 
 /// The bytes of a block after its key that are copied in one step.
 const COPY: usize = 64;
@@ -51,12 +47,12 @@ impl Skeleton {
         message.starts_with(&self.head)
     }
 
-    /// Reads a message that begins as those of this skeleton do. `None` if it has to be read otherwise; the values of the
-    /// message before are then lost.
-    pub(super) fn read(&mut self, message: &[u8], decoder: &mut Lazy<'_>) -> Option<Arc<Record>> {
+    /// Reads a message that begins as those of this skeleton do: afterwards its values are there. `None` if it has to be read
+    /// otherwise; the values of the message before are then lost.
+    pub(super) fn read(&mut self, message: &[u8], decoder: &mut Lazy<'_>) -> Option<()> {
         self.follow(message, decoder)?;
         self.misses = 0;
-        Some(Arc::clone(&self.values))
+        Some(())
     }
 
     fn follow(&mut self, message: &[u8], decoder: &mut Lazy<'_>) -> Option<()> {
@@ -65,7 +61,7 @@ impl Skeleton {
         }
         let (at, at_end, to) = self.lengths(message)?;
         let lengths = message.get(at..at_end)?;
-        let record = Arc::make_mut(&mut self.values);
+        let record = self.values.get_mut();
         let (slots, heap) = record.parts_mut();
         if heap.len() != self.heap {
             // (Not if it is that long: what has just been written is slow to read in other portions, and all waits for it.)
@@ -86,7 +82,6 @@ impl Skeleton {
                 at: to,
                 form: &self.form,
                 infos: &self.infos,
-                text_length: self.text_length,
                 record,
             };
             match filled {
@@ -158,7 +153,6 @@ struct Reading<'r> {
     at: usize,
     form: &'r Form,
     infos: &'r [Info],
-    text_length: usize,
     record: &'r mut Record,
 }
 
@@ -230,21 +224,12 @@ impl Reading<'_> {
                 self.store(field, slot)?;
                 return Some(length);
             }
-        } else if info.filling != Filling::Other {
-            let length = match given {
-                Some(length) => length,
-                None => {
-                    let rest = self.message.get(at..)?;
-                    match info.quote {
-                        0 => scan::find_text_special(rest),
-                        quote => scan::find_value_special(rest, quote),
-                    }
-                }
-            };
-            if let Some(slot) = self.string(field, info, at, length) {
-                self.store(field, slot)?;
-                return Some(length);
-            }
+        }
+        let is_string = matches!(info.filling, Filling::Text | Filling::Quoted(_));
+        let end = if info.quote == 0 { b'<' } else { info.quote };
+        if info.may_be_empty && is_string && self.message.get(at) == Some(&end) {
+            self.store(field, u64::from(field.heap))?;
+            return Some(0);
         }
         let (slot, length) = decoder
             .get()
@@ -258,89 +243,4 @@ impl Reading<'_> {
         *self.record.parts_mut().0.get_mut(field.slot as usize)? = slot;
         Some(())
     }
-
-    /// A string of plain characters that fits its space.
-    #[inline(always)]
-    fn string(&mut self, field: &Blank, info: &Info, at: usize, length: usize) -> Option<u64> {
-        let text = self.message.get(at..at.checked_add(length)?)?;
-        if length > field.width as usize || length > self.text_length {
-            return None;
-        }
-        if length == 0 {
-            let is_string = matches!(info.filling, Filling::Text | Filling::Quoted(_));
-            return (info.may_be_empty && is_string).then_some(u64::from(field.heap));
-        }
-        let is_good = match info.filling {
-            Filling::DateTime => datetime::is_plain_date_time(text),
-            Filling::Uri => is_plain_uri(text),
-            _ => true,
-        };
-        if !is_good {
-            return None;
-        }
-        let to = field.heap as usize;
-        let heap = self.record.parts_mut().1;
-        let mut done = 0;
-        while done < length {
-            let step = (length - done).min(STEP);
-            let from: [u8; STEP] = match self.message.get(at + done..)?.first_chunk() {
-                Some(chunk) => *chunk,
-                None => {
-                    let mut chunk = [0; STEP];
-                    chunk[..step].copy_from_slice(text.get(done..done + step)?);
-                    chunk
-                }
-            };
-            if !is_plain(&from, step, info.quote) {
-                return None;
-            }
-            *heap.get_mut(to + done..)?.first_chunk_mut()? = from;
-            done += STEP;
-        }
-        Some(u64::from(field.heap) | (length as u64) << 32)
-    }
-}
-
-/// By length, the bytes of a string.
-static MASKS: [[u8; STEP]; STEP + 1] = {
-    let mut masks = [[0; STEP]; STEP + 1];
-    let mut length = 0;
-    while length <= STEP {
-        let mut at = 0;
-        while at < length {
-            masks[length][at] = 0xff;
-            at += 1;
-        }
-        length += 1;
-    }
-    masks
-};
-
-/// Whether the first bytes are all ASCII that is allowed literally, in content or in an attribute.
-#[inline(always)]
-fn is_plain(bytes: &[u8; STEP], length: usize, quote: u8) -> bool {
-    let mask = &MASKS[length.min(STEP)];
-    let mut special = 0;
-    for (&byte, &mask) in bytes.iter().zip(mask) {
-        let is_special = (byte.wrapping_sub(0x20) >= 0x5f)
-            | (byte == b'<')
-            | (byte == b'&')
-            | (byte == b']')
-            | (byte == quote);
-        special |= u8::from(is_special) & mask;
-    }
-    special == 0
-}
-
-/// Whether a text is certainly an `anyURI` that needs no white space taken away: a letter or digit in front, and nothing in
-/// it that could be wrong.
-#[inline(always)]
-fn is_plain_uri(text: &[u8]) -> bool {
-    let (Some(first), Some(last)) = (text.first(), text.last()) else {
-        return false;
-    };
-    let special = text.iter().fold(false, |any, &byte| {
-        any | (byte <= b' ') | (byte == b'%') | (byte == b'#')
-    });
-    first.is_ascii_alphanumeric() && *last != b':' && !special
 }

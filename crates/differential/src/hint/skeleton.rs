@@ -20,9 +20,8 @@ use bsoap_datatypes::kernel::form::{Blank, Filling, Form, WIDEST};
 use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 
 use super::block::{Block, DIGITS, Key, Lengths, OPEN};
+use super::values::Values;
 
-/// Strings are checked and copied in steps of this many bytes.
-pub(super) const STEP: usize = 32;
 /// The most space that is kept for a string.
 const LARGEST: usize = 4096;
 
@@ -40,13 +39,11 @@ pub(super) struct Skeleton {
     /// The slot of the block, and its space.
     pub(super) block: (u32, BlockSpace),
     /// The values of the message read last.
-    pub(super) values: Arc<Record>,
+    pub(super) values: Values,
     /// Octets of its heap that stay: what belongs to no field, and the space of the strings.
     pub(super) heap: usize,
     /// Messages that long do not pass the limits of a Record.
     pub(super) longest: usize,
-    /// The longest text of a value.
-    pub(super) text_length: usize,
     /// Whether the sender counts values that are no fields here: its lengths are of no use then.
     pub(super) is_left_alone: bool,
     /// Whether all values can be read at once, if a byte gives the length of each.
@@ -88,14 +85,9 @@ pub(super) fn learn(
     };
     let mut record = Record::new(decoder.plan().clone(), root);
     let mut trace = Trace::default();
-    let piece = Piece {
-        text,
-        base: 0,
-        last: true,
-        beyond: 0,
-    };
     decoder.start(root);
-    if decoder.read(piece, &mut record, Some(&mut trace)).is_err() {
+    let read = decoder.read(Piece::whole(text), &mut record, Some(&mut trace));
+    if read.is_err() {
         // Said of all of it.
         return plain(decoder);
     }
@@ -202,8 +194,7 @@ impl<'m> Maker<'m> {
                 .record_heap
                 .checked_sub(heap.0)?
                 .min(usize::try_from(options.limits.total_size).unwrap_or(usize::MAX)),
-            text_length: options.limits.text_length,
-            values: Arc::new(record),
+            values: Values::new(record),
             heap: heap.0,
             is_left_alone,
             is_plain: !is_left_alone && options.limits.text_length >= WIDEST,
@@ -405,6 +396,6 @@ impl Skeleton {
             + self.head.len()
             + self.form.memory()
             + self.infos.capacity() * size_of::<Info>()
-            + self.values.memory()
+            + self.values.get().memory()
     }
 }

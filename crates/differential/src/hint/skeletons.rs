@@ -174,21 +174,9 @@ impl SkeletonCache {
         })
     }
 
-    /// Reads a message with the skeleton used last, in place, if it follows that.
-    fn read_latest(
-        &mut self,
-        root: ElementId,
-        message: &[u8],
-        lazy: &mut Lazy<'_>,
-    ) -> Option<Arc<Record>> {
-        let group = self.cache.first_group()?;
-        let latest = group.latest()?;
-        if latest.root != root || !latest.begins(message) {
-            return None;
-        }
-        let record = latest.read(message, lazy)?;
-        group.stream.useless = 0;
-        Some(record)
+    /// The skeleton used last.
+    fn latest(&mut self) -> Option<&mut Skeleton> {
+        self.cache.first_group()?.latest()
     }
 
     /// Forgets everything, since there is no memory for it, and learns nothing of the next messages.
@@ -262,9 +250,9 @@ impl SkeletonCheckout {
         let With::Skeleton(entry) = &mut self.with else {
             return None;
         };
-        let record = entry.value.read(message, lazy)?;
+        entry.value.read(message, lazy)?;
         self.was_followed = true;
-        Some(record)
+        Some(entry.value.values.keep())
     }
 
     /// Reads a message as any other, and learns from it.
@@ -333,6 +321,8 @@ pub struct Reader {
     decoder: Option<Box<Decoder>>,
     cache: SkeletonCache,
     counts: HintCounts,
+    /// A message that was not read in place.
+    last: Option<Arc<Record>>,
 }
 
 impl Reader {
@@ -344,6 +334,7 @@ impl Reader {
             decoder: None,
             cache: SkeletonCache::new(policy),
             counts: HintCounts::default(),
+            last: None,
         }
     }
 
@@ -352,17 +343,6 @@ impl Reader {
     /// # Errors
     /// As [`Decoder::decode`].
     pub fn receive(&mut self, root: ElementId, message: &[u8]) -> Result<Arc<Record>, Error> {
-        let new = || Decoder::new(self.plan.clone(), self.options);
-        let mut lazy = Lazy {
-            decoder: &mut self.decoder,
-            new: &new,
-        };
-        // Nobody else checks skeletons out.
-        if let Some(record) = self.cache.read_latest(root, message, &mut lazy) {
-            self.counts.followed += 1;
-            self.counts.followed_bytes += message.len() as u64;
-            return Ok(record);
-        }
         let plain = SkeletonCheckout {
             group: None,
             with: With::Plain,
@@ -370,10 +350,45 @@ impl Reader {
             was_followed: false,
         };
         let mut checkout = self.cache.check_out(root, message).unwrap_or(plain);
+        let new = || Decoder::new(self.plan.clone(), self.options);
         let (result, counts) = checkout.read(root, message, &mut self.decoder, &new);
         self.counts.add(&counts);
         self.counts.evicted += self.cache.check_in(checkout);
         result
+    }
+
+    /// The same; the values are there until the next message is read, and their memory is used again.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`].
+    pub fn read(&mut self, root: ElementId, message: &[u8]) -> Result<&Record, Error> {
+        if self.read_latest(root, message).is_none() {
+            let record = self.receive(root, message)?;
+            return Ok(self.last.insert(record));
+        }
+        self.counts.followed += 1;
+        self.counts.followed_bytes += message.len() as u64;
+        match self.cache.latest() {
+            Some(skeleton) => Ok(skeleton.values.get()),
+            None => unreachable!("a message was read with it just now"),
+        }
+    }
+
+    /// Reads a message with the skeleton used last, in place, if it follows that.
+    fn read_latest(&mut self, root: ElementId, message: &[u8]) -> Option<()> {
+        let group = self.cache.cache.first_group()?;
+        let latest = group.latest()?;
+        if latest.root != root || !latest.begins(message) {
+            return None;
+        }
+        latest.values.take_back();
+        let mut lazy = Lazy {
+            decoder: &mut self.decoder,
+            new: &|| Decoder::new(self.plan.clone(), self.options),
+        };
+        latest.read(message, &mut lazy)?;
+        group.stream.useless = 0;
+        Some(())
     }
 
     /// What has been done so far.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::plan::{ParticleId, Term, TypeId};
 use crate::value::Value;
 
-use super::place::{self, Head, Lay, Presence};
+use super::place::{self, Head, Presence};
 use super::{BuildErrorKind, Builder, Keys, Result, leaf};
 
 /// An item of mixed content.

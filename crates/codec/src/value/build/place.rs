@@ -14,7 +14,7 @@ use crate::plan::{ElementId, ParticleId, Plan, Term, TypeId, UNBOUNDED};
 use crate::record::marker;
 use crate::value::Value;
 
-use super::{BuildError, BuildErrorKind, Result};
+use super::{BuildError, BuildErrorKind, Builder, Result};
 
 /// Whether an element is there by being named, or has to be marked as present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,23 +23,6 @@ pub(crate) enum Presence {
     Named,
     /// There is one.
     Optional,
-}
-
-/// What takes the slots.
-pub(crate) trait Lay {
-    fn plan(&self) -> &Plan;
-    fn push(&mut self, slot: u64);
-    /// Appends a slot to be set later.
-    fn reserve(&mut self) -> usize;
-    fn set(&mut self, at: usize, slot: u64);
-    fn element(&mut self, id: ElementId, value: Cow<'_, Value>, presence: Presence) -> Result<()>;
-    /// Takes all values of an array at once, if they are numbers of the right kind.
-    fn column(&mut self, id: ElementId, values: &Value) -> Result<bool>;
-    fn fragment(&mut self, value: Cow<'_, Value>, wildcard: ParticleId) -> Result<()>;
-    /// Called for each element and wildcard particle that takes a value, before it does.
-    fn took(&mut self, _: ParticleId) {}
-    /// An element nobody gave.
-    fn missing(&mut self, id: ElementId, presence: Presence) -> Result<()>;
 }
 
 /// A child to come: by its number in the [`Shape`], or a wildcard's.
@@ -221,15 +204,58 @@ impl<'v> Source<'v> {
 }
 
 /// Goes through a content model.
-pub(crate) struct Placer<'a, 'v, L> {
-    pub(crate) out: &'a mut L,
-    pub(crate) source: Source<'v>,
+pub(super) struct Placer<'a, 'p, 'v> {
+    plan: &'p Plan,
+    /// What takes the values; none if only their order is looked for.
+    out: Option<&'a mut Builder<'p>>,
+    pub(super) source: Source<'v>,
+    /// Without a builder, the element and wildcard particles that took values.
+    took: Vec<ParticleId>,
 }
 
-impl<L: Lay> Placer<'_, '_, L> {
+impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
+    pub(super) fn new(out: &'a mut Builder<'p>, source: Source<'v>) -> Self {
+        Self {
+            plan: out.plan,
+            out: Some(out),
+            source,
+            took: Vec::new(),
+        }
+    }
+
+    fn without_values(plan: &'p Plan, source: Source<'v>) -> Self {
+        Self {
+            plan,
+            out: None,
+            source,
+            took: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, slot: u64) {
+        if let Some(out) = &mut self.out {
+            out.record.push(slot);
+        }
+    }
+
+    /// Appends a slot to be set later.
+    fn reserve(&mut self) -> usize {
+        self.push(0);
+        let slots = self.out.as_ref().map_or(0, |out| out.record.slots.len());
+        slots.saturating_sub(1)
+    }
+
+    fn set(&mut self, at: usize, slot: u64) {
+        if let Some(out) = &mut self.out
+            && let Some(place) = out.record.slots.get_mut(at)
+        {
+            *place = slot;
+        }
+    }
+
     /// A particle with its markers.
-    pub(crate) fn particle(&mut self, id: ParticleId) -> Result<()> {
-        let plan = self.out.plan();
+    pub(super) fn particle(&mut self, id: ParticleId) -> Result<()> {
+        let plan = self.plan;
         let particle = plan.particle(id);
         if particle.repeats() {
             return self.repeated(id);
@@ -246,19 +272,19 @@ impl<L: Lay> Placer<'_, '_, L> {
         let is_element = matches!(particle.term, Term::Element(_));
         if self.source.enters(plan, id) {
             if !is_element {
-                self.out.push(marker::PRESENT);
+                self.push(marker::PRESENT);
             }
             return self.occurrence(id, Presence::Optional);
         }
-        self.out.push(marker::ABSENT);
+        self.push(marker::ABSENT);
         if is_scalar {
-            self.out.push(0);
+            self.push(0);
         }
         Ok(())
     }
 
     fn repeated(&mut self, id: ParticleId) -> Result<()> {
-        let particle = self.out.plan().particle(id);
+        let particle = self.plan.particle(id);
         let (min, max) = (
             u64::from(particle.min),
             if particle.max == UNBOUNDED {
@@ -268,17 +294,14 @@ impl<L: Lay> Placer<'_, '_, L> {
             },
         );
         let is_emptiable = particle.is_emptiable;
-        let count_slot = self.out.reserve();
+        let count_slot = self.reserve();
         let mut count = self.column(id, max)?;
-        if let (Term::Choice(children), None) =
-            (&self.out.plan().particle(id).term, &self.source.order)
-        {
+        if let (Term::Choice(children), None) = (&self.plan.particle(id).term, &self.source.order) {
             // All of the first branch, then all of the second.
-            let children = self.out.plan().group(children).to_vec();
-            for (index, child) in children.into_iter().enumerate() {
-                while count < max && self.source.enters(self.out.plan(), child) {
+            for (index, &child) in self.plan.group(children).iter().enumerate() {
+                while count < max && self.source.enters(self.plan, child) {
                     let left = self.source.left();
-                    self.out.push(1 + index as u64);
+                    self.push(1 + index as u64);
                     self.particle(child)?;
                     count += 1;
                     if self.source.left() == left {
@@ -287,7 +310,7 @@ impl<L: Lay> Placer<'_, '_, L> {
                 }
             }
         }
-        while count < max && self.source.enters(self.out.plan(), id) {
+        while count < max && self.source.enters(self.plan, id) {
             let left = self.source.left();
             self.occurrence(id, Presence::Named)?;
             count += 1;
@@ -300,13 +323,13 @@ impl<L: Lay> Placer<'_, '_, L> {
             self.occurrence(id, Presence::Named)?;
             count += 1;
         }
-        self.out.set(count_slot, count);
+        self.set(count_slot, count);
         Ok(())
     }
 
     /// All values of an array at once, where possible.
     fn column(&mut self, id: ParticleId, max: u64) -> Result<u64> {
-        let plan = self.out.plan();
+        let plan = self.plan;
         let Term::Element(element) = plan.particle(id).term else {
             return Ok(0);
         };
@@ -324,12 +347,12 @@ impl<L: Lay> Placer<'_, '_, L> {
         let Some(values) = queue.value else {
             return Ok(0);
         };
+        let Some(out) = &mut self.out else {
+            return Ok(0);
+        };
         let key = &self.source.shape.children[index].key;
-        if !self
-            .out
-            .column(element, values)
-            .map_err(|error| error.inside(&**key))?
-        {
+        let taken = out.numbers(element, values);
+        if !taken.map_err(|error| error.inside(&**key))? {
             return Ok(0);
         }
         self.source.queues[index].next = queue.length;
@@ -338,18 +361,18 @@ impl<L: Lay> Placer<'_, '_, L> {
 
     /// A term without the markers of its particle.
     fn occurrence(&mut self, id: ParticleId, presence: Presence) -> Result<()> {
-        let plan = self.out.plan();
+        let plan = self.plan;
         match &plan.particle(id).term {
             Term::Element(element) => {
-                let element = *element;
-                self.out.took(id);
-                self.element(element, presence)
+                self.took(id);
+                self.element(*element, presence)
             }
             Term::Any(_) if self.source.has(Head::Any) => match self.source.take(Head::Any) {
                 Some((value, nth)) => {
-                    self.out.took(id);
-                    let done = self.out.fragment(value, id);
-                    done.map_err(|error| error.inside(format!("#any[{nth}]")))
+                    self.took(id);
+                    let done = self.out.as_mut().map(|out| out.fragment(value, id));
+                    done.unwrap_or(Ok(()))
+                        .map_err(|error| error.inside(format!("#any[{nth}]")))
                 }
                 None => Ok(()),
             },
@@ -359,10 +382,8 @@ impl<L: Lay> Placer<'_, '_, L> {
             }
             .into()),
             Term::Sequence(children) => {
-                for child in plan.group(children).to_vec() {
-                    self.particle(child)?;
-                }
-                Ok(())
+                let mut children = plan.group(children).iter();
+                children.try_for_each(|&child| self.particle(child))
             }
             Term::Choice(children) => {
                 let children = plan.group(children);
@@ -371,23 +392,26 @@ impl<L: Lay> Placer<'_, '_, L> {
                     .position(|&child| self.source.enters(plan, child));
                 match found.map(|index| (index, children[index])) {
                     Some((index, child)) => {
-                        self.out.push(1 + index as u64);
+                        self.push(1 + index as u64);
                         self.particle(child)
                     }
                     None => self.nothing_chosen(id),
                 }
             }
-            Term::All(children) => {
-                let children = plan.group(children).to_vec();
-                self.all(&children)
-            }
+            Term::All(children) => self.all(plan.group(children)),
+        }
+    }
+
+    fn took(&mut self, id: ParticleId) {
+        if self.out.is_none() {
+            self.took.push(id);
         }
     }
 
     fn nothing_chosen(&mut self, id: ParticleId) -> Result<()> {
-        let plan = self.out.plan();
+        let plan = self.plan;
         if plan.particle(id).is_emptiable {
-            self.out.push(0);
+            self.push(0);
             return Ok(());
         }
         let names = plan.particle(id).first.names();
@@ -401,16 +425,27 @@ impl<L: Lay> Placer<'_, '_, L> {
     fn element(&mut self, id: ElementId, presence: Presence) -> Result<()> {
         let index = self
             .source
-            .index(self.out.plan(), id)
+            .index(self.plan, id)
             .filter(|&index| self.source.has(Head::Child(index)));
         let Some(index) = index else {
-            return self.out.missing(id, presence);
+            return match &mut self.out {
+                Some(out) => out.missing(id, presence),
+                None => {
+                    let name = self.plan.element(id).name;
+                    let name = self.plan.vocabulary.local(name).to_owned();
+                    let ty = String::new();
+                    Err(BuildErrorKind::Missing { name, ty }.into())
+                }
+            };
         };
         let Some((value, nth)) = self.source.take(Head::Child(index)) else {
             return Ok(());
         };
+        let Some(out) = &mut self.out else {
+            return Ok(());
+        };
         let child = &self.source.shape.children[index];
-        self.out.element(id, value, presence).map_err(|error| {
+        out.element(id, value, presence).map_err(|error| {
             error.inside(if child.repeats {
                 format!("{}[{nth}]", child.key)
             } else {
@@ -420,88 +455,33 @@ impl<L: Lay> Placer<'_, '_, L> {
     }
 
     fn all(&mut self, children: &[ParticleId]) -> Result<()> {
-        let count_slot = self.out.reserve();
+        let count_slot = self.reserve();
         let mut seen = vec![false; children.len()];
         let mut count = 0;
-        while let Some(index) = (0..children.len())
-            .find(|&i| !seen[i] && self.source.enters(self.out.plan(), children[i]))
+        while let Some(index) =
+            (0..children.len()).find(|&i| !seen[i] && self.source.enters(self.plan, children[i]))
         {
             seen[index] = true;
             self.all_child(index, children[index])?;
             count += 1;
         }
         for (index, &child) in children.iter().enumerate() {
-            if !seen[index] && !self.out.plan().particle(child).is_emptiable {
+            if !seen[index] && !self.plan.particle(child).is_emptiable {
                 self.all_child(index, child)?;
                 count += 1;
             }
         }
-        self.out.set(count_slot, count);
+        self.set(count_slot, count);
         Ok(())
     }
 
     fn all_child(&mut self, index: usize, child: ParticleId) -> Result<()> {
-        self.out.push(1 + index as u64);
-        if self.out.plan().particle(child).repeats() {
+        self.push(1 + index as u64);
+        if self.plan.particle(child).repeats() {
             self.repeated(child)
         } else {
             self.occurrence(child, Presence::Named)
         }
-    }
-}
-
-/// A walk without values.
-struct Dry<'p> {
-    plan: &'p Plan,
-    took: Vec<ParticleId>,
-}
-
-impl<'p> Dry<'p> {
-    fn new(plan: &'p Plan) -> Self {
-        Self {
-            plan,
-            took: Vec::new(),
-        }
-    }
-}
-
-impl Lay for Dry<'_> {
-    fn plan(&self) -> &Plan {
-        self.plan
-    }
-
-    fn took(&mut self, id: ParticleId) {
-        self.took.push(id);
-    }
-
-    fn push(&mut self, _: u64) {}
-
-    fn reserve(&mut self) -> usize {
-        0
-    }
-
-    fn set(&mut self, _: usize, _: u64) {}
-
-    fn element(&mut self, _: ElementId, _: Cow<'_, Value>, _: Presence) -> Result<()> {
-        Ok(())
-    }
-
-    fn column(&mut self, _: ElementId, _: &Value) -> Result<bool> {
-        Ok(false)
-    }
-
-    fn fragment(&mut self, _: Cow<'_, Value>, _: ParticleId) -> Result<()> {
-        Ok(())
-    }
-
-    fn missing(&mut self, id: ElementId, _: Presence) -> Result<()> {
-        let name = self
-            .plan
-            .vocabulary
-            .local(self.plan.element(id).name)
-            .to_owned();
-        let ty = String::new();
-        Err(BuildErrorKind::Missing { name, ty }.into())
     }
 }
 
@@ -528,10 +508,7 @@ pub(crate) fn canonical(
         order: None,
         log: Some(Vec::new()),
     };
-    let mut placer = Placer {
-        out: &mut Dry::new(plan),
-        source,
-    };
+    let mut placer = Placer::without_values(plan, source);
     placer.particle(particle).ok()?;
     if placer.source.left() > 0 {
         None
@@ -563,12 +540,8 @@ pub(crate) fn check(
         order: Some(Order::new(heads)),
         log: None,
     };
-    let mut dry = Dry::new(plan);
-    let mut placer = Placer {
-        out: &mut dry,
-        source,
-    };
+    let mut placer = Placer::without_values(plan, source);
     placer.particle(particle)?;
     placer.source.finish()?;
-    Ok(dry.took)
+    Ok(placer.took)
 }
