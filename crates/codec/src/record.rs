@@ -111,16 +111,10 @@ impl Record {
 
     /// Becomes a copy of another; keeps its memory.
     pub fn copy_from(&mut self, other: &Self) {
-        let Self {
-            plan,
-            root,
-            slots,
-            heap,
-        } = self;
-        plan.clone_from(&other.plan);
-        *root = other.root;
-        slots.clone_from(&other.slots);
-        heap.clone_from(&other.heap);
+        self.plan.clone_from(&other.plan);
+        self.root = other.root;
+        self.slots.clone_from(&other.slots);
+        self.heap.clone_from(&other.heap);
     }
 
     /// Changes a slot that is there, and says whether it is. What the Plan says of the slot is not checked: only the value

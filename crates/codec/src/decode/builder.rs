@@ -155,13 +155,7 @@ impl<S: Sink> Builder<'_, S> {
             return Ok(());
         }
         // The text of a leaf goes on behind an element that is passed over.
-        let is_leaf = matches!(
-            machine.frames.last(),
-            Some(Frame::Element(ElementFrame {
-                inside: Inside::Leaf(_),
-                ..
-            }))
-        );
+        let is_leaf = matches!(machine.inside(), Some(Inside::Leaf(_)));
         if machine.text.begun && !is_leaf {
             self.end_text(tag.offset)?;
         }
@@ -549,13 +543,7 @@ impl<S: Sink> Builder<'_, S> {
         let Some(mut fragment) = self.machine.fragment.take() else {
             return Ok(false);
         };
-        let is_inner = matches!(
-            self.machine.frames.last(),
-            Some(Frame::Element(ElementFrame {
-                inside: Inside::Any,
-                ..
-            }))
-        );
+        let is_inner = self.machine.inside() == Some(Inside::Any);
         let ends_outside = fragment.is_between();
         if !ends_outside {
             fragment.end(tag);

@@ -54,6 +54,15 @@ impl Machine {
         }
     }
 
+    /// What is between the tags of the innermost level, if that is an element.
+    #[inline]
+    pub(super) fn inside(&self) -> Option<Inside> {
+        match self.frames.last() {
+            Some(Frame::Element(frame)) => Some(frame.inside),
+            _ => None,
+        }
+    }
+
     /// Back to what a copy remembers, which was taken where neither text nor a fragment was begun, with its levels changed;
     /// keeps the memory.
     pub(super) fn restore(&mut self, copy: &Self, mut change: impl FnMut(&mut Frame)) {
@@ -70,22 +79,12 @@ impl Machine {
 
     /// Back to before the first byte; keeps the memory.
     pub(super) fn restart(&mut self, root: ElementId) {
-        let Self {
-            root: of,
-            frames,
-            seen,
-            text,
-            fragment,
-            skipping,
-            tag_end,
-            done,
-        } = self;
-        frames.clear();
-        seen.clear();
-        text.clear();
-        *fragment = None;
-        (*of, *skipping, *tag_end) = (root, 0, 0);
-        *done = false;
+        self.root = root;
+        self.frames.clear();
+        self.seen.clear();
+        self.text.clear();
+        self.fragment = None;
+        (self.skipping, self.tag_end, self.done) = (0, 0, false);
     }
 }
 

@@ -6,7 +6,7 @@ use super::sink::Sink;
 
 use super::builder::Builder;
 use super::error::{Error, ErrorKind};
-use super::frame::{Frame, Inside};
+use super::frame::Inside;
 use super::options::Fast;
 use super::piece::Piece;
 use super::skeleton::{NodeId, NodeLoops, Origin, Skeleton};
@@ -104,11 +104,9 @@ impl<S: Sink> Run<'_, S> {
     /// Whether a value comes next, or the first byte of a message.
     #[inline]
     fn is_at_value(&self) -> bool {
-        match self.builder.machine.frames.last() {
-            Some(Frame::Element(frame)) => matches!(frame.inside, Inside::Leaf(_)),
-            Some(Frame::Group(_)) => false,
-            None => self.reader.offset() == 0,
-        }
+        let machine = &self.builder.machine;
+        let is_start = machine.frames.is_empty() && self.reader.offset() == 0;
+        is_start || matches!(machine.inside(), Some(Inside::Leaf(_)))
     }
 
     /// The node of the state the decoder is in.

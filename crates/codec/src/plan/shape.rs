@@ -1,7 +1,7 @@
 //! What a type looks like as an object: the keys of its attributes and children, and whether its
 //! children can be shown as they come.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use bsoap_xml::NameId;
 
@@ -154,31 +154,33 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
         return shape;
     };
     let counts = Counts::of(plan, root);
-    let mut order = Vec::new();
-    let mut nillable = HashSet::new();
-    let mut lists = HashSet::new();
     let mut particles = vec![root];
     let mut wildcards = 0;
     // A group repeats, or is an `all`: the order of children is not known from their names.
     let mut has_order = false;
-    // How many particles have each name.
-    let mut uses: HashMap<NameId, u32> = HashMap::new();
     while let Some(id) = particles.pop() {
         let particle = plan.particle(id);
         match &particle.term {
             Term::Element(element) => {
-                let name = plan.element(*element).name;
-                *uses.entry(name).or_insert_with(|| {
-                    order.push(name);
-                    0
-                }) += 1;
-                if plan.element(*element).nillable {
-                    nillable.insert(name);
-                }
-                if let Content::Simple(leaf) = plan.ty(plan.element(*element).ty).content
-                    && matches!(plan.leaf(leaf).kind, LeafKind::List(_))
-                {
-                    lists.insert(name);
+                let element = plan.element(*element);
+                let is_list = match plan.ty(element.ty).content {
+                    Content::Simple(leaf) => matches!(plan.leaf(leaf).kind, LeafKind::List(_)),
+                    _ => false,
+                };
+                if let Some(&index) = shape.numbers.get(&element.name) {
+                    let known = &mut shape.children[index];
+                    known.nillable |= element.nillable;
+                    known.is_list |= is_list;
+                    shape.streams &= !known.repeats;
+                } else {
+                    shape.numbers.insert(element.name, shape.children.len());
+                    shape.children.push(Child {
+                        name: element.name,
+                        key: plan.vocabulary.local(element.name).into(),
+                        repeats: counts.get(element.name) > 1,
+                        nillable: element.nillable,
+                        is_list,
+                    });
                 }
             }
             Term::Any(_) => wildcards += 1,
@@ -188,29 +190,18 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
         particles.extend(plan.children_of(id).iter().rev());
     }
     let mut locals: HashMap<&str, u32> = HashMap::new();
-    for &name in &order {
-        *locals.entry(plan.vocabulary.local(name)).or_default() += 1;
+    for child in &shape.children {
+        *locals.entry(plan.vocabulary.local(child.name)).or_default() += 1;
     }
-    for name in order {
-        let local = plan.vocabulary.local(name);
-        let namespace = plan.vocabulary.namespace(name);
-        let is_twin = locals[local] > 1;
-        shape.has_twins |= is_twin;
-        let key = if is_twin && !namespace.is_empty() {
-            format!("{{{namespace}}}{local}")
-        } else {
-            local.to_owned()
-        };
-        let repeats = counts.get(name) > 1;
-        shape.streams &= uses[&name] == 1 || !repeats;
-        shape.numbers.insert(name, shape.children.len());
-        shape.children.push(Child {
-            name,
-            key: key.into(),
-            repeats,
-            nillable: nillable.contains(&name),
-            is_list: lists.contains(&name),
-        });
+    for child in &mut shape.children {
+        let namespace = plan.vocabulary.namespace(child.name);
+        let local = plan.vocabulary.local(child.name);
+        if locals[local] > 1 {
+            shape.has_twins = true;
+            if !namespace.is_empty() {
+                child.key = format!("{{{namespace}}}{local}").into();
+            }
+        }
     }
     shape.has_any = wildcards > 0;
     shape.streams &= !has_order && wildcards <= 1;

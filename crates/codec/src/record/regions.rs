@@ -79,15 +79,8 @@ impl<'r> Finder<'r> {
         {
             match event {
                 Event::Start(start) => {
-                    let nth = match seen.last_mut() {
-                        Some(seen) => {
-                            let nth = seen.entry(start.element).or_default();
-                            *nth += 1;
-                            *nth
-                        }
-                        None => 1,
-                    };
-                    open.push(self.enter(&plan, start.element, nth));
+                    let before = count(&mut seen, start.element, 1);
+                    open.push(self.enter(&plan, start.element, before + 1));
                     seen.push(HashMap::new());
                     let mut after = walk.clone();
                     if after.skip(event).is_err() {
@@ -116,14 +109,7 @@ impl<'r> Finder<'r> {
                 } => {
                     at = self.pass(at, first);
                     if let Some(stride) = plan.element(element).stride {
-                        let before = match seen.last_mut() {
-                            Some(seen) => {
-                                let before = seen.entry(element).or_default();
-                                *before += count;
-                                *before - count
-                            }
-                            None => 0,
-                        };
+                        let before = self::count(&mut seen, element, count);
                         let rows = (element, stride as usize, count, before);
                         at = self.rows(rows, first);
                         if walk.skip(event).is_err() {
@@ -244,6 +230,16 @@ impl<'r> Finder<'r> {
         let path = self.path.clone();
         self.found.push(Region { path, items });
     }
+}
+
+/// Counts more children of a name; how many there were before.
+fn count(seen: &mut [HashMap<ElementId, usize>], element: ElementId, more: usize) -> usize {
+    let Some(seen) = seen.last_mut() else {
+        return 0;
+    };
+    let known = seen.entry(element).or_default();
+    *known += more;
+    *known - more
 }
 
 fn local(plan: &Plan, element: ElementId) -> &str {

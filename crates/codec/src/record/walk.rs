@@ -72,18 +72,18 @@ enum Frame<'p> {
     Particle(ParticleId),
     /// What is left of a sequence.
     Sequence(&'p [ParticleId]),
-    Repeat {
-        particle: ParticleId,
-        left: usize,
-    },
-    All {
-        children: &'p [ParticleId],
-        left: usize,
-    },
-    Mixed {
-        elements: &'p [ParticleId],
-        left: usize,
-    },
+    /// What is left of something that repeats.
+    Loop(Body<'p>, usize),
+}
+
+/// What repeats.
+#[derive(Clone, Copy, Debug)]
+enum Body<'p> {
+    Particle(ParticleId),
+    /// A child of an `all`, named by a marker.
+    All(&'p [ParticleId]),
+    /// Text, or an element named by a marker.
+    Mixed(&'p [ParticleId]),
 }
 
 /// A walk over a Record, or over one element in it.
@@ -240,51 +240,22 @@ impl<'r> Walk<'r> {
                 }
                 self.particle(first)
             }
-            Frame::Repeat { particle, left } => {
-                if left == 0 {
-                    return Ok(None);
-                }
-                self.push(Frame::Repeat {
-                    particle,
-                    left: left - 1,
-                })?;
-                self.occurrence(particle)
-            }
-            Frame::All { children, left } => {
-                if left == 0 {
-                    return Ok(None);
-                }
-                self.push(Frame::All {
-                    children,
-                    left: left - 1,
-                })?;
-                let child = self.read()?.checked_sub(1).ok_or(Mismatch)?;
-                let child = *usize::try_from(child)
-                    .ok()
-                    .and_then(|child| children.get(child))
-                    .ok_or(Mismatch)?;
-                if self.plan.particle(child).repeats() {
-                    self.particle(child)
-                } else {
-                    self.occurrence(child)
-                }
-            }
-            Frame::Mixed { elements, left } => {
-                if left == 0 {
-                    return Ok(None);
-                }
-                self.push(Frame::Mixed {
-                    elements,
-                    left: left - 1,
-                })?;
-                match self.read()? {
-                    0 => self.value().map(|at| Some(Event::Text { at })),
-                    index => {
-                        let item = usize::try_from(index - 1)
-                            .ok()
-                            .and_then(|index| elements.get(index));
-                        self.occurrence(*item.ok_or(Mismatch)?)
+            Frame::Loop(_, 0) => Ok(None),
+            Frame::Loop(body, left) => {
+                self.push(Frame::Loop(body, left - 1))?;
+                match body {
+                    Body::Particle(id) => self.occurrence(id),
+                    Body::All(children) => {
+                        let child = named(children, self.read()?)?;
+                        match self.plan.particle(child).repeats() {
+                            true => self.particle(child),
+                            false => self.occurrence(child),
+                        }
                     }
+                    Body::Mixed(elements) => match self.read()? {
+                        0 => self.value().map(|at| Some(Event::Text { at })),
+                        marker => self.occurrence(named(elements, marker)?),
+                    },
                 }
             }
         }
@@ -349,10 +320,7 @@ impl<'r> Walk<'r> {
             Content::Particle(particle) => self.particle(*particle),
             Content::Mixed { elements, .. } => {
                 let left = self.count()?;
-                self.push(Frame::Mixed {
-                    elements: self.plan.group(elements),
-                    left,
-                })?;
+                self.push(Frame::Loop(Body::Mixed(self.plan.group(elements)), left))?;
                 Ok(None)
             }
             Content::Any => self.value().map(|at| Some(Event::Inner { at })),
@@ -365,7 +333,7 @@ impl<'r> Walk<'r> {
         if particle.repeats() {
             let left = self.count()?;
             let mark = self.stack.len();
-            self.push(Frame::Repeat { particle: id, left })?;
+            self.push(Frame::Loop(Body::Particle(id), left))?;
             return Ok(match particle.term {
                 Term::Element(element) => {
                     self.mark = mark;
@@ -425,20 +393,15 @@ impl<'r> Walk<'r> {
             }
             Term::Choice(children) => match self.read()? {
                 0 => Ok(None),
-                branch => {
-                    let child = usize::try_from(branch - 1)
-                        .ok()
-                        .and_then(|branch| self.plan.group(children).get(branch));
-                    self.push(Frame::Particle(*child.ok_or(Mismatch)?))?;
+                marker => {
+                    let child = named(self.plan.group(children), marker)?;
+                    self.push(Frame::Particle(child))?;
                     Ok(None)
                 }
             },
             Term::All(children) => {
                 let left = self.count()?;
-                self.push(Frame::All {
-                    children: self.plan.group(children),
-                    left,
-                })?;
+                self.push(Frame::Loop(Body::All(self.plan.group(children)), left))?;
                 Ok(None)
             }
         }
@@ -476,6 +439,15 @@ impl<'r> Walk<'r> {
         }
         Ok(Event::Start(start))
     }
+}
+
+/// The child that a marker names.
+fn named(children: &[ParticleId], marker: u64) -> Result<ParticleId, Mismatch> {
+    let index = marker
+        .checked_sub(1)
+        .and_then(|it| usize::try_from(it).ok());
+    let child = index.and_then(|index| children.get(index));
+    child.copied().ok_or(Mismatch)
 }
 
 /// Whether two Records of one Plan and root hold the same values; where strings are in the heap

@@ -58,19 +58,17 @@ impl<'v> Queue<'v> {
     pub(crate) fn new(value: Option<&'v Value>) -> Self {
         Self {
             value,
-            next: 0,
             length: value.map_or(0, Value::len),
-            whole: false,
+            ..Self::default()
         }
     }
 
     /// One value, be it an array.
     fn one(value: &'v Value) -> Self {
         Self {
-            value: Some(value),
-            next: 0,
             length: 1,
             whole: true,
+            ..Self::new(Some(value))
         }
     }
 
@@ -495,10 +493,8 @@ pub(crate) fn canonical(
 ) -> Option<Vec<Head>> {
     let shape = plan.shapes().of(ty);
     let queue = |&length: &usize| Queue {
-        value: None,
-        next: 0,
         length,
-        whole: false,
+        ..Queue::default()
     };
     let queues = children.iter().map(queue).collect();
     let source = Source {

@@ -208,20 +208,18 @@ impl Members<'_, '_> {
             }
             Event::Array { element, count, .. } => {
                 let name = plan.element(element).name;
+                let key = self.shape.key(plan, name);
                 // Where children of this name can be elsewhere too, they come one by one.
-                if self.shape.streams && self.mixed.is_none() {
-                    if let Some(values) = self.tree.array(event)? {
-                        self.object.insert(self.shape.key(plan, name), values);
-                    }
-                } else if count > 0
-                    && number_kind(plan, element).is_some()
-                    && self.object.get(self.shape.key(plan, name)).is_none()
+                let is_alone = self.shape.streams && self.mixed.is_none();
+                let is_first =
+                    || number_kind(plan, element).is_some() && self.object.get(key).is_none();
+                if (is_alone || is_first())
+                    && let Some(values) = self.tree.array(event)?
                 {
-                    let head = self.shape.index(name).map(Head::Child);
-                    if let Some(values) = self.tree.array(event)? {
-                        self.order.extend(head.into_iter().cycle().take(count));
-                        self.object.insert(self.shape.key(plan, name), values);
-                    }
+                    let head = self.shape.index(name).filter(|_| !is_alone);
+                    let head = head.map(Head::Child).into_iter();
+                    self.order.extend(head.cycle().take(count));
+                    self.object.insert(key, values);
                 }
             }
             Event::Start(start) => {
