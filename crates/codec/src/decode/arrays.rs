@@ -11,7 +11,7 @@
 use bsoap_datatypes::kernel::{Kernel, Stop};
 use bsoap_xml::State;
 
-use super::sink::{MARKER, Sink};
+use super::sink::Sink;
 use crate::plan::Plan;
 
 use super::builder::Builder;
@@ -39,11 +39,9 @@ impl Cycle {
 
 impl<S: Sink> Builder<'_, S> {
     #[inline(always)]
-    pub(super) fn place(&mut self, window: &Piece<'_>, at: usize, length: usize, site: Site) {
-        if S::LISTENS {
-            let slot = self.record.slots.len();
-            self.sink.found(slot, window.base + at as u64, length, site);
-        }
+    pub(super) fn place(&mut self, window: &Piece<'_>, at: usize, site: Site) {
+        let slot = self.record.slots.len();
+        self.sink.found(slot, window.base + at as u64, site);
     }
 
     /// Whether a place may have to be noted in the text at hand.
@@ -170,9 +168,9 @@ impl<S: Sink> Builder<'_, S> {
         let mut found = |column: usize, at: usize, length: usize| {
             if S::LISTENS {
                 if columns[column].marker.is_some() && !std::mem::take(&mut is_reported) {
-                    batch.push(at, MARKER);
+                    batch.push(at);
                 }
-                batch.push(at, length as u32);
+                batch.push(at);
             }
             if S::NOTES && column + 1 == columns.len() {
                 (slot, count) = (slot + cycle.slots, count + 1);
@@ -267,8 +265,8 @@ struct Batch<'s, S> {
     base: u64,
     /// The first slot that has not been reported,
     slot: usize,
-    /// where each of those begins, and how long it is,
-    found: [(u32, u32); BATCH],
+    /// where each of those begins,
+    found: [u32; BATCH],
     /// and how many there are.
     count: usize,
 }
@@ -284,15 +282,15 @@ impl<'s, S: Sink> Batch<'s, S> {
             next: 0,
             base,
             slot,
-            found: [(0, 0); BATCH],
+            found: [0; BATCH],
             count: 0,
         }
     }
 
-    /// A value of this length was found, or the marker before one. (Texts that are traced are shorter than 4 GiB.)
+    /// A value was found, or the marker before one. (Texts that are traced are shorter than 4 GiB.)
     #[inline(always)]
-    fn push(&mut self, at: usize, length: u32) {
-        self.found[self.count % BATCH] = ((self.base + at as u64) as u32, length);
+    fn push(&mut self, at: usize) {
+        self.found[self.count % BATCH] = (self.base + at as u64) as u32;
         self.count += 1;
         if self.count == BATCH {
             self.report();

@@ -230,7 +230,7 @@ impl<S: Sink> Builder<'_, S> {
         }
         for found in &more.found {
             let (slot, at) = (first + found.slot as usize, offset + u64::from(found.at));
-            self.sink.found(slot, at, found.length as usize, found.site);
+            self.sink.found(slot, at, found.site);
         }
         Some(())
     }
@@ -252,7 +252,7 @@ impl<S: Sink> Builder<'_, S> {
             None => None,
         };
         if let Some((slot, length)) = read {
-            self.place(window, at, length, rule.site);
+            self.place(window, at, rule.site);
             self.record.push(slot);
             return Some(at + length);
         }
@@ -313,7 +313,7 @@ impl<S: Sink> Builder<'_, S> {
                 self.record.heap.truncate(heap);
                 break;
             };
-            self.place(window, at, length, rule.site);
+            self.place(window, at, rule.site);
             self.record.push(slot);
             self.record.slots.extend_from_slice(&gap.slots);
             innermost.count += 1;

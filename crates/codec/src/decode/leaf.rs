@@ -80,18 +80,14 @@ impl<S: Sink> Builder<'_, S> {
     /// Reports the location of a value that was written: a wrong one may be withdrawn, and then has none.
     #[inline(always)]
     pub(super) fn report_location(&mut self, slot: usize, lexical: &Lexical<'_>, site: Site) {
-        let length = (lexical.to - lexical.from) as usize;
-        if self.log.is_on && lexical.location != FormLocation::Nowhere {
-            self.log.push_found(LoggedForm {
-                slot,
-                from: lexical.from,
-                length,
-                site,
-            });
+        if lexical.location == FormLocation::Nowhere {
+            return;
         }
-        if S::LISTENS && lexical.location != FormLocation::Nowhere {
-            self.sink.found(slot, lexical.from, length, site);
+        let from = lexical.from;
+        if self.log.is_on {
+            self.log.push_found(LoggedForm { slot, from, site });
         }
+        self.sink.found(slot, from, site);
     }
 
     #[cold]
@@ -130,8 +126,7 @@ impl<S: Sink> Builder<'_, S> {
         {
             if S::LISTENS && is_literal {
                 let from = lexical.from + (text.as_ptr() as usize - start) as u64;
-                self.sink
-                    .found(self.record.slots.len(), from, text.len(), Site::NONE);
+                self.sink.found(self.record.slots.len(), from, Site::NONE);
             }
             self.push_atom(leaf, text, bindings)?;
             // A name takes the bytes of its namespace, which may be many more than its own.

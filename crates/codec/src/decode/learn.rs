@@ -394,7 +394,6 @@ impl Maker<'_> {
             .map(|found| Found {
                 slot: (found.slot - slots.start) as u32,
                 at: found.from.wrapping_sub(from.offset) as u32,
-                length: found.length as u32,
                 site: found.site,
             })
             .collect();

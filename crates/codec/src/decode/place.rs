@@ -51,8 +51,6 @@ impl Place {
 pub(super) struct Shape {
     pub(super) checkpoint: Checkpoint,
     pub(super) varies: Varies,
-    /// How many loops are open.
-    loops: u32,
 }
 
 /// A group whose base holds still.
@@ -267,11 +265,7 @@ impl Places {
         });
         let shape = known.map_or(self.shapes.len(), |known| from + known);
         if known.is_none() {
-            self.shapes.push(Shape {
-                checkpoint,
-                varies,
-                loops: loops.len() as u32,
-            });
+            self.shapes.push(Shape { checkpoint, varies });
         }
         let outer = self.open.last().map_or(NONE, |open| open.group);
         self.push_base(shape as u32, outer, &loops)
@@ -286,19 +280,12 @@ impl Places {
         })
     }
 
-    fn loops_of(&self) -> impl Fn(u32) -> u32 + '_ {
-        |shape| {
-            let shape = self.shapes.get(shape as usize);
-            shape.map_or(0, |shape| shape.loops)
-        }
-    }
-
     pub(super) fn base(&self, group: u32) -> Option<Base> {
-        self.bases.of(group, self.loops_of())
+        self.bases.of(group)
     }
 
     pub(super) fn shape(&self, group: u32) -> Option<&Shape> {
-        let (shape, _) = self.bases.head(group, self.loops_of())?;
+        let (shape, _) = self.bases.head(group)?;
         self.shapes.get(shape as usize)
     }
 
@@ -397,7 +384,7 @@ impl Places {
 
     /// The group around a group's base.
     pub fn around(&self, group: u32) -> Option<u32> {
-        let (_, outer) = self.bases.head(group, self.loops_of())?;
+        let (_, outer) = self.bases.head(group)?;
         // A group is newer than those around it.
         (outer < group).then_some(outer)
     }
@@ -411,7 +398,7 @@ impl Places {
         plan: &Plan,
         change: impl FnMut(&mut Loop),
     ) -> u32 {
-        let Some((shape_of, _)) = self.bases.head(group, self.loops_of()) else {
+        let Some((shape_of, _)) = self.bases.head(group) else {
             return group;
         };
         let Some(shape) = self.shapes.get(shape_of as usize) else {
@@ -520,7 +507,7 @@ impl Sink for &mut Places {
     const NOTES: bool = true;
 
     #[inline(always)]
-    fn found(&mut self, _: usize, _: u64, _: usize, _: Site) {}
+    fn found(&mut self, _: usize, _: u64, _: Site) {}
 
     #[inline(always)]
     fn places(&mut self) -> Option<&mut Places> {

@@ -5,7 +5,7 @@
 //! is found without reading those before it.
 //!
 //! ```text
-//! shape │ how far back the group around it is │ loops as before │ slot, count │ slot, count │ …
+//! shape │ how far back the group around it is │ loops as before │ other loops │ slot, count │ slot, count │ …
 //! ```
 //!
 //! A loop's slot is stored as its distance from that of the loop around it, and counts are small, so most numbers take a byte
@@ -54,6 +54,7 @@ impl Bases {
         self.put(base.shape);
         self.put(group.saturating_sub(base.outer));
         self.put(shared as u32);
+        self.put((base.loops.len() - shared) as u32);
         let mut around = shared.checked_sub(1).map_or(0, |index| base.loops[index].0);
         for &(slot, count) in &base.loops[shared..] {
             self.put(slot.wrapping_sub(around));
@@ -78,15 +79,15 @@ impl Bases {
         self.count as usize
     }
 
-    /// A base. `loops` says how many loops are open in a shape.
-    pub(super) fn of(&self, group: u32, loops: impl Fn(u32) -> u32) -> Option<Base> {
+    /// A base.
+    pub(super) fn of(&self, group: u32) -> Option<Base> {
         let mut reader = self.run(group)?;
         let mut numbers: Vec<Numbers> = Vec::new();
         for number in group - group % RUN..=group {
             let head = reader.head()?;
             numbers.truncate(head.shared as usize);
             let mut around = numbers.last().map_or(0, |it| it.0);
-            for _ in head.shared..loops(head.shape) {
+            for _ in 0..head.others {
                 around = around.wrapping_add(reader.number()?);
                 numbers.push((around, reader.number()?));
             }
@@ -102,11 +103,11 @@ impl Bases {
     }
 
     /// The shape of a base, and the group around it.
-    pub(super) fn head(&self, group: u32, loops: impl Fn(u32) -> u32) -> Option<(u32, u32)> {
+    pub(super) fn head(&self, group: u32) -> Option<(u32, u32)> {
         let mut reader = self.run(group)?;
         for _ in 0..group % RUN {
             let head = reader.head()?;
-            for _ in head.shared..loops(head.shape) {
+            for _ in 0..head.others {
                 reader.number()?;
                 reader.number()?;
             }
@@ -149,6 +150,7 @@ struct Head {
     shape: u32,
     back: u32,
     shared: u32,
+    others: u32,
 }
 
 impl Head {
@@ -178,6 +180,7 @@ impl BaseReader<'_> {
             shape: self.number()?,
             back: self.number()?,
             shared: self.number()?,
+            others: self.number()?,
         })
     }
 }
@@ -212,15 +215,11 @@ mod tests {
         for (number, base) in wanted.iter().enumerate() {
             assert_eq!(bases.push(base.clone()), number as u32);
         }
-        let open = |shape: u32| loops[shape as usize].len() as u32;
         for (number, base) in wanted.iter().enumerate() {
-            assert_eq!(bases.of(number as u32, open).as_ref(), Some(base));
-            assert_eq!(
-                bases.head(number as u32, open),
-                Some((base.shape, base.outer))
-            );
+            assert_eq!(bases.of(number as u32).as_ref(), Some(base));
+            assert_eq!(bases.head(number as u32), Some((base.shape, base.outer)));
         }
-        assert_eq!((bases.len(), bases.head(200, open)), (200, None));
-        assert_eq!(bases.of(u32::MAX, open), None);
+        assert_eq!((bases.len(), bases.head(200)), (200, None));
+        assert_eq!(bases.of(u32::MAX), None);
     }
 }

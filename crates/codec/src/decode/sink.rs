@@ -3,9 +3,6 @@
 use super::place::Places;
 use super::trace::Site;
 
-/// In place of a length: a slot that is a marker has no text of its own.
-pub(crate) const MARKER: u32 = u32::MAX;
-
 /// Receives the location of each lexical form. `()` receives nothing, at no cost.
 pub(crate) trait Sink {
     /// Whether locations are reported at all.
@@ -14,19 +11,11 @@ pub(crate) trait Sink {
     const NOTES: bool = false;
 
     /// The lexical form of `slot` begins at `offset`; and how the value can be read again alone.
-    fn found(&mut self, slot: usize, offset: u64, length: usize, site: Site);
+    fn found(&mut self, slot: usize, offset: u64, site: Site);
 
-    /// The same of consecutive slots: offset and length of each, [`MARKER`] if it is a marker of the next. The
-    /// sites repeat, beginning with the one numbered `first`.
+    /// The same of consecutive slots, markers among them. The sites repeat, beginning with the one numbered `first`.
     #[inline(always)]
-    fn found_all(&mut self, slot: usize, found: &[(u32, u32)], sites: &[Site], first: usize) {
-        let sites = sites.iter().cycle().skip(first);
-        for ((slot, &(offset, length)), &site) in (slot..).zip(found).zip(sites) {
-            if length != MARKER {
-                self.found(slot, offset.into(), length as usize, site);
-            }
-        }
-    }
+    fn found_all(&mut self, _slot: usize, _offsets: &[u32], _sites: &[Site], _first: usize) {}
 
     /// How many slots have been reported.
     #[inline(always)]
@@ -49,5 +38,5 @@ impl Sink for () {
     const LISTENS: bool = false;
 
     #[inline(always)]
-    fn found(&mut self, _: usize, _: u64, _: usize, _: Site) {}
+    fn found(&mut self, _: usize, _: u64, _: Site) {}
 }

@@ -198,7 +198,6 @@ pub(super) struct OpenLoop {
 pub(super) struct Found {
     pub(super) slot: u32,
     pub(super) at: u32,
-    pub(super) length: u32,
     pub(super) site: Site,
 }
 
@@ -261,7 +260,6 @@ pub(super) struct LoggedAttribute {
 pub(super) struct LoggedForm {
     pub(super) slot: usize,
     pub(super) from: u64,
-    pub(super) length: usize,
     pub(super) site: Site,
 }
 

@@ -128,7 +128,7 @@ impl Sink for &mut Trace {
     }
 
     #[inline(always)]
-    fn found(&mut self, slot: usize, offset: u64, _: usize, site: Site) {
+    fn found(&mut self, slot: usize, offset: u64, site: Site) {
         let offset = offset as u32;
         let reported = self.starts.len();
         let is_next = self.starts.last().is_none_or(|&before| before <= offset);
@@ -145,14 +145,12 @@ impl Sink for &mut Trace {
     }
 
     #[inline]
-    fn found_all(&mut self, slot: usize, found: &[(u32, u32)], sites: &[Site], first: usize) {
-        let (Some((&(offset, length), rest)), Some(&site)) =
-            (found.split_first(), sites.get(first))
-        else {
+    fn found_all(&mut self, slot: usize, offsets: &[u32], sites: &[Site], first: usize) {
+        let (Some((&offset, rest)), Some(&site)) = (offsets.split_first(), sites.get(first)) else {
             return;
         };
-        self.found(slot, offset.into(), length as usize, site);
-        self.starts.extend(rest.iter().map(|&(offset, _)| offset));
+        self.found(slot, offset.into(), site);
+        self.starts.extend_from_slice(rest);
         match sites {
             [site] => self.sites.resize(self.starts.len(), *site),
             _ => {
@@ -173,9 +171,9 @@ mod tests {
         let mut trace = Trace::default();
         let leaf = Site::content(LeafId(3));
         let mut sink = &mut trace;
-        sink.found(1, 10, 2, leaf);
-        sink.found(2, 8, 1, Site::attribute(LeafId(4)));
-        sink.found(2, 20, 1, leaf);
+        sink.found(1, 10, leaf);
+        sink.found(2, 8, Site::attribute(LeafId(4)));
+        sink.found(2, 20, leaf);
         trace.fit(4, 30);
         assert_eq!(trace.starts, [10, 10, 20, 30]);
         assert_eq!(trace.sites, [Site::NONE, leaf, leaf, Site::NONE]);
