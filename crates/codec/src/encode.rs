@@ -128,7 +128,7 @@ impl Encoder {
                 Err(Error::new(
                     kind,
                     slot,
-                    crate::record::regions::path_of(record, slot),
+                    crate::record::path::of_slot(record, slot),
                 ))
             }
         }

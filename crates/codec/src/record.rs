@@ -8,6 +8,7 @@ use crate::plan::{ElementId, Plan};
 
 mod column;
 pub(crate) mod kept;
+pub(crate) mod path;
 pub(crate) mod regions;
 pub(crate) mod walk;
 

@@ -162,11 +162,7 @@ impl<'r> PieceEncoder<'r> {
     }
 
     fn error(&self, kind: ErrorKind, slot: usize) -> Error {
-        Error::new(
-            kind,
-            slot,
-            crate::record::regions::path_of(self.record, slot),
-        )
+        Error::new(kind, slot, crate::record::path::of_slot(self.record, slot))
     }
 
     /// Whether the Record can be where the State says: no index is out of bounds, every loop has an occurrence left.

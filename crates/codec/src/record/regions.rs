@@ -52,12 +52,6 @@ pub fn regions(record: &Record, slots: &[Range<usize>]) -> Vec<Region> {
     finder.found
 }
 
-/// The path of the innermost thing that a slot belongs to. Empty if the Record does not fit its Plan.
-pub(crate) fn path_of(record: &Record, slot: usize) -> String {
-    let found = regions(record, std::slice::from_ref(&(slot..slot + 1)));
-    found.first().map(Region::to_string).unwrap_or_default()
-}
-
 struct Finder<'r> {
     record: &'r Record,
     /// Those not passed yet.
@@ -233,7 +227,11 @@ impl<'r> Finder<'r> {
 }
 
 /// Counts more children of a name; how many there were before.
-fn count(seen: &mut [HashMap<ElementId, usize>], element: ElementId, more: usize) -> usize {
+pub(super) fn count(
+    seen: &mut [HashMap<ElementId, usize>],
+    element: ElementId,
+    more: usize,
+) -> usize {
     let Some(seen) = seen.last_mut() else {
         return 0;
     };
