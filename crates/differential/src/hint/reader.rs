@@ -12,11 +12,13 @@
 use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, parse_number};
 use bsoap_codec::plan::LeafKind;
+use bsoap_datatypes::datetime;
 use bsoap_datatypes::kernel::form::{Blank, FillTarget, Filled, Filling, Form, LengthBytes};
 use bsoap_datatypes::kernel::{self, Kernel};
+use bsoap_xml::scan;
 
 use super::block::{AT, CLOSE, DIGITS, Lengths, OPEN, ZERO, is_block_byte, lengths};
-use super::skeleton::{BlockSpace, Info, Skeleton};
+use super::skeleton::{BlockSpace, Info, STEP, Skeleton};
 
 /// The bytes of a block after its key that are copied in one step.
 const COPY: usize = 64;
@@ -82,6 +84,7 @@ impl Skeleton {
                 at: to,
                 form: &self.form,
                 infos: &self.infos,
+                text_length: self.text_length,
                 record,
             };
             match filled {
@@ -153,6 +156,7 @@ struct Reading<'r> {
     at: usize,
     form: &'r Form,
     infos: &'r [Info],
+    text_length: usize,
     record: &'r mut Record,
 }
 
@@ -224,12 +228,21 @@ impl Reading<'_> {
                 self.store(field, slot)?;
                 return Some(length);
             }
-        }
-        let is_string = matches!(info.filling, Filling::Text | Filling::Quoted(_));
-        let end = if info.quote == 0 { b'<' } else { info.quote };
-        if info.may_be_empty && is_string && self.message.get(at) == Some(&end) {
-            self.store(field, u64::from(field.heap))?;
-            return Some(0);
+        } else if info.filling != Filling::Other {
+            let length = match given {
+                Some(length) => length,
+                None => {
+                    let rest = self.message.get(at..)?;
+                    match info.quote {
+                        0 => scan::find_text_special(rest),
+                        quote => scan::find_value_special(rest, quote),
+                    }
+                }
+            };
+            if let Some(slot) = self.string(field, info, at, length) {
+                self.store(field, slot)?;
+                return Some(length);
+            }
         }
         let (slot, length) = decoder
             .get()
@@ -243,4 +256,89 @@ impl Reading<'_> {
         *self.record.parts_mut().0.get_mut(field.slot as usize)? = slot;
         Some(())
     }
+
+    /// A string of plain characters that fits its space.
+    #[inline(always)]
+    fn string(&mut self, field: &Blank, info: &Info, at: usize, length: usize) -> Option<u64> {
+        let text = self.message.get(at..at.checked_add(length)?)?;
+        if length > field.width as usize || length > self.text_length {
+            return None;
+        }
+        if length == 0 {
+            let is_string = matches!(info.filling, Filling::Text | Filling::Quoted(_));
+            return (info.may_be_empty && is_string).then_some(u64::from(field.heap));
+        }
+        let is_good = match info.filling {
+            Filling::DateTime => datetime::is_plain_date_time(text),
+            Filling::Uri => is_plain_uri(text),
+            _ => true,
+        };
+        if !is_good {
+            return None;
+        }
+        let to = field.heap as usize;
+        let heap = self.record.parts_mut().1;
+        let mut done = 0;
+        while done < length {
+            let step = (length - done).min(STEP);
+            let from: [u8; STEP] = match self.message.get(at + done..)?.first_chunk() {
+                Some(chunk) => *chunk,
+                None => {
+                    let mut chunk = [0; STEP];
+                    chunk[..step].copy_from_slice(text.get(done..done + step)?);
+                    chunk
+                }
+            };
+            if !is_plain(&from, step, info.quote) {
+                return None;
+            }
+            *heap.get_mut(to + done..)?.first_chunk_mut()? = from;
+            done += STEP;
+        }
+        Some(u64::from(field.heap) | (length as u64) << 32)
+    }
+}
+
+/// By length, the bytes of a string.
+static MASKS: [[u8; STEP]; STEP + 1] = {
+    let mut masks = [[0; STEP]; STEP + 1];
+    let mut length = 0;
+    while length <= STEP {
+        let mut at = 0;
+        while at < length {
+            masks[length][at] = 0xff;
+            at += 1;
+        }
+        length += 1;
+    }
+    masks
+};
+
+/// Whether the first bytes are all ASCII that is allowed literally, in content or in an attribute.
+#[inline(always)]
+fn is_plain(bytes: &[u8; STEP], length: usize, quote: u8) -> bool {
+    let mask = &MASKS[length.min(STEP)];
+    let mut special = 0;
+    for (&byte, &mask) in bytes.iter().zip(mask) {
+        let is_special = (byte.wrapping_sub(0x20) >= 0x5f)
+            | (byte == b'<')
+            | (byte == b'&')
+            | (byte == b']')
+            | (byte == quote);
+        special |= u8::from(is_special) & mask;
+    }
+    special == 0
+}
+
+/// Whether a text is certainly an `anyURI` that needs no white space taken away: a letter or digit in front, and nothing in
+/// it that could be wrong.
+#[inline(always)]
+fn is_plain_uri(text: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (text.first(), text.last()) else {
+        return false;
+    };
+    let special = text.iter().fold(false, |any, &byte| {
+        any | (byte <= b' ') | (byte == b'%') | (byte == b'#')
+    });
+    first.is_ascii_alphanumeric() && *last != b':' && !special
 }

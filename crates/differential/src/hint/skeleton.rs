@@ -22,6 +22,8 @@ use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 use super::block::{Block, DIGITS, Key, Lengths, OPEN};
 use super::values::Values;
 
+/// Strings are checked and copied in steps of this many bytes.
+pub(super) const STEP: usize = 32;
 /// The most space that is kept for a string.
 const LARGEST: usize = 4096;
 
@@ -44,6 +46,8 @@ pub(super) struct Skeleton {
     pub(super) heap: usize,
     /// Messages that long do not pass the limits of a Record.
     pub(super) longest: usize,
+    /// The longest text of a value.
+    pub(super) text_length: usize,
     /// Whether the sender counts values that are no fields here: its lengths are of no use then.
     pub(super) is_left_alone: bool,
     /// Whether all values can be read at once, if a byte gives the length of each.
@@ -194,6 +198,7 @@ impl<'m> Maker<'m> {
                 .record_heap
                 .checked_sub(heap.0)?
                 .min(usize::try_from(options.limits.total_size).unwrap_or(usize::MAX)),
+            text_length: options.limits.text_length,
             values: Values::new(record),
             heap: heap.0,
             is_left_alone,
