@@ -1,4 +1,4 @@
-//! Which value is at a place of the text, and how a known gap between values is recognised.
+//! Which value is at a location in the text.
 
 /// The last slot from `from` on whose text begins at `at` or before it.
 ///
@@ -57,83 +57,6 @@ fn up_to(starts: &[u32; NEAR], at: u32) -> usize {
 /// Values that are looked at together.
 const NEAR: usize = 16;
 
-/// Bytes between two values, to be recognised with one compare; most often they are few.
-#[derive(Clone, Debug)]
-pub(super) struct Gap {
-    words: [u128; 2],
-    masks: [u128; 2],
-    length: usize,
-    /// What is behind the words.
-    rest: Box<[u8]>,
-}
-
-/// Longer ones are not looked for.
-const LONGEST: usize = 1 << 10;
-
-/// How many bytes two words hold.
-const SHORT: usize = 32;
-
-impl Gap {
-    /// These bytes, unless they are too many.
-    pub(super) fn new(bytes: &[u8]) -> Option<Self> {
-        if bytes.is_empty() || bytes.len() > LONGEST {
-            return None;
-        }
-        let (first, rest) = bytes.split_at(bytes.len().min(SHORT));
-        let (mut front, mut mask) = ([0; SHORT], [0; SHORT]);
-        front[..first.len()].copy_from_slice(first);
-        mask[..first.len()].fill(0xff);
-        Some(Self {
-            words: halves(&front),
-            masks: halves(&mask),
-            length: bytes.len(),
-            rest: rest.into(),
-        })
-    }
-
-    #[inline(always)]
-    pub(super) fn len(&self) -> usize {
-        self.length
-    }
-
-    /// Whether they are at `at` of a text.
-    #[inline(always)]
-    pub(super) fn is_at(&self, text: &[u8], at: usize) -> bool {
-        let Some(rest) = text.get(at..) else {
-            return false;
-        };
-        // Most are short.
-        if self.length <= SHORT / 2
-            && let Some(front) = rest.first_chunk::<{ SHORT / 2 }>()
-        {
-            return (u128::from_le_bytes(*front) ^ self.words[0]) & self.masks[0] == 0;
-        }
-        let [low, high] = match rest.first_chunk::<SHORT>() {
-            Some(front) => halves(front),
-            None if rest.len() < self.length => return false,
-            None => {
-                let mut front = [0; SHORT];
-                front[..rest.len()].copy_from_slice(rest);
-                halves(&front)
-            }
-        };
-        ((low ^ self.words[0]) & self.masks[0]) | ((high ^ self.words[1]) & self.masks[1]) == 0
-            && (self.rest.is_empty()
-                || rest
-                    .get(SHORT..)
-                    .is_some_and(|rest| rest.starts_with(&self.rest)))
-    }
-}
-
-#[inline(always)]
-fn halves(bytes: &[u8; SHORT]) -> [u128; 2] {
-    let half = |from: usize| {
-        let half = bytes[from..].first_chunk::<16>();
-        half.map_or(0, |half| u128::from_le_bytes(*half))
-    };
-    [half(0), half(16)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,26 +75,5 @@ mod tests {
             }
         }
         assert_eq!(locate(&starts, 305, 5), None);
-    }
-
-    #[test]
-    fn a_gap_is_where_its_bytes_are() {
-        let text = b"<v><i>1</i><i>2</i><i>3</i></v>";
-        let gap = Gap::new(b"</i><i>").expect("it is short");
-        let places: Vec<usize> = (0..40).filter(|&at| gap.is_at(text, at)).collect();
-        assert_eq!(places, [7, 15]);
-        assert!(Gap::new(&[b' '; LONGEST + 1]).is_none() && Gap::new(b"").is_none());
-        for length in [1, 15, 16, 17, 31, 32, 33, 100] {
-            let bytes: Vec<u8> = (0..length).collect();
-            let gap = Gap::new(&bytes).expect("it is not too long");
-            assert!(gap.is_at(&bytes, 0));
-            for at in 0..bytes.len() {
-                let mut other = bytes.clone();
-                other[at] ^= 0x20;
-                assert!(!gap.is_at(&other, 0) && !gap.is_at(&bytes[..at], 0));
-                other.extend_from_slice(&bytes);
-                assert!(gap.is_at(&other, bytes.len()));
-            }
-        }
     }
 }

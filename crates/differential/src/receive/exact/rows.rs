@@ -16,17 +16,15 @@ use bsoap_codec::plan::LeafKind;
 use bsoap_datatypes::kernel::{Column, Number, Separator};
 use memchr::memchr;
 
-use super::locate::Gap;
-
 /// A value of a row, and what is behind it.
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) site: Site,
     pub(super) kind: LeafKind,
     /// The same for a kernel, if it is a number.
-    pub(super) number: Option<(Number, Separator)>,
+    pub(super) number: Option<Number>,
     /// The bytes between it and the next value, of this row or the next.
-    pub(super) gap: Gap,
+    pub(super) gap: Separator,
     /// How many markers precede it.
     pub(super) lead: usize,
 }
@@ -36,7 +34,7 @@ impl Field {
     #[inline(always)]
     pub(super) fn end(&self, start: u32, next: u32, text: &[u8]) -> Option<usize> {
         let end = next.wrapping_sub(self.gap.len() as u32);
-        let is_between = start <= end && end < next && self.gap.is_at(text, end as usize);
+        let is_between = start <= end && end < next && self.gap.matches_at(text, end as usize);
         is_between.then_some(end as usize)
     }
 }
@@ -63,6 +61,8 @@ pub(super) struct RowPattern {
 pub(super) const BLOCK: usize = 256;
 
 const MAX_FIELDS: usize = 24;
+/// Bytes between two values.
+const MAX_GAP: usize = 1 << 10;
 /// Markers before a value.
 const MAX_MARKERS: usize = 3;
 
@@ -85,7 +85,7 @@ impl RowPattern {
             let start = *trace.starts.get(slot + step)? as usize;
             let gap = old.get(end..start)?;
             // A value that is followed by a comment or a CDATA section ends elsewhere.
-            let is_whole = gap.starts_with(b"</");
+            let is_whole = gap.starts_with(b"</") && gap.len() <= MAX_GAP;
             if site.is_attribute() || step > MAX_MARKERS + 1 || !is_whole {
                 return None;
             }
@@ -116,17 +116,16 @@ impl RowPattern {
             fields.push(Field {
                 site,
                 kind,
-                number: kind.number().map(|number| (number, Separator::new(gap))),
-                gap: Gap::new(gap)?,
+                number: kind.number(),
+                gap: Separator::new(gap),
                 lead: lead(index),
             });
         }
         let columns = fields.iter().filter(|_| width == count).map(|field| {
-            let (number, separator) = field.number.clone()?;
             Some(Column {
-                number,
+                number: field.number?,
                 marker: None,
-                separator,
+                separator: field.gap.clone(),
             })
         });
         let columns = columns.collect::<Option<Vec<_>>>().unwrap_or_default();

@@ -162,24 +162,24 @@ impl ChangedValues {
         self.slots.clear();
         self.lengths.clear();
         if let [field] = &*pattern.fields {
-            let Some((number, separator)) = &field.number else {
+            let Some(number) = field.number else {
                 return count;
             };
             let (slots, lengths) = (&mut self.slots, &mut self.lengths);
             let places = &self.places[..count];
-            return kernel.read_places(new, places, *number, separator, slots, lengths);
+            return kernel.read_places(new, places, number, &field.gap, slots, lengths);
         }
         self.slots.resize(count, 0);
         let mut readable = count;
         for (field, it) in pattern.fields.iter().enumerate() {
-            let Some((number, separator)) = &it.number else {
+            let Some(number) = it.number else {
                 continue;
             };
             let found = self.gather(pattern, index, field, count);
             let (slots, lengths) = (&mut self.column_slots, &mut self.lengths);
             slots.clear();
             let places = &self.column[..found];
-            let read = kernel.read_places(new, places, *number, separator, slots, lengths);
+            let read = kernel.read_places(new, places, number, &it.gap, slots, lengths);
             for (&which, &slot) in self.which.iter().zip(&*slots) {
                 self.slots[which as usize] = slot;
             }

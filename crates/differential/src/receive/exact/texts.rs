@@ -106,7 +106,7 @@ impl Pass {
                 length = decoded.add(places.len(), text, length, limits)?;
             }
             let is_valid = (1..=limits.text_length).contains(&length);
-            if !is_valid || !field.gap.is_at(text, length) {
+            if !is_valid || !field.gap.matches_at(text, length) {
                 return None;
             }
             places.push(at as u32);

@@ -25,7 +25,7 @@ impl Pass {
             let length = scan::find_text_special(text);
             let is_plain = length > 0
                 && length <= decoder.options().limits.text_length
-                && field.gap.is_at(text, length)
+                && field.gap.matches_at(text, length)
                 && u32::try_from(self.fresh.heap().len() + length).is_ok()
                 && (text[..length].is_ascii() || std::str::from_utf8(&text[..length]).is_ok());
             if is_plain {
@@ -33,7 +33,7 @@ impl Pass {
             }
         }
         let (value, length) = decoder.read_again(field.site, new, place, &mut self.fresh)?;
-        let is_followed = field.gap.is_at(text, length);
+        let is_followed = field.gap.matches_at(text, length);
         is_followed.then(|| (self.keep(slot, value, field.kind), length))
     }
 
