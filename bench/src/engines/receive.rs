@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bsoap_codec::{Decoder, Record};
 use bsoap_differential::receive::{
-    Arrived, HistoryCache, HistoryCachePolicy, Policy, Portioning, Received, Sameness, Stream, Way,
+    HistoryCache, HistoryCachePolicy, Policy, Portioning, Received, Sameness, Stream, Way,
 };
 use bytes::Bytes;
 
@@ -24,15 +24,11 @@ mod baseline;
 /// Messages between two looks at a stream that does not repeat, and one more: what a bypassed stream costs shows in the mean of
 /// as many.
 const CYCLE: u64 = 33;
-/// Bytes at a time, as in the papers.
-const PIECE: usize = 32 << 10;
 
 /// Receivers, by the name that follows the colon.
 pub(crate) enum Receiving {
-    /// A stream, whole messages at a time.
+    /// A stream.
     Whole(Way),
-    /// A stream, in pieces.
-    Fed(Way),
     /// `bsoap:store`: histories as clients and services keep them, several of a kind.
     Store,
     /// `bsoap:off`: a decoder, memory used again.
@@ -49,7 +45,6 @@ impl Receiving {
         Some(match name {
             "bsoap" | "bsoap:exact" => Self::Whole(Way::default()),
             "bsoap:forced" => Self::Whole(Way::Exact(forced())),
-            "bsoap:fed" => Self::Fed(Way::default()),
             "bsoap:store" => Self::Store,
             "bsoap:off" => Self::Off,
             "memcmp" => Self::Memcmp,
@@ -95,8 +90,7 @@ impl Engine for Receiving {
             return Ok(None);
         }
         Ok(match self {
-            Self::Whole(way) => Receives::job(Streaming::new(*way, work, None), work),
-            Self::Fed(way) => Receives::job(Streaming::new(*way, work, Some(PIECE)), work),
+            Self::Whole(way) => Receives::job(Streaming::new(*way, work), work),
             Self::Store => Receives::job(Storing::new(&work.terms, &work.messages), work),
             Self::Off => Receives::job(Decoding::new(work), work),
             Self::Memcmp => compare(work),
@@ -122,14 +116,13 @@ struct Streaming {
     stream: Stream,
     terms: Terms,
     messages: Vec<Bytes>,
-    pieces: Option<usize>,
     /// What was read last, if it is wanted.
     last: Option<Received>,
     is_checked: bool,
 }
 
 impl Streaming {
-    fn new(way: Way, work: &Workload, pieces: Option<usize>) -> Self {
+    fn new(way: Way, work: &Workload) -> Self {
         let terms = work.terms.clone();
         Self {
             stream: Stream::new(way, terms.plan.clone(), terms.options),
@@ -139,7 +132,6 @@ impl Streaming {
                 .iter()
                 .map(|text| Bytes::from(text.clone()))
                 .collect(),
-            pieces,
             last: None,
             is_checked: false,
         }
@@ -148,19 +140,10 @@ impl Streaming {
 
 impl Receiver for Streaming {
     fn receive(&mut self, message: usize) -> Result<(), String> {
-        let (stream, root) = (&mut self.stream, self.terms.root);
         let text = self.messages[message].clone();
         // Nobody holds the Record of the message before.
         self.last = None;
-        let received = match self.pieces {
-            None => stream.receive(root, text),
-            Some(size) => {
-                stream.begin(root);
-                text.chunks(size)
-                    .try_for_each(|piece| stream.feed(piece))
-                    .and_then(|()| stream.finish())
-            }
-        };
+        let received = self.stream.receive(self.terms.root, text);
         let received = received.map_err(|error| error.to_string())?;
         match self.is_checked {
             true => self.last = Some(received),
@@ -182,7 +165,6 @@ impl Receiver for Streaming {
             ),
             terms: model.terms.clone(),
             messages: Vec::new(),
-            pieces: model.pieces,
             last: None,
             is_checked: true,
         };
@@ -202,7 +184,7 @@ struct Storing {
     /// For messages without a history.
     decoder: Option<Box<Decoder>>,
     /// What was read last, if it is wanted.
-    last: Option<Arrived>,
+    last: Option<Received>,
     is_checked: bool,
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::{Record, Region, regions};
-use bsoap_differential::receive::{self, Arrived, Span, Stamp};
+use bsoap_differential::receive::{self, Received, Span, Stamp};
 
 /// What changed since the previous similar message of the same operation and connection (or principal).
 ///
@@ -30,7 +30,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    pub(crate) fn of(arrived: &Arrived) -> Self {
+    pub(crate) fn of(arrived: &Received) -> Self {
         Self {
             record: Arc::clone(&arrived.record),
             changes: arrived.changes.clone(),

@@ -2,7 +2,7 @@
 
 use bsoap_codec::decode::Error;
 use bsoap_codec::plan::ElementId;
-use bsoap_differential::receive::{Arrived, HistoryCache, HistoryCachePolicy, Way};
+use bsoap_differential::receive::{HistoryCache, HistoryCachePolicy, Received, Way};
 use bytes::Bytes;
 
 use crate::scope::PeerScope;
@@ -101,7 +101,7 @@ pub(crate) fn read(
     meter: &Meter,
     root: ElementId,
     text: &Bytes,
-) -> Result<Arrived, Error> {
+) -> Result<Received, Error> {
     let (result, counts) = scope.read(root, text);
     meter.reads(&counts);
     result

@@ -19,7 +19,7 @@ use bsoap_codec::encode::{EncodeOptions, Error};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Decoder, Record, decode};
 use bsoap_differential::hint::{HintCounts, SkeletonCache, SkeletonCheckout, Writer};
-use bsoap_differential::receive::{Arrived, HistoryCache, HistoryCheckout, ReceiveCounts};
+use bsoap_differential::receive::{HistoryCache, HistoryCheckout, ReceiveCounts, Received};
 use bsoap_differential::send::{NoTemplate, Sent, StreamKey, TemplateCache};
 use bytes::Bytes;
 
@@ -124,7 +124,7 @@ impl PeerScope {
         &self,
         root: ElementId,
         message: &Bytes,
-    ) -> (Result<Arrived, decode::Error>, ReadCounts) {
+    ) -> (Result<Received, decode::Error>, ReadCounts) {
         let mut saved = self.inner.lock();
         let mut with = saved.check_out_to_read(root, message);
         let mut decoder = match with.wants_decoder() {
@@ -138,7 +138,7 @@ impl PeerScope {
             ReadWith::Skeleton(skeleton) => {
                 let (result, hints) = skeleton.read(root, message, &mut decoder, &new);
                 counts.hints = hints;
-                result.map(Arrived::plain)
+                result.map(Received::alone)
             }
             ReadWith::History(history) => {
                 let (result, receiving) = history.receive(root, message, &mut decoder, new);
@@ -147,7 +147,7 @@ impl PeerScope {
             }
             ReadWith::Decoder => {
                 let decoder = decoder.get_or_insert_with(|| Box::new(new()));
-                decoder.decode(root, message).map(Arrived::plain)
+                decoder.decode(root, message).map(Received::alone)
             }
         };
         self.check_in(|saved| {

@@ -22,9 +22,9 @@ mod text;
 
 pub use change::{Changes, Span};
 pub use checkpointing::{Checkpoints, Crc32ForReproduction, Digest, Keyed, Portioning, Sameness};
-pub use histories::{Arrived, HistoryCache, HistoryCachePolicy, HistoryCheckout, Stamp};
+pub use histories::{HistoryCache, HistoryCachePolicy, HistoryCheckout};
 pub use policy::Policy;
-pub use received::{Mode, Received, Totals};
+pub use received::{Mode, Received, Stamp};
 pub use stream::{Stream, Way};
 
-pub use crate::stats::ReceiveCounts;
+pub use crate::stats::{ReceiveCounts, ReceiveStats};

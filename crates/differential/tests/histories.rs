@@ -8,7 +8,8 @@ use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::receive::{
-    Arrived, Changes, HistoryCache, HistoryCachePolicy, HistoryCheckout, Mode, ReceiveCounts, Stamp,
+    Changes, HistoryCache, HistoryCachePolicy, HistoryCheckout, Mode, ReceiveCounts, Received,
+    Stamp,
 };
 use bsoap_testkit::random::Random;
 use bsoap_testkit::schema::{MANY, ONCE, Schema};
@@ -51,7 +52,7 @@ impl Owner {
         }
     }
 
-    fn receive(&mut self, text: &str) -> Result<Arrived, Error> {
+    fn receive(&mut self, text: &str) -> Result<Received, Error> {
         let message = Bytes::copy_from_slice(text.as_bytes());
         let mut checkout = self.store.check_out(self.root, &message);
         let mut decoder = match checkout.wants_decoder() {

@@ -18,19 +18,17 @@ pub use digest::{Crc32ForReproduction, Digest, Keyed};
 pub use portion::Sameness;
 pub use portioning::{Checkpoints, Portioning};
 
-use bsoap_codec::Decoder;
-
-use super::received::Receiver;
+use super::received::Method;
 use differential::Differential;
 use full::Full;
 use lightweight::Lightweight;
 use portioned::Portioned;
 
-/// A receiver with the checkpoints that were chosen.
-pub(super) fn receiver(decoder: Decoder, portioning: Portioning) -> Box<dyn Receiver> {
+/// The method with the checkpoints that were chosen.
+pub(super) fn method(portioning: Portioning) -> Box<dyn Method> {
     match portioning.checkpoints {
-        Checkpoints::Full => Box::new(Portioned::<Full>::new(decoder, portioning)),
-        Checkpoints::Differential => Box::new(Portioned::<Differential>::new(decoder, portioning)),
-        Checkpoints::Lightweight => Box::new(Portioned::<Lightweight>::new(decoder, portioning)),
+        Checkpoints::Full => Box::new(Portioned::<Full>::new(portioning)),
+        Checkpoints::Differential => Box::new(Portioned::<Differential>::new(portioning)),
+        Checkpoints::Lightweight => Box::new(Portioned::<Lightweight>::new(portioning)),
     }
 }

@@ -20,7 +20,7 @@ use super::stream::Way;
 use crate::bypass::{Backoff, Bypass};
 use crate::cache::{Cache, Entry, Limits, Return};
 
-pub use checkout::{Arrived, HistoryCheckout, Stamp};
+pub use checkout::HistoryCheckout;
 
 use checkout::{SavedHistory, With};
 

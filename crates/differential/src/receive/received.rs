@@ -1,4 +1,4 @@
-//! What all receivers have in common: what they can do, and what they return.
+//! What all methods to receive have in common: what they do, what they return, and reading a message in full.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,6 +9,9 @@ use bsoap_codec::plan::ElementId;
 use bytes::Bytes;
 
 use super::change::Changes;
+use super::pace::Pace;
+use crate::bypass::Bypass;
+use crate::stats::ReceiveCounts;
 
 /// A message that was read.
 #[derive(Clone, Debug)]
@@ -20,7 +23,15 @@ pub struct Received {
     pub changes: Changes,
     /// How it was read.
     pub mode: Mode,
+    /// Identifies the message; none if no [cache](super::HistoryCache) has a history of it.
+    pub stamp: Option<Stamp>,
+    /// The message that the changes are relative to.
+    pub since: Option<Stamp>,
 }
+
+/// Identifies a message among all that were read with a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Stamp(pub(super) u64);
 
 /// How a message was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,74 +45,131 @@ pub enum Mode {
     Bypassed,
 }
 
-/// What has been done since the beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Totals {
-    /// Messages, those with errors among them.
-    pub messages: u64,
-    /// Those that were compared to the end.
-    pub fast: u64,
-    /// Those that were read without looking at the one before, since the stream did not repeat.
-    pub bypassed: u64,
-    /// Those that were begun to be compared, and then read as a whole.
-    pub failed: u64,
-    /// Values read again alone.
-    pub touched: u64,
-    /// How often the decoder read on, where markup differed.
-    pub restructured: u64,
+impl Received {
+    /// A message without a history.
+    pub fn alone(record: impl Into<Arc<Record>>) -> Self {
+        Self::new(record.into(), Changes::all(), Mode::Bypassed)
+    }
+
+    pub(super) fn new(record: Arc<Record>, changes: Changes, mode: Mode) -> Self {
+        Self {
+            record,
+            changes,
+            mode,
+            stamp: None,
+            since: None,
+        }
+    }
 }
 
 /// The message cannot be read this way: all of it has to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fail;
 
-impl Received {
-    /// A message that was read without a previous one.
-    pub(super) fn alone(record: Record) -> Self {
-        Self {
-            record: Arc::new(record),
-            changes: Changes::all(),
-            mode: Mode::Bypassed,
-        }
-    }
+/// Why a message was not compared to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotCompared {
+    /// There is no message to compare it with.
+    NoHistory,
+    /// It has little in common with the one before, so it is not worth keeping.
+    Dissimilar,
+    /// Comparing it failed, or was given up.
+    Failed,
 }
 
-/// One way to receive a stream of messages.
-pub(super) trait Receiver: Debug + Send + Sync {
-    fn decoder(&mut self) -> &mut Decoder;
+/// A method to receive a stream of messages, each compared with the one before.
+pub(super) trait Method: Debug + Send + Sync {
+    /// Reads all of a message, which has this text, and keeps it. It fails if the message is invalid.
+    fn keep(
+        &mut self,
+        reader: &mut FullReader,
+        root: ElementId,
+        text: &str,
+        message: &Bytes,
+    ) -> Result<Arc<Record>, Fail>;
 
-    /// See [`Stream::receive`](super::Stream::receive).
-    fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error>;
+    /// Reads a message as what differs from the one kept, and keeps it instead.
+    fn compare(
+        &mut self,
+        reader: &mut FullReader,
+        bypass: &mut Bypass,
+        root: ElementId,
+        message: &Bytes,
+    ) -> Result<Received, NotCompared>;
 
     /// See [`Stream::again`](super::Stream::again).
-    fn again(&mut self, _root: ElementId, _message: &[u8]) -> Option<Received> {
+    fn again(&self, _root: ElementId, _message: &[u8]) -> Option<Arc<Record>> {
         None
     }
 
-    /// See [`Stream::is_bypassed`](super::Stream::is_bypassed).
-    fn is_bypassed(&self) -> bool;
+    /// Forgets the message kept.
+    fn forget(&mut self, reader: &mut FullReader);
 
-    /// See [`Stream::pass`](super::Stream::pass).
-    fn pass(&mut self) -> bool {
-        false
-    }
-
-    fn totals(&self) -> Totals;
-
-    /// Bytes held between messages.
-    fn memory(&self) -> usize;
-
-    /// Bytes held for the next message, besides the Record and the decoder.
-    fn history_memory(&self) -> usize;
+    /// Bytes of the Record that is kept, and those held for the next message besides.
+    fn memory(&self) -> (usize, usize);
 
     /// How many checkpoints it holds, and how many bytes they take.
     fn checkpoints(&self) -> (usize, usize);
 }
 
-/// Frees unused capacity, unless it is a twentieth or less, or too little to be worth a copy.
-pub(super) fn fit<T>(values: &mut Vec<T>, little: usize) {
-    if values.capacity() > values.len() + values.len() / 20 + little {
-        values.shrink_to_fit();
+/// Reads messages in full.
+#[derive(Debug)]
+pub(super) struct FullReader {
+    pub(super) decoder: Decoder,
+    pub(super) pace: Pace,
+    pub(super) counts: ReceiveCounts,
+    /// Memory for the next message: a Record that was given out last, and that nobody else may hold any more.
+    pub(super) spare: Option<Arc<Record>>,
+}
+
+impl FullReader {
+    /// Reads all of a message and keeps nothing.
+    pub(super) fn read(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
+        let mut shared = self.record(root);
+        let since = self.pace.start(message.len());
+        // (If somebody keeps a weak one, he loses it.)
+        let record = Arc::make_mut(&mut shared);
+        self.decoder.decode_into(root, message, record)?;
+        self.pace.learn(message.len(), since, false);
+        self.spare = Some(shared.clone());
+        Ok(Received::alone(shared))
     }
+
+    /// A Record that nobody else holds: the spare one, if it is one.
+    fn record(&mut self, root: ElementId) -> Arc<Record> {
+        // (To ask for it to be changed takes as long as a value, and is done where it is.)
+        let spare = self.spare.take();
+        spare
+            .filter(|record| Arc::strong_count(record) == 1)
+            .unwrap_or_else(|| Arc::new(Record::new(self.decoder.plan().clone(), root)))
+    }
+
+    /// The same, empty, for a message that is to be kept.
+    pub(super) fn empty_record(&mut self, root: ElementId) -> Record {
+        let mut record = Arc::try_unwrap(self.record(root))
+            .unwrap_or_else(|held| Record::new(held.plan().clone(), root));
+        record.clear(root);
+        record
+    }
+}
+
+/// Frees unused capacity of a Record that is kept, unless it is a twentieth or less, or too little to be worth a copy.
+pub(super) fn fit(mut record: Record) -> Arc<Record> {
+    fn fit<T>(values: &mut Vec<T>, little: usize) {
+        if values.capacity() > values.len() + values.len() / 20 + little {
+            values.shrink_to_fit();
+        }
+    }
+    fit(record.parts_mut().0, 32);
+    fit(record.parts_mut().1, 256);
+    Arc::new(record)
+}
+
+/// Bytes of unused strings that are tolerated in a Record.
+const MAX_UNUSED_HEAP: usize = 64 << 10;
+
+/// Whether so many strings of a Record are no longer used that the next message is better read in full, which leaves them out.
+/// `heap`: bytes of its strings when that was done last.
+pub(super) fn is_worn(record: &Record, heap: usize) -> bool {
+    record.heap().len() > 2 * heap + MAX_UNUSED_HEAP
 }

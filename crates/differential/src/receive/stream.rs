@@ -1,15 +1,20 @@
 //! A stream of messages, received in the way that was chosen.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bsoap_codec::decode::{DecodeOptions, Decoder, Error};
 use bsoap_codec::plan::{ElementId, Plan};
 use bytes::Bytes;
 
+use super::change::Changes;
 use super::checkpointing::{self, Portioning};
 use super::exact::Exact;
+use super::pace::Pace;
 use super::policy::Policy;
-use super::received::{Received, Receiver, Totals};
+use super::received::{FullReader, Method, Mode, NotCompared, Received};
+use crate::bypass::{Backoff, Bypass, Turn};
+use crate::stats::ReceiveCounts;
 
 /// How a stream of messages is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,9 +34,8 @@ impl Default for Way {
     }
 }
 
-/// Reads the messages of a stream in one of several [ways](Way), which all give the same values and the same errors.
-///
-/// A message comes [in one piece](Self::receive), or in [several](Self::begin) that are collected first.
+/// Reads the messages of a stream in one of several [ways](Way), which all give the same values and the same errors: those of
+/// a fresh [`Decoder`].
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -51,23 +55,10 @@ impl Default for Way {
 #[derive(Debug)]
 pub struct Stream {
     way: Way,
-    receiver: Box<dyn Receiver>,
-    pieces: Option<Pieces>,
-}
-
-/// A message that comes in pieces.
-#[derive(Debug)]
-struct Pieces {
-    root: ElementId,
-    message: Vec<u8>,
-    failed: Option<Error>,
-}
-
-/// Reads all of each message.
-#[derive(Debug)]
-struct Off {
-    decoder: Decoder,
-    totals: Totals,
+    /// None if each message is read on its own.
+    method: Option<Box<dyn Method>>,
+    reader: FullReader,
+    bypass: Bypass,
 }
 
 impl Stream {
@@ -78,18 +69,22 @@ impl Stream {
 
     /// The same with a decoder that may have read such messages before.
     pub fn with_decoder(way: Way, decoder: Decoder) -> Self {
-        let receiver: Box<dyn Receiver> = match way {
-            Way::Exact(policy) => Box::new(Exact::new(decoder, policy)),
-            Way::Portions(portioning) => checkpointing::receiver(decoder, portioning),
-            Way::Off => Box::new(Off {
-                decoder,
-                totals: Totals::default(),
-            }),
+        let method: Option<Box<dyn Method>> = match way {
+            Way::Exact(policy) => Some(Box::new(Exact::new(policy))),
+            Way::Portions(portioning) => Some(checkpointing::method(portioning)),
+            Way::Off => None,
+        };
+        let reader = FullReader {
+            decoder,
+            pace: Pace::default(),
+            counts: ReceiveCounts::default(),
+            spare: None,
         };
         Self {
             way,
-            receiver,
-            pieces: None,
+            method,
+            reader,
+            bypass: Bypass::new(Backoff::RECEIVE),
         }
     }
 
@@ -100,13 +95,18 @@ impl Stream {
 
     /// Whether the next message will be read without comparing, since the last ones were not similar.
     pub fn is_bypassed(&self) -> bool {
-        self.receiver.is_bypassed()
+        self.method.is_none() || self.bypass.left() > 0
     }
 
-    /// Skips a message that would neither be compared nor kept, because it is read elsewhere. Whether the next one is such a
+    /// Skips a message that would neither be compared nor kept, because it is read, and counted, elsewhere. Whether the next one is such a
     /// message.
     pub fn pass(&mut self) -> bool {
-        self.receiver.pass()
+        let passes = self.method.is_none() || self.bypass.left() > 1;
+        if passes {
+            self.bypass.turn();
+            self.forget();
+        }
+        passes
     }
 
     /// Reads a whole message, whose root element must be `root`. It may be kept, as it is, for the next one.
@@ -114,113 +114,95 @@ impl Stream {
     /// # Errors
     /// As [`Decoder::decode`], whatever the way. The previous message is forgotten then, or kept.
     pub fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
-        self.pieces = None;
-        self.receiver.receive(root, message)
+        let received = self.read(root, &message);
+        let counts = &mut self.reader.counts;
+        *match &received {
+            Ok(received) => match received.mode {
+                Mode::Regular => &mut counts.reads.regular,
+                Mode::Fast => &mut counts.reads.fast,
+                Mode::Bypassed => &mut counts.bypassed,
+            },
+            Err(_) => &mut counts.errors,
+        } += 1;
+        received
+    }
+
+    fn read(&mut self, root: ElementId, message: &Bytes) -> Result<Received, Error> {
+        let Some(method) = &mut self.method else {
+            return self.reader.read(root, message);
+        };
+        let reader = &mut self.reader;
+        // The traces and checkpoints count in 32 bits.
+        let most = reader.decoder.options().limits.total_size;
+        let fits = message.len() as u64 <= most.min(u64::from(u32::MAX) - 1);
+        let turn = self.bypass.turn();
+        if turn == Turn::Compare && fits {
+            match method.compare(reader, &mut self.bypass, root, message) {
+                Ok(received) => return Ok(received),
+                Err(NotCompared::Dissimilar) => return self.read_alone(root, message),
+                Err(why) => reader.counts.reads.failed += u64::from(why == NotCompared::Failed),
+            }
+        }
+        method.forget(reader);
+        if turn != Turn::Bypass
+            && fits
+            && let Ok(Cow::Borrowed(text)) = bsoap_xml::decode_str(message)
+            // If that fails, the decoder that reads all of it reports the error.
+            && let Ok(record) = method.keep(reader, root, text, message)
+        {
+            return Ok(Received::new(record, Changes::all(), Mode::Regular));
+        }
+        self.read_alone(root, message)
+    }
+
+    fn read_alone(&mut self, root: ElementId, message: &Bytes) -> Result<Received, Error> {
+        self.forget();
+        self.reader.read(root, message)
+    }
+
+    fn forget(&mut self) {
+        if let Some(method) = &mut self.method {
+            method.forget(&mut self.reader);
+        }
     }
 
     /// Reads a whole message if it is, byte for byte, the previous one, and a compare is enough to know that. Then nothing of
     /// it is kept: the text of the previous one is as good.
     pub fn again(&mut self, root: ElementId, message: &[u8]) -> Option<Received> {
-        self.receiver.again(root, message)
-    }
-
-    /// Begins a message that comes in pieces. One that was begun before and not finished is discarded.
-    pub fn begin(&mut self, root: ElementId) {
-        self.pieces = Some(Pieces {
-            root,
-            message: Vec::new(),
-            failed: None,
-        });
-    }
-
-    /// Adds bytes to the message begun. They are decoded when it is finished.
-    ///
-    /// # Errors
-    /// The message is longer than [allowed](bsoap_xml::Limits::total_size), or none was begun.
-    pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        let Some(mut pieces) = self.pieces.take() else {
-            return self.receiver.decoder().feed(bytes);
-        };
-        pieces.message.extend_from_slice(bytes);
-        let limit = self.receiver.decoder().options().limits.total_size;
-        if pieces.failed.is_none() && pieces.message.len() as u64 > limit {
-            let message = std::mem::take(&mut pieces.message);
-            pieces.failed = self.receiver.receive(pieces.root, message.into()).err();
+        if self.bypass.left() > 0 {
+            return None;
         }
-        let result = pieces.failed.clone().map_or(Ok(()), Err);
-        self.pieces = Some(pieces);
-        result
-    }
-
-    /// Reads the message begun.
-    ///
-    /// # Errors
-    /// As [`receive`](Self::receive), or none was begun.
-    pub fn finish(&mut self) -> Result<Received, Error> {
-        match self.pieces.take() {
-            Some(pieces) => match pieces.failed {
-                Some(error) => Err(error),
-                None => self.receiver.receive(pieces.root, pieces.message.into()),
-            },
-            None => self.receiver.decoder().finish().map(Received::alone),
-        }
+        let record = self.method.as_ref()?.again(root, message)?;
+        self.bypass.useful();
+        self.reader.counts.reads.fast += 1;
+        Some(Received::new(record, Changes::default(), Mode::Fast))
     }
 
     /// About how many bytes it holds between messages.
     pub fn memory(&self) -> usize {
-        self.receiver.memory()
+        let (record, history) = self.method.as_ref().map_or((0, 0), |it| it.memory());
+        let spare = self.reader.spare.as_ref();
+        self.reader.decoder.memory() + record + history + spare.map_or(0, |it| it.memory())
     }
 
     /// How many of them are held for the next message besides the Record and the decoder: checkpoints, digests, text.
     pub fn history_memory(&self) -> usize {
-        self.receiver.history_memory()
+        self.method.as_ref().map_or(0, |it| it.memory().1)
     }
 
     /// How many checkpoints it holds, and how many bytes they take: locations and saved states, without digests and text.
     pub fn checkpoints(&self) -> (usize, usize) {
-        self.receiver.checkpoints()
+        self.method.as_ref().map_or((0, 0), |it| it.checkpoints())
     }
 
-    /// What has been done so far.
-    pub fn totals(&self) -> Totals {
-        self.receiver.totals()
-    }
-}
-
-impl Receiver for Off {
-    fn decoder(&mut self) -> &mut Decoder {
-        &mut self.decoder
+    /// What has been done so far. (Slots and bytes are counted by the [cache](super::HistoryCache) alone.)
+    pub fn counts(&self) -> &ReceiveCounts {
+        &self.reader.counts
     }
 
-    fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
-        self.pass();
-        self.decoder.decode(root, &message).map(Received::alone)
-    }
-
-    fn is_bypassed(&self) -> bool {
-        true
-    }
-
-    fn pass(&mut self) -> bool {
-        self.totals.messages += 1;
-        self.totals.bypassed += 1;
-        true
-    }
-
-    fn totals(&self) -> Totals {
-        self.totals
-    }
-
-    fn memory(&self) -> usize {
-        self.decoder.memory()
-    }
-
-    fn history_memory(&self) -> usize {
-        0
-    }
-
-    fn checkpoints(&self) -> (usize, usize) {
-        (0, 0)
+    /// The same, and counts from zero.
+    pub(super) fn take_counts(&mut self) -> ReceiveCounts {
+        std::mem::take(&mut self.reader.counts)
     }
 }
 

@@ -2,26 +2,25 @@
 
 use std::sync::Arc;
 
-use bsoap_codec::decode::{DecodeOptions, Decoder, Error};
+use bsoap_codec::decode::{DecodeOptions, Decoder};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
-use bsoap_differential::receive::{Received, Stream, Totals, Way};
+use bsoap_differential::receive::{ReceiveCounts, Stream, Way};
 use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::rows::Rows;
 use super::strings::Strings;
-use super::{Order, check_changes, next, options, order_plan, same, shown_record, style};
+use super::{Order, check_changes, next, options, order_plan, shown_record, style};
 use bsoap_testkit::message::message;
 use bsoap_testkit::plan::random_plan;
 use bsoap_testkit::random::Random;
 
-/// The ways to be tried, and how many of a hundred messages come whole there: others come in pieces.
-pub(crate) type Ways = fn(&mut Random) -> Vec<(Way, usize)>;
+/// The ways to be tried.
+pub(crate) type Ways = fn(&mut Random) -> Vec<Way>;
 
 /// One receiver, with what it gave for the message before.
 struct One {
-    whole: usize,
     stream: Stream,
     before: Option<Record>,
 }
@@ -35,32 +34,9 @@ struct Session {
     kept: Vec<(Arc<Record>, Record)>,
 }
 
-/// Lets a message arrive in pieces.
-fn feed(
-    stream: &mut Stream,
-    root: ElementId,
-    text: &[u8],
-    random: &mut Random,
-) -> Result<Received, Error> {
-    stream.begin(root);
-    let largest = [1, 7, 200, 3000][random.below(4)];
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at((1 + random.below(largest)).min(rest.len()));
-        stream.feed(piece)?;
-        rest = after;
-    }
-    stream.finish()
-}
-
 impl Session {
-    fn new(
-        (plan, root): (Arc<Plan>, ElementId),
-        options: DecodeOptions,
-        ways: Vec<(Way, usize)>,
-    ) -> Self {
-        let one = |(way, whole)| One {
-            whole,
+    fn new((plan, root): (Arc<Plan>, ElementId), options: DecodeOptions, ways: Vec<Way>) -> Self {
+        let one = |way| One {
             stream: Stream::new(way, plan.clone(), options),
             before: None,
         };
@@ -79,22 +55,18 @@ impl Session {
         let shown = String::from_utf8_lossy(bytes);
         let expected = Decoder::new(self.plan.clone(), self.options).decode(self.root, bytes);
         for one in &mut self.receivers {
-            let is_whole = random.chance(one.whole);
-            let found = match is_whole {
-                true => one.stream.receive(self.root, Bytes::copy_from_slice(bytes)),
-                false => feed(&mut one.stream, self.root, bytes, random),
-            };
-            let is_same = match (is_whole, &found, &expected) {
-                (true, Err(found), Err(expected)) => found == expected,
-                _ => same(&found, &expected),
+            let message = Bytes::copy_from_slice(bytes);
+            let found = one.stream.receive(self.root, message);
+            let is_same = match (&found, &expected) {
+                (Ok(found), Ok(expected)) => *found.record == *expected,
+                (Err(found), Err(expected)) => found == expected,
+                _ => false,
             };
             let way = one.stream.way();
             if !is_same {
                 let found = found.as_ref().map(|it| shown_record(&it.record));
                 let expected = expected.as_ref().map(shown_record);
-                return Err(format!(
-                    "{way:?} {is_whole} {found:?}\nfresh {expected:?}\n{shown}"
-                ));
+                return Err(format!("{way:?} {found:?}\nfresh {expected:?}\n{shown}"));
             }
             let Ok(found) = found else {
                 continue;
@@ -114,16 +86,20 @@ impl Session {
     }
 
     /// What has been done in each way.
-    fn end(&self) -> Result<Vec<Totals>, TestCaseError> {
+    fn end(&self) -> Result<Vec<ReceiveCounts>, TestCaseError> {
         for (kept, was) in &self.kept {
             prop_assert_eq!(&**kept, was, "a Record that is kept was changed");
         }
-        Ok(self.receivers.iter().map(|it| it.stream.totals()).collect())
+        Ok(self
+            .receivers
+            .iter()
+            .map(|it| *it.stream.counts())
+            .collect())
     }
 }
 
 /// Random messages of a random Plan, most of them like the one before.
-pub(crate) fn messages(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> {
+pub(crate) fn messages(seed: u64, ways: Ways) -> Result<Vec<ReceiveCounts>, TestCaseError> {
     let mut random = Random::new(seed ^ 0x5151);
     let (plan, root) = random_plan(seed / 4);
     let ways = ways(&mut random);
@@ -149,7 +125,7 @@ pub(crate) fn messages(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseErr
 }
 
 /// An order that changes, and stays valid.
-pub(crate) fn orders(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> {
+pub(crate) fn orders(seed: u64, ways: Ways) -> Result<Vec<ReceiveCounts>, TestCaseError> {
     let mut random = Random::new(seed ^ 0x0de2);
     let ways = ways(&mut random);
     let mut session = Session::new(order_plan(), options(seed), ways);
@@ -167,7 +143,7 @@ pub(crate) fn orders(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError
 }
 
 /// Strings of which parts change, some of them to what no text can hold.
-pub(crate) fn strings(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> {
+pub(crate) fn strings(seed: u64, ways: Ways) -> Result<Vec<ReceiveCounts>, TestCaseError> {
     let mut random = Random::new(seed ^ 0x57a1);
     let ways = ways(&mut random);
     let mut session = Session::new(Strings::plan(), DecodeOptions::default(), ways);
@@ -192,7 +168,7 @@ pub(crate) fn strings(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseErro
 }
 
 /// Arrays and rows of which runs change, come and go.
-pub(crate) fn rows(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> {
+pub(crate) fn rows(seed: u64, ways: Ways) -> Result<Vec<ReceiveCounts>, TestCaseError> {
     let mut random = Random::new(seed ^ 0x6057);
     let ways = ways(&mut random);
     // Bounded, or unbounded.
@@ -218,19 +194,14 @@ pub(crate) fn rows(seed: u64, ways: Ways) -> Result<Vec<Totals>, TestCaseError> 
 /// What was done in each way for all seeds below `seeds`.
 pub(crate) fn sums(
     seeds: u64,
-    check: impl Fn(u64) -> Result<Vec<Totals>, TestCaseError>,
-) -> Vec<Totals> {
-    let mut sums: Vec<Totals> = Vec::new();
+    check: impl Fn(u64) -> Result<Vec<ReceiveCounts>, TestCaseError>,
+) -> Vec<ReceiveCounts> {
+    let mut sums: Vec<ReceiveCounts> = Vec::new();
     for seed in 0..seeds {
         let found = check(seed).expect("they agree");
-        sums.resize(found.len(), Totals::default());
+        sums.resize(found.len(), ReceiveCounts::default());
         for (sum, found) in sums.iter_mut().zip(found) {
-            sum.messages += found.messages;
-            sum.fast += found.fast;
-            sum.bypassed += found.bypassed;
-            sum.failed += found.failed;
-            sum.touched += found.touched;
-            sum.restructured += found.restructured;
+            sum.add(&found);
         }
     }
     eprintln!("{sums:#?}");

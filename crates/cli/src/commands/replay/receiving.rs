@@ -7,7 +7,7 @@ use std::time::Instant;
 use bsoap_codec::decode::Error;
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{DecodeOptions, Plan};
-use bsoap_differential::receive::{Mode, Received, Stream, Totals, Way};
+use bsoap_differential::receive::{Mode, ReceiveCounts, Received, Stream, Way};
 use bytes::Bytes;
 use indicatif::ProgressBar;
 use serde_json::json;
@@ -153,7 +153,7 @@ impl Pair {
         read: &mut MeasuredRead,
     ) -> Result<(), Failure> {
         let (text, root) = (&message.text, valid.found.root);
-        let before = self.stream.totals();
+        let before = *self.stream.counts();
         let start = Instant::now();
         let received = receive(&mut self.stream, root, text, choice.feed);
         read.times.push(start.elapsed().as_nanos() as f64);
@@ -161,7 +161,7 @@ impl Pair {
         if *received.record != valid.record {
             return Err(differs(message, "its values differ"));
         }
-        read.note(&received, before, self.stream.totals());
+        read.note(&received, &self.stream.counts().since(&before));
         drop(received);
         read.memory = self.stream.memory();
         let start = Instant::now();
@@ -178,14 +178,11 @@ fn receive(
     text: &Bytes,
     feed: Option<usize>,
 ) -> Result<Received, Error> {
-    let Some(size) = feed else {
-        return stream.receive(root, text.clone());
+    let message = match feed {
+        None => text.clone(),
+        Some(size) => text.chunks(size).flatten().copied().collect(),
     };
-    stream.begin(root);
-    for piece in text.chunks(size) {
-        stream.feed(piece)?;
-    }
-    stream.finish()
+    stream.receive(root, message)
 }
 
 /// A result that would be a bug.
@@ -197,7 +194,7 @@ fn differs(message: &Recorded, how: &str) -> Failure {
 }
 
 impl MeasuredRead {
-    fn note(&mut self, received: &Received, before: Totals, after: Totals) {
+    fn note(&mut self, received: &Received, counts: &ReceiveCounts) {
         self.mode = match received.mode {
             Mode::Regular => "regular",
             Mode::Fast => "fast",
@@ -207,8 +204,8 @@ impl MeasuredRead {
         self.values = received.record.slots().len();
         let changes = &received.changes;
         self.changed = (!changes.is_all()).then(|| changes.count(self.values));
-        self.read_again = after.touched - before.touched;
-        self.switches = after.restructured - before.restructured;
+        self.read_again = counts.reads.values;
+        self.switches = counts.reads.restructured;
     }
 }
 

@@ -94,18 +94,14 @@ const MAX_CHUNK: usize = 256 << 10;
 const SLACK: usize = 4096;
 
 impl<'m, C: Checkpointer> Modes<'m, C> {
-    /// Begins with the first portion of a text. `memory` is used again.
+    /// Begins with the first portion of a text, for an empty Record.
     pub(super) fn new(
         mut old: Saved<C::Saved>,
-        memory: Option<Record>,
+        record: Record,
         (keeper, decoder): (&'m mut C, &'m mut Decoder),
         digest: Option<&'m dyn Digest>,
         text: &'m [u8],
     ) -> Self {
-        let record = match memory {
-            Some(memory) => memory,
-            None => Record::new(old.record.plan().clone(), old.root),
-        };
         let rest = std::mem::take(&mut old.portions.entries).into_iter();
         Self {
             keeper,
@@ -199,7 +195,6 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         self.switches += 1;
         if !self.begun {
             self.begun = true;
-            self.record.clear(self.old.root);
             let heap = self.old.record.heap();
             self.record.parts_mut().1.extend_from_slice(heap);
         }

@@ -1,6 +1,5 @@
 //! Decoding one message with what was checked out for it. The cache is not needed meanwhile.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -10,11 +9,10 @@ use bsoap_codec::plan::ElementId;
 use bytes::Bytes;
 
 use crate::cache::{Entry, GroupId};
-use crate::receive::change::Changes;
-use crate::receive::received::{Mode, Received, Totals};
+use crate::receive::received::{Mode, Received, Stamp};
 use crate::receive::similarity::TextSample;
 use crate::receive::stream::{Stream, Way};
-use crate::stats::ReceiveCounts;
+use crate::stats::{ReceiveCounts, ReceiveStats};
 use crate::timing::Timer;
 
 /// Messages below this size are copied to be kept: the buffer they came in may be much larger.
@@ -58,26 +56,6 @@ pub(super) struct SavedHistory {
     stamp: Stamp,
 }
 
-/// Identifies a message among all that were read with a history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Stamp(u64);
-
-/// A message that was read.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Arrived {
-    /// Its values. They may be kept: they are never changed.
-    pub record: Arc<Record>,
-    /// What changed since the message before.
-    pub changes: Changes,
-    /// Identifies the message; none if it has no history.
-    pub stamp: Option<Stamp>,
-    /// The message that the changes are relative to.
-    pub since: Option<Stamp>,
-    /// How it was read.
-    pub mode: Mode,
-}
-
 impl HistoryCheckout {
     pub(super) fn new(group: GroupId, timer: Timer, with: With) -> Self {
         Self {
@@ -114,7 +92,7 @@ impl HistoryCheckout {
         message: &Bytes,
         decoder: &mut Option<Box<Decoder>>,
         new: impl FnOnce() -> Decoder,
-    ) -> (Result<Arrived, Error>, ReceiveCounts) {
+    ) -> (Result<Received, Error>, ReceiveCounts) {
         let start = self.timer.start();
         if let With::New { way, sample } = &self.with {
             let decoder = decoder.take().map_or_else(new, |decoder| *decoder);
@@ -146,7 +124,7 @@ impl HistoryCheckout {
         length: usize,
         is_bypassed: bool,
         start: Option<Instant>,
-    ) -> (Result<Arrived, Error>, ReceiveCounts) {
+    ) -> (Result<Received, Error>, ReceiveCounts) {
         let mut counts = ReceiveCounts::default();
         match &result {
             Ok(_) => {
@@ -156,7 +134,7 @@ impl HistoryCheckout {
             }
             Err(_) => counts.errors = 1,
         }
-        (result.map(Arrived::plain), counts)
+        (result.map(Received::alone), counts)
     }
 
     fn read_with_history(
@@ -164,12 +142,11 @@ impl HistoryCheckout {
         root: ElementId,
         message: &Bytes,
         start: Option<Instant>,
-    ) -> (Result<Arrived, Error>, ReceiveCounts) {
+    ) -> (Result<Received, Error>, ReceiveCounts) {
         let With::History { entry, is_similar } = &mut self.with else {
             unreachable!("the caller has seen that there is a history");
         };
         let history = &mut entry.value;
-        let before = history.stream.totals();
         let was_bypassed = history.stream.is_bypassed();
         let since = history.stamp;
         let (is_same, result) = history.read(root, message);
@@ -177,30 +154,28 @@ impl HistoryCheckout {
             // After an error the history is that of the message before, or empty.
             history.stamp = Stamp::next();
         }
-        let (after, stamp) = (history.stream.totals(), history.stamp);
+        let (mut counts, stamp) = (history.stream.take_counts(), history.stamp);
         // Not if there was nothing to compare with: after an error, or when a history was given up to be made again.
         let gave_up = !*is_similar && history.stream.is_bypassed();
-        let failed = after.failed > before.failed || gave_up;
+        let failed = counts.reads.failed > 0 || gave_up;
         self.was_in_vain = failed && !self.is_new && !was_bypassed;
         if !is_same {
             entry.memory = size_of::<Entry<SavedHistory>>() + entry.value.stream.memory();
         }
         let length = message.len();
-        let mut counts = count(&before, &after, &result, length);
-        self.was_useful = counts.reads.unchanged_slots * 2 > counts.reads.slots;
         let result = result.map(|received| {
+            count(&mut counts.reads, &received, length);
             match received.mode {
                 Mode::Fast => counts.saved = self.timer.saved(start, length),
                 Mode::Regular | Mode::Bypassed => self.timer.learn(start, length),
             }
-            Arrived {
+            Received {
                 since: (!received.changes.is_all()).then_some(since),
                 stamp: Some(stamp),
-                record: received.record,
-                changes: received.changes,
-                mode: received.mode,
+                ..received
             }
         });
+        self.was_useful = counts.reads.unchanged_slots * 2 > counts.reads.slots;
         (result, counts)
     }
 }
@@ -228,49 +203,15 @@ impl Stamp {
     }
 }
 
-impl Arrived {
-    /// A message without a history.
-    pub fn plain(record: impl Into<Arc<Record>>) -> Self {
-        Self {
-            record: record.into(),
-            changes: Changes::all(),
-            stamp: None,
-            since: None,
-            mode: Mode::Bypassed,
-        }
+/// Counts the slots and bytes of a message.
+fn count(reads: &mut ReceiveStats, received: &Received, length: usize) {
+    if received.mode == Mode::Fast {
+        let slots = received.record.slots().len();
+        reads.slots = slots as u64;
+        reads.unchanged_slots = (slots - received.changes.count(slots).min(slots)) as u64;
+        reads.fast_bytes = length as u64;
     }
-}
-
-/// Counts how a message was read.
-fn count(
-    before: &Totals,
-    after: &Totals,
-    result: &Result<Received, Error>,
-    length: usize,
-) -> ReceiveCounts {
-    let mut counts = ReceiveCounts::default();
-    let Ok(received) = result else {
-        counts.errors = 1;
-        return counts;
-    };
-    let reads = &mut counts.reads;
-    match received.mode {
-        Mode::Regular => reads.regular = 1,
-        Mode::Fast => {
-            reads.fast = 1;
-            let slots = received.record.slots().len();
-            reads.slots = slots as u64;
-            reads.unchanged_slots = (slots - received.changes.count(slots).min(slots)) as u64;
-            reads.fast_bytes = length as u64;
-        }
-        Mode::Bypassed => {
-            counts.bypassed = 1;
-            return counts;
-        }
+    if received.mode != Mode::Bypassed {
+        reads.bytes = length as u64;
     }
-    reads.failed = after.failed - before.failed;
-    reads.values = after.touched - before.touched;
-    reads.restructured = after.restructured - before.restructured;
-    reads.bytes = length as u64;
-    counts
 }
