@@ -9,6 +9,7 @@
 //! A [`Stream`] does it in one of several [ways](Way). The default is described in `docs/design/receiving.md`, that of the
 //! papers (portions and checkpoints) in `docs/design/checkpointing.md`.
 
+mod carry;
 mod change;
 mod checkpointing;
 mod exact;

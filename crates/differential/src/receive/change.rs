@@ -29,6 +29,33 @@ pub struct Span {
     pub now: Range<usize>,
 }
 
+/// Slots of the old Record that the decoder has read anew, and those it wrote instead.
+#[derive(Clone, Debug)]
+pub(super) struct Region {
+    pub(super) old: Range<usize>,
+    pub(super) now: Range<usize>,
+    /// How many of the old ones, from the first on, count as changed, since they may have been changed in place before.
+    pub(super) reread: usize,
+}
+
+impl Region {
+    /// What changed of it. (Strings, which are elsewhere in the heap now, count as changed.)
+    fn changed(&self, old: &[u64], new: &[u64]) -> Span {
+        let (old, new) = (&old[self.old.clone()], &new[self.now.clone()]);
+        let front = match self.reread {
+            0 => old.iter().zip(new).take_while(|(a, b)| a == b).count(),
+            _ => 0,
+        };
+        let (old, new) = (&old[front.max(self.reread.min(old.len()))..], &new[front..]);
+        let pairs = old.iter().rev().zip(new.iter().rev());
+        let back = pairs.take_while(|(a, b)| a == b).count();
+        Span {
+            before: self.old.start + front..self.old.end - back,
+            now: self.now.start + front..self.now.end - back,
+        }
+    }
+}
+
 impl Changes {
     /// There is no previous message, or it was not compared: everything may have changed.
     pub fn all() -> Self {
@@ -46,8 +73,46 @@ impl Changes {
         }
     }
 
-    /// These, in the order of the slots.
-    pub(super) fn of(moved: Vec<Span>) -> Self {
+    /// What changed where regions were read anew. `changed`: slots of the old Record that changed in place; they are in no
+    /// region, and in ascending order. `counts`: slots, now, of the counts of loops that were open behind a region.
+    pub(super) fn in_regions(
+        regions: &[Region],
+        changed: impl Iterator<Item = Range<usize>>,
+        counts: &[u32],
+        (old, new): (&[u64], &[u64]),
+    ) -> Self {
+        let now = |slot: usize| {
+            let behind = regions.partition_point(|region| region.old.end <= slot);
+            let last = behind.checked_sub(1).map(|last| &regions[last]);
+            last.map_or(slot, |last| slot - last.old.end + last.now.end)
+        };
+        let in_place = changed.map(|before| {
+            let start = now(before.start);
+            Span {
+                now: start..start + before.len(),
+                before,
+            }
+        });
+        // The old slot of a count that is in no region follows from the region before it.
+        let count = |&slot: &u32| {
+            let slot = slot as usize;
+            let behind = regions.partition_point(|region| region.now.start <= slot);
+            let before = match behind.checked_sub(1).map(|last| &regions[last]) {
+                Some(region) if slot < region.now.end => return None,
+                Some(region) => slot - region.now.end + region.old.end,
+                None => slot,
+            };
+            (old.get(before) != new.get(slot)).then(|| Span {
+                before: before..before + 1,
+                now: slot..slot + 1,
+            })
+        };
+        let counts = counts.iter().filter_map(count);
+        let read = regions.iter().map(|region| region.changed(old, new));
+        let mut moved: Vec<Span> = in_place.chain(counts).chain(read).collect();
+        moved.retain(|span| !(span.before.is_empty() && span.now.is_empty()));
+        moved.sort_by_key(|span| (span.now.start, span.before.start, span.now.end));
+        moved.dedup();
         Self {
             moved,
             ..Self::default()

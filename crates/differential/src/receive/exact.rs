@@ -85,7 +85,7 @@ impl Exact {
     ) -> Result<Received, Fail> {
         let (pace, counts) = (reader.pace, &mut reader.counts.reads);
         counts.values += pass.touched as u64;
-        counts.restructured += pass.splices.len() as u64;
+        counts.restructured += pass.regions.len() as u64;
         // Counting takes a while, and is not needed where the clock decides.
         let is_timed = since.is_some() && pace.is_known();
         let is_worth_it = is_timed || pass.was_worth_it();

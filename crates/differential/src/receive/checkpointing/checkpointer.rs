@@ -7,6 +7,7 @@ use bsoap_codec::{Plan, Record};
 
 use super::portion::{Entry, Mark};
 use super::portioning::Portioning;
+use crate::receive::carry::Carry;
 use crate::receive::received::Fail;
 
 /// Saves states of a decoder, sets it back to them, and says whether it has come to one of them again.
@@ -98,42 +99,5 @@ impl Reading<'_> {
             offset: self.decoder.offset() as u32,
             slots: self.record.slots().len() as u32,
         }
-    }
-}
-
-/// How places behind one at which two texts joined are numbered, which had other numbers in the text before.
-#[derive(Clone, Debug)]
-pub(super) struct Carry {
-    /// Where they joined: slots before.
-    pub(super) slots: u32,
-    /// By how many slots what follows has moved, modulo 2³².
-    pub(super) by: u32,
-    /// The loops open there, before and now.
-    pub(super) before: Vec<Loop>,
-    pub(super) now: Vec<Loop>,
-}
-
-impl Carry {
-    /// Whether nothing has another number.
-    pub(super) fn is_none(&self) -> bool {
-        self.by == 0 && self.before == self.now
-    }
-
-    /// Takes over the loops of a later place, which come outermost first.
-    pub(super) fn renumber(&self) -> impl FnMut(&mut Loop) + '_ {
-        let mut pairs = self.before.iter().zip(&self.now);
-        move |it| {
-            if it.slot >= self.slots {
-                it.slot = it.slot.wrapping_add(self.by);
-            } else if let Some((before, now)) = pairs.next() {
-                it.slot = now.slot;
-                it.count = it.count.wrapping_add(now.count).wrapping_sub(before.count);
-            }
-        }
-    }
-
-    /// Takes over the number of slots.
-    pub(super) fn moved(&self, slots: u32) -> u32 {
-        slots.wrapping_add(self.by)
     }
 }

@@ -5,10 +5,11 @@
 use bsoap_codec::decode::{Checkpoint, Decoder, Loop};
 use bsoap_codec::{Plan, Record};
 
-use super::checkpointer::{Carry, Checkpointer, Reading};
+use super::checkpointer::{Checkpointer, Reading};
 use super::interrupt::Interrupts;
 use super::portion::{Entry, Mark};
 use super::portioning::Portioning;
+use crate::receive::carry::Carry;
 use crate::receive::received::Fail;
 
 /// Keeps complete states.

@@ -9,9 +9,10 @@ use std::collections::HashMap;
 use bsoap_codec::decode::{Decoder, Loop, Place, Places};
 use bsoap_codec::{Plan, Record};
 
-use super::checkpointer::{Carry, Checkpointer, Reading};
+use super::checkpointer::{Checkpointer, Reading};
 use super::portion::{Entry, Mark, Sameness};
 use super::portioning::Portioning;
+use crate::receive::carry::Carry;
 use crate::receive::received::Fail;
 use crate::receive::text::cut;
 

@@ -13,14 +13,15 @@
 use std::sync::Arc;
 
 use bsoap_codec::Record;
-use bsoap_codec::decode::{Decoder, Loop, Until};
+use bsoap_codec::decode::{Decoder, Until};
 use bsoap_codec::plan::ElementId;
 
-use super::checkpointer::{Carry, Checkpointer, Reading};
+use super::checkpointer::{Checkpointer, Reading};
 use super::digest::Digest;
 use super::matching::Candidates;
 use super::portion::{Entry, Mark, Portions};
-use crate::receive::change::{Changes, Span};
+use crate::receive::carry::Carry;
+use crate::receive::change::{Changes, Region};
 use crate::receive::received::Fail;
 use crate::receive::text::{Text, cut};
 
@@ -63,9 +64,9 @@ pub(super) struct Modes<'m, C: Checkpointer> {
     /// How far behind the old text what is the same is in the new one, modulo 2⁶⁴.
     shift: usize,
     carry: Option<Carry>,
-    spans: Vec<Span>,
-    /// Counts of loops: their slots before and now.
-    counts: Vec<(u32, u32)>,
+    regions: Vec<Region>,
+    /// Slots of counts of loops that were open behind a region.
+    counts: Vec<u32>,
     /// Bytes read by the decoder.
     pub(super) read: usize,
     /// How often regular mode was entered.
@@ -77,7 +78,7 @@ type Finished<S> = (Saved<S>, Changes, Option<Record>);
 
 /// What is being read in regular mode.
 #[derive(Clone, Copy, Debug)]
-struct Region {
+struct RegionBegin {
     /// Slots before it in the old Record, and in the new one.
     before: usize,
     now: usize,
@@ -118,7 +119,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
             copied: 0,
             shift: 0,
             carry: None,
-            spans: Vec::new(),
+            regions: Vec::new(),
             counts: Vec::new(),
             read: 0,
             switches: 0,
@@ -190,7 +191,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
     }
 
     /// From fast mode into regular mode: the next portion is not the same.
-    fn leave(&mut self) -> Result<Region, Fail> {
+    fn leave(&mut self) -> Result<RegionBegin, Fail> {
         self.flush();
         self.switches += 1;
         if !self.begun {
@@ -219,7 +220,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         }
         self.new.entries.push(entry);
         self.place(self.new.entries.len() - 1);
-        Ok(Region {
+        Ok(RegionBegin {
             before,
             now,
             chunk: 1,
@@ -228,7 +229,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
     }
 
     /// Reads on until fast mode can go on, or to the end. Whether fast mode goes on.
-    fn regular(&mut self, mut region: Region) -> Result<bool, Fail> {
+    fn regular(&mut self, mut region: RegionBegin) -> Result<bool, Fail> {
         loop {
             let begin = self.offset();
             let found = self.candidates().find(begin, self.shift, region.chunk);
@@ -273,7 +274,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
     }
 
     /// The old entry up to which to read, and where the decoder is to stop for that.
-    fn target(&self, region: Region) -> Option<(usize, Until)> {
+    fn target(&self, region: RegionBegin) -> Option<(usize, Until)> {
         let (rest, slots) = (self.rest.as_slice(), self.record.slots().len());
         let wanted = |entry: &Entry<C::Saved>| {
             let slots = entry.mark.slots as usize;
@@ -325,22 +326,21 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
     }
 
     /// Whether the decoder is in the state of an old entry. Then what follows there follows here.
-    fn join(&mut self, region: Region, index: usize) -> Result<bool, Fail> {
+    fn join(&mut self, region: RegionBegin, index: usize) -> Result<bool, Fail> {
         let entry = self.rest.as_slice().get(index).ok_or(Fail)?;
         if !self.keeper.agrees(self.decoder, &entry.saved) {
             return Ok(false);
         }
         let (place, slots) = (entry.mark.offset, entry.mark.slots);
+        let loops = self.keeper.loops(&entry.saved, self.decoder.plan());
         let here = self.record.slots().len();
-        let before = self.keeper.loops(&entry.saved, self.decoder.plan());
-        let carry = Carry {
-            slots,
-            by: (here as u32).wrapping_sub(slots),
-            now: self.decoder.loops(),
-            before,
-        };
-        if !self.settle(&carry) {
+        let carry = Carry::new(self.decoder, here, (slots as usize, loops));
+        let Some(counts) = carry.counts(self.old.record.slots()) else {
             return Ok(false);
+        };
+        for (slot, total) in counts {
+            self.record.set_slot(slot as usize, total);
+            self.counts.push(slot);
         }
         self.carry = Some(carry).filter(|carry| !carry.is_none());
         self.keeper.carried();
@@ -362,34 +362,11 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         Ok(true)
     }
 
-    /// In the end each loop has the count of the old message, and as much more as it has now.
-    fn settle(&mut self, carry: &Carry) -> bool {
-        if carry.before.len() != carry.now.len() {
-            return false;
-        }
-        let total = |(before, now): (&Loop, &Loop)| {
-            let old = self.old.record.slots().get(before.slot as usize)?;
-            let total = old
-                .wrapping_add(u64::from(now.count))
-                .wrapping_sub(u64::from(before.count));
-            let is_right = total >= u64::from(now.least) && total < u64::from(u32::MAX);
-            is_right.then_some((before.slot, now.slot, total))
-        };
-        let pairs = carry.before.iter().zip(&carry.now);
-        let Some(totals) = pairs.map(total).collect::<Option<Vec<_>>>() else {
-            return false;
-        };
-        for (before, now, total) in totals {
-            self.record.set_slot(now as usize, total);
-            self.counts.push((before, now));
-        }
-        true
-    }
-
-    fn end_region(&mut self, region: Region, before: usize) {
-        self.spans.push(Span {
-            before: region.before..before,
+    fn end_region(&mut self, region: RegionBegin, before: usize) {
+        self.regions.push(Region {
+            old: region.before..before,
             now: region.now..self.record.slots().len(),
+            reread: usize::MAX,
         });
     }
 
@@ -411,7 +388,8 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         self.new.digest(self.digest, self.text, self.text.len());
         self.new.length = self.text.len();
         self.keeper.tidy(&mut self.new.entries);
-        let changes = self.changes();
+        let both = (self.old.record.slots(), self.record.slots());
+        let changes = Changes::in_regions(&self.regions, std::iter::empty(), &self.counts, both);
         let saved = Saved {
             root: self.old.root,
             opening: self.old.opening,
@@ -423,30 +401,5 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         };
         let spare = Arc::try_unwrap(self.old.record).ok();
         Ok((saved, changes, spare))
-    }
-
-    fn changes(&mut self) -> Changes {
-        let regions = std::mem::take(&mut self.spans);
-        let (before, now) = (self.old.record.slots(), self.record.slots());
-        // A count that is in what was copied: its slot of before follows from the region before it.
-        let count = |&(_, slot): &(u32, u32)| {
-            let slot = slot as usize;
-            let next = regions.partition_point(|region| region.now.start <= slot);
-            let old = match next.checked_sub(1).and_then(|last| regions.get(last)) {
-                Some(region) if slot < region.now.end => return None,
-                Some(region) => slot - region.now.end + region.before.end,
-                None => slot,
-            };
-            (before.get(old) != now.get(slot)).then(|| Span {
-                before: old..old + 1,
-                now: slot..slot + 1,
-            })
-        };
-        let mut spans: Vec<Span> = self.counts.iter().filter_map(count).collect();
-        spans.extend(regions);
-        spans.retain(|span| !(span.before.is_empty() && span.now.is_empty()));
-        spans.sort_by_key(|span| (span.now.start, span.before.start, span.now.end));
-        spans.dedup();
-        Changes::of(spans)
     }
 }

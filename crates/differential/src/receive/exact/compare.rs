@@ -181,7 +181,8 @@ impl Pass {
     /// Whether it was less work than reading all of it is: a value that is read alone is as much as two, a run as much
     /// as two more.
     pub(super) fn was_worth_it(&self) -> bool {
-        let (slots, fresh) = (self.slots.len(), self.fresh.slots().len());
+        let (slots, read) = (self.slots.len(), self.regions.iter());
+        let fresh: usize = read.map(|region| region.now.len()).sum();
         let work = 2 * self.runs + 2 * self.touched - self.in_blocks;
         if 4 * (work + 2 * fresh) <= slots {
             return true;

@@ -14,47 +14,15 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use bsoap_codec::decode::{Checkpoint, Loop, Trace};
+use bsoap_codec::decode::{Checkpoint, Trace};
 use bsoap_codec::{Plan, Record, plan::ElementId};
 
 use super::history::History;
 use super::run::Run;
+use crate::receive::carry::Carry;
+use crate::receive::change::Region;
 use crate::receive::policy::Policy;
 use crate::receive::received::Fail;
-
-/// Slots of the old Record that were read again by the decoder, and what they became.
-#[derive(Clone, Debug)]
-pub(super) struct Splice {
-    /// The slots of the old Record that are replaced.
-    pub(super) old: Range<usize>,
-    /// What replaces them.
-    pub(super) fresh: Range<usize>,
-    /// Those of the old ones, from the first on, among which some had been read again in place: they are not what they were.
-    pub(super) reread: Range<usize>,
-    /// The loops open where it begins. In the fresh slots, as many before its own hold their counts.
-    pub(super) loops: Vec<Loop>,
-}
-
-/// Where both texts came together again.
-#[derive(Clone, Debug)]
-pub(super) struct Join {
-    /// The decoder's state in the message before, there.
-    pub(super) old: Checkpoint,
-    pub(super) old_loops: Vec<Loop>,
-    /// Its state in this message; slots as [`Pass::load`] counts them.
-    pub(super) new: Checkpoint,
-    pub(super) new_loops: Vec<Loop>,
-}
-
-/// A checkpoint of the old text that holds in the new text too.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
-    pub(super) index: usize,
-    /// Where it is in the new text.
-    pub(super) offset: usize,
-    /// How many joins come before it.
-    pub(super) joins: usize,
-}
 
 /// A message on its way.
 #[derive(Debug)]
@@ -67,23 +35,26 @@ pub(super) struct Pass {
     pub(super) begun: bool,
     /// The slots of the old Record, with what was read again in place.
     pub(super) slots: Vec<u64>,
-    /// What the decoder reads: slots to be inserted. Its heap is that of the message.
+    /// The Record of the message as far as the decoder has read markup that differs, empty before; and the heap.
     pub(super) fresh: Record,
     pub(super) fresh_trace: Trace,
+    /// How many slots of the old Record are in it, or replaced.
+    pub(super) moved: usize,
     /// From this slot of the old Record on, the trace is still that of the old text.
     pub(super) cursor: usize,
-    /// The checkpoint of the old text that comes next.
+    /// The checkpoint of the old text that comes next. Those before hold in the new text, and are numbered as there, ...
     pub(super) next: usize,
-    /// The checkpoints before it that hold.
-    pub(super) held: Vec<Held>,
-    pub(super) joins: Vec<Join>,
-    pub(super) splices: Vec<Splice>,
-    /// Checkpoints taken where the decoder read, and in which splice.
-    pub(super) taken: Vec<(usize, Checkpoint)>,
+    /// ... but for these.
+    pub(super) dropped: Vec<Range<usize>>,
+    /// Checkpoints taken where the decoder read.
+    pub(super) taken: Vec<Checkpoint>,
+    /// What the decoder read, and how what follows is numbered.
+    pub(super) regions: Vec<Region>,
+    pub(super) carry: Option<Carry>,
     /// Slots of the old Record whose values changed in place.
     pub(super) changed: Vec<Range<u32>>,
-    /// Counts among them, in no order.
-    pub(super) counts: Vec<usize>,
+    /// Slots of counts of loops that were open behind a region.
+    pub(super) counts: Vec<u32>,
     /// The array at hand.
     pub(super) run: Run,
     /// How many values were read again alone, and in how many runs.
@@ -126,12 +97,13 @@ impl Pass {
             slots: Vec::new(),
             fresh: Record::new(plan.clone(), ElementId(0)),
             fresh_trace: Trace::default(),
+            moved: 0,
             cursor: 0,
             next: 0,
-            held: Vec::new(),
-            joins: Vec::new(),
-            splices: Vec::new(),
+            dropped: Vec::new(),
             taken: Vec::new(),
+            regions: Vec::new(),
+            carry: None,
             changed: Vec::new(),
             counts: Vec::new(),
             run: Run::default(),
@@ -149,16 +121,16 @@ impl Pass {
     pub(super) fn start(&mut self, history: History) {
         self.fresh.clear(history.root.0);
         self.history = history;
-        (self.o, self.n, self.cursor, self.next) = (0, 0, 0, 0);
+        (self.o, self.n, self.cursor, self.next, self.moved) = (0, 0, 0, 0, 0);
         (self.touched, self.runs, self.patience) = (0, 0, MIN_RUNS);
         (self.begun, self.gave_up, self.ended) = (false, false, false);
         self.in_blocks = 0;
         self.slots.clear();
         self.fresh_trace.clear();
-        self.held.clear();
-        self.joins.clear();
-        self.splices.clear();
+        self.dropped.clear();
         self.taken.clear();
+        self.regions.clear();
+        self.carry = None;
         self.changed.clear();
         self.counts.clear();
         self.run.restart();
@@ -208,14 +180,19 @@ impl Pass {
     #[inline]
     pub(super) fn hold(&mut self, place: usize) {
         let shift = self.shift();
-        while let Some(checkpoint) = self.history.checkpoints.get(self.next)
+        while let Some(checkpoint) = self.history.checkpoints.get_mut(self.next)
             && checkpoint.offset() <= place as u64
         {
-            self.held.push(Held {
-                index: self.next,
-                offset: (checkpoint.offset() as usize).wrapping_add(shift),
-                joins: self.joins.len(),
-            });
+            let (plan, slots) = (self.fresh.plan(), checkpoint.slots());
+            let offset = checkpoint.offset().wrapping_add(shift as u64);
+            match &self.carry {
+                Some(carry) => {
+                    let slots = carry.moved(slots as u32) as usize;
+                    checkpoint.renumber(plan, slots, offset, carry.renumber());
+                }
+                None if shift != 0 => checkpoint.renumber(plan, slots, offset, |_| {}),
+                None => {}
+            }
             self.next += 1;
         }
     }
@@ -257,31 +234,6 @@ impl Pass {
     pub(super) fn next_checkpoint(&self) -> usize {
         let next = self.history.checkpoints.get(self.next);
         next.map_or(usize::MAX, |next| next.offset() as usize)
-    }
-
-    /// A count, of the old Record or of the fresh slots, which are counted on from it.
-    pub(super) fn load(&self, slot: u32) -> u64 {
-        let slot = slot as usize;
-        match slot.checked_sub(self.slots.len()) {
-            None => self.slots[slot],
-            Some(fresh) => self.fresh.slots().get(fresh).copied().unwrap_or(0),
-        }
-    }
-
-    pub(super) fn store(&mut self, slot: u32, value: u64) {
-        let slot = slot as usize;
-        match slot.checked_sub(self.slots.len()) {
-            None if self.slots[slot] == value => {}
-            None => {
-                self.slots[slot] = value;
-                self.counts.push(slot);
-            }
-            Some(fresh) => {
-                if let Some(slot) = self.fresh.parts_mut().0.get_mut(fresh) {
-                    *slot = value;
-                }
-            }
-        }
     }
 }
 

@@ -8,14 +8,15 @@
 //!         resume            the text that follows c2: does the decoder agree with it?
 //! ```
 //!
-//! What it reads goes into slots of its own. The counts of loops that are open where it begins are before them; those
-//! still open where the texts join are carried over.
+//! What it reads is added to a new Record, behind the slots of the old one that come before. So slots have the numbers they
+//! will keep. What follows where the texts join is [carried over](Carry).
 
-use bsoap_codec::Plan;
-use bsoap_codec::decode::{Checkpoint, Decoder, Loop, Piece};
+use bsoap_codec::decode::{Decoder, Piece};
 use memchr::memmem;
 
-use super::pass::{Held, Join, Pass, Splice};
+use super::pass::Pass;
+use crate::receive::carry::Carry;
+use crate::receive::change::Region;
 use crate::receive::received::Fail;
 use crate::receive::text::cut;
 
@@ -45,8 +46,7 @@ impl Pass {
             self.gave_up = true;
             return Err(Fail);
         }
-        let plan = decoder.plan().clone();
-        let base = self.resume(decoder, &plan)?;
+        self.resume(decoder)?;
         let (mut index, mut step, mut tries) = (self.next, 1, 0);
         while !self.gave_up && index < self.history.checkpoints.len() {
             let place = self.history.checkpoints[index].offset() as usize;
@@ -55,7 +55,7 @@ impl Pass {
                 self.run_to(decoder, new, target)?;
                 if decoder.offset() == target as u64
                     && decoder.is_between()
-                    && self.join(decoder, &plan, base, index)
+                    && self.join(decoder, index)
                 {
                     if hint.is_some() && self.shift() == shift {
                         self.run.false_alarm();
@@ -68,7 +68,7 @@ impl Pass {
             // The further it is to the next place, the fewer are tried.
             step += usize::from(tries % 2 == 0) * step;
         }
-        self.run_out(decoder, new, base)
+        self.run_out(decoder, new)
     }
 
     /// Whether hardly anything of it is the same, as far as can be seen: no checkpoint holds but near the beginning, and
@@ -76,8 +76,9 @@ impl Pass {
     /// own. (If the distance of checkpoints was chosen, they are to be used.)
     fn is_lost(&mut self, old: &[u8], new: &[u8], hint: Option<usize>) -> bool {
         let little = new.len() / 4;
-        let held = self.held.last().map_or(0, |held| held.offset);
-        if !self.joins.is_empty() || held > little || self.policy.spacing.is_some() {
+        let held = self.next.checked_sub(1);
+        let held = held.map_or(0, |last| self.history.checkpoints[last].offset() as usize);
+        if !self.regions.is_empty() || held > little || self.policy.spacing.is_some() {
             self.lost = 0;
             return false;
         }
@@ -99,77 +100,43 @@ impl Pass {
         is_lost
     }
 
-    /// Sets the decoder to the last checkpoint that holds. Returns where its fresh slots begin.
-    fn resume(&mut self, decoder: &mut Decoder, plan: &Plan) -> Result<usize, Fail> {
-        let held = self.held.last().copied();
-        let (from, mut at) = match held.filter(|held| held.joins == self.joins.len()) {
-            Some(held) => {
-                let old = &self.history.checkpoints[held.index];
-                let mut new = self.carried(old, plan, held.joins);
-                new.renumber(plan, new.slots(), held.offset as u64, |_| {});
-                (old.slots(), new)
-            }
-            None => {
-                let join = self.joins.last().ok_or(Fail)?;
-                (join.old.slots(), join.new.clone())
-            }
+    /// Sets the decoder to the last checkpoint that holds, and begins a region there.
+    fn resume(&mut self, decoder: &mut Decoder) -> Result<(), Fail> {
+        let last = self.next.checked_sub(1).ok_or(Fail)?;
+        let held = &self.history.checkpoints[last];
+        let (slots, offset) = (held.slots(), held.offset() as u32);
+        let from = match &self.carry {
+            Some(carry) => carry.old_slots(slots),
+            None => slots,
         };
+        if !decoder.resume(held) {
+            return Err(Fail);
+        }
         if self.cursor < from {
             self.move_starts(from);
         }
-        let mut reread = from..from;
+        self.move_slots(from);
+        // Slots without text begin where the next text does, and that is another now.
+        let starts = self.fresh_trace.starts.iter_mut().rev();
+        starts
+            .take_while(|start| **start > offset)
+            .for_each(|start| *start = offset);
+        let mut reread = from;
         while let Some(last) = self.changed.last_mut()
             && last.end as usize > from
         {
-            reread.end = reread.end.max(last.end as usize);
+            reread = reread.max(last.end as usize);
             last.end = last.start.max(from as u32);
             if last.start == last.end {
                 self.changed.pop();
             }
         }
-        let loops = at.loops(plan);
-        let begin = self.fresh.slots().len();
-        let base = begin + loops.len();
-        self.fresh.parts_mut().0.resize(base, 0);
-        self.fresh_trace.fit(base, at.offset() as u32);
-        let mut next = begin as u32;
-        at.renumber(plan, base, at.offset(), |it| {
-            it.slot = next;
-            next += 1;
-        });
-        self.splices.push(Splice {
+        self.regions.push(Region {
             old: from..self.slots.len(),
-            fresh: base..base,
-            reread,
-            loops,
+            now: slots..slots,
+            reread: reread - from,
         });
-        match decoder.resume(&at) {
-            true => Ok(base),
-            false => Err(Fail),
-        }
-    }
-
-    /// A checkpoint of the old text as it is in the new one, behind this number of joins: loops that were open where the texts
-    /// joined last have come round more often, or less, and may have their counts elsewhere.
-    pub(super) fn carried(&self, old: &Checkpoint, plan: &Plan, joins: usize) -> Checkpoint {
-        let mut carried = old.clone();
-        self.carry(&mut carried, plan, joins);
-        carried
-    }
-
-    /// The same in place.
-    pub(super) fn carry(&self, old: &mut Checkpoint, plan: &Plan, joins: usize) {
-        let Some(join) = joins.checked_sub(1).and_then(|last| self.joins.get(last)) else {
-            return;
-        };
-        let mut loops = join.old_loops.iter().zip(&join.new_loops);
-        old.renumber(plan, old.slots(), old.offset(), |it| {
-            let pair = loops.next();
-            if let Some((before, now)) = pair.filter(|_| (it.slot as usize) < join.old.slots()) {
-                it.slot = now.slot;
-                it.count = it.count.wrapping_add(now.count).wrapping_sub(before.count);
-            }
-        });
+        Ok(())
     }
 
     /// Where in the new text, from `from` on, that is which is at `place` of the old one.
@@ -230,8 +197,7 @@ impl Pass {
             };
             self.read(decoder, new, from..end, false)?;
             if end < target && decoder.is_between() {
-                let checkpoint = decoder.checkpoint(&self.fresh);
-                self.taken.push((self.splices.len() - 1, checkpoint));
+                self.taken.push(decoder.checkpoint(&self.fresh));
             }
         }
         Ok(())
@@ -256,110 +222,51 @@ impl Pass {
     }
 
     /// Reads all that is left.
-    fn run_out(&mut self, decoder: &mut Decoder, new: &[u8], base: usize) -> Result<(), Fail> {
+    fn run_out(&mut self, decoder: &mut Decoder, new: &[u8]) -> Result<(), Fail> {
         if let Some(end) = cut(new, decoder.offset() as usize, new.len()) {
             self.run_to(decoder, new, end)?;
         }
         let from = decoder.offset() as usize;
         self.read(decoder, new, from..new.len(), true)?;
-        let slots = self.fresh.slots().len();
-        self.fresh_trace.fit(slots, new.len() as u32);
-        let Some(splice) = self.splices.last_mut() else {
-            return Err(Fail);
-        };
-        splice.fresh = base..slots;
-        let loops = splice.loops.clone();
-        self.close(base, &loops, &[]);
+        self.end_region(self.slots.len(), self.history.checkpoints.len(), new.len());
         (self.o, self.n, self.ended) = (usize::MAX, usize::MAX, true);
-        self.cursor = self.slots.len();
         Ok(())
     }
 
-    /// Loops that were open where the decoder began and are not any more: their counts are known.
-    fn close(&mut self, base: usize, loops: &[Loop], open: &[Loop]) {
-        let begin = base - loops.len();
-        for (index, it) in loops.iter().enumerate() {
-            let is_open = open
-                .get(index)
-                .is_some_and(|open| open.slot as usize == begin + index);
-            if !is_open {
-                self.store(it.slot, self.fresh.slots()[begin + index]);
-            }
+    /// What the decoder has read, up to a place of the new text, replaces all up to a slot and a checkpoint of the old one.
+    fn end_region(&mut self, slot: usize, checkpoint: usize, place: usize) {
+        let slots = self.fresh.slots().len();
+        self.fresh_trace.fit(slots, place as u32);
+        if let Some(region) = self.regions.last_mut() {
+            (region.old.end, region.now.end) = (slot, slots);
         }
+        self.dropped.push(self.next..checkpoint);
+        (self.cursor, self.moved, self.next) = (slot, slot, checkpoint);
     }
 
     /// Whether the decoder is in the state of a checkpoint of the old text. Then both go on from there.
-    fn join(&mut self, decoder: &Decoder, plan: &Plan, base: usize, index: usize) -> bool {
-        let here = decoder.checkpoint(&self.fresh);
+    fn join(&mut self, decoder: &Decoder, index: usize) -> bool {
         let old = &self.history.checkpoints[index];
-        let there = self.carried(old, plan, self.joins.len());
-        if !decoder.agree(&here, &there) {
+        if !decoder.is_at(old) {
             return false;
         }
-        let open = here.loops(plan);
-        let Some(splice) = self.splices.last() else {
+        let before = (old.slots(), old.loops(decoder.plan()));
+        let (slots, place) = (old.slots(), old.offset() as usize);
+        let carry = Carry::new(decoder, self.fresh.slots().len(), before);
+        let Some(counts) = carry.counts(&self.slots) else {
             return false;
         };
-        let loops = splice.loops.clone();
-        let new = self.placed(here, plan, base, &loops);
-        let new_loops = new.loops(plan);
-        // In the end each loop has come round as often as in the old message, and as much more as it has now.
-        let mut totals = Vec::with_capacity(new_loops.len());
-        for (now, before) in new_loops.iter().zip(there.loops(plan)) {
-            let total = self
-                .load(before.slot)
-                .wrapping_add(u64::from(now.count))
-                .wrapping_sub(u64::from(before.count));
-            if total < u64::from(now.least) || total >= u64::from(u32::MAX) {
-                return false;
-            }
-            totals.push((now.slot, total));
+        for (slot, total) in counts {
+            self.fresh.set_slot(slot as usize, total);
+            self.counts.push(slot);
         }
-        self.close(base, &loops, &open);
-        for (slot, total) in totals {
-            self.store(slot, total);
-        }
-        let (slots, target) = (self.fresh.slots().len(), new.offset() as usize);
-        self.fresh_trace.fit(slots, target as u32);
-        let old = self.history.checkpoints[index].clone();
-        if let Some(splice) = self.splices.last_mut() {
-            splice.old.end = old.slots();
-            splice.fresh = base..slots;
-        }
-        (self.cursor, self.o, self.n) = (old.slots(), old.offset() as usize, target);
-        let old_loops = old.loops(plan);
-        self.joins.push(Join {
-            old,
-            old_loops,
-            new,
-            new_loops,
-        });
-        self.next = index + 1;
-        self.held.push(Held {
-            index,
-            offset: target,
-            joins: self.joins.len(),
-        });
+        self.carry = Some(carry).filter(|carry| !carry.is_none());
+        let target = decoder.offset() as usize;
+        self.end_region(slots, index, target);
+        // What changes from here on is no part of what changed before.
+        self.changed.push(slots as u32..slots as u32);
+        (self.o, self.n) = (place, target);
+        self.hold(place);
         true
-    }
-
-    /// A checkpoint of the decoder that reads fresh slots, with its loops counted as [`load`](Self::load) does.
-    pub(super) fn placed(
-        &self,
-        mut checkpoint: Checkpoint,
-        plan: &Plan,
-        base: usize,
-        loops: &[Loop],
-    ) -> Checkpoint {
-        let (begin, old) = (base - loops.len(), self.slots.len());
-        let (slots, offset) = (checkpoint.slots(), checkpoint.offset());
-        checkpoint.renumber(plan, slots, offset, |it| {
-            let slot = it.slot as usize;
-            it.slot = match slot.checked_sub(begin).and_then(|index| loops.get(index)) {
-                Some(outer) if slot < base => outer.slot,
-                _ => (old + slot) as u32,
-            };
-        });
-        checkpoint
     }
 }
