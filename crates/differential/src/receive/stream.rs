@@ -13,6 +13,7 @@ use super::exact::Exact;
 use super::pace::Pace;
 use super::policy::Policy;
 use super::received::{FullReader, Method, Mode, NotCompared, Received};
+use super::similarity::shares_a_piece;
 use crate::bypass::{Backoff, Bypass, Turn};
 use crate::stats::ReceiveCounts;
 
@@ -59,7 +60,13 @@ pub struct Stream {
     method: Option<Box<dyn Method>>,
     reader: FullReader,
     bypass: Bypass,
+    /// The message before, if that was read without comparing and this one is to be looked at.
+    unread: Option<Bytes>,
 }
+
+/// After a pause of this length even the first comparison has to cost little: a message is not kept before it was found to
+/// share a piece with the last one.
+const LONG_PAUSE: u32 = 8;
 
 impl Stream {
     /// For messages that are read by this Plan.
@@ -85,6 +92,7 @@ impl Stream {
             method,
             reader,
             bypass: Bypass::new(Backoff::RECEIVE),
+            unread: None,
         }
     }
 
@@ -136,6 +144,16 @@ impl Stream {
         let most = reader.decoder.options().limits.total_size;
         let fits = message.len() as u64 <= most.min(u64::from(u32::MAX) - 1);
         let turn = self.bypass.turn();
+        if turn == Turn::Keep && self.bypass.last_pause() >= LONG_PAUSE {
+            self.unread = Some(message.clone());
+            return self.read_alone(root, message);
+        }
+        if let Some(before) = self.unread.take()
+            && !shares_a_piece(&before, message)
+        {
+            self.bypass.dissimilar();
+            return self.read_alone(root, message);
+        }
         if turn == Turn::Compare && fits {
             match method.compare(reader, &mut self.bypass, root, message) {
                 Ok(received) => return Ok(received),
@@ -180,14 +198,15 @@ impl Stream {
 
     /// About how many bytes it holds between messages.
     pub fn memory(&self) -> usize {
-        let (record, history) = self.method.as_ref().map_or((0, 0), |it| it.memory());
-        let spare = self.reader.spare.as_ref();
-        self.reader.decoder.memory() + record + history + spare.map_or(0, |it| it.memory())
+        let record = self.method.as_ref().map_or(0, |it| it.memory().0);
+        let spare = self.reader.spare.as_ref().map_or(0, |it| it.memory());
+        self.reader.decoder.memory() + record + spare + self.history_memory()
     }
 
     /// How many of them are held for the next message besides the Record and the decoder: checkpoints, digests, text.
     pub fn history_memory(&self) -> usize {
-        self.method.as_ref().map_or(0, |it| it.memory().1)
+        let unread = self.unread.as_ref().map_or(0, Bytes::len);
+        unread + self.method.as_ref().map_or(0, |it| it.memory().1)
     }
 
     /// How many checkpoints it holds, and how many bytes they take: locations and saved states, without digests and text.
