@@ -3,9 +3,8 @@
 //! The default way, `receive/exact.rs`, does not depend on this module. See `docs/design/checkpointing.md`.
 
 mod checkpointer;
-mod differential;
+mod copies;
 mod digest;
-mod full;
 mod interrupt;
 mod lightweight;
 mod matching;
@@ -19,16 +18,16 @@ pub use portion::Sameness;
 pub use portioning::{Checkpoints, Portioning};
 
 use super::received::Method;
-use differential::Differential;
-use full::Full;
+use copies::Copies;
 use lightweight::Lightweight;
 use portioned::Portioned;
 
 /// The method with the checkpoints that were chosen.
 pub(super) fn method(portioning: Portioning) -> Box<dyn Method> {
     match portioning.checkpoints {
-        Checkpoints::Full => Box::new(Portioned::<Full>::new(portioning)),
-        Checkpoints::Differential => Box::new(Portioned::<Differential>::new(portioning)),
+        Checkpoints::Full | Checkpoints::Differential => {
+            Box::new(Portioned::<Copies>::new(portioning))
+        }
         Checkpoints::Lightweight => Box::new(Portioned::<Lightweight>::new(portioning)),
     }
 }

@@ -4,10 +4,9 @@
 //! before it, if there is one: where nothing is begun, the state is small, and the decoder comes to no stop in the midst of
 //! a value. Inside of a text that is longer than a buffer the distance doubles, since the text so far is part of the state.
 
-use bsoap_codec::{Decoder, Record};
+use bsoap_codec::Decoder;
 
 use super::checkpointer::Reading;
-use super::portion::Entry;
 use crate::receive::received::Fail;
 use crate::receive::text::cut;
 
@@ -34,23 +33,8 @@ impl Interrupts {
         self.gap = 0;
     }
 
-    /// Reads on to the end; what `save` gives is kept for each interrupt.
-    pub(super) fn read<S>(
-        &mut self,
-        mut reading: Reading<'_>,
-        entries: &mut Vec<Entry<S>>,
-        mut save: impl FnMut(&mut Decoder, &Record) -> S,
-    ) -> Result<(), Fail> {
-        while self.next(&mut reading)? {
-            let mark = reading.mark();
-            let saved = save(reading.decoder, reading.record);
-            entries.push(Entry { mark, saved });
-        }
-        Ok(())
-    }
-
     /// Reads on to the next interrupt. `false` if the text, or what was to be read of it, came to its end before.
-    fn next(&mut self, reading: &mut Reading<'_>) -> Result<bool, Fail> {
+    pub(super) fn next(&mut self, reading: &mut Reading<'_>) -> Result<bool, Fail> {
         let begun = reading.decoder.offset() as usize;
         loop {
             let from = reading.decoder.offset() as usize;

@@ -1,7 +1,8 @@
-//! Differential checkpointing (DCP): what of the state has changed since it was last copied completely.
+//! Full and differential checkpointing (FCP, DCP): copies of the decoder's state at processing interrupts.
 //!
-//! Abu-Ghazaleh and Lewis, *Lightweight Checkpointing for Faster SOAP Deserialization* (2006), §3. Base copies, tracking
-//! pointers, and the comparison that skips what is shared are the codec's [`Partial`].
+//! Abu-Ghazaleh and Lewis, *Lightweight Checkpointing for Faster SOAP Deserialization* (2006), §2 and §3. With DCP a copy is
+//! what has changed since the state was last copied completely; with FCP each is a complete one, of its own. Base copies,
+//! tracking pointers, and the comparison that skips what is shared are the codec's [`Partial`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,24 +13,26 @@ use bsoap_codec::{Plan, Record};
 use super::checkpointer::{Checkpointer, Reading};
 use super::interrupt::Interrupts;
 use super::portion::{Entry, Mark};
-use super::portioning::Portioning;
+use super::portioning::{Checkpoints, Portioning};
 use crate::receive::carry::Carry;
 use crate::receive::received::Fail;
 
-/// Keeps partial copies.
+/// Keeps copies of states.
 #[derive(Debug)]
-pub(super) struct Differential {
+pub(super) struct Copies {
+    is_full: bool,
     interrupts: Interrupts,
     tracked: Tracked,
     /// Base copies that have been carried over, with those they were.
     carried: HashMap<usize, [Arc<Checkpoint>; 2]>,
 }
 
-impl Checkpointer for Differential {
+impl Checkpointer for Copies {
     type Saved = Box<Partial>;
 
     fn new(way: &Portioning) -> Self {
         Self {
+            is_full: way.checkpoints == Checkpoints::Full,
             interrupts: Interrupts::new(way.interrupt, way.buffer),
             tracked: Tracked::default(),
             carried: HashMap::new(),
@@ -43,18 +46,23 @@ impl Checkpointer for Differential {
     }
 
     fn save(&mut self, decoder: &mut Decoder, record: &Record) -> Self::Saved {
+        if self.is_full {
+            self.tracked.clear();
+        }
         Box::new(Partial::new(decoder, record, &mut self.tracked))
     }
 
     fn read(
         &mut self,
-        reading: Reading<'_>,
+        mut reading: Reading<'_>,
         entries: &mut Vec<Entry<Self::Saved>>,
     ) -> Result<(), Fail> {
-        let tracked = &mut self.tracked;
-        self.interrupts.read(reading, entries, |decoder, record| {
-            Box::new(Partial::new(decoder, record, tracked))
-        })
+        while self.interrupts.next(&mut reading)? {
+            let mark = reading.mark();
+            let saved = self.save(reading.decoder, reading.record);
+            entries.push(Entry { mark, saved });
+        }
+        Ok(())
     }
 
     fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool {
