@@ -120,32 +120,30 @@ impl Pass {
             return step;
         }
         let kind = decoder.plan().leaf(leaf).kind;
-        let is_string = kind == LeafKind::Text && !site.is_attribute();
-        if is_string && old.get(start) == Some(&b'<') {
-            return match self.string(decoder, site, slot, start, old, new) {
-                Some(reread) => self.reread(slot, reread),
-                None if self.gave_up => Step::Lost,
-                None => Step::Other,
-            };
-        }
         let end = if site.is_attribute() {
             old[start - 1]
         } else {
             b'<'
         };
+        let is_string = kind == LeafKind::Text && !site.is_attribute();
+        // A CDATA section, or nothing.
+        let is_section = is_string && old.get(start) == Some(&b'<');
         // Behind the end of the value it is in markup.
-        if memchr(end, &old[start..self.o]).is_some() {
+        if !is_section && memchr(end, &old[start..self.o]).is_some() {
             return Step::Other;
         }
         let Some(rest) = memchr(end, &old[self.o..]) else {
             return Step::Other;
         };
-        if is_string && self.o + rest - start > LONG_STRING {
+        if is_string && (is_section || self.o + rest - start > LONG_STRING) {
             match self.string(decoder, site, slot, start, old, new) {
                 Some(reread) => return self.reread(slot, reread),
                 None if self.gave_up => return Step::Lost,
                 None => {}
             }
+        }
+        if is_section {
+            return Step::Other;
         }
         let at = start.wrapping_add(self.shift());
         let Some((value, length)) = decoder.read_again(site, new, at, &mut self.fresh) else {
