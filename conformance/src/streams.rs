@@ -57,9 +57,6 @@ pub fn ways() -> Vec<(&'static str, Way)> {
     ]
 }
 
-/// How many bytes arrive at a time; `None` for all of a message.
-const FEEDS: [Option<usize>; 4] = [None, Some(1), Some(7), Some(4096)];
-
 /// Messages that one peer sends, one after the other.
 struct Session {
     name: String,
@@ -100,9 +97,8 @@ pub fn run(root: &Path) -> Score {
         }
     }
     crate::corpus::say(&format!(
-        "streams: {pairs} pairs of messages, {} ways, {} sizes of pieces; {compared} messages were read as changes",
-        ways().len(),
-        FEEDS.len()
+        "streams: {pairs} pairs of messages, {} ways; {compared} messages were read as changes",
+        ways().len()
     ));
     score
 }
@@ -117,22 +113,18 @@ impl Session {
             .collect();
         let mut compared = 0;
         for (name, way) in ways() {
-            for feed in FEEDS {
-                let at = |sample: &Sample, how: String| {
-                    format!("{}, {name}, in pieces of {feed:?}: {how}", sample.name)
-                };
-                let mut stream = Stream::new(way, Arc::clone(&self.plan), self.options);
-                let mut before: Option<Arc<Record>> = None;
-                for (sample, fresh) in self.messages.iter().zip(&fresh) {
-                    let received = receive(&mut stream, sample, feed);
-                    let old = before.take();
-                    before = same(received, fresh, old.as_deref())
-                        .map_err(|how| at(sample, how))?
-                        .map(|received| {
-                            compared += usize::from(!received.changes.is_all());
-                            received.record
-                        });
-                }
+            let at = |sample: &Sample, how: String| format!("{}, {name}: {how}", sample.name);
+            let mut stream = Stream::new(way, Arc::clone(&self.plan), self.options);
+            let mut before: Option<Arc<Record>> = None;
+            for (sample, fresh) in self.messages.iter().zip(&fresh) {
+                let received = stream.receive(sample.root, sample.text.clone());
+                let old = before.take();
+                before = same(received, fresh, old.as_deref())
+                    .map_err(|how| at(sample, how))?
+                    .map(|received| {
+                        compared += usize::from(!received.changes.is_all());
+                        received.record
+                    });
             }
         }
         Ok(compared)
@@ -141,17 +133,6 @@ impl Session {
     fn decoder(&self) -> Decoder {
         Decoder::new(Arc::clone(&self.plan), self.options)
     }
-}
-
-fn receive(stream: &mut Stream, sample: &Sample, feed: Option<usize>) -> Result<Received, Error> {
-    let Some(size) = feed else {
-        return stream.receive(sample.root, sample.text.clone());
-    };
-    stream.begin(sample.root);
-    for piece in sample.text.chunks(size) {
-        stream.feed(piece)?;
-    }
-    stream.finish()
 }
 
 /// Whether what was received is what a fresh decoder reads, and differs from the message before in no more than it says.

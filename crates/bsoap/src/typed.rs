@@ -16,7 +16,7 @@ use crate::{Client, Reply};
 use crate::{Error, Fault, Record, Target, Value};
 
 pub use bsoap_codec::plan::TypeId;
-pub use bsoap_codec::{Octets, Pack, PackError, Packer, State, Unpack, Unpacker};
+pub use bsoap_codec::{ElementState, Octets, Pack, PackError, Packer, Unpack, Unpacker};
 
 /// Fingerprints of the Envelopes of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +33,11 @@ pub trait FromState: Sized {
     ///
     /// # Errors
     /// If the enum has no such type, or the value is nil.
-    fn from_state(state: State, from: &mut Unpacker<'_>) -> Result<Self, PackError>;
+    fn from_state(state: ElementState, from: &mut Unpacker<'_>) -> Result<Self, PackError>;
 }
 
 impl<T: FromState> FromState for Box<T> {
-    fn from_state(state: State, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
+    fn from_state(state: ElementState, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
         T::from_state(state, from).map(Self::new)
     }
 }
@@ -120,9 +120,9 @@ pub async fn call<T>(
     client: &Client,
     schema: Schema,
     operation: &str,
-    request: Body<impl Fn(&mut Packer<'_>)>,
+    request: BodyBranch<impl Fn(&mut Packer<'_>)>,
     headers: Option<&(dyn Fn(&mut Packer<'_>) + Sync)>,
-    answer: Body<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
+    answer: BodyBranch<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
 ) -> Result<Option<T>, Error> {
     let target = client.target(operation)?;
     let record = {
@@ -149,7 +149,7 @@ pub async fn call<T>(
 
 /// The branch of a Body, and the function that writes or reads it.
 #[derive(Clone, Copy, Debug)]
-pub struct Body<F> {
+pub struct BodyBranch<F> {
     /// The number of the branch; `None` for an empty Body.
     pub branch: Option<u32>,
     /// Writes or reads its content.
@@ -157,8 +157,8 @@ pub struct Body<F> {
 }
 
 /// Writes a value as a branch of the Body.
-pub fn writing<T: Pack>(branch: u32, value: &T) -> Body<impl Fn(&mut Packer<'_>)> {
-    Body {
+pub fn writing<T: Pack>(branch: u32, value: &T) -> BodyBranch<impl Fn(&mut Packer<'_>)> {
+    BodyBranch {
         branch: Some(branch),
         content: |packer: &mut Packer<'_>| packer.value(value),
     }
@@ -167,8 +167,8 @@ pub fn writing<T: Pack>(branch: u32, value: &T) -> Body<impl Fn(&mut Packer<'_>)
 /// Reads a value that is a branch of the Body.
 pub fn reading<T: Unpack>(
     branch: u32,
-) -> Body<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>> {
-    Body {
+) -> BodyBranch<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>> {
+    BodyBranch {
         branch: Some(branch),
         content: |from: &mut Unpacker<'_>| from.value(),
     }
@@ -182,7 +182,7 @@ pub fn reading<T: Unpack>(
 pub fn request<T>(
     message: &Message,
     schemas: &[Schema],
-    body: Body<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
+    body: BodyBranch<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
 ) -> Result<T, Fault> {
     let (plan, binding) = (message.target().plan(), message.target().binding());
     let fingerprint = plan.fingerprint(binding.request);
@@ -197,7 +197,10 @@ pub fn request<T>(
 /// # Errors
 /// A fault if the code was generated for another WSDL.
 #[cfg(feature = "server")]
-pub fn answer(target: &Target, body: Body<impl Fn(&mut Packer<'_>)>) -> Result<Payload, Fault> {
+pub fn answer(
+    target: &Target,
+    body: BodyBranch<impl Fn(&mut Packer<'_>)>,
+) -> Result<Payload, Fault> {
     let (plan, root) = (target.plan(), target.binding().response);
     let envelope = Envelope {
         fingerprint: plan.fingerprint(root),
@@ -211,7 +214,7 @@ pub fn answer(target: &Target, body: Body<impl Fn(&mut Packer<'_>)>) -> Result<P
 
 fn read<T>(
     record: &Record,
-    body: Body<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
+    body: BodyBranch<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
 ) -> Result<T, Error> {
     let view = View::of(record)
         .child("Body")
@@ -222,7 +225,7 @@ fn read<T>(
 
 fn content<T>(
     view: &View<'_>,
-    body: Body<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
+    body: BodyBranch<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>>,
 ) -> Result<T, PackError> {
     let mut from = Unpacker::within(view);
     // The attributes of the Body.

@@ -14,7 +14,7 @@ use crate::violation::Violation;
 /// The meaning of a message in a WSDL.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundRoot {
-    pub(crate) direction: Direction,
+    pub(crate) direction: MessageKind,
     /// The element the message must be.
     pub(crate) root: ElementId,
     /// The operation; `None` for a fault, which may belong to any operation, and for a single element.
@@ -23,7 +23,7 @@ pub(crate) struct FoundRoot {
 
 /// The direction of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub(crate) enum MessageKind {
     Request,
     Response,
     Fault,
@@ -31,7 +31,7 @@ pub(crate) enum Direction {
     Element,
 }
 
-impl Direction {
+impl MessageKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -60,7 +60,7 @@ pub(crate) fn options(lenient: bool) -> DecodeOptions {
 pub(crate) fn find(
     definitions: &Definitions,
     text: &[u8],
-    prefer: Option<Direction>,
+    prefer: Option<MessageKind>,
 ) -> Result<FoundRoot, Violation> {
     operation(definitions, text, prefer).map_err(|problem| match unreadable(text) {
         Some(error) => Violation::new(
@@ -87,7 +87,7 @@ fn unreadable(text: &[u8]) -> Option<bsoap_xml::Error> {
 fn operation(
     definitions: &Definitions,
     text: &[u8],
-    prefer: Option<Direction>,
+    prefer: Option<MessageKind>,
 ) -> Result<FoundRoot, String> {
     let version = match peek(text) {
         Peek::Envelope(version) => version,
@@ -106,10 +106,10 @@ fn operation(
         ));
     }
     let body = peek_body(text);
-    let order = if prefer == Some(Direction::Response) {
-        [Direction::Response, Direction::Request]
+    let order = if prefer == Some(MessageKind::Response) {
+        [MessageKind::Response, MessageKind::Request]
     } else {
-        [Direction::Request, Direction::Response]
+        [MessageKind::Request, MessageKind::Response]
     };
     for direction in order
         .into_iter()
@@ -123,7 +123,7 @@ fn operation(
     }
     match body {
         Some(name) if name.local == "Fault" => Ok(FoundRoot {
-            direction: Direction::Fault,
+            direction: MessageKind::Fault,
             root: bindings[0].response,
             target: None,
         }),
@@ -156,7 +156,7 @@ fn among(
     definitions: &Definitions,
     binding: &Arc<Binding>,
     body: Option<&Name>,
-    direction: Direction,
+    direction: MessageKind,
 ) -> Option<FoundRoot> {
     let plan = definitions.plan();
     let has_that_body = |message: &Message| match (message.body.first_element(), body) {
@@ -169,11 +169,11 @@ fn among(
         _ => false,
     };
     let has_message = |operation: &&Operation| match direction {
-        Direction::Request => has_that_body(&operation.input),
+        MessageKind::Request => has_that_body(&operation.input),
         _ => operation.output.as_ref().is_some_and(has_that_body),
     };
     let operation = binding.operations.iter().find(has_message)?;
-    let root = if direction == Direction::Request {
+    let root = if direction == MessageKind::Request {
         binding.request
     } else {
         binding.response
@@ -188,7 +188,7 @@ fn among(
 fn global_element(definitions: &Definitions, name: &Name) -> Result<FoundRoot, String> {
     match definitions.element(&name.namespace, &name.local) {
         Some(root) => Ok(FoundRoot {
-            direction: Direction::Element,
+            direction: MessageKind::Element,
             root,
             target: None,
         }),

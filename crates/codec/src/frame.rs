@@ -106,7 +106,7 @@ impl Places for Located {
 }
 
 /// An array in a Record.
-struct Found {
+struct FoundArray {
     element: ElementId,
     count: usize,
     /// The slot of its first row.
@@ -179,7 +179,7 @@ impl Frame {
 }
 
 /// The one array with this path.
-fn find(record: &Record, path: &str) -> Result<Found, FrameError> {
+fn find(record: &Record, path: &str) -> Result<FoundArray, FrameError> {
     let not_found = || FrameError::NotFound(path.to_owned());
     let wanted: Vec<&str> = path.split('.').rev().collect();
     let plan = &record.plan;
@@ -196,7 +196,7 @@ fn find(record: &Record, path: &str) -> Result<Found, FrameError> {
                     if found.is_some() {
                         return Err(FrameError::Ambiguous(path.to_owned()));
                     }
-                    found = Some(Found { element, count, at });
+                    found = Some(FoundArray { element, count, at });
                 }
                 // Rows of a fixed number of slots hold no arrays.
                 if plan.element(element).stride.is_some() {

@@ -29,6 +29,6 @@ pub use value::build::{
 pub use value::nearest::nearest;
 pub use value::pack::{Octets, Pack, PackError, Packer, pack, pack_with};
 pub use value::sample::sample;
-pub use value::unpack::{State, Unpack, Unpacker};
+pub use value::unpack::{ElementState, Unpack, Unpacker};
 pub use value::view::{Item, Items, LeafView, Rows, TreeError, View};
 pub use value::{MAX_DEPTH, Object, Value};

@@ -162,14 +162,14 @@ impl fmt::Display for Duration {
 }
 
 /// A duration whose fraction is still part of the text.
-struct Found<'a> {
+struct FoundDuration<'a> {
     negative: bool,
     months: u128,
     seconds: u128,
     fraction: &'a str,
 }
 
-impl Found<'_> {
+impl FoundDuration<'_> {
     fn into_duration(self) -> Duration {
         let nothing = self.months == 0 && self.seconds == 0 && self.fraction.is_empty();
         Duration {
@@ -187,7 +187,7 @@ pub(crate) fn is_valid(text: &str) -> bool {
 }
 
 /// `-?P(nY)?(nM)?(nD)?(T(nH)?(nM)?(n(.n)?S)?)?`: at least one number, and one behind a `T`.
-fn scan(text: &str) -> Option<Found<'_>> {
+fn scan(text: &str) -> Option<FoundDuration<'_>> {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let (date, time) = match unsigned.strip_prefix('P')?.split_once('T') {
         Some((_, "")) => return None,
@@ -197,7 +197,7 @@ fn scan(text: &str) -> Option<Found<'_>> {
     if date.is_empty() && time.is_empty() {
         return None;
     }
-    let mut found = Found {
+    let mut found = FoundDuration {
         negative: unsigned.len() < text.len(),
         months: 0,
         seconds: 0,

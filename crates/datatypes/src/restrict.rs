@@ -33,7 +33,7 @@ impl SimpleType {
         facets: &[Facet<'_>],
         namespaces: &dyn NamespaceContext,
     ) -> Result<Arc<Self>, FacetError> {
-        let mut step = Step {
+        let mut step = RestrictionStep {
             base,
             namespaces,
             stated: Vec::new(),
@@ -50,7 +50,7 @@ impl SimpleType {
 }
 
 /// A restriction in the making.
-struct Step<'a> {
+struct RestrictionStep<'a> {
     base: &'a Arc<SimpleType>,
     namespaces: &'a dyn NamespaceContext,
     /// The facets of this step so far.
@@ -59,7 +59,7 @@ struct Step<'a> {
     derived: SimpleType,
 }
 
-impl Step<'_> {
+impl RestrictionStep<'_> {
     fn facets(&mut self) -> &mut Facets {
         &mut self.derived.facets
     }

@@ -15,7 +15,7 @@
 pub(crate) struct Words {
     /// By length: where to go. Beyond them, texts are too long.
     by_length: Box<[Next]>,
-    nodes: Vec<Node>,
+    nodes: Vec<WordNode>,
     words: Vec<Box<str>>,
 }
 
@@ -29,7 +29,7 @@ enum Next {
 
 /// A byte by which texts of the same length differ.
 #[derive(Clone, Debug)]
-struct Node {
+struct WordNode {
     at: u32,
     /// In order of the bytes.
     edges: Box<[(u8, Next)]>,
@@ -79,7 +79,7 @@ impl Words {
             return Next::Word(range.start as u32);
         };
         let node = self.nodes.len();
-        self.nodes.push(Node {
+        self.nodes.push(WordNode {
             at: at as u32,
             edges: Box::default(),
         });
@@ -114,7 +114,7 @@ impl Words {
     }
 }
 
-impl Node {
+impl WordNode {
     #[inline]
     fn next(&self, text: &[u8]) -> Option<Next> {
         let byte = *text.get(self.at as usize)?;

@@ -5,7 +5,7 @@
 
 use bsoap_datatypes::double;
 use bsoap_datatypes::kernel::{
-    Column, Found, Kernel, Listed, Number, PaddedColumn, Separator, Steps, Stop,
+    Column, Found, Kernel, Listed, Number, PaddedColumn, RowsEnd, Separator, Steps,
 };
 use proptest::prelude::*;
 
@@ -1059,7 +1059,7 @@ proptest! {
         }
         text.push_str(&"y".repeat(tail));
         let text = text.into_bytes().into_boxed_slice();
-        let read = |kernel: Kernel| -> (Stop, Vec<u64>, Vec<(usize, usize, usize)>) {
+        let read = |kernel: Kernel| -> (RowsEnd, Vec<u64>, Vec<(usize, usize, usize)>) {
             let (mut slots, mut places) = (Vec::new(), Vec::new());
             let mut found = |column, at, length| {
                 places.push((column, at, length));

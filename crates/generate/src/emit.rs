@@ -419,7 +419,7 @@ fn unpack_optional(slot: &FieldSlot) -> TokenStream {
         Marker::Presence => quote!(from.optional()?),
         Marker::State => {
             let read = unpack_state(slot);
-            quote! { match from.state()? { State::Absent => { #zero None } state => Some(#read) } }
+            quote! { match from.state()? { ElementState::Absent => { #zero None } state => Some(#read) } }
         }
     }
 }
@@ -447,7 +447,7 @@ fn unpack_state(slot: &FieldSlot) -> TokenStream {
     match (slot.nillable.is_some(), has_own_state(slot)) {
         (false, _) => quote!(FromState::from_state(state, from)?),
         (true, true) => {
-            quote! { match state { State::Nil(_) => None, state => Some(FromState::from_state(state, from)?) } }
+            quote! { match state { ElementState::Nil(_) => None, state => Some(FromState::from_state(state, from)?) } }
         }
         (true, false) => {
             let read = if is_list {
@@ -455,7 +455,7 @@ fn unpack_state(slot: &FieldSlot) -> TokenStream {
             } else {
                 quote!(from.value()?)
             };
-            quote! { match state { State::Present(_) => Some(#read), _ => { #zero None } } }
+            quote! { match state { ElementState::Present(_) => Some(#read), _ => { #zero None } } }
         }
     }
 }
@@ -523,14 +523,14 @@ fn alternatives_conversion(name: &Ident, alternatives: &[Alternative]) -> TokenS
     let unpacks = alternatives.iter().map(|alternative| {
         let (name, ty) = (&alternative.name, type_id(alternative.ty));
         let read = unpack_once(&FieldSlot::once(alternative.value.clone()));
-        quote! { State::Present(#ty) => Ok(Self::#name(#read)), }
+        quote! { ElementState::Present(#ty) => Ok(Self::#name(#read)), }
     });
     let pack = quote! { match self { #(#packs)* } };
     let body = quote! { let state = from.state()?; Self::from_state(state, from) };
     let conversion = conversions(name, &quote!(packer), &pack, &quote!(from), &body);
     quote! {
         impl FromState for #name {
-            fn from_state(state: State, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
+            fn from_state(state: ElementState, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
                 match state { #(#unpacks)* _ => Err(PackError::Mismatch) }
             }
         }

@@ -57,7 +57,7 @@ pub fn generate(definitions: &Definitions, options: &Options) -> String {
     let uses = if options.interfaces && !interfaces.is_empty() {
         quote! {
             #[allow(unused_imports)]
-            use bsoap::typed::Body;
+            use bsoap::typed::BodyBranch;
             use bsoap::typed::{self, Schema};
             use bsoap::{Error, Fault, Message, ServiceBuilder};
             use std::sync::Arc;
@@ -67,7 +67,7 @@ pub fn generate(definitions: &Definitions, options: &Options) -> String {
     };
     let tokens = quote! {
         #[allow(unused_imports)]
-        use bsoap::typed::{FromBranch, FromState, Octets, Pack, PackError, Packer, State, TypeId, Unpack, Unpacker};
+        use bsoap::typed::{ElementState, FromBranch, FromState, Octets, Pack, PackError, Packer, TypeId, Unpack, Unpacker};
         #uses
         #(#interface_tokens)*
         #item_tokens

@@ -97,7 +97,7 @@ fn client_method(items: &ItemEmitter<'_>, method: &Method) -> TokenStream {
         Some(output) => (answer_type(items, output), reader(output)),
         None => (
             quote!(()),
-            quote!(Body {
+            quote!(BodyBranch {
                 branch: None,
                 content: |_: &mut Unpacker<'_>| Ok(())
             }),
@@ -154,9 +154,9 @@ fn writer(payload: &Payload, value: &TokenStream) -> TokenStream {
         Some(slot) if is_plain(slot) => quote!(typed::writing(#number, #value)),
         Some(slot) => {
             let pack = pack(slot, value);
-            quote!(Body { branch: #branch, content: |packer: &mut Packer<'_>| { #pack } })
+            quote!(BodyBranch { branch: #branch, content: |packer: &mut Packer<'_>| { #pack } })
         }
-        None => quote!(Body { branch: #branch, content: |_: &mut Packer<'_>| {} }),
+        None => quote!(BodyBranch { branch: #branch, content: |_: &mut Packer<'_>| {} }),
     }
 }
 
@@ -166,9 +166,9 @@ fn reader(payload: &Payload) -> TokenStream {
         Some(slot) if is_plain(slot) => quote!(typed::reading(#number)),
         Some(slot) => {
             let read = fallible(&unpack(slot));
-            quote!(Body { branch: #branch, content: |from: &mut Unpacker<'_>| #read })
+            quote!(BodyBranch { branch: #branch, content: |from: &mut Unpacker<'_>| #read })
         }
-        None => quote!(Body { branch: #branch, content: |_: &mut Unpacker<'_>| Ok(()) }),
+        None => quote!(BodyBranch { branch: #branch, content: |_: &mut Unpacker<'_>| Ok(()) }),
     }
 }
 

@@ -64,7 +64,7 @@ impl Node {
     }
 
     /// The blocks that must be understood by this node and are not.
-    pub fn not_understood(&self, version: SoapVersion, blocks: &[Block]) -> Vec<Name> {
+    pub fn not_understood(&self, version: SoapVersion, blocks: &[HeaderBlock]) -> Vec<Name> {
         let demanded = blocks
             .iter()
             .filter(|block| block.must_understand && self.plays(version, block.role.as_deref()));
@@ -77,7 +77,7 @@ impl Node {
 /// The name of a header block and its attributes of the SOAP namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Block {
+pub struct HeaderBlock {
     /// Its name.
     pub name: Name,
     /// Whether the operation declares it.
@@ -90,7 +90,7 @@ pub struct Block {
     pub relay: bool,
 }
 
-impl Block {
+impl HeaderBlock {
     /// The name and the attributes in the start tag of an undeclared block.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ pub(crate) fn blocks(
     version: SoapVersion,
     input: Option<&Message>,
     record: &Record,
-) -> Result<Vec<Block>, Fault> {
+) -> Result<Vec<HeaderBlock>, Fault> {
     let Some(header) = View::of(record).child("Header") else {
         return Ok(Vec::new());
     };
@@ -153,7 +153,7 @@ pub(crate) fn blocks(
                 let is_declared = input.is_some_and(|input| input.headers.iter().any(is_part));
                 blocks.push(known_block(plan, version, &view, is_declared)?);
             }
-            Item::Xml(xml) => blocks.push(Block::of_xml(version, xml)?),
+            Item::Xml(xml) => blocks.push(HeaderBlock::of_xml(version, xml)?),
             Item::Text(_) => {}
         }
     }
@@ -166,7 +166,7 @@ fn known_block(
     version: SoapVersion,
     view: &View<'_>,
     is_declared: bool,
-) -> Result<Block, Fault> {
+) -> Result<HeaderBlock, Fault> {
     let name = element_name(plan, view.element_id());
     let attribute = |local: &str| {
         let attribute = view.attribute(&format!("{{{}}}{local}", version.envelope_namespace()))?;
@@ -179,7 +179,7 @@ fn known_block(
         SoapVersion::Soap11 => "actor",
         SoapVersion::Soap12 => "role",
     });
-    Ok(Block {
+    Ok(HeaderBlock {
         name,
         is_declared,
         must_understand,
@@ -300,7 +300,7 @@ mod tests {
             let xml = format!(
                 "<a:b xmlns:a='urn:a' xmlns:s='{namespace}' s:mustUnderstand=' 1 ' s:{role}='urn:r'/>"
             );
-            let block = Block::of_xml(version, &xml).expect("a block");
+            let block = HeaderBlock::of_xml(version, &xml).expect("a block");
             assert_eq!(
                 (block.name, block.must_understand),
                 (Name::new("urn:a", "b"), true)
@@ -309,13 +309,13 @@ mod tests {
             let other = BOTH[usize::from(version == SoapVersion::Soap11)].envelope_namespace();
             let xml = format!("<b mustUnderstand='1' xmlns:s='{other}' s:mustUnderstand='1'/>");
             assert!(
-                !Block::of_xml(version, &xml)
+                !HeaderBlock::of_xml(version, &xml)
                     .expect("a block")
                     .must_understand
             );
             let xml = format!("<b xmlns:s='{namespace}' s:mustUnderstand='9'/>");
             assert_eq!(
-                Block::of_xml(version, &xml)
+                HeaderBlock::of_xml(version, &xml)
                     .expect_err("not a boolean")
                     .code,
                 Code::Sender
@@ -326,23 +326,23 @@ mod tests {
     #[test]
     fn only_unknown_blocks_that_must_be_understood_by_this_node_are_listed() {
         let node = Node::new().understanding(Name::new("urn:a", "known"));
-        let block = |local: &str| Block {
+        let block = |local: &str| HeaderBlock {
             name: Name::new("urn:a", local),
             must_understand: true,
-            ..Block::default()
+            ..HeaderBlock::default()
         };
         let blocks = [
             block("unknown"),
             block("known"),
-            Block {
+            HeaderBlock {
                 is_declared: true,
                 ..block("declared")
             },
-            Block {
+            HeaderBlock {
                 role: Some("urn:other".into()),
                 ..block("elsewhere")
             },
-            Block {
+            HeaderBlock {
                 must_understand: false,
                 ..block("optional")
             },

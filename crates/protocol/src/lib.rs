@@ -67,7 +67,7 @@ pub use client::{
 };
 pub use error::{Blame, Error, ErrorKind};
 pub use fault::{Code, Fault, FaultParts, Reason};
-pub use header::{Block, Node};
+pub use header::{HeaderBlock, Node};
 pub use media::MediaType;
 pub use name::{Name, NotAName};
 pub use peek::{Peek, peek, peek_body, version_of};

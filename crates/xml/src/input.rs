@@ -26,7 +26,7 @@ use std::borrow::Cow;
 /// ```
 #[derive(Debug)]
 pub struct Input {
-    source: Source,
+    source: InputEncoding,
     text: String,
     /// Bytes of `text` already consumed.
     start: usize,
@@ -39,7 +39,7 @@ pub struct Input {
 
 /// What the bytes are.
 #[derive(Debug)]
-enum Source {
+enum InputEncoding {
     /// Not known yet: the bytes so far.
     Unknown(Vec<u8>),
     /// UTF-8; the bytes of a character that is not complete.
@@ -71,7 +71,7 @@ impl Input {
     /// Before the first byte.
     pub fn new() -> Self {
         Input {
-            source: Source::Unknown(Vec::new()),
+            source: InputEncoding::Unknown(Vec::new()),
             text: String::new(),
             start: 0,
             offset: 0,
@@ -119,7 +119,7 @@ impl Input {
     pub fn feed(&mut self, bytes: &[u8]) -> Result<()> {
         self.compact();
         match &mut self.source {
-            Source::Unknown(before) => {
+            InputEncoding::Unknown(before) => {
                 before.extend_from_slice(bytes);
                 self.sniff(false)
             }
@@ -134,7 +134,7 @@ impl Input {
         }
         self.finished = true;
         match &self.source {
-            Source::Unknown(_) => self.sniff(true),
+            InputEncoding::Unknown(_) => self.sniff(true),
             _ => self.decode(&[], true),
         }
     }
@@ -186,7 +186,7 @@ impl Input {
     }
 
     fn sniff(&mut self, last: bool) -> Result<()> {
-        let Source::Unknown(bytes) = &mut self.source else {
+        let InputEncoding::Unknown(bytes) = &mut self.source else {
             return Ok(());
         };
         match sniff(bytes, self.named, last) {
@@ -195,11 +195,13 @@ impl Input {
             Sniffed::Encoding(encoding, mark) => {
                 let bytes = std::mem::take(bytes);
                 self.source = match encoding == UTF_8 {
-                    true => Source::Utf8 {
+                    true => InputEncoding::Utf8 {
                         rest: [0; 4],
                         length: 0,
                     },
-                    false => Source::Other(Box::new(encoding.new_decoder_without_bom_handling())),
+                    false => {
+                        InputEncoding::Other(Box::new(encoding.new_decoder_without_bom_handling()))
+                    }
                 };
                 self.decode(&bytes[mark..], last)
             }
@@ -208,20 +210,20 @@ impl Input {
 
     fn decode(&mut self, bytes: &[u8], last: bool) -> Result<()> {
         match &mut self.source {
-            Source::Utf8 { .. } => self.append_utf8(bytes, last),
-            Source::Other(decoder) => {
+            InputEncoding::Utf8 { .. } => self.append_utf8(bytes, last),
+            InputEncoding::Other(decoder) => {
                 if !append_decoded(decoder, bytes, &mut self.text, last) {
                     let name = decoder.encoding().name();
                     return Err(wrong(name, "the bytes are not text in it", self.end()));
                 }
                 Ok(())
             }
-            Source::Unknown(_) => Ok(()),
+            InputEncoding::Unknown(_) => Ok(()),
         }
     }
 
     fn append_utf8(&mut self, mut bytes: &[u8], last: bool) -> Result<()> {
-        let Source::Utf8 { rest, length } = &mut self.source else {
+        let InputEncoding::Utf8 { rest, length } = &mut self.source else {
             return Ok(());
         };
         // A character split over feeds: complete it byte by byte.
@@ -338,9 +340,9 @@ fn sniff(bytes: &[u8], named: Option<&'static Encoding>, last: bool) -> Sniffed 
         return Sniffed::Encoding(shape, mark);
     }
     let declared = match declared_encoding(&bytes[mark..], shape, last) {
-        Declared::NotYet => return Sniffed::NotYet,
-        Declared::None => return Sniffed::Encoding(shape, mark),
-        Declared::Name(name) => name,
+        DeclaredEncoding::NotYet => return Sniffed::NotYet,
+        DeclaredEncoding::None => return Sniffed::Encoding(shape, mark),
+        DeclaredEncoding::Name(name) => name,
     };
     match Encoding::for_label(declared.as_bytes()) {
         None => Sniffed::Wrong(declared, "it is not supported"),
@@ -366,14 +368,14 @@ fn sniff(bytes: &[u8], named: Option<&'static Encoding>, last: bool) -> Sniffed 
 }
 
 /// What the XML declaration says of the encoding.
-enum Declared {
+enum DeclaredEncoding {
     NotYet,
     None,
     Name(String),
 }
 
 /// The encoding that an XML declaration names. The reader checks its grammar later; here it only has to be found.
-fn declared_encoding(bytes: &[u8], shape: &'static Encoding, last: bool) -> Declared {
+fn declared_encoding(bytes: &[u8], shape: &'static Encoding, last: bool) -> DeclaredEncoding {
     let head = &bytes[..bytes.len().min(2 * DECLARATION)];
     // Until `?>` all is ASCII; of two-byte characters the other byte is zero.
     let head: Cow<'_, [u8]> = match shape == UTF_8 {
@@ -383,16 +385,16 @@ fn declared_encoding(bytes: &[u8], shape: &'static Encoding, last: bool) -> Decl
     let keyword = b"<?xml";
     let begins = head.len() <= keyword.len() && keyword.starts_with(&head);
     if begins && !last {
-        return Declared::NotYet;
+        return DeclaredEncoding::NotYet;
     }
     if !head.starts_with(keyword) || !head.get(5).is_some_and(u8::is_ascii_whitespace) {
-        return Declared::None;
+        return DeclaredEncoding::None;
     }
     let Some(end) = memmem::find(&head, b"?>") else {
         return if last || head.len() >= DECLARATION {
-            Declared::None
+            DeclaredEncoding::None
         } else {
-            Declared::NotYet
+            DeclaredEncoding::NotYet
         };
     };
     let name = memmem::find(&head[..end], b"encoding").and_then(|at| {
@@ -404,7 +406,7 @@ fn declared_encoding(bytes: &[u8], shape: &'static Encoding, last: bool) -> Decl
         let length = value.iter().position(|byte| byte == quote)?;
         String::from_utf8(value[..length].to_vec()).ok()
     });
-    name.map_or(Declared::None, Declared::Name)
+    name.map_or(DeclaredEncoding::None, DeclaredEncoding::Name)
 }
 
 /// A whole document as text: borrowed if it is UTF-8, whatever it says otherwise decoded. Without byte order mark.

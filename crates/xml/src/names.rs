@@ -69,13 +69,13 @@ pub struct Vocabulary {
     namespaces: Vec<String>,
     namespace_ids: HashMap<String, NamespaceId>,
     locals: Trie,
-    /// By [`LocalId`]: the first of its names; the others follow by [`Name::next`].
+    /// By [`LocalId`]: the first of its names; the others follow by [`InternedName::next`].
     first_names: Vec<u32>,
-    names: Vec<Name>,
+    names: Vec<InternedName>,
 }
 
 #[derive(Clone, Debug)]
-struct Name {
+struct InternedName {
     namespace: NamespaceId,
     /// The next name with the same local name.
     next: u32,
@@ -168,7 +168,7 @@ impl Vocabulary {
 pub struct VocabularyBuilder {
     namespaces: Vec<String>,
     namespace_ids: HashMap<String, NamespaceId>,
-    names: Vec<Name>,
+    names: Vec<InternedName>,
     name_ids: HashMap<(NamespaceId, String), NameId>,
 }
 
@@ -208,7 +208,7 @@ impl VocabularyBuilder {
             .entry((namespace, local.to_owned()))
             .or_insert(next);
         if id == next {
-            self.names.push(Name {
+            self.names.push(InternedName {
                 namespace,
                 next: END,
                 local: local.to_owned(),

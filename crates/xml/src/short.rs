@@ -12,13 +12,13 @@ use crate::chars::is_delimiter;
 /// Some names of a [`Trie`](crate::Trie), each in a slot that its bytes determine. Of two with the same slot, one is left to the trie.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ShortNames {
-    places: Box<[Place]>,
+    places: Box<[ShortEntry]>,
     factor: u64,
     shift: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct ShortEntry {
     /// Behind the name there are zeros; a free place has nothing else.
     key: [u64; 2],
     id: u32,
@@ -58,7 +58,7 @@ impl ShortNames {
 
     /// The table that a factor makes, and how many names have no place in it.
     fn with(names: &[([u64; 2], u32)], factor: u64, shift: u32) -> (usize, Self) {
-        let places = vec![Place::default(); 1 << (64 - shift)].into();
+        let places = vec![ShortEntry::default(); 1 << (64 - shift)].into();
         let mut table = Self {
             places,
             factor,
@@ -69,7 +69,7 @@ impl ShortNames {
             let at = table.place(key);
             let place = &mut table.places[at];
             if place.key == [0; 2] {
-                *place = Place { key, id };
+                *place = ShortEntry { key, id };
             } else {
                 left += 1;
             }

@@ -27,7 +27,7 @@ use crate::short::ShortNames;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Trie {
-    nodes: Vec<Node>,
+    nodes: Vec<TrieNode>,
     labels: Vec<u8>,
     slots: Vec<Slot>,
     /// Names that are found at once.
@@ -35,7 +35,7 @@ pub struct Trie {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct TrieNode {
     label: u32,
     length: u32,
     base: u32,
@@ -141,7 +141,7 @@ impl Layout {
         };
         let label = self.trie.labels.len() as u32;
         self.trie.labels.extend_from_slice(shared);
-        self.trie.nodes.push(Node {
+        self.trie.nodes.push(TrieNode {
             label,
             length: shared.len() as u32,
             base: 0,
@@ -183,7 +183,7 @@ impl Layout {
 impl Default for Trie {
     fn default() -> Self {
         Trie {
-            nodes: vec![Node {
+            nodes: vec![TrieNode {
                 label: 0,
                 length: 0,
                 base: 0,

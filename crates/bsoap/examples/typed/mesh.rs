@@ -2,12 +2,12 @@
 
 #[allow(unused_imports)]
 use bsoap::typed::{
-    FromBranch, FromState, Octets, Pack, PackError, Packer, State, TypeId, Unpack,
+    ElementState, FromBranch, FromState, Octets, Pack, PackError, Packer, TypeId, Unpack,
     Unpacker,
 };
 
 #[allow(unused_imports)]
-use bsoap::typed::Body;
+use bsoap::typed::BodyBranch;
 use bsoap::typed::{self, Schema};
 use bsoap::{Error, Fault, Message, ServiceBuilder};
 use std::sync::Arc;

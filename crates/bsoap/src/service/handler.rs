@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bsoap_codec::{Object, Pack, Record, Unpack, Value};
 use bsoap_http::HeaderMap;
-use bsoap_protocol::{Block, Fault, ReceivedRequest, Target};
+use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target};
 
 use crate::error::report;
 use crate::{Changes, Streamed};
@@ -68,7 +68,7 @@ impl Message {
     }
 
     /// The names and SOAP attributes of the header blocks.
-    pub fn blocks(&self) -> &[Block] {
+    pub fn blocks(&self) -> &[HeaderBlock] {
         self.received.blocks()
     }
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::error::Failure;
 use crate::input::{self, WsdlArguments};
-use crate::message::{self, Direction};
+use crate::message::{self, MessageKind};
 use crate::output::Output;
 use crate::style::{DIM, paint};
 use crate::violation::Violation;
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let definitions = arguments.wsdl.load()?;
     let text = input::bytes(&arguments.message)?;
     let name = input::name(&arguments.message);
-    let prefer = arguments.response.then_some(Direction::Response);
+    let prefer = arguments.response.then_some(MessageKind::Response);
     let found = message::find(&definitions, &text, prefer).map_err(|violation| {
         Failure::input(format!(
             "{}: {}",
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
             .because(error)
         })?;
     let value = match (&found.target, found.direction) {
-        (Some(target), Direction::Request) => target.request_value(&record),
+        (Some(target), MessageKind::Request) => target.request_value(&record),
         (Some(target), _) => target.response_value(&record),
         (None, _) => View::of(&record)
             .to_value()

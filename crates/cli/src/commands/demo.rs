@@ -19,7 +19,7 @@ mod serving;
 mod solve;
 
 use heat::HeatField;
-use poll::{Comparison, Run};
+use poll::{Comparison, PollSeries};
 use sensors::{SensorField, SlidingWindow};
 use solve::Report;
 
@@ -203,8 +203,8 @@ fn of_all(count: u64, comparison: &Comparison) -> String {
 }
 
 /// The time of the differential run, and that of converting everything.
-fn times(comparison: &Comparison, time: fn(&Run) -> Duration) -> String {
-    let milliseconds = |run: &Run| time(run).as_secs_f64() * 1e3;
+fn times(comparison: &Comparison, time: fn(&PollSeries) -> Duration) -> String {
+    let milliseconds = |run: &PollSeries| time(run).as_secs_f64() * 1e3;
     let (kept, full) = (
         milliseconds(&comparison.differential),
         milliseconds(&comparison.full),

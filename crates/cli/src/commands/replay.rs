@@ -5,7 +5,7 @@ use bsoap_differential::send::Policy;
 
 use crate::error::Failure;
 use crate::input::WsdlArguments;
-use crate::message::{self, Direction};
+use crate::message::{self, MessageKind};
 use crate::output::Output;
 use crate::progress;
 use crate::violation;
@@ -143,7 +143,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let definitions = arguments.wsdl.load()?;
     let files = files::expand(&arguments.messages)?;
     let options = message::options(arguments.lenient);
-    let prefer = arguments.response.then_some(Direction::Response);
+    let prefer = arguments.response.then_some(MessageKind::Response);
     let reader = RecordingReader {
         definitions: &definitions,
         options,

@@ -8,7 +8,7 @@
 //! A cycle of nodes from the first value of an item to that of the next is the columns of a kernel: what it reads, the marker
 //! before it, and the gap behind it. A kernel stops at the first value that is not plain, or is followed by something else.
 
-use bsoap_datatypes::kernel::{Kernel, Stop};
+use bsoap_datatypes::kernel::{Kernel, RowsEnd};
 use bsoap_xml::State;
 
 use super::sink::Sink;
@@ -87,7 +87,7 @@ impl<S: Sink> Builder<'_, S> {
         (at, begun): (usize, u32),
         most: u32,
         reader: &State,
-    ) -> Option<Stop> {
+    ) -> Option<RowsEnd> {
         let mut most = self.most(most, cycle);
         // What is reported cannot be taken back.
         if most == 0 || (!cycle.ranges.is_empty() && (S::LISTENS || S::NOTES)) {
@@ -153,7 +153,7 @@ impl<S: Sink> Builder<'_, S> {
         run: &mut CycleRun<'_>,
         at: usize,
         most: usize,
-    ) -> Stop {
+    ) -> RowsEnd {
         let (text, cycle) = (window.text.as_bytes(), run.cycle);
         let heap = self.record.heap.len();
         let slots = &mut self.record.slots;
@@ -162,7 +162,7 @@ impl<S: Sink> Builder<'_, S> {
         let columns = &*cycle.columns;
         // The slot in front of the first value has been reported, if it has a location.
         let mut is_reported = columns.first().is_some_and(|it| it.marker.is_some());
-        let mut batch = Batch::new(&mut self.sink, slot, &cycle.sites, window.base);
+        let mut batch = ValueBatch::new(&mut self.sink, slot, &cycle.sites, window.base);
         (batch.slot, batch.next) = (slot + usize::from(is_reported), usize::from(is_reported));
         let mut due = batch.due(cycle.end);
         let mut found = |column: usize, at: usize, length: usize| {
@@ -189,7 +189,7 @@ impl<S: Sink> Builder<'_, S> {
                 let (number, separator) = (column.number, &column.separator);
                 let at =
                     Kernel::best().read_array((text, at), number, separator, most, slots, found);
-                Stop {
+                RowsEnd {
                     rows: slots.len() - first,
                     column: 0,
                     at,
@@ -255,7 +255,7 @@ impl CycleRun<'_> {
 }
 
 /// Reports the values of an array, some at a time: to report each takes as long as to read a short number.
-struct Batch<'s, S> {
+struct ValueBatch<'s, S> {
     sink: &'s mut S,
     /// How the slots can be read again, by turns,
     sites: &'s [Site],
@@ -274,7 +274,7 @@ struct Batch<'s, S> {
 /// How many values are reported together.
 const BATCH: usize = 64;
 
-impl<'s, S: Sink> Batch<'s, S> {
+impl<'s, S: Sink> ValueBatch<'s, S> {
     fn new(sink: &'s mut S, slot: usize, sites: &'s [Site], base: u64) -> Self {
         Self {
             sink,

@@ -12,9 +12,9 @@ use super::options::{DecodeOptions, Validation};
 use super::piece::Piece;
 use super::plain::Plain;
 use super::skeleton::{
-    CREDIT_OF_MESSAGE, Cycle, Effect, Found, Gap, Leads, Log, LoggedAttribute, LoopStep, MAX_BYTES,
-    MAX_CREDIT, MAX_GAP_LENGTH, MAX_GAPS, MAX_IN_VAIN, MAX_LEVELS, Node, NodeId, NodeKind,
-    OpenLoop, Origin, Skeleton, ValueRule, Written,
+    CREDIT_OF_MESSAGE, Cycle, Effect, FoundValue, Gap, Leads, Log, LoggedAttribute, LoopStep,
+    MAX_BYTES, MAX_CREDIT, MAX_GAP_LENGTH, MAX_GAPS, MAX_IN_VAIN, MAX_LEVELS, Node, NodeId,
+    NodeKind, OpenLoop, Origin, Skeleton, ValueRule, Written,
 };
 use super::trace::Site;
 
@@ -391,7 +391,7 @@ impl Maker<'_> {
             .iter()
             .filter(|found| slots.contains(&found.slot));
         more.found = found
-            .map(|found| Found {
+            .map(|found| FoundValue {
                 slot: (found.slot - slots.start) as u32,
                 at: found.from.wrapping_sub(from.offset) as u32,
                 site: found.site,

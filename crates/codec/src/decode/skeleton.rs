@@ -164,7 +164,7 @@ pub(super) struct Effect {
     /// and which of its slots are relative to these.
     pub(super) in_heap: Box<[u32]>,
     /// Lexical forms in it that are reported to a trace.
-    pub(super) found: Box<[Found]>,
+    pub(super) found: Box<[FoundValue]>,
     /// Loops that are counted: how far in, outermost first.
     pub(super) counted: Box<[(u32, LoopStep)]>,
     /// How many of the loops open before stay open. The others end:
@@ -195,7 +195,7 @@ pub(super) struct OpenLoop {
 
 /// A lexical form in a gap: its slot and its place there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
+pub(super) struct FoundValue {
     pub(super) slot: u32,
     pub(super) at: u32,
     pub(super) site: Site,

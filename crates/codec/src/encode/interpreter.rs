@@ -33,7 +33,7 @@ use super::leaf::number;
 use super::places::Places;
 use super::rows::Locations;
 use super::scope::Scope;
-use super::state::{Frame, Loop, Phase, Position};
+use super::state::{EncoderFrame, Loop, Phase, Position};
 
 /// Text up to this length is copied as this many bytes.
 const TINY_TEXT: usize = 32;
@@ -43,7 +43,7 @@ const WINDOW: usize = 1024;
 const LOOK_AHEAD: usize = 2048;
 
 /// Most messages need no more frames than these.
-pub(super) type Stack = SmallVec<[Frame; 8]>;
+pub(super) type Stack = SmallVec<[EncoderFrame; 8]>;
 
 /// A Record being written.
 pub(super) struct Interpreter<'r, 'o, C, P> {
@@ -361,7 +361,8 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
             Action::Repeat { done } => match self.slot(at)? {
                 0 => cursor.to(done, at + 1),
                 _ => {
-                    self.stack.push(Frame::Repeat(Loop { count: at, done: 0 }));
+                    self.stack
+                        .push(EncoderFrame::Repeat(Loop { count: at, done: 0 }));
                     cursor.next(at + 1, end)
                 }
             },
@@ -380,7 +381,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
             Action::Jump(to) => cursor.to(to, at),
             Action::Call { entry } if self.depth < self.max_depth => {
                 self.depth += 1;
-                self.stack.push(Frame::Return(pc + 1));
+                self.stack.push(EncoderFrame::Return(pc + 1));
                 cursor.to(entry, at)
             }
             Action::Return => cursor.to(self.back()?, at),
@@ -396,7 +397,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
     /// Whether the innermost loop has an occurrence left; if not, it ends.
     #[inline(always)]
     fn is_again(&mut self) -> bool {
-        if let Some(Frame::Repeat(innermost)) = self.stack.last_mut() {
+        if let Some(EncoderFrame::Repeat(innermost)) = self.stack.last_mut() {
             innermost.done += 1;
             if self.slots.get(innermost.count) > Some(&innermost.done) {
                 return true;
@@ -409,7 +410,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
     /// Where a type was called from; `None` for the root's.
     #[inline(always)]
     fn back(&mut self) -> Option<u32> {
-        let Some(&Frame::Return(to)) = self.stack.last() else {
+        let Some(&EncoderFrame::Return(to)) = self.stack.last() else {
             return None;
         };
         self.stack.pop();

@@ -7,7 +7,7 @@ use super::control::Control;
 use super::error::{Error, ErrorKind, Result as Written};
 use super::interpreter::Interpreter;
 use super::places::{Places, Stuffing};
-use super::state::{self, Frame, Loop, Phase, Position, State};
+use super::state::{self, EncoderFrame, Loop, Phase, Position, State};
 use super::{DECLARATION, EncodeOptions};
 
 /// Writes a Record piece by piece. The pieces joined are what [`Encoder`](super::Encoder) writes at once.
@@ -186,8 +186,8 @@ impl<'r> PieceEncoder<'r> {
         phase_fits
             && state.slot <= record.slots.len()
             && state.frames.iter().all(|frame| match frame {
-                Frame::Return(to) => is_instruction(*to),
-                Frame::Repeat(the_loop) => is_left(the_loop),
+                EncoderFrame::Return(to) => is_instruction(*to),
+                EncoderFrame::Repeat(the_loop) => is_left(the_loop),
             })
     }
 }
@@ -232,7 +232,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
     /// Goes where a State says that [fits](PieceEncoder::fits).
     fn restore(&mut self, state: State) {
         self.at = state.slot;
-        let is_call = |frame: &&Frame| matches!(frame, Frame::Return(_));
+        let is_call = |frame: &&EncoderFrame| matches!(frame, EncoderFrame::Return(_));
         self.depth = state.frames.iter().filter(is_call).count();
         self.stack = state.frames.into();
         self.scope.restore(state.declared);

@@ -19,13 +19,13 @@ pub(super) struct Scope<'p> {
 /// The declarations in scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Declared {
-    bindings: SmallVec<[Binding; 4]>,
+    bindings: SmallVec<[ScopeBinding; 4]>,
     /// How many there were where the elements begin that are open and may declare some.
     marks: SmallVec<[usize; 4]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Binding {
+enum ScopeBinding {
     /// A namespace of the vocabulary, under the Plan's prefix.
     Known(NamespaceId),
     /// Any other.
@@ -44,14 +44,14 @@ impl Declared {
     /// Bytes held on the heap.
     pub(super) fn memory(&self) -> usize {
         let texts = self.bindings.iter().map(|binding| match binding {
-            Binding::Known(_) => 0,
-            Binding::Other(other) => {
+            ScopeBinding::Known(_) => 0,
+            ScopeBinding::Other(other) => {
                 size_of::<Other>() + other.prefix.capacity() + other.uri.capacity()
             }
         });
         let bindings = self.bindings.capacity() * usize::from(self.bindings.spilled());
         let marks = self.marks.capacity() * usize::from(self.marks.spilled());
-        bindings * size_of::<Binding>() + marks * size_of::<usize>() + texts.sum::<usize>()
+        bindings * size_of::<ScopeBinding>() + marks * size_of::<usize>() + texts.sum::<usize>()
     }
 }
 
@@ -100,10 +100,10 @@ impl<'p> Scope<'p> {
     /// The same, but returns what is to be written.
     pub(super) fn declaration(&mut self, id: NamespaceId) -> Option<&'p [u8]> {
         let mut bindings = self.declared.bindings.iter();
-        if bindings.any(|binding| matches!(binding, Binding::Known(known) if *known == id)) {
+        if bindings.any(|binding| matches!(binding, ScopeBinding::Known(known) if *known == id)) {
             return None;
         }
-        self.declared.bindings.push(Binding::Known(id));
+        self.declared.bindings.push(ScopeBinding::Known(id));
         Some(&self.program.declarations[id.0 as usize])
     }
 
@@ -122,8 +122,8 @@ impl<'p> Scope<'p> {
             .iter()
             .rev()
             .find_map(|binding| match binding {
-                Binding::Other(other) => Some(other.number),
-                Binding::Known(_) => None,
+                ScopeBinding::Other(other) => Some(other.number),
+                ScopeBinding::Known(_) => None,
             });
         let is_free = |prefix: &String| {
             !self.plan.prefixes.contains(prefix) && *prefix != self.program.xsi_prefix
@@ -133,11 +133,13 @@ impl<'p> Scope<'p> {
             .find(|(_, prefix)| is_free(prefix))
             .expect("there are more numbers than prefixes");
         declare(&prefix, uri, out);
-        self.declared.bindings.push(Binding::Other(Box::new(Other {
-            number,
-            prefix,
-            uri: uri.to_owned(),
-        })));
+        self.declared
+            .bindings
+            .push(ScopeBinding::Other(Box::new(Other {
+                number,
+                prefix,
+                uri: uri.to_owned(),
+            })));
     }
 
     /// The prefix a namespace has here (the empty one for no namespace), if it has one.
@@ -153,7 +155,7 @@ impl<'p> Scope<'p> {
                 .declared
                 .bindings
                 .iter()
-                .any(|binding| matches!(binding, Binding::Known(known) if *known == id));
+                .any(|binding| matches!(binding, ScopeBinding::Known(known) if *known == id));
             let prefix = if id == self.program.xsi {
                 &self.program.xsi_prefix
             } else {
@@ -165,7 +167,7 @@ impl<'p> Scope<'p> {
             .bindings
             .iter()
             .find_map(|binding| match binding {
-                Binding::Other(other) if other.uri == uri => Some(other.prefix.as_str()),
+                ScopeBinding::Other(other) if other.uri == uri => Some(other.prefix.as_str()),
                 _ => None,
             })
     }

@@ -13,7 +13,7 @@ use super::error::{ErrorKind, Result};
 use super::interpreter::{Interpreter, PadBehind};
 use super::leaf::number;
 use super::places::Places;
-use super::state::Frame;
+use super::state::EncoderFrame;
 
 /// Instructions and elements.
 impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
@@ -173,7 +173,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             return Err(ErrorKind::Depth(self.max_depth));
         }
         self.depth += 1;
-        self.stack.push(Frame::Return(back));
+        self.stack.push(EncoderFrame::Return(back));
         self.entry(ty)
     }
 

@@ -22,7 +22,7 @@ pub struct State {
     pub(super) slot: usize,
     /// Whether the occurrence before was one without slots: then only the number of occurrences done distinguishes this State from others.
     pub(super) is_blind: bool,
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Vec<EncoderFrame>,
     pub(super) declared: Declared,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Phase {
 
 /// What is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Frame {
+pub(crate) enum EncoderFrame {
     /// A call, and the instruction behind it.
     Return(u32),
     /// A loop.
@@ -67,7 +67,7 @@ pub(crate) struct Position<'m> {
     pub(crate) slot: usize,
     /// The length of the text.
     pub(crate) length: usize,
-    pub(crate) stack: &'m [Frame],
+    pub(crate) stack: &'m [EncoderFrame],
     pub(crate) declared: &'m Declared,
 }
 
@@ -108,7 +108,11 @@ impl State {
             && !self.is_blind
             && !other.is_blind
             && self.frames.len() == other.frames.len()
-            && self.frames.iter().zip(&other.frames).all(Frame::agree)
+            && self
+                .frames
+                .iter()
+                .zip(&other.frames)
+                .all(EncoderFrame::agree)
             && self.declared == other.declared
     }
 
@@ -119,8 +123,8 @@ impl State {
             _ => None,
         };
         let frames = self.frames.iter().filter_map(|frame| match frame {
-            Frame::Repeat(the_loop) => Some(*the_loop),
-            Frame::Return(_) => None,
+            EncoderFrame::Repeat(the_loop) => Some(*the_loop),
+            EncoderFrame::Return(_) => None,
         });
         frames.chain(rows)
     }
@@ -148,7 +152,7 @@ impl State {
             Some(())
         };
         for frame in &mut moved.frames {
-            if let Frame::Repeat(the_loop) = frame {
+            if let EncoderFrame::Repeat(the_loop) = frame {
                 shift(the_loop)?;
             }
         }
@@ -170,7 +174,7 @@ impl State {
 
     /// Bytes held on the heap.
     pub fn memory(&self) -> usize {
-        self.frames.capacity() * size_of::<Frame>() + self.declared.memory()
+        self.frames.capacity() * size_of::<EncoderFrame>() + self.declared.memory()
     }
 
     /// The table that is being written, if any.
@@ -196,16 +200,20 @@ impl State {
             && !self.is_blind
             && self.slot == position.slot
             && self.frames.len() == position.stack.len()
-            && self.frames.iter().zip(position.stack).all(Frame::agree)
+            && self
+                .frames
+                .iter()
+                .zip(position.stack)
+                .all(EncoderFrame::agree)
             && self.declared == *position.declared
     }
 }
 
 /// Whether an occurrence has ended in the innermost loop without having had any slot.
-pub(super) fn is_blind(frames: &[Frame], slot: usize) -> bool {
+pub(super) fn is_blind(frames: &[EncoderFrame], slot: usize) -> bool {
     let innermost = frames.iter().rev().find_map(|frame| match frame {
-        Frame::Repeat(innermost) => Some(*innermost),
-        Frame::Return(_) => None,
+        EncoderFrame::Repeat(innermost) => Some(*innermost),
+        EncoderFrame::Return(_) => None,
     });
     innermost.is_some_and(|Loop { count, done }| done > 0 && slot == count + 1)
 }
@@ -219,7 +227,7 @@ impl Phase {
     }
 }
 
-impl Frame {
+impl EncoderFrame {
     fn agree((a, b): (&Self, &Self)) -> bool {
         match (a, b) {
             (Self::Repeat(_), Self::Repeat(_)) => true,

@@ -61,7 +61,7 @@ pub(crate) struct Start {
 
 /// What is still to be done.
 #[derive(Clone, Copy, Debug)]
-enum Frame<'p> {
+enum WalkFrame<'p> {
     End(ElementId),
     /// The attributes from number `next` on, then the content.
     Attributes {
@@ -92,7 +92,7 @@ pub(crate) struct Walk<'r> {
     plan: &'r Plan,
     slots: &'r [u64],
     at: usize,
-    stack: Vec<Frame<'r>>,
+    stack: Vec<WalkFrame<'r>>,
     /// The height of the stack before the last `Start` or `Array`.
     mark: usize,
 }
@@ -140,7 +140,7 @@ impl<'r> Walk<'r> {
     /// Attributes and content of a type, from slot `at`.
     pub(crate) fn over(record: &'r Record, ty: TypeId, at: usize) -> Self {
         Self {
-            stack: vec![Frame::Attributes { ty, next: 0 }],
+            stack: vec![WalkFrame::Attributes { ty, next: 0 }],
             ..Self::empty(record, at)
         }
     }
@@ -217,7 +217,7 @@ impl<'r> Walk<'r> {
             .ok_or(Mismatch)
     }
 
-    fn push(&mut self, frame: Frame<'r>) -> Result<(), Mismatch> {
+    fn push(&mut self, frame: WalkFrame<'r>) -> Result<(), Mismatch> {
         if self.stack.len() >= MAX_STACK {
             return Err(Mismatch);
         }
@@ -225,24 +225,24 @@ impl<'r> Walk<'r> {
         Ok(())
     }
 
-    fn step(&mut self, frame: Frame<'r>) -> Result<Option<Event>, Mismatch> {
+    fn step(&mut self, frame: WalkFrame<'r>) -> Result<Option<Event>, Mismatch> {
         match frame {
-            Frame::End(element) => Ok(Some(Event::End(element))),
-            Frame::Attributes { ty, next } => self.attributes(ty, next),
-            Frame::Content(ty) => self.content(ty),
-            Frame::Particle(id) => self.particle(id),
-            Frame::Sequence(children) => {
+            WalkFrame::End(element) => Ok(Some(Event::End(element))),
+            WalkFrame::Attributes { ty, next } => self.attributes(ty, next),
+            WalkFrame::Content(ty) => self.content(ty),
+            WalkFrame::Particle(id) => self.particle(id),
+            WalkFrame::Sequence(children) => {
                 let Some((&first, rest)) = children.split_first() else {
                     return Ok(None);
                 };
                 if !rest.is_empty() {
-                    self.push(Frame::Sequence(rest))?;
+                    self.push(WalkFrame::Sequence(rest))?;
                 }
                 self.particle(first)
             }
-            Frame::Loop(_, 0) => Ok(None),
-            Frame::Loop(body, left) => {
-                self.push(Frame::Loop(body, left - 1))?;
+            WalkFrame::Loop(_, 0) => Ok(None),
+            WalkFrame::Loop(body, left) => {
+                self.push(WalkFrame::Loop(body, left - 1))?;
                 match body {
                     Body::Particle(id) => self.occurrence(id),
                     Body::All(children) => {
@@ -287,7 +287,7 @@ impl<'r> Walk<'r> {
     fn attributes(&mut self, id: TypeId, next: u32) -> Result<Option<Event>, Mismatch> {
         let ty = self.plan.ty(id);
         if let Some(attribute_id) = ty.attribute_ids().nth(next as usize) {
-            self.push(Frame::Attributes {
+            self.push(WalkFrame::Attributes {
                 ty: id,
                 next: next + 1,
             })?;
@@ -305,7 +305,7 @@ impl<'r> Walk<'r> {
             }));
         }
         if ty.any_attribute.is_some() {
-            self.push(Frame::Content(id))?;
+            self.push(WalkFrame::Content(id))?;
             return self.value().map(|at| Some(Event::AnyAttribute { at }));
         }
         self.content(id)
@@ -320,7 +320,10 @@ impl<'r> Walk<'r> {
             Content::Particle(particle) => self.particle(*particle),
             Content::Mixed { elements, .. } => {
                 let left = self.count()?;
-                self.push(Frame::Loop(Body::Mixed(self.plan.group(elements)), left))?;
+                self.push(WalkFrame::Loop(
+                    Body::Mixed(self.plan.group(elements)),
+                    left,
+                ))?;
                 Ok(None)
             }
             Content::Any => self.value().map(|at| Some(Event::Inner { at })),
@@ -333,7 +336,7 @@ impl<'r> Walk<'r> {
         if particle.repeats() {
             let left = self.count()?;
             let mark = self.stack.len();
-            self.push(Frame::Loop(Body::Particle(id), left))?;
+            self.push(WalkFrame::Loop(Body::Particle(id), left))?;
             return Ok(match particle.term {
                 Term::Element(element) => {
                     self.mark = mark;
@@ -388,20 +391,20 @@ impl<'r> Walk<'r> {
             }
             Term::Any(_) => self.value().map(|at| Some(Event::Fragment { at })),
             Term::Sequence(children) => {
-                self.push(Frame::Sequence(self.plan.group(children)))?;
+                self.push(WalkFrame::Sequence(self.plan.group(children)))?;
                 Ok(None)
             }
             Term::Choice(children) => match self.read()? {
                 0 => Ok(None),
                 marker => {
                     let child = named(self.plan.group(children), marker)?;
-                    self.push(Frame::Particle(child))?;
+                    self.push(WalkFrame::Particle(child))?;
                     Ok(None)
                 }
             },
             Term::All(children) => {
                 let left = self.count()?;
-                self.push(Frame::Loop(Body::All(self.plan.group(children)), left))?;
+                self.push(WalkFrame::Loop(Body::All(self.plan.group(children)), left))?;
                 Ok(None)
             }
         }
@@ -431,9 +434,9 @@ impl<'r> Walk<'r> {
             at: self.at,
         };
         self.mark = self.stack.len();
-        self.push(Frame::End(id))?;
+        self.push(WalkFrame::End(id))?;
         if !nil {
-            self.push(Frame::Attributes { ty, next: 0 })?;
+            self.push(WalkFrame::Attributes { ty, next: 0 })?;
         } else if element.is_scalar {
             self.value()?;
         }

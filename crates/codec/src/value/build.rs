@@ -28,7 +28,7 @@ use crate::record::{HeapFull, Record, marker};
 use crate::value::pack::Pack;
 use crate::value::{MAX_DEPTH, Object, Value};
 
-use place::{Placer, Presence, Source};
+use place::{GivenChildren, Placer, Presence};
 
 /// How values are taken.
 #[derive(Clone, Copy, Default)]
@@ -492,7 +492,7 @@ impl Builder<'_> {
         keys: &mut Keys<'_>,
     ) -> Result<()> {
         let shape = self.shapes.of(ty);
-        let mut source = Source::new(shape, |key| {
+        let mut source = GivenChildren::new(shape, |key| {
             let value = object.get(key)?;
             keys.used += 1;
             Some(value)

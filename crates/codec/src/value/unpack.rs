@@ -48,7 +48,7 @@ pub trait Unpack: Sized {
 
 /// Whether an element that may be nil or of a derived type is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ElementState {
     /// It is not.
     Absent,
     /// It is, and nil.
@@ -175,7 +175,7 @@ impl<'r> Unpacker<'r> {
     #[inline]
     pub fn nillable<T: Unpack>(&mut self) -> Result<Option<T>> {
         match self.state()? {
-            State::Present(_) => T::unpack(self).map(Some),
+            ElementState::Present(_) => T::unpack(self).map(Some),
             _ => Ok(None),
         }
     }
@@ -219,13 +219,13 @@ impl<'r> Unpacker<'r> {
 
     /// The state of an element that has one.
     #[inline]
-    pub fn state(&mut self) -> Result<State> {
+    pub fn state(&mut self) -> Result<ElementState> {
         let slot = self.next()?;
         let ty = marker::actual_type(slot);
         match marker::presence(slot) {
-            marker::ABSENT => Ok(State::Absent),
-            marker::PRESENT => Ok(State::Present(ty)),
-            marker::NIL => Ok(State::Nil(ty)),
+            marker::ABSENT => Ok(ElementState::Absent),
+            marker::PRESENT => Ok(ElementState::Present(ty)),
+            marker::NIL => Ok(ElementState::Nil(ty)),
             _ => Err(PackError::Mismatch),
         }
     }

@@ -1,7 +1,7 @@
 //! Filling the blanks of a [form](super::form).
 
 use super::Kernel;
-use super::form::{Blank, FillTarget, Filled, Form, LengthBytes, Reader, WIDEST};
+use super::form::{Blank, BlankReader, FillTarget, Filled, Form, LengthBytes, WIDEST};
 use super::number::Number;
 use crate::datetime::is_plain_date_time;
 
@@ -66,29 +66,35 @@ fn portable(
 
 impl Form {
     /// The slot of a value; `None` if the slow path must decide.
-    fn slot_of(&self, blank: &Blank, reader: Reader, text: &[u8], heap: &mut [u8]) -> Option<u64> {
+    fn slot_of(
+        &self,
+        blank: &Blank,
+        reader: BlankReader,
+        text: &[u8],
+        heap: &mut [u8],
+    ) -> Option<u64> {
         let quote = match reader {
-            Reader::Other => return None,
-            Reader::Double | Reader::Float | Reader::Integer => {
+            BlankReader::Other => return None,
+            BlankReader::Double | BlankReader::Float | BlankReader::Integer => {
                 let (min, max) = *self.bounds.get(blank.kind as usize)?;
                 let number = match reader {
-                    Reader::Double => Number::Double,
-                    Reader::Float => Number::Float,
+                    BlankReader::Double => Number::Double,
+                    BlankReader::Float => Number::Float,
                     _ => Number::Signed { min, max },
                 };
                 let (slot, length) = super::portable::read(number, text)?;
                 return (length == text.len()).then_some(slot);
             }
-            Reader::Quoted => b'"',
-            Reader::Single => b'\'',
-            Reader::Text | Reader::Uri | Reader::DateTime => b'<',
+            BlankReader::Quoted => b'"',
+            BlankReader::Single => b'\'',
+            BlankReader::Text | BlankReader::Uri | BlankReader::DateTime => b'<',
         };
         let is_plain = |&byte: &u8| {
             matches!(byte, 0x20..=0x7e) && !matches!(byte, b'<' | b'&' | b']') && byte != quote
         };
         let is_good = match reader {
-            Reader::DateTime => is_plain_date_time(text),
-            Reader::Uri => {
+            BlankReader::DateTime => is_plain_date_time(text),
+            BlankReader::Uri => {
                 let is_special = |byte: &u8| matches!(byte, b' ' | b'%' | b'#');
                 !text.iter().any(is_special)
                     && text.first().is_some_and(u8::is_ascii_alphanumeric)

@@ -39,7 +39,7 @@ pub struct Form {
     /// The bounds of integers, per kind.
     pub(super) bounds: Box<[(i64, i64)]>,
     /// How each blank is read.
-    pub(super) readers: Box<[Reader]>,
+    pub(super) readers: Box<[BlankReader]>,
     /// The number of slots needed.
     pub(super) slots: usize,
     /// The bytes of heap needed.
@@ -48,7 +48,7 @@ pub struct Form {
 
 /// How a blank is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(super) enum BlankReader {
     Double,
     Float,
     Integer,
@@ -62,9 +62,9 @@ pub(super) enum Reader {
     Other,
 }
 
-impl Reader {
+impl BlankReader {
     fn is_string(self) -> bool {
-        use Reader::{DateTime, Quoted, Single, Text, Uri};
+        use BlankReader::{DateTime, Quoted, Single, Text, Uri};
         matches!(self, Text | Quoted | Single | Uri | DateTime)
     }
 }
@@ -93,7 +93,7 @@ impl Form {
         for blank in &blanks {
             let mut reader = fillings.get(blank.kind as usize)?.reader();
             if reader.is_string() && (blank.width as usize) < WIDEST {
-                reader = Reader::Other;
+                reader = BlankReader::Other;
             }
             if reader.is_string() {
                 heap = heap.max(blank.heap as usize + WIDEST);
@@ -165,17 +165,17 @@ pub enum Filling {
 }
 
 impl Filling {
-    fn reader(self) -> Reader {
+    fn reader(self) -> BlankReader {
         match self {
-            Self::Number(Number::Double) => Reader::Double,
-            Self::Number(Number::Float) => Reader::Float,
-            Self::Number(Number::Signed { .. } | Number::Unsigned { .. }) => Reader::Integer,
-            Self::Text => Reader::Text,
-            Self::Quoted(b'"') => Reader::Quoted,
-            Self::Quoted(b'\'') => Reader::Single,
-            Self::Uri => Reader::Uri,
-            Self::DateTime => Reader::DateTime,
-            Self::Quoted(_) | Self::Other => Reader::Other,
+            Self::Number(Number::Double) => BlankReader::Double,
+            Self::Number(Number::Float) => BlankReader::Float,
+            Self::Number(Number::Signed { .. } | Number::Unsigned { .. }) => BlankReader::Integer,
+            Self::Text => BlankReader::Text,
+            Self::Quoted(b'"') => BlankReader::Quoted,
+            Self::Quoted(b'\'') => BlankReader::Single,
+            Self::Uri => BlankReader::Uri,
+            Self::DateTime => BlankReader::DateTime,
+            Self::Quoted(_) | Self::Other => BlankReader::Other,
         }
     }
 

@@ -50,7 +50,7 @@ impl<F: Found> Found for Watched<'_, F> {
 
 /// Where rows ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stop {
+pub struct RowsEnd {
     /// How many rows are whole.
     pub rows: usize,
     /// The column whose value was not read.

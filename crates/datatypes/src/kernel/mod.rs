@@ -27,7 +27,7 @@ mod steps;
 mod x86;
 
 pub use carryless::Carryless;
-pub use found::{Found, FoundInRow, Stop};
+pub use found::{Found, FoundInRow, RowsEnd};
 pub use number::{Column, Number, PaddedColumn};
 pub use prefetch::{prefetch, prefetch_all};
 pub use separator::Separator;
@@ -391,7 +391,7 @@ impl Kernel {
         most: usize,
         slots: &mut Vec<u64>,
         found: impl FnMut(usize, usize, usize),
-    ) -> Stop {
+    ) -> RowsEnd {
         let mut found = found;
         let mut all = |column, at, length| {
             found(column, at, length);
@@ -410,10 +410,10 @@ impl Kernel {
         most: usize,
         slots: &mut Vec<u64>,
         found: &mut impl FoundInRow,
-    ) -> Stop {
+    ) -> RowsEnd {
         // A row has at least one number.
         if columns.is_empty() {
-            return Stop {
+            return RowsEnd {
                 rows: 0,
                 column: 0,
                 at,

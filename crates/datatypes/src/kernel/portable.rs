@@ -3,7 +3,7 @@
 use crate::{double, float, integer};
 
 use super::{
-    Column, Found, FoundInRow, Listed, Number, PaddedColumn, Separator, Stepped, Steps, Stop,
+    Column, Found, FoundInRow, Listed, Number, PaddedColumn, RowsEnd, Separator, Stepped, Steps,
 };
 
 /// [`super::Kernel::read_array_while`], until there are `limit` slots.
@@ -326,7 +326,7 @@ pub(super) fn read_rows(
     most: usize,
     slots: &mut Vec<u64>,
     found: &mut impl FoundInRow,
-) -> Stop {
+) -> RowsEnd {
     for rows in 0.. {
         let mut goes_on = true;
         for (index, column) in columns.iter().enumerate() {
@@ -336,7 +336,7 @@ pub(super) fn read_rows(
                 .then(|| value(text, at, column.number, &column.separator))
                 .flatten();
             let Some((slot, length)) = value else {
-                return Stop {
+                return RowsEnd {
                     rows,
                     column: index,
                     at,
@@ -348,7 +348,7 @@ pub(super) fn read_rows(
         }
         if !goes_on {
             let (rows, column) = (rows + 1, 0);
-            return Stop { rows, column, at };
+            return RowsEnd { rows, column, at };
         }
     }
     unreachable!("rows are read until one is not")

@@ -8,11 +8,11 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// A pattern, step by step.
 #[derive(Debug)]
-pub(super) struct Sequence(Box<[Step]>);
+pub(super) struct Sequence(Box<[PatternStep]>);
 
 /// A set of characters and its number of repetitions.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct PatternStep {
     /// The ASCII characters of the set, a bit each.
     set: [u64; 2],
     min: u32,
@@ -53,7 +53,7 @@ impl Sequence {
     }
 }
 
-impl Step {
+impl PatternStep {
     #[inline(always)]
     fn has(&self, byte: u8) -> bool {
         byte.is_ascii() && self.set[usize::from(byte >> 6) & 1] >> (byte & 63) & 1 != 0
@@ -64,7 +64,7 @@ impl Step {
     }
 }
 
-fn add(pattern: &Hir, steps: &mut Vec<Step>) -> Option<()> {
+fn add(pattern: &Hir, steps: &mut Vec<PatternStep>) -> Option<()> {
     match pattern.kind() {
         // Only the ends of the whole text are looked for.
         HirKind::Empty | HirKind::Look(_) => {}
@@ -77,7 +77,7 @@ fn add(pattern: &Hir, steps: &mut Vec<Step>) -> Option<()> {
         HirKind::Capture(capture) => add(&capture.sub, steps)?,
         HirKind::Concat(parts) => parts.iter().try_for_each(|part| add(part, steps))?,
         HirKind::Repetition(repetition) => {
-            let step = Step {
+            let step = PatternStep {
                 set: class(&repetition.sub)?,
                 min: repetition.min,
                 max: repetition.max.unwrap_or(u32::MAX),
@@ -89,8 +89,8 @@ fn add(pattern: &Hir, steps: &mut Vec<Step>) -> Option<()> {
     (steps.len() <= MOST).then_some(())
 }
 
-fn once(set: [u64; 2]) -> Option<Step> {
-    Some(Step {
+fn once(set: [u64; 2]) -> Option<PatternStep> {
+    Some(PatternStep {
         set,
         min: 1,
         max: 1,

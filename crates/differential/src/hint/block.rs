@@ -70,9 +70,9 @@ impl Key {
     }
 }
 
-/// A block in the text of a message, spelled as [`Block::write`] spells it. Others are of use to nobody.
+/// A block in the text of a message, spelled as [`HintBlock::write`] spells it. Others are of use to nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct HintBlock {
     /// Its first byte.
     pub(super) from: usize,
     pub(super) key: Key,
@@ -83,7 +83,7 @@ pub(super) struct Block {
     pub(super) to: usize,
 }
 
-impl Block {
+impl HintBlock {
     /// The block of a message, if it appears to have one. (A comment or a value may contain what looks like a block.)
     pub(super) fn find(message: &[u8]) -> Option<Self> {
         let front = &message[..message.len().min(FRONT)];
@@ -290,10 +290,10 @@ mod tests {
         for lengths in [b"".as_slice(), b"AB~3e;"] {
             let mut text = b"<e:Envelope><e:Header>".to_vec();
             let from = text.len();
-            Block::write(key, lengths, &mut text);
+            HintBlock::write(key, lengths, &mut text);
             let to = text.len();
             text.extend_from_slice(b"</e:Header>");
-            let block = Block::find(&text).expect("it is there");
+            let block = HintBlock::find(&text).expect("it is there");
             assert_eq!((block.from, block.to, block.key), (from, to, key));
             assert_eq!(&text[block.at..block.at_end], lengths);
         }
@@ -303,7 +303,7 @@ mod tests {
     fn what_is_spelled_otherwise_is_no_block() {
         let key = "0123456789abcdef0011223344556677";
         let good = format!("<b:hint xmlns:b=\"urn:bsoap:hint\" key=\"{key}\" at=\"AB\"/>");
-        assert!(Block::find(good.as_bytes()).is_some());
+        assert!(HintBlock::find(good.as_bytes()).is_some());
         for (from, to) in [
             ("<b:", "<c:"),
             ("0123", "012"),
@@ -318,9 +318,9 @@ mod tests {
             ("\"AB\"/>", "\"AB"),
         ] {
             let other = good.replacen(from, to, 1);
-            assert_eq!(Block::find(other.as_bytes()), None, "{other}");
+            assert_eq!(HintBlock::find(other.as_bytes()), None, "{other}");
         }
         let long = good.replace("AB", &"A".repeat(LONGEST + 1));
-        assert_eq!(Block::find(long.as_bytes()), None);
+        assert_eq!(HintBlock::find(long.as_bytes()), None);
     }
 }

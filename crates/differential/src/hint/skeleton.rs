@@ -19,7 +19,7 @@ use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::kernel::form::{Blank, Filling, Form, WIDEST};
 use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 
-use super::block::{Block, DIGITS, Key, Lengths, OPEN};
+use super::block::{DIGITS, HintBlock, Key, Lengths, OPEN};
 use super::values::Values;
 
 /// Strings are checked and copied in steps of this many bytes.
@@ -81,7 +81,7 @@ pub(super) fn learn(
     decoder: &mut Decoder,
     root: ElementId,
     message: &[u8],
-    block: &Block,
+    block: &HintBlock,
 ) -> Result<(Arc<Record>, Option<Box<Skeleton>>), Error> {
     let plain = |decoder: &mut Decoder| Ok((Arc::new(decoder.decode(root, message)?), None));
     let Some(text) = plain_text(message) else {
@@ -151,7 +151,7 @@ impl<'m> Maker<'m> {
     fn make(
         mut self,
         root: ElementId,
-        block: &Block,
+        block: &HintBlock,
         record: &Record,
         trace: &Trace,
     ) -> Option<Skeleton> {
@@ -209,14 +209,14 @@ impl<'m> Maker<'m> {
     }
 
     /// Whether the lengths given in the message differ from those found in it.
-    fn has_other_lengths(&self, block: &Block, lengths: &[usize]) -> bool {
+    fn has_other_lengths(&self, block: &HintBlock, lengths: &[usize]) -> bool {
         let given = Lengths::new(&self.message[block.at..block.at_end]);
         let given: Vec<usize> = given.take(lengths.len() + 1).collect();
         !lengths.starts_with(&given)
     }
 
     /// The slot in which the block is kept, byte for byte.
-    fn slot_of(&self, block: &Block, record: &Record, trace: &Trace) -> Option<usize> {
+    fn slot_of(&self, block: &HintBlock, record: &Record, trace: &Trace) -> Option<usize> {
         let from = u32::try_from(block.from.checked_sub(self.mark)?).ok()?;
         let text = &self.message[block.from..block.to];
         let options = self.decoder.options();

@@ -16,7 +16,7 @@ use bsoap_codec::decode::{Decoder, Error};
 use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_codec::{DecodeOptions, Record};
 
-use super::block::{Block, Key};
+use super::block::{HintBlock, Key};
 use super::reader::Lazy;
 use super::skeleton::{Skeleton, learn};
 use crate::bypass::{Backoff, Bypass};
@@ -97,7 +97,7 @@ enum With {
     /// A skeleton that the message begins like.
     Skeleton(Box<Entry<Skeleton>>),
     /// A decoder; a skeleton is to be made of the message.
-    New(Block),
+    New(HintBlock),
     /// A decoder.
     Plain,
 }
@@ -135,7 +135,7 @@ impl SkeletonCache {
             let skeleton = With::Skeleton(self.cache.check_out(index, last));
             return Some(SkeletonCheckout::new(id, skeleton));
         }
-        let block = Block::find(message)?;
+        let block = HintBlock::find(message)?;
         let has_key = |entry: &Entry<Skeleton>| entry.value.key == block.key && is_it(entry);
         let with = match entries.iter().rposition(|entry| has_key(entry)) {
             Some(entry) => With::Skeleton(self.cache.check_out(index, entry)),
@@ -270,7 +270,7 @@ impl SkeletonCheckout {
                 let misses = entry.value.misses.saturating_add(1);
                 entry.value.misses = misses;
                 let is_tried = misses <= MAX_MISSES || misses.is_power_of_two();
-                (is_tried.then(|| Block::find(message)).flatten(), misses)
+                (is_tried.then(|| HintBlock::find(message)).flatten(), misses)
             }
             With::New(block) => (Some(*block), 0),
             With::Plain => (None, 0),

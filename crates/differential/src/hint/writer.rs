@@ -19,7 +19,7 @@ use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 use bytes::{Bytes, BytesMut};
 
-use super::block::{Block, CLOSE, Key};
+use super::block::{CLOSE, HintBlock, Key};
 use super::key::Hasher;
 use super::outline::{Outline, OutlineRecorder};
 
@@ -59,9 +59,9 @@ pub struct Hint<'w> {
 struct Known {
     /// Held, so that no other Plan has its address.
     plan: Arc<Plan>,
-    shape: Shape,
+    shape: StructureShape,
     key: Key,
-    place: Place,
+    place: BlockPosition,
     /// What was sent last within a message, and where in it the lengths are.
     text: Vec<u8>,
     lengths: Range<usize>,
@@ -69,7 +69,7 @@ struct Known {
 
 /// What distinguishes the structures of a Plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
+struct StructureShape {
     root: ElementId,
     options: EncodeOptions,
     slots: usize,
@@ -79,7 +79,7 @@ struct Shape {
 
 /// Where a block goes in the messages of a structure.
 #[derive(Clone, Debug)]
-struct Place {
+struct BlockPosition {
     at: usize,
     before: Vec<u8>,
     after: Vec<u8>,
@@ -87,9 +87,9 @@ struct Place {
 
 /// The locations of a message's values, in order.
 #[derive(Default)]
-pub(super) struct Values(pub(super) Vec<(usize, usize)>);
+pub(super) struct ValueLocations(pub(super) Vec<(usize, usize)>);
 
-impl Places for Values {
+impl Places for ValueLocations {
     fn value(&mut self, _: usize, offset: usize, length: usize, _: usize, _: LeafRef) {
         self.0.push((offset, length));
     }
@@ -121,7 +121,7 @@ impl Writer {
         let mut recorder = OutlineRecorder::new(record, &mut self.outline);
         encoder.encode_with(record, out, &mut recorder)?;
         recorder.finish();
-        let shape = Shape {
+        let shape = StructureShape {
             root: record.root(),
             options,
             slots: record.slots().len(),
@@ -141,7 +141,7 @@ impl Writer {
     }
 
     /// Brings a structure to the end, if it is known.
-    fn find(&mut self, shape: Shape, plan: &Arc<Plan>) -> bool {
+    fn find(&mut self, shape: StructureShape, plan: &Arc<Plan>) -> bool {
         let is_it = |known: &Known| known.shape == shape && Arc::ptr_eq(&known.plan, plan);
         let Some(index) = self.known.iter().rposition(is_it) else {
             return false;
@@ -152,12 +152,12 @@ impl Writer {
 
     /// A structure that is new.
     #[cold]
-    fn meet(&mut self, shape: Shape, record: &Record) -> Result<Option<Known>, Error> {
+    fn meet(&mut self, shape: StructureShape, record: &Record) -> Result<Option<Known>, Error> {
         self.new += 1;
         if self.new > PATIENCE {
             self.pause = PAUSE;
         }
-        let (mut text, mut values) = (Vec::new(), Values::default());
+        let (mut text, mut values) = (Vec::new(), ValueLocations::default());
         Encoder::new(shape.options).encode_with(record, &mut text, &mut values)?;
         // The location of a block is computed once for all messages of the structure: no value precedes it.
         let first = values.0.first().map_or(text.len(), |&(offset, _)| offset);
@@ -204,7 +204,7 @@ impl Known {
     fn write_block(&mut self, lengths: &[u8]) {
         self.text.clear();
         self.text.extend_from_slice(&self.place.before);
-        Block::write(self.key, lengths, &mut self.text);
+        HintBlock::write(self.key, lengths, &mut self.text);
         let end = self.text.len() - CLOSE.len();
         self.lengths = end - lengths.len()..end;
         self.text.extend_from_slice(&self.place.after);
@@ -228,7 +228,7 @@ impl Hint<'_> {
             }
         }
         let mut block = place.before;
-        Block::write(key(text, values()), outline.lengths(), &mut block);
+        HintBlock::write(key(text, values()), outline.lengths(), &mut block);
         block.extend_from_slice(&place.after);
         Some(Hint {
             text: block.into(),
@@ -280,7 +280,7 @@ fn key(text: &[u8], values: impl Iterator<Item = (usize, usize)>) -> Key {
 }
 
 /// Where a block goes: behind the start tag of the Header, or with a Header of its own behind that of the Envelope.
-fn place(text: &[u8]) -> Option<Place> {
+fn place(text: &[u8]) -> Option<BlockPosition> {
     let mut from = 0;
     // What is not the root's start tag: the declaration, comments, instructions.
     let root = loop {
@@ -302,14 +302,14 @@ fn place(text: &[u8]) -> Option<Place> {
     if text[next..].starts_with(&header) {
         let is_it = self::name(&text[next + 1..]) == &header[1..];
         let at = tag_end(text, next)?;
-        return (is_it && text[at - 2] != b'/').then_some(Place {
+        return (is_it && text[at - 2] != b'/').then_some(BlockPosition {
             at,
             before: Vec::new(),
             after: Vec::new(),
         });
     }
     let body = [b"<", prefix, b"Body"].concat();
-    text[next..].starts_with(&body).then_some(Place {
+    text[next..].starts_with(&body).then_some(BlockPosition {
         at: end,
         before: [&header[..], b">"].concat(),
         after: [b"</", &header[1..], b">"].concat(),
@@ -338,7 +338,7 @@ mod tests {
     use super::*;
 
     fn placed(text: &str) -> Option<String> {
-        let Place { at, before, after } = place(text.as_bytes())?;
+        let BlockPosition { at, before, after } = place(text.as_bytes())?;
         let (front, behind) = text.split_at(at);
         let [before, after] = [before, after].map(|part| String::from_utf8(part).expect("text"));
         Some(format!("{front}{before}|{after}{behind}"))

@@ -150,7 +150,7 @@ fn spec(plan: &Plan, policy: &Policy, leaf: LeafRef) -> LeafSpec {
 }
 
 /// Collects the segments of a chunk.
-pub(crate) struct Builder<'b> {
+pub(crate) struct SegmentBuilder<'b> {
     plan: &'b Plan,
     policy: &'b Policy,
     specs: &'b mut LeafSpecs,
@@ -170,7 +170,7 @@ pub(crate) struct Builder<'b> {
     pub(crate) has_heap: bool,
 }
 
-impl<'b> Builder<'b> {
+impl<'b> SegmentBuilder<'b> {
     /// For a chunk that begins with slot `first`, of a message of `slots` slots.
     pub(crate) fn new(
         plan: &'b Plan,
@@ -301,7 +301,7 @@ impl<'b> Builder<'b> {
     }
 }
 
-impl Places for Builder<'_> {
+impl Places for SegmentBuilder<'_> {
     #[inline]
     fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef) {
         let spec = self.specs.get(self.plan, self.policy, leaf);

@@ -10,7 +10,7 @@ use bsoap_codec::encode::{EncodeOptions, Error, PieceEncoder, State, Stop};
 use bytes::{Bytes, BytesMut};
 use smallvec::SmallVec;
 
-use super::build::{Builder, LeafSpecs, PolicyWidths};
+use super::build::{LeafSpecs, PolicyWidths, SegmentBuilder};
 use super::dut_table::Segment;
 use super::policy::{Policy, Stuffing};
 use crate::stats::SendStats;
@@ -24,7 +24,7 @@ const AHEAD: usize = 4 << 10;
 /// A part of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunk {
-    pub(crate) text: Text,
+    pub(crate) text: ChunkText,
     /// The encoder at its first byte.
     pub(crate) state: State,
     pub(crate) slots: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Chunk {
 
 /// The text of a chunk, as sends hold it. Its only holder may change it in place.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Text {
+pub(crate) struct ChunkText {
     bytes: Bytes,
     /// Bytes of memory, those behind the text included.
     memory: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Text {
     is_kept: bool,
 }
 
-impl Text {
+impl ChunkText {
     /// The bytes.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -142,12 +142,12 @@ pub(crate) fn encode_piece(
     policy: &Policy,
     specs: &mut LeafSpecs,
     (size, until): (usize, Option<&State>),
-    mut text: Text,
+    mut text: ChunkText,
 ) -> Result<(Chunk, Stop), Error> {
     let state = encoder.state().clone();
     let first = state.slot();
     let slots = record.slots().len();
-    let mut builder = Builder::new(record.plan(), policy, specs, first, slots);
+    let mut builder = SegmentBuilder::new(record.plan(), policy, specs, first, slots);
     let before = text.bytes().len();
     let stop = text.write(|text| {
         let is_first = text.capacity() == 0;
@@ -234,8 +234,8 @@ pub(crate) fn reencode(
 mod tests {
     use super::*;
 
-    fn text(bytes: &[u8]) -> Text {
-        let mut text = Text::default();
+    fn text(bytes: &[u8]) -> ChunkText {
+        let mut text = ChunkText::default();
         text.write(|text| {
             text.reserve_exact(16);
             text.extend_from_slice(bytes);

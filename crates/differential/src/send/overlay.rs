@@ -125,7 +125,7 @@ pub struct Overlay {
     block: Block,
     /// The chunks there are, the one sent longest ago first.
     chunks: VecDeque<Arc<Vec<u8>>>,
-    step: Step,
+    step: SendStep,
     rows: u64,
     /// The number of rows that must come.
     expected: Option<u64>,
@@ -136,7 +136,7 @@ pub struct Overlay {
 
 /// What has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum SendStep {
     Nothing,
     Before,
     Rows,
@@ -151,7 +151,7 @@ impl Overlay {
             layout,
             frame,
             chunks: VecDeque::new(),
-            step: Step::Nothing,
+            step: SendStep::Nothing,
             rows: 0,
             expected: None,
             sent: 0,
@@ -202,25 +202,25 @@ impl Overlay {
         mut source: impl FnMut() -> Offer<R>,
     ) -> Result<Piece, OverlayError> {
         let text = match self.step {
-            Step::Nothing => {
+            SendStep::Nothing => {
                 self.check::<R>()?;
-                self.step = Step::Before;
+                self.step = SendStep::Before;
                 Bytes::copy_from_slice(self.frame.before())
             }
-            Step::Before => match self.fill(&mut source)? {
+            SendStep::Before => match self.fill(&mut source)? {
                 Piece::End => {
-                    self.step = Step::Rows;
+                    self.step = SendStep::Rows;
                     self.end()?
                 }
                 Piece::Later => return Ok(Piece::Later),
                 Piece::Text(text) => text,
             },
-            Step::Rows => self.end()?,
-            Step::After if self.sent < self.padded_to => {
+            SendStep::Rows => self.end()?,
+            SendStep::After if self.sent < self.padded_to => {
                 let left = (self.padded_to - self.sent).min(SPACES.len() as u64);
                 Bytes::from_static(&SPACES[..left as usize])
             }
-            Step::After => return Ok(Piece::End),
+            SendStep::After => return Ok(Piece::End),
         };
         self.sent += text.len() as u64;
         Ok(Piece::Text(text))
@@ -292,7 +292,7 @@ impl Overlay {
         };
         if ending == Ending::End {
             // Nobody is asked again who has said that there is no more.
-            self.step = Step::Rows;
+            self.step = SendStep::Rows;
         }
         if let Some(expected) = self.expected.filter(|&expected| self.rows > expected) {
             let found = expected + 1;
@@ -310,7 +310,7 @@ impl Overlay {
 
     /// The end of the last row and the text after the array.
     fn end(&mut self) -> Result<Bytes, OverlayError> {
-        self.step = Step::After;
+        self.step = SendStep::After;
         if let Some(expected) = self.expected
             && self.layout == Layout::Stuffed
             && expected != self.rows

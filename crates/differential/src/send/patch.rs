@@ -13,7 +13,7 @@ use bsoap_datatypes::kernel::prefetch;
 use bytes::BytesMut;
 
 use super::batch::{BLOCK, Batch};
-use super::chunk::Text;
+use super::chunk::ChunkText;
 use super::compare::{Dirty, Values, range};
 use super::dut_table::{Columns, Location, Locations, Mixed, Segment};
 use super::lexical::{self, Unwritable};
@@ -47,7 +47,7 @@ pub(crate) struct Tools {
     /// The lexical form of a string with references.
     escaped: Vec<u8>,
     /// The text that a rewritten chunk had before: its memory is used for the next one.
-    spare: Text,
+    spare: ChunkText,
 }
 
 impl Tools {
@@ -75,7 +75,7 @@ pub(crate) enum Outcome {
 
 /// Writes the dirty values, which are in `tools`, into the text of a chunk. `new` is of the chunk's slots.
 pub(crate) fn patch(
-    text: &mut Text,
+    text: &mut ChunkText,
     segments: &mut [Segment],
     policy: &Policy,
     new: &Values<'_>,

@@ -13,7 +13,7 @@ use bsoap_codec::Record;
 use bsoap_codec::encode::{Encoder, Error};
 use bytes::Bytes;
 
-use super::chunk::Text;
+use super::chunk::ChunkText;
 use super::template::Outgoing;
 
 /// The largest text and buffer that a thread keeps, in bytes.
@@ -27,7 +27,7 @@ thread_local! {
     /// The buffer for small texts.
     static SMALL: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     /// The last larger text, which a send may still hold.
-    static SPARE: Cell<Option<Text>> = const { Cell::new(None) };
+    static SPARE: Cell<Option<ChunkText>> = const { Cell::new(None) };
 }
 
 /// About the length of the text: most are somewhat longer.
@@ -49,7 +49,7 @@ pub(super) fn is_large(record: &Record) -> bool {
 #[inline]
 pub(super) fn prepare(
     record: &Record,
-    buffer: &mut Option<Box<Text>>,
+    buffer: &mut Option<Box<ChunkText>>,
     outgoing: &mut Outgoing,
 ) -> Result<(), Error> {
     let about = estimate(record);
@@ -97,6 +97,6 @@ fn shared(record: &Record, outgoing: &mut Outgoing) -> Result<(), Error> {
 }
 
 /// Writes a message in place of another, unless a send still holds that.
-fn write(record: &Record, text: &mut Text) -> Result<(), Error> {
+fn write(record: &Record, text: &mut ChunkText) -> Result<(), Error> {
     text.write(|text| Encoder::default().encode(record, text))
 }

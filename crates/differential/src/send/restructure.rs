@@ -18,7 +18,7 @@ use std::collections::VecDeque;
 
 use bsoap_codec::encode::{PieceEncoder, State, Stop};
 
-use super::chunk::{Chunk, Text, encode_piece};
+use super::chunk::{Chunk, ChunkText, encode_piece};
 use super::compare::{Delta, Values, range};
 use super::dut_table::Segment;
 use super::patch::Outcome;
@@ -76,7 +76,7 @@ pub(crate) fn restructure(
         old,
         new,
         shift: 0,
-        dropped: Text::default(),
+        dropped: ChunkText::default(),
         here: Some(here),
         todo,
         done: chunks,
@@ -87,7 +87,7 @@ pub(crate) fn restructure(
 
 /// Where to stop encoding: before the chunk at `index` of those to do, at slot `slot` of the new message.
 #[derive(Clone, Copy, Debug)]
-struct Target {
+struct StopBefore {
     index: usize,
     slot: usize,
 }
@@ -100,7 +100,7 @@ enum Verdict {
     /// No: most of its values have changed, or it would be too long.
     Reencode,
     /// It could, but its values are found at another slot.
-    Moved(Target),
+    Moved(StopBefore),
 }
 
 struct Walk<'w, 'c> {
@@ -115,7 +115,7 @@ struct Walk<'w, 'c> {
     /// How far slots have moved, as last known.
     shift: isize,
     /// The text of the chunk that is encoded again, for its memory.
-    dropped: Text,
+    dropped: ChunkText,
     delta: Delta,
 }
 
@@ -234,10 +234,10 @@ impl Walk<'_, '_> {
     }
 
     /// Before the chunk behind the first, as if nothing but values had changed.
-    fn next_chunk(&self) -> Option<Target> {
+    fn next_chunk(&self) -> Option<StopBefore> {
         let next = self.todo.get(1)?;
         let slot = next.state.slot().checked_add_signed(self.shift)?;
-        Some(Target { index: 1, slot })
+        Some(StopBefore { index: 1, slot })
     }
 
     /// Adds a chunk that was encoded.
@@ -250,7 +250,7 @@ impl Walk<'_, '_> {
     }
 
     /// Writes chunks of the new message from `here` on, until the target is reached or the end.
-    fn encode(&mut self, here: State, target: Option<Target>) -> Result<(), Failure> {
+    fn encode(&mut self, here: State, target: Option<StopBefore>) -> Result<(), Failure> {
         let (record, policy) = (self.change.new, self.change.policy);
         let mut target = target;
         let mut encoder = PieceEncoder::resume(record, here, self.change.options)?;
@@ -271,7 +271,7 @@ impl Walk<'_, '_> {
                     self.here = Some(encoder.into_state());
                     return Ok(());
                 }
-                (Stop::Size, Some(Target { slot, .. })) if encoder.state().slot() < slot => {}
+                (Stop::Size, Some(StopBefore { slot, .. })) if encoder.state().slot() < slot => {}
                 _ => {
                     self.pass(encoder.state().slot());
                     target = self.target(encoder.state(), 0);
@@ -281,19 +281,19 @@ impl Walk<'_, '_> {
     }
 
     /// Drops the first chunk to do, which is to be encoded again; its buffers are reused.
-    fn drop_first(&mut self, target: Option<Target>) -> Option<Target> {
+    fn drop_first(&mut self, target: Option<StopBefore>) -> Option<StopBefore> {
         if let Some(front) = self.todo.pop_front() {
             self.dropped = front.text;
             self.change.work.specs.recycle(front.segments);
         }
-        target.map(|target| Target {
+        target.map(|target| StopBefore {
             index: target.index.saturating_sub(1),
             ..target
         })
     }
 
     /// How large the next chunk is to be.
-    fn size(&self, target: Option<Target>) -> usize {
+    fn size(&self, target: Option<StopBefore>) -> usize {
         let chunks = self.change.policy.chunks;
         let Some(target) = target else {
             return chunks.initial;
@@ -321,7 +321,7 @@ impl Walk<'_, '_> {
     }
 
     /// The first chunk from `index` on that is found again, and where.
-    fn target(&mut self, here: &State, index: usize) -> Option<Target> {
+    fn target(&mut self, here: &State, index: usize) -> Option<StopBefore> {
         let shifts = [self.shift, self.end_shift()];
         let mut index = index;
         let mut tried = 0;
@@ -353,7 +353,7 @@ impl Walk<'_, '_> {
     }
 
     /// Where the values of a chunk are that should be written, if not here.
-    fn better(&mut self, chunk: &Chunk, here: &State) -> Option<Target> {
+    fn better(&mut self, chunk: &Chunk, here: &State) -> Option<StopBefore> {
         let shifts = [self.shift, self.end_shift()];
         if shifts[0] == shifts[1] && !self.change.work.back_off.is_out() {
             return None;
@@ -375,14 +375,14 @@ impl Walk<'_, '_> {
         let found = found?;
         let is_here =
             found.slot as isize - self.todo[found.index].state.slot() as isize == self.shift;
-        (!is_here).then_some(Target {
+        (!is_here).then_some(StopBefore {
             index: found.index + 1,
             ..found
         })
     }
 
     /// The chunk at `index`, if its values are where they were, moved by `shift` slots.
-    fn at_shift(&self, here: &State, index: usize, shift: isize) -> Option<Target> {
+    fn at_shift(&self, here: &State, index: usize, shift: isize) -> Option<StopBefore> {
         let chunk = &self.todo[index];
         let slot = chunk.state.slot().checked_add_signed(shift)?;
         if slot < here.slot() || slot + chunk.slots > self.new.slots.len() {
@@ -392,7 +392,7 @@ impl Walk<'_, '_> {
             return None;
         }
         let (seen, same) = self.count_same(chunk, slot, SAMPLE);
-        (same * 4 >= seen).then_some(Target { index, slot })
+        (same * 4 >= seen).then_some(StopBefore { index, slot })
     }
 
     /// Of about `sample` slots of a chunk, how many were looked at and how many are the same in the new
@@ -424,7 +424,7 @@ impl Walk<'_, '_> {
     }
 
     /// Looks for the first values of the chunk at `index` in the new message, not far from here.
-    fn search(&self, here: &State, index: usize) -> Option<Target> {
+    fn search(&self, here: &State, index: usize) -> Option<StopBefore> {
         let chunk = &self.todo[index];
         // A needle of values, all of one segment.
         let segment = chunk.segments.iter().find(|segment| {
@@ -457,7 +457,7 @@ impl Walk<'_, '_> {
             if all {
                 let slot = at - segment.first - first;
                 let fits = slot > here.slot() || slot == here.slot() && chunk.state.agrees(here);
-                return fits.then_some(Target { index, slot });
+                return fits.then_some(StopBefore { index, slot });
             }
             at += 1;
         }

@@ -19,7 +19,7 @@ use bsoap_codec::encode::{EncodeOptions, Error, PieceEncoder, Stop};
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use super::chunk::{self, Chunk, Text, encode_piece, estimate};
+use super::chunk::{self, Chunk, ChunkText, encode_piece, estimate};
 use super::dut_table::{Locations, SlotKind};
 use super::policy::{Chunks, Policy};
 use super::update::{Failure, Update, Work};
@@ -322,7 +322,7 @@ impl Template {
                 &self.policy,
                 &mut self.work.specs,
                 (size, None),
-                Text::default(),
+                ChunkText::default(),
             )?;
             self.length += chunk.text.bytes().len() as u64;
             self.chunks.push(chunk);

@@ -18,7 +18,7 @@ use bsoap_codec::Record;
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::plan::ElementId;
 
-use super::chunk::Text;
+use super::chunk::ChunkText;
 use super::plain;
 use super::policy::Policy;
 use super::similarity::{ValueSample, WORTH_A_TEMPLATE};
@@ -84,7 +84,7 @@ pub struct TemplateCache {
     policy: TemplateCachePolicy,
     cache: Cache<Stream, SavedTemplate>,
     /// The text of the last large message without a template, which a send may still hold; and its size.
-    buffer: Option<(Box<Text>, usize)>,
+    buffer: Option<(Box<ChunkText>, usize)>,
 }
 
 /// What is known of a stream.
@@ -221,7 +221,7 @@ impl TemplateCache {
     }
 
     /// The buffer for the text of a large message.
-    fn take_buffer(&mut self) -> Box<Text> {
+    fn take_buffer(&mut self) -> Box<ChunkText> {
         let (buffer, memory) = self.buffer.take().unwrap_or_default();
         self.cache.extra().replace(memory, 0);
         buffer
@@ -232,7 +232,7 @@ impl TemplateCache {
     }
 
     /// Keeps the buffer, unless that would evict templates, which are worth more.
-    fn keep_buffer(&mut self, buffer: Box<Text>) {
+    fn keep_buffer(&mut self, buffer: Box<ChunkText>) {
         self.free_buffer();
         let memory = buffer.memory();
         if self.cache.held() + memory <= self.policy.bytes {

@@ -2,12 +2,12 @@
 
 #[allow(unused_imports)]
 use bsoap::typed::{
-    FromBranch, FromState, Octets, Pack, PackError, Packer, State, TypeId, Unpack,
+    ElementState, FromBranch, FromState, Octets, Pack, PackError, Packer, TypeId, Unpack,
     Unpacker,
 };
 
 #[allow(unused_imports)]
-use bsoap::typed::Body;
+use bsoap::typed::BodyBranch;
 use bsoap::typed::{self, Schema};
 use bsoap::{Error, Fault, Message, ServiceBuilder};
 use std::sync::Arc;
@@ -88,14 +88,14 @@ impl KitchenClient {
                 &self.inner,
                 self.schema,
                 "Maybe",
-                Body {
+                BodyBranch {
                     branch: Some(2),
                     content: |packer: &mut Packer<'_>| {
                         packer.nillable_value(request, TypeId(5));
                     },
                 },
                 None,
-                Body {
+                BodyBranch {
                     branch: Some(2),
                     content: |from: &mut Unpacker<'_>| from.nillable_value(),
                 },
@@ -152,12 +152,12 @@ impl KitchenClient {
                 &self.inner,
                 self.schema,
                 "Clean",
-                Body {
+                BodyBranch {
                     branch: None,
                     content: |_: &mut Packer<'_>| {},
                 },
                 None,
-                Body {
+                BodyBranch {
                     branch: None,
                     content: |_: &mut Unpacker<'_>| Ok(()),
                 },
@@ -266,7 +266,7 @@ pub fn serve_kitchen<S: Kitchen>(service: S, builder: ServiceBuilder) -> Service
                         let request = typed::request(
                             &message,
                             SCHEMAS,
-                            Body {
+                            BodyBranch {
                                 branch: Some(2),
                                 content: |from: &mut Unpacker<'_>| from.nillable_value(),
                             },
@@ -276,7 +276,7 @@ pub fn serve_kitchen<S: Kitchen>(service: S, builder: ServiceBuilder) -> Service
                         let answer = result?;
                         typed::answer(
                             &target,
-                            Body {
+                            BodyBranch {
                                 branch: Some(2),
                                 content: |packer: &mut Packer<'_>| {
                                     packer.nillable_value(&answer, TypeId(5));
@@ -541,10 +541,13 @@ pub enum AnyTool {
 }
 
 impl FromState for AnyTool {
-    fn from_state(state: State, from: &mut Unpacker<'_>) -> Result<Self, PackError> {
+    fn from_state(
+        state: ElementState,
+        from: &mut Unpacker<'_>,
+    ) -> Result<Self, PackError> {
         match state {
-            State::Present(TypeId(24)) => Ok(Self::Knife(from.value()?)),
-            State::Present(TypeId(25)) => Ok(Self::Box(from.value()?)),
+            ElementState::Present(TypeId(24)) => Ok(Self::Knife(from.value()?)),
+            ElementState::Present(TypeId(25)) => Ok(Self::Box(from.value()?)),
             _ => Err(PackError::Mismatch),
         }
     }
@@ -766,14 +769,14 @@ impl Unpack for Recipe {
             heat: from.value()?,
             portions: from.nillable_value()?,
             note: match from.state()? {
-                State::Absent => {
+                ElementState::Absent => {
                     from.zero()?;
                     None
                 }
                 state => {
                     Some(
                         match state {
-                            State::Present(_) => Some(from.value()?),
+                            ElementState::Present(_) => Some(from.value()?),
                             _ => {
                                 from.zero()?;
                                 None
@@ -797,15 +800,15 @@ impl Unpack for Recipe {
             choice2: from.array()?,
             group: from.optional()?,
             tool: match from.state()? {
-                State::Absent => None,
+                ElementState::Absent => None,
                 state => Some(FromState::from_state(state, from)?),
             },
             knife: match from.state()? {
-                State::Absent => None,
+                ElementState::Absent => None,
                 state => {
                     Some(
                         match state {
-                            State::Nil(_) => None,
+                            ElementState::Nil(_) => None,
                             state => Some(FromState::from_state(state, from)?),
                         },
                     )

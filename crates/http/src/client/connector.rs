@@ -20,9 +20,9 @@ use crate::Error;
 use crate::body::AnyError;
 
 #[cfg(feature = "tls")]
-pub(crate) type Stream = hyper_rustls::MaybeHttpsStream<TokioIo<TcpStream>>;
+pub(crate) type PeerStream = hyper_rustls::MaybeHttpsStream<TokioIo<TcpStream>>;
 #[cfg(not(feature = "tls"))]
-pub(crate) type Stream = TokioIo<TcpStream>;
+pub(crate) type PeerStream = TokioIo<TcpStream>;
 
 #[derive(Clone)]
 pub(crate) struct Connector {
@@ -46,16 +46,16 @@ impl Connector {
     }
 
     #[cfg(feature = "tls")]
-    async fn connect(mut self, target: Uri) -> Result<Stream, AnyError> {
+    async fn connect(mut self, target: Uri) -> Result<PeerStream, AnyError> {
         if target.scheme_str() != Some("https") {
-            return Ok(Stream::Http(self.http.call(target).await?));
+            return Ok(PeerStream::Http(self.http.call(target).await?));
         }
         let mut https = hyper_rustls::HttpsConnector::from((self.http, self.trust.config()?));
         https.call(target).await
     }
 
     #[cfg(not(feature = "tls"))]
-    async fn connect(mut self, target: Uri) -> Result<Stream, AnyError> {
+    async fn connect(mut self, target: Uri) -> Result<PeerStream, AnyError> {
         if target.scheme_str() == Some("https") {
             return Err("https needs the feature `tls`, which this build leaves out".into());
         }
@@ -72,9 +72,9 @@ impl fmt::Debug for Connector {
 }
 
 impl Service<Uri> for Connector {
-    type Response = Stream;
+    type Response = PeerStream;
     type Error = AnyError;
-    type Future = Pin<Box<dyn Future<Output = Result<Stream, AnyError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<PeerStream, AnyError>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), AnyError>> {
         self.http.poll_ready(context).map_err(Into::into)

@@ -10,7 +10,7 @@ use bsoap_schema::{Binding, SoapVersion};
 use crate::Error;
 use crate::arguments::{Contents, Sections};
 use crate::fault::{self, Fault};
-use crate::header::Block;
+use crate::header::HeaderBlock;
 use crate::media;
 use crate::target::{Direction, Target};
 
@@ -19,7 +19,7 @@ use crate::target::{Direction, Target};
 pub struct ReceivedRequest {
     target: Target,
     record: Arc<Record>,
-    blocks: Vec<Block>,
+    blocks: Vec<HeaderBlock>,
 }
 
 /// A request was received and not answered yet. Each way to answer consumes it, so there is exactly one answer.
@@ -51,7 +51,7 @@ pub struct Unanswered {
 }
 
 impl ReceivedRequest {
-    pub(super) fn new(target: Target, record: Arc<Record>, blocks: Vec<Block>) -> Self {
+    pub(super) fn new(target: Target, record: Arc<Record>, blocks: Vec<HeaderBlock>) -> Self {
         Self {
             target,
             record,
@@ -75,7 +75,7 @@ impl ReceivedRequest {
     }
 
     /// The names and attributes of the header blocks.
-    pub fn blocks(&self) -> &[Block] {
+    pub fn blocks(&self) -> &[HeaderBlock] {
         &self.blocks
     }
 

@@ -3,7 +3,7 @@
 use super::doctype::Doctype;
 use super::reference::{Normalisation, normalise_value};
 use super::scopes::{Namespace, ScopeId, Scopes, UriId};
-use super::tag::{AttributeSpan, Source, TagSpans};
+use super::tag::{AttributeSpan, SpanSource, TagSpans};
 use crate::names::{NameId, Vocabulary};
 use std::borrow::Cow;
 
@@ -188,8 +188,8 @@ impl<'e> Attribute<'e> {
     #[inline]
     fn new(tag: &Tag<'e>, span: &'e AttributeSpan) -> Self {
         let (text, offset) = match span.source {
-            Source::Tag => (tag.raw, tag.offset + u64::from(span.value.0)),
-            Source::Default(declared) => (
+            SpanSource::Tag => (tag.raw, tag.offset + u64::from(span.value.0)),
+            SpanSource::Default(declared) => (
                 tag.doctype
                     .map_or("", |doctype| doctype.default_text(declared)),
                 tag.offset,

@@ -1,7 +1,7 @@
 //! The XML declaration, comments and processing instructions (XML 1.0 §2.8, §2.5, §2.6).
 
 use super::reference::{check_chars, normalise_line_ends};
-use super::state::{Found, What};
+use super::state::{FoundEvent, What};
 use crate::chars::{ncname_length, space_length};
 use crate::error::{ErrorKind, Stop};
 use memchr::memmem;
@@ -150,7 +150,7 @@ impl Pseudo<'_> {
 }
 
 /// Scans the comment that `input` begins with.
-pub(crate) fn scan_comment(input: &str, scratch: &mut String) -> Result<Found, Stop> {
+pub(crate) fn scan_comment(input: &str, scratch: &mut String) -> Result<FoundEvent, Stop> {
     let from = "<!--".len();
     let Some(length) = memmem::find(&input.as_bytes()[from..], b"--") else {
         return Err(Stop::More);
@@ -170,7 +170,7 @@ pub(crate) fn scan_comment(input: &str, scratch: &mut String) -> Result<Found, S
     } else {
         What::Comment
     };
-    Ok(Found {
+    Ok(FoundEvent {
         length: to + 3,
         what,
     })
@@ -180,7 +180,7 @@ pub(crate) fn scan_comment(input: &str, scratch: &mut String) -> Result<Found, S
 pub(crate) fn scan_instruction(
     input: &str,
     scratch: &mut String,
-) -> Result<(Found, InstructionSpans), Stop> {
+) -> Result<(FoundEvent, InstructionSpans), Stop> {
     let target = 2 + ncname_length(&input[2..]);
     if target == 2 {
         return Err(Stop::expected(
@@ -214,7 +214,7 @@ pub(crate) fn scan_instruction(
         false => What::Instruction,
     };
     Ok((
-        Found {
+        FoundEvent {
             length: to + 2,
             what,
         },

@@ -102,13 +102,13 @@ impl PartialEq for Scratch {
 
 /// An event before it borrows from anything: how many bytes it takes, and what it is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundEvent {
     pub(crate) length: usize,
     pub(crate) what: What,
 }
 
-impl Found {
-    pub(crate) const SKIPPED: Found = Found {
+impl FoundEvent {
+    pub(crate) const SKIPPED: FoundEvent = FoundEvent {
         length: 0,
         what: What::Skipped,
     };
@@ -396,7 +396,7 @@ impl State {
         scopes: &mut Scopes,
         input: &str,
         last: bool,
-    ) -> Result<Found, Stop> {
+    ) -> Result<FoundEvent, Stop> {
         let begin = self.offset;
         loop {
             let found = match self.expansions.is_empty() {
@@ -431,7 +431,7 @@ impl State {
         scopes: &mut Scopes,
         input: &str,
         last: bool,
-    ) -> Result<Found, Stop> {
+    ) -> Result<FoundEvent, Stop> {
         match self.phase {
             Phase::Content => match input.as_bytes() {
                 [b'<', ..] => self.markup(vocabulary, scopes, input, last),
@@ -440,7 +440,7 @@ impl State {
             },
             Phase::EmptyEnd => {
                 self.pop();
-                Ok(Found {
+                Ok(FoundEvent {
                     length: 0,
                     what: What::End,
                 })
@@ -451,7 +451,7 @@ impl State {
                 self.declaration(input, last)
             }
             Phase::Prolog | Phase::Epilog => self.misc(vocabulary, scopes, input, last),
-            Phase::End => Ok(Found {
+            Phase::End => Ok(FoundEvent {
                 length: 0,
                 what: What::EndOfDocument,
             }),
@@ -466,7 +466,7 @@ impl State {
         scopes: &mut Scopes,
         input: &str,
         last: bool,
-    ) -> Result<Found, Stop> {
+    ) -> Result<FoundEvent, Stop> {
         let bytes = input.as_bytes();
         if !self.partial.may_end(bytes) && !last {
             self.check_markup_length(bytes.len())?;
@@ -506,7 +506,7 @@ impl State {
         vocabulary: &Vocabulary,
         scopes: &mut Scopes,
         input: &str,
-    ) -> Result<Found, Stop> {
+    ) -> Result<FoundEvent, Stop> {
         let limits = &self.options.limits;
         let scope = self.open.scope();
         let context = Context {
@@ -536,14 +536,14 @@ impl State {
             read.uri,
             read.scope,
         );
-        Ok(Found {
+        Ok(FoundEvent {
             length: read.length,
             what: What::Start,
         })
     }
 
     #[inline]
-    fn end_tag(&mut self, input: &str) -> Result<Found, Stop> {
+    fn end_tag(&mut self, input: &str) -> Result<FoundEvent, Stop> {
         let name = self.open.top().unwrap_or_default();
         let rest = &input.as_bytes()[2..];
         let length = match rest.get(name.len()) {
@@ -551,7 +551,7 @@ impl State {
             _ => scan_end_tag(input, name)?,
         };
         self.pop();
-        Ok(Found {
+        Ok(FoundEvent {
             length,
             what: What::End,
         })
@@ -569,7 +569,7 @@ impl State {
     }
 
     #[inline]
-    fn text(&mut self, input: &str, last: bool) -> Result<Found, Stop> {
+    fn text(&mut self, input: &str, last: bool) -> Result<FoundEvent, Stop> {
         let ending = match last {
             false => text::Ending::Open,
             true if self.expansions.is_empty() => text::Ending::Document,
@@ -594,14 +594,14 @@ impl State {
         }
     }
 
-    fn cdata(&mut self, input: &str, from: usize, last: bool) -> Result<Found, Stop> {
+    fn cdata(&mut self, input: &str, from: usize, last: bool) -> Result<FoundEvent, Stop> {
         let (found, ends) = text::scan_cdata(input, from, last, &mut self.scratch.text)?;
         self.count_text(found.length)?;
         self.phase = if ends { Phase::Content } else { Phase::Cdata };
         Ok(found)
     }
 
-    fn instruction(&mut self, input: &str) -> Result<Found, Stop> {
+    fn instruction(&mut self, input: &str) -> Result<FoundEvent, Stop> {
         let (found, spans) = prolog::scan_instruction(input, &mut self.scratch.text)?;
         self.check_markup_length(found.length)?;
         self.scratch.instruction = spans;
@@ -609,7 +609,7 @@ impl State {
     }
 
     /// What begins with `<!`.
-    fn declaration_markup(&mut self, input: &str, last: bool) -> Result<Found, Stop> {
+    fn declaration_markup(&mut self, input: &str, last: bool) -> Result<FoundEvent, Stop> {
         let bytes = input.as_bytes();
         let begins = |keyword: &[u8]| keyword.starts_with(bytes) && !last;
         if bytes.starts_with(b"<!--") {
@@ -631,7 +631,7 @@ impl State {
         }
     }
 
-    fn declaration(&mut self, input: &str, last: bool) -> Result<Found, Stop> {
+    fn declaration(&mut self, input: &str, last: bool) -> Result<FoundEvent, Stop> {
         let keyword = "<?xml";
         if input.len() <= keyword.len() && keyword.starts_with(input) && !last {
             return Err(Stop::More);
@@ -640,7 +640,7 @@ impl State {
             || !input.as_bytes().get(5).is_some_and(|&byte| is_space(byte))
         {
             self.phase = Phase::Prolog;
-            return Ok(Found {
+            return Ok(FoundEvent {
                 length: 0,
                 what: What::Skipped,
             });
@@ -657,7 +657,7 @@ impl State {
         self.phase = Phase::Prolog;
         self.standalone = spans.standalone == Some(true);
         self.scratch.declaration = spans;
-        Ok(Found {
+        Ok(FoundEvent {
             length,
             what: What::Declaration,
         })
@@ -670,18 +670,18 @@ impl State {
         scopes: &mut Scopes,
         input: &str,
         last: bool,
-    ) -> Result<Found, Stop> {
+    ) -> Result<FoundEvent, Stop> {
         let bytes = input.as_bytes();
         match bytes {
             [] if last && self.phase == Phase::Epilog => {
                 self.phase = Phase::End;
-                Ok(Found {
+                Ok(FoundEvent {
                     length: 0,
                     what: What::EndOfDocument,
                 })
             }
             [] => Err(Stop::More),
-            [first, ..] if is_space(*first) => Ok(Found {
+            [first, ..] if is_space(*first) => Ok(FoundEvent {
                 length: space_length(bytes),
                 what: What::Skipped,
             }),

@@ -50,7 +50,7 @@ impl NameSpan {
 
 /// The text that spans point into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum SpanSource {
     /// The tag.
     Tag,
     /// An attribute declaration of the document type.
@@ -62,7 +62,7 @@ pub(crate) enum Source {
 pub(crate) struct AttributeSpan {
     pub(crate) name: NameSpan,
     pub(crate) value: (u32, u32),
-    pub(crate) source: Source,
+    pub(crate) source: SpanSource,
     /// What the value still needs; `None` if it is the literal text.
     pub(crate) how: Option<Normalisation>,
     pub(crate) local: Option<LocalId>,
@@ -297,7 +297,7 @@ impl TagSpans {
         let span = AttributeSpan {
             name,
             value,
-            source: Source::Tag,
+            source: SpanSource::Tag,
             how,
             local,
             uri: UriId::NONE,
@@ -334,7 +334,7 @@ impl TagSpans {
         for (declared, declaration) in doctype.attributes(self.name.qname(input)) {
             let mut given = self.attributes.iter_mut().chain(&mut self.declarations);
             let specified = given.find(|span| {
-                span.source == Source::Tag && span.name.qname(input) == declaration.qname()
+                span.source == SpanSource::Tag && span.name.qname(input) == declaration.qname()
             });
             if let Some(span) = specified {
                 if declaration.how == Normalisation::Tokens {
@@ -348,7 +348,7 @@ impl TagSpans {
                 let span = AttributeSpan {
                     name: declaration.name,
                     value,
-                    source: Source::Default(declared),
+                    source: SpanSource::Default(declared),
                     how: Some(declaration.how),
                     local,
                     uri: UriId::NONE,
@@ -428,8 +428,8 @@ impl TagSpans {
         for span in &mut self.attributes {
             if span.name.has_prefix() {
                 let text = match span.source {
-                    Source::Tag => input,
-                    Source::Default(declared) => context
+                    SpanSource::Tag => input,
+                    SpanSource::Default(declared) => context
                         .doctype
                         .map_or("", |doctype| doctype.default_text(declared)),
                 };
@@ -488,8 +488,8 @@ impl TagSpans {
 #[inline]
 fn text_of<'a>(context: &Context<'a>, input: &'a str, span: &AttributeSpan) -> &'a str {
     match span.source {
-        Source::Tag => input,
-        Source::Default(declared) => context
+        SpanSource::Tag => input,
+        SpanSource::Default(declared) => context
             .doctype
             .map_or("", |doctype| doctype.default_text(declared)),
     }
@@ -498,8 +498,8 @@ fn text_of<'a>(context: &Context<'a>, input: &'a str, span: &AttributeSpan) -> &
 /// The location of an attribute in the tag, for errors.
 fn start(span: &AttributeSpan) -> usize {
     match span.source {
-        Source::Tag => span.name.start as usize,
-        Source::Default(_) => 0,
+        SpanSource::Tag => span.name.start as usize,
+        SpanSource::Default(_) => 0,
     }
 }
 

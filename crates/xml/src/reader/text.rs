@@ -3,7 +3,7 @@
 use super::reference::{
     Reference, check_chars, check_noncharacter, normalise_line_ends, scan_reference,
 };
-use super::state::{Found, What};
+use super::state::{FoundEvent, What};
 use crate::error::{ErrorKind, Stop};
 use crate::options::Limits;
 use crate::scan;
@@ -27,11 +27,11 @@ pub(crate) fn scan_text(
     ending: Ending,
     limits: &Limits,
     scratch: &mut String,
-) -> Result<Found, Stop> {
+) -> Result<FoundEvent, Stop> {
     let bytes = input.as_bytes();
     let at = scan::find_text_special(bytes);
     if bytes.get(at) == Some(&b'<') {
-        return Ok(Found {
+        return Ok(FoundEvent {
             length: at,
             what: What::Text,
         });
@@ -47,7 +47,7 @@ fn scan_special_text(
     ending: Ending,
     limits: &Limits,
     scratch: &mut String,
-) -> Result<Found, Stop> {
+) -> Result<FoundEvent, Stop> {
     let bytes = input.as_bytes();
     scratch.clear();
     let (mut at, mut copied) = (first, 0);
@@ -65,7 +65,7 @@ fn scan_special_text(
                     copied = at;
                 }
                 Ok((Reference::Entity(_), length)) if at == 0 => {
-                    return Ok(Found {
+                    return Ok(FoundEvent {
                         length,
                         what: What::Reference,
                     });
@@ -115,7 +115,12 @@ fn scan_special_text(
 }
 
 /// Text up to `end`, of which what is before `copied` is in the scratch already.
-fn found_text(input: &str, copied: usize, end: usize, scratch: &mut String) -> Result<Found, Stop> {
+fn found_text(
+    input: &str,
+    copied: usize,
+    end: usize,
+    scratch: &mut String,
+) -> Result<FoundEvent, Stop> {
     if end == 0 {
         return Err(Stop::More);
     }
@@ -124,7 +129,7 @@ fn found_text(input: &str, copied: usize, end: usize, scratch: &mut String) -> R
         scratch.push_str(&input[copied..end]);
         what = What::DecodedText;
     }
-    Ok(Found { length: end, what })
+    Ok(FoundEvent { length: end, what })
 }
 
 #[cold]
@@ -138,7 +143,7 @@ pub(crate) fn scan_cdata(
     from: usize,
     last: bool,
     scratch: &mut String,
-) -> Result<(Found, bool), Stop> {
+) -> Result<(FoundEvent, bool), Stop> {
     let bytes = input.as_bytes();
     let (to, length, ends) = match memmem::find(&bytes[from..], b"]]>") {
         Some(at) => (from + at, from + at + 3, true),
@@ -168,5 +173,5 @@ pub(crate) fn scan_cdata(
             behind: (length - to) as u8,
         }
     };
-    Ok((Found { length, what }, ends))
+    Ok((FoundEvent { length, what }, ends))
 }

@@ -25,13 +25,13 @@ pub(super) struct Comparison {
     pub(super) values: usize,
     /// Values of all answers that the answer before does not have.
     pub(super) new: usize,
-    pub(super) differential: Run,
-    pub(super) full: Run,
+    pub(super) differential: PollSeries,
+    pub(super) full: PollSeries,
 }
 
 /// One series of polls.
 #[derive(Default)]
-pub(super) struct Run {
+pub(super) struct PollSeries {
     /// Bytes of all answers.
     pub(super) bytes: u64,
     /// Time spent between values and text: answers at the service, answers at the client.
@@ -88,7 +88,7 @@ pub(super) async fn compare<T: Polled>(polls: u32) -> Result<Comparison, Failure
     })
 }
 
-async fn run<T: Polled>(polls: u32, machinery: Machinery) -> Result<Run, Failure> {
+async fn run<T: Polled>(polls: u32, machinery: Machinery) -> Result<PollSeries, Failure> {
     let next = Arc::new(AtomicU32::new(0));
     let answer = move |_: Message| {
         let poll = next.fetch_add(1, Ordering::Relaxed);
@@ -102,7 +102,7 @@ async fn run<T: Polled>(polls: u32, machinery: Machinery) -> Result<Run, Failure
     let serving = Serving::start(service.handle(T::OPERATION, answer)).await?;
     let client = client.endpoint(serving.url()).build()?;
     let bar = progress::counter(polls.into(), T::NAME);
-    let mut run = Run::default();
+    let mut run = PollSeries::default();
     for poll in 0..polls {
         let request = client.request(T::OPERATION, &Value::Nil)?;
         let (reply, changes) = client.exchange_with_changes(request).await?;
@@ -132,7 +132,7 @@ async fn run<T: Polled>(polls: u32, machinery: Machinery) -> Result<Run, Failure
     Ok(run)
 }
 
-impl Run {
+impl PollSeries {
     fn json(&self) -> serde_json::Value {
         json!({
             "bytes": self.bytes,

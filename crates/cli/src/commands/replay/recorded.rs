@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::error::Failure;
 use crate::input;
-use crate::message::{self, Direction, FoundRoot};
+use crate::message::{self, FoundRoot, MessageKind};
 use crate::violation::Violation;
 
 /// A recorded message.
@@ -60,7 +60,7 @@ pub(super) struct RecordingReader<'d> {
     pub(super) definitions: &'d Definitions,
     pub(super) options: DecodeOptions,
     /// The direction of elements that are both requests and responses.
-    pub(super) prefer: Option<Direction>,
+    pub(super) prefer: Option<MessageKind>,
 }
 
 impl RecordingReader<'_> {
@@ -72,10 +72,10 @@ impl RecordingReader<'_> {
             let is_request = first
                 .found
                 .as_ref()
-                .is_some_and(|found| found.direction == Direction::Request);
+                .is_some_and(|found| found.direction == MessageKind::Request);
             match is_request && self.prefer.is_none() {
                 true => self
-                    .decode(&text, Some(Direction::Response))
+                    .decode(&text, Some(MessageKind::Response))
                     .map_err(|_| first),
                 false => Err(first),
             }
@@ -87,7 +87,7 @@ impl RecordingReader<'_> {
         })
     }
 
-    fn decode(&self, text: &[u8], prefer: Option<Direction>) -> Result<Valid, Invalid> {
+    fn decode(&self, text: &[u8], prefer: Option<MessageKind>) -> Result<Valid, Invalid> {
         let found = message::find(self.definitions, text, prefer).map_err(|violation| Invalid {
             violation,
             found: None,

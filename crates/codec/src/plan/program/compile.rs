@@ -56,7 +56,7 @@ impl Program {
             pending: 0,
             close: 0,
             is_in_mixed: false,
-            limits: Limits::new(plan),
+            limits: CopyLimits::new(plan),
         };
         compiler.namespaces();
         for index in 0..plan.type_count() as u32 {
@@ -122,16 +122,16 @@ struct Compiler<'p> {
     close: usize,
     /// Whether the element being compiled is among text.
     is_in_mixed: bool,
-    limits: Limits,
+    limits: CopyLimits,
 }
 
 /// Up to where types are copied.
-struct Limits {
+struct CopyLimits {
     ops: usize,
     bytes: usize,
 }
 
-impl Limits {
+impl CopyLimits {
     fn new(plan: &Plan) -> Self {
         let tags = plan
             .elements

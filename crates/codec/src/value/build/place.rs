@@ -91,7 +91,7 @@ impl<'v> Queue<'v> {
 }
 
 /// The children given.
-pub(crate) struct Source<'v> {
+pub(crate) struct GivenChildren<'v> {
     shape: &'v Shape,
     queues: Vec<Queue<'v>>,
     any: Queue<'v>,
@@ -100,7 +100,7 @@ pub(crate) struct Source<'v> {
     log: Option<Vec<Head>>,
 }
 
-impl<'v> Source<'v> {
+impl<'v> GivenChildren<'v> {
     /// The children of these keys.
     pub(crate) fn new(shape: &'v Shape, mut get: impl FnMut(&str) -> Option<&'v Value>) -> Self {
         let queues = shape.children.iter().map(|child| match get(&child.key) {
@@ -206,13 +206,13 @@ pub(super) struct Placer<'a, 'p, 'v> {
     plan: &'p Plan,
     /// What takes the values; none if only their order is looked for.
     out: Option<&'a mut Builder<'p>>,
-    pub(super) source: Source<'v>,
+    pub(super) source: GivenChildren<'v>,
     /// Without a builder, the element and wildcard particles that took values.
     took: Vec<ParticleId>,
 }
 
 impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
-    pub(super) fn new(out: &'a mut Builder<'p>, source: Source<'v>) -> Self {
+    pub(super) fn new(out: &'a mut Builder<'p>, source: GivenChildren<'v>) -> Self {
         Self {
             plan: out.plan,
             out: Some(out),
@@ -221,7 +221,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         }
     }
 
-    fn without_values(plan: &'p Plan, source: Source<'v>) -> Self {
+    fn without_values(plan: &'p Plan, source: GivenChildren<'v>) -> Self {
         Self {
             plan,
             out: None,
@@ -497,7 +497,7 @@ pub(crate) fn canonical(
         ..Queue::default()
     };
     let queues = children.iter().map(queue).collect();
-    let source = Source {
+    let source = GivenChildren {
         shape,
         queues,
         any: queue(&any),
@@ -529,7 +529,7 @@ pub(crate) fn check(
             Head::Any => any.length += 1,
         }
     }
-    let source = Source {
+    let source = GivenChildren {
         shape,
         queues,
         any,

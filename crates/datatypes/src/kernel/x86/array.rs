@@ -27,7 +27,7 @@ const MAX_CLOSE_SEPARATOR: usize = 14;
 const TINY_RUN: usize = 61;
 
 /// A kind of number to be read at given locations.
-pub(super) trait Value: Copy {
+pub(super) trait LocatedNumber: Copy {
     /// A value split into its parts.
     type Split: Copy;
 
@@ -50,7 +50,7 @@ pub(super) trait Value: Copy {
 #[derive(Clone, Copy)]
 struct Real<N>(N);
 
-impl<N: Format + Copy> Value for Real<N> {
+impl<N: Format + Copy> LocatedNumber for Real<N> {
     type Split = Parts;
 
     #[inline(always)]
@@ -76,7 +76,7 @@ struct Integer {
     bounds: (i64, i64),
 }
 
-impl Value for Integer {
+impl LocatedNumber for Integer {
     type Split = u64;
 
     #[inline(always)]
@@ -480,7 +480,7 @@ impl Array<'_> {
     /// # Safety
     /// As [`read_at`](Self::read_at).
     #[inline(always)]
-    unsafe fn values_at<V: Value>(
+    unsafe fn values_at<V: LocatedNumber>(
         self,
         kind: V,
         places: &[u32],
@@ -551,7 +551,7 @@ impl Array<'_> {
     /// # Safety
     /// AVX2.
     #[inline(always)]
-    unsafe fn length_at<V: Value>(self, at: usize, (last, end): (usize, u8)) -> u32 {
+    unsafe fn length_at<V: LocatedNumber>(self, at: usize, (last, end): (usize, u8)) -> u32 {
         if at < BEFORE || at > last {
             return u32::MAX;
         }

@@ -16,7 +16,7 @@ use std::arch::x86_64::{
 };
 
 pub(super) use super::super::form::WIDEST;
-use super::super::form::{BEYOND, Blank, FillTarget, Filled, Form, LengthBytes, Reader};
+use super::super::form::{BEYOND, Blank, BlankReader, FillTarget, Filled, Form, LengthBytes};
 use super::classes::{Classes, equal, mask};
 use super::integer::integer;
 use super::nearest::{self, Format, nearest};
@@ -96,7 +96,7 @@ pub(super) unsafe fn fill(
 #[inline(always)]
 unsafe fn value(
     form: &Form,
-    (blank, reader): (&Blank, Reader),
+    (blank, reader): (&Blank, BlankReader),
     (whole, begin, length): (&[u8], usize, usize),
     string: *mut u8,
 ) -> Option<u64> {
@@ -105,25 +105,25 @@ unsafe fn value(
     unsafe {
         let text = whole.as_ptr().add(begin);
         let is_good = match reader {
-            Reader::Double => return plain_real::<nearest::Double>(text, length),
-            Reader::Float => return plain_real::<nearest::Float>(text, length),
-            Reader::Integer => {
+            BlankReader::Double => return plain_real::<nearest::Double>(text, length),
+            BlankReader::Float => return plain_real::<nearest::Float>(text, length),
+            BlankReader::Integer => {
                 let &bounds = form.bounds.get_unchecked(blank.kind as usize);
                 if length > 31 {
                     return None;
                 }
                 return integer(text, length as u32, bounds);
             }
-            Reader::Text => copy_plain(text, length, string, TEXT),
-            Reader::Quoted => copy_plain(text, length, string, QUOTED),
-            Reader::Single => copy_plain(text, length, string, SINGLE),
-            Reader::Uri => {
+            BlankReader::Text => copy_plain(text, length, string, TEXT),
+            BlankReader::Quoted => copy_plain(text, length, string, QUOTED),
+            BlankReader::Single => copy_plain(text, length, string, SINGLE),
+            BlankReader::Uri => {
                 copy_plain(text, length, string, URI) && (*text).is_ascii_alphanumeric() && {
                     debug_assert!(length <= WIDEST, "a given length");
                     *text.add(length - 1) != b':'
                 }
             }
-            Reader::DateTime => {
+            BlankReader::DateTime => {
                 // The check covers every byte, so 64 bytes are copied without looking at them.
                 _mm256_storeu_si256(string.cast(), load(text));
                 _mm256_storeu_si256(string.add(32).cast(), load(text.add(32)));
@@ -133,7 +133,7 @@ unsafe fn value(
                     _ => is_plain_date_time(whole.get(begin..begin + length)?),
                 }
             }
-            Reader::Other => false,
+            BlankReader::Other => false,
         };
         is_good.then_some(u64::from(blank.heap) | (length as u64) << 32)
     }
@@ -146,17 +146,17 @@ unsafe fn value(
 #[cold]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 unsafe fn near_end(
-    (form, blank, reader): (&Form, &Blank, Reader),
+    (form, blank, reader): (&Form, &Blank, BlankReader),
     (text, begin, length): (&[u8], usize, usize),
     string: *mut u8,
 ) -> Option<u64> {
     // SAFETY: 32 bytes before an integer and its own can be read, and none after it are; `copy` has 32 bytes before
     // `begin - from`, which is at most 96, and 64 behind it.
     unsafe {
-        if reader == Reader::Integer && length > 0 {
+        if reader == BlankReader::Integer && length > 0 {
             return value(
                 form,
-                (blank, Reader::Integer),
+                (blank, BlankReader::Integer),
                 (text, begin, length),
                 string,
             );

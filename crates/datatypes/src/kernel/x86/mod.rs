@@ -31,11 +31,11 @@ mod slots;
 mod write;
 
 use array::Array;
-use rows::Rows;
+use rows::RowReader;
 
 use super::carryless::Carryless;
 use super::form::{FillTarget, Filled, Form, LengthBytes};
-use super::found::{Found, FoundInRow, Stop};
+use super::found::{Found, FoundInRow, RowsEnd};
 use super::number::{Column, Number, PaddedColumn};
 use super::separator::Separator;
 use super::steps::{Listed, Stepped, Steps};
@@ -248,9 +248,9 @@ pub(super) fn read_rows(
     most: usize,
     slots: &mut Vec<u64>,
     found: &mut impl FoundInRow,
-) -> Stop {
+) -> RowsEnd {
     debug_assert!(if is_wide { has_avx512() } else { has_avx2() });
-    let rows = Rows { text, columns, end };
+    let rows = RowReader { text, columns, end };
     // SAFETY: a `Kernel` of this level is only made where the CPU has AVX2, and a wide one where it has AVX-512.
     unsafe { rows.read(is_wide, at, most, slots, found) }
 }

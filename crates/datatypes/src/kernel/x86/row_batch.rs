@@ -24,7 +24,7 @@ use super::classes::{LoadedSeparator, is_zero};
 use super::integer::integer;
 use super::nearest::{self, Format};
 use super::real_batch::{MAX_REALS, RealBatch};
-use super::rows::{BatchRead, Rows};
+use super::rows::{BatchRead, RowReader};
 
 /// A batch of rows.
 pub(super) struct RowBatch {
@@ -66,7 +66,7 @@ impl RowBatch {
         enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512vbmi,avx512vbmi2,avx512vpopcntdq"
     )]
     pub(super) unsafe fn read(
-        rows: Rows<'_>,
+        rows: RowReader<'_>,
         at: usize,
         most: usize,
         slots: &mut Vec<u64>,
@@ -91,7 +91,7 @@ impl RowBatch {
 
     /// `None` if these rows must be read one by one.
     #[inline(always)]
-    fn new(rows: Rows<'_>) -> Option<Self> {
+    fn new(rows: RowReader<'_>) -> Option<Self> {
         let (mut ends, mut lead, mut slots) = (0, 0, 0);
         for column in rows.columns {
             let separator = &column.separator;
@@ -120,7 +120,7 @@ impl RowBatch {
     #[inline(always)]
     unsafe fn read_some(
         &mut self,
-        rows: Rows<'_>,
+        rows: RowReader<'_>,
         at: usize,
         most: usize,
         slots: &mut Vec<u64>,
@@ -196,7 +196,7 @@ impl RowBatch {
     #[inline(always)]
     fn columns<'r>(
         &self,
-        rows: Rows<'r>,
+        rows: RowReader<'r>,
     ) -> impl Iterator<Item = (&'r Column, ColumnPlace)> + use<'r> {
         let mut next = ColumnPlace {
             end: 0,
@@ -220,7 +220,7 @@ impl RowBatch {
     /// # Safety
     /// AVX2; their ends are listed, and [`MAX_SEPARATOR`] bytes can be read from each.
     #[inline(always)]
-    unsafe fn separated(&self, rows: Rows<'_>, text: *const u8, mut count: usize) -> usize {
+    unsafe fn separated(&self, rows: RowReader<'_>, text: *const u8, mut count: usize) -> usize {
         for (column, place) in self.columns(rows) {
             // SAFETY: `ends` are listed up to the last row, and 64 bytes can be read from each, as the caller guarantees.
             unsafe {
@@ -260,7 +260,7 @@ impl RowBatch {
     #[inline(always)]
     unsafe fn values(
         &mut self,
-        rows: Rows<'_>,
+        rows: RowReader<'_>,
         text: *const u8,
         mut count: usize,
         out: *mut u64,
@@ -334,7 +334,7 @@ impl RowBatch {
     #[inline(always)]
     unsafe fn report(
         &self,
-        rows: Rows<'_>,
+        rows: RowReader<'_>,
         out: *const u64,
         read: &mut BatchRead,
         found: &mut impl FoundInRow,

@@ -1,6 +1,6 @@
 //! Rows of numbers, one value after the other, or in [batches](super::row_batch) with AVX-512.
 
-use super::super::found::{FoundInRow, Stop};
+use super::super::found::{FoundInRow, RowsEnd};
 use super::super::number::{Column, Number};
 use super::super::portable;
 use super::array::{BEFORE, BEYOND};
@@ -12,7 +12,7 @@ use super::row_batch::RowBatch;
 
 /// Rows being read.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
+pub(super) struct RowReader<'a> {
     pub(super) text: &'a [u8],
     pub(super) columns: &'a [Column],
     /// The byte that ends each value.
@@ -47,7 +47,7 @@ const MIN_BACK_OFF: usize = 4;
 /// The most rows that are read one by one before a batch is tried again.
 const MAX_BACK_OFF: usize = 64;
 
-impl Rows<'_> {
+impl RowReader<'_> {
     /// Reads rows up to a value that does not belong to them. `is_wide` is whether batches can be read, with AVX-512.
     ///
     /// # Safety
@@ -60,7 +60,7 @@ impl Rows<'_> {
         most: usize,
         slots: &mut Vec<u64>,
         found: &mut impl FoundInRow,
-    ) -> Stop {
+    ) -> RowsEnd {
         let mut rows = 0;
         let (mut alone, mut back_off) = (ROWS_BEFORE_BATCH, MIN_BACK_OFF);
         loop {
@@ -69,14 +69,14 @@ impl Rows<'_> {
             let (stop, is_end) = unsafe { self.one_by_one(at, limit, most - rows, slots, found) };
             (rows, at) = (rows + stop.rows, stop.at);
             if is_end {
-                return Stop { rows, ..stop };
+                return RowsEnd { rows, ..stop };
             }
             // SAFETY: batches are only read if `is_wide`, for which the caller guarantees the features.
             let read = unsafe { RowBatch::read(self, at, most - rows, slots, found) };
             (rows, at) = (rows + read.rows, read.at);
             if !read.goes_on {
                 let column = 0;
-                return Stop { rows, column, at };
+                return RowsEnd { rows, column, at };
             }
             if read.rows > 0 {
                 back_off = MIN_BACK_OFF;
@@ -97,7 +97,7 @@ impl Rows<'_> {
         most: usize,
         slots: &mut Vec<u64>,
         found: &mut impl FoundInRow,
-    ) -> (Stop, bool) {
+    ) -> (RowsEnd, bool) {
         let markers = self.columns.iter().filter(|column| column.marker.is_some());
         let stride = self.columns.len() + markers.count();
         let count = self.columns.len();
@@ -134,16 +134,16 @@ impl Rows<'_> {
             // SAFETY: `length` slots have been written.
             unsafe { slots.set_len(length) };
             if let Some(column) = stop {
-                return (Stop { rows, column, at }, true);
+                return (RowsEnd { rows, column, at }, true);
             }
             rows += 1;
             if !goes_on {
                 let column = 0;
-                return (Stop { rows, column, at }, true);
+                return (RowsEnd { rows, column, at }, true);
             }
         }
         let column = 0;
-        (Stop { rows, column, at }, false)
+        (RowsEnd { rows, column, at }, false)
     }
 
     /// The slot of a value and its length, if its separator follows.

@@ -22,7 +22,7 @@ use super::values::{octets, slot_of};
 
 /// What a string is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum StringForm {
     /// Character data, up to the next `<`.
     Text,
     /// One CDATA section.
@@ -34,7 +34,7 @@ const CLOSE: &[u8] = b"]]>";
 
 /// A string in a text: its form, where its characters are, and where what ends it ends: the `</` is there.
 struct Literal {
-    form: Form,
+    form: StringForm,
     chars: Range<usize>,
     end: usize,
 }
@@ -44,17 +44,17 @@ impl Literal {
     /// is not all of an element's content; or not there yet.
     fn find(text: &[u8], start: usize, at: usize, open: usize) -> Option<Self> {
         let form = match text.get(start..)?.starts_with(OPEN) {
-            true => Form::Section,
-            false => Form::Text,
+            true => StringForm::Section,
+            false => StringForm::Text,
         };
         let (chars, end) = match form {
             // An empty one ends where it begins: what is behind that is none of it.
-            Form::Text if at > start && text.get(start) == Some(&b'<') => return None,
-            Form::Text => {
+            StringForm::Text if at > start && text.get(start) == Some(&b'<') => return None,
+            StringForm::Text => {
                 let end = at + memchr(b'<', text.get(at..)?)?;
                 (start..end, end)
             }
-            Form::Section => {
+            StringForm::Section => {
                 let from = start + OPEN.len();
                 let sought = open.saturating_sub(CLOSE.len() - 1).max(from);
                 let end = sought + memmem::find(text.get(sought..)?, CLOSE)?;
@@ -67,15 +67,15 @@ impl Literal {
 
     fn length(&self, raw: &[u8]) -> Option<usize> {
         match self.form {
-            Form::Text => decoded_length(raw),
-            Form::Section => Some(cdata_length(raw)),
+            StringForm::Text => decoded_length(raw),
+            StringForm::Section => Some(cdata_length(raw)),
         }
     }
 
     fn decode(&self, raw: &str, limits: &Limits, to: &mut Vec<u8>) -> Option<()> {
         match self.form {
-            Form::Text => decode_text(raw, limits, to),
-            Form::Section => decode_cdata(raw, to),
+            StringForm::Text => decode_text(raw, limits, to),
+            StringForm::Section => decode_cdata(raw, to),
         }
     }
 }
@@ -135,7 +135,7 @@ impl Pass {
             self.gave_up = true;
             return None;
         }
-        if is.form == Form::Text {
+        if is.form == StringForm::Text {
             let around = front.saturating_sub(2)..(now.len() - back + 2).min(now.len());
             if memmem::find(&now[around], CLOSE).is_some() {
                 return None;
@@ -196,12 +196,12 @@ impl Pass {
     fn patch(
         &mut self,
         slot: usize,
-        form: Form,
+        form: StringForm,
         before: &[u8],
         now: &[u8],
         differs: usize,
     ) -> Option<bool> {
-        if form != Form::Text || before.len() != now.len() {
+        if form != StringForm::Text || before.len() != now.len() {
             return None;
         }
         let (from, length) = octets(self.slots[slot]);
@@ -254,12 +254,12 @@ fn is_plain(byte: u8) -> bool {
 
 /// How many bytes of two strings are the same in front and behind, at least `front`, cut so that neither ends within
 /// anything.
-fn common(old: &[u8], new: &[u8], mut front: usize, form: Form) -> Option<(usize, usize)> {
+fn common(old: &[u8], new: &[u8], mut front: usize, form: StringForm) -> Option<(usize, usize)> {
     let is_within = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
     while front > 0 && (is_within(old.get(front)) || is_within(new.get(front))) {
         front -= 1;
     }
-    if form == Form::Text
+    if form == StringForm::Text
         && let Some(at) = open_reference(old.get(..front)?)
     {
         front = at;
@@ -271,7 +271,7 @@ fn common(old: &[u8], new: &[u8], mut front: usize, form: Form) -> Option<(usize
     while back > 0 && is_within(old.get(old.len() - back)) {
         back -= 1;
     }
-    if form == Form::Text {
+    if form == StringForm::Text {
         for text in [old, new] {
             if open_reference(&text[front..text.len() - back]).is_some() {
                 back -= 1 + memchr(b';', &text[text.len() - back..])?;
@@ -316,7 +316,7 @@ mod tests {
             (text(old).expect("cut well"), text(new).expect("cut well"))
         };
         let both = |old: &str, new: &str| (old.to_owned(), new.to_owned());
-        let text = |old, new| part(old, new, Form::Text);
+        let text = |old, new| part(old, new, StringForm::Text);
         assert_eq!(text("a&lt;b", "a&gt;b"), both("&lt;", "&gt;"));
         assert_eq!(text("12:45:24 x", "12:45:29 x"), both("4", "9"));
         assert_eq!(text("a&lt;b", "at;b"), both("&lt;", "t;"));
@@ -324,7 +324,10 @@ mod tests {
         assert_eq!(text("x\r\ny", "x\ry"), both("\r\n", "\r"));
         assert_eq!(text("x\ny", "x\r\ny"), both("\n", "\r\n"));
         assert_eq!(text("1111", "11111"), both("", "1"));
-        assert_eq!(part("a&lt;b", "a&gt;b", Form::Section), both("l", "g"));
+        assert_eq!(
+            part("a&lt;b", "a&gt;b", StringForm::Section),
+            both("l", "g")
+        );
     }
 
     #[test]

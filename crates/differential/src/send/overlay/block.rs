@@ -33,14 +33,14 @@ pub(super) struct Block {
     slots: Vec<u64>,
     /// The end of a row and the beginning of the next.
     between: Vec<u8>,
-    form: Form,
+    form: RowForm,
     /// The bytes needed to write a row.
     row_bytes: usize,
 }
 
 /// How rows are written.
 #[derive(Debug)]
-enum Form {
+enum RowForm {
     Plain(Vec<Column>),
     Stuffed(Vec<kernel::PaddedColumn>),
     /// Some numbers are of kinds that the kernels do not write.
@@ -85,7 +85,7 @@ impl Block {
                     marker: None,
                     separator: Separator::new(behind),
                 };
-                Form::Plain(numbers.into_iter().map(column).collect())
+                RowForm::Plain(numbers.into_iter().map(column).collect())
             }
             (Some(numbers), Layout::Stuffed) => {
                 let padded = |(cell, number, behind): (&bsoap_codec::frame::Cell, _, _)| {
@@ -96,7 +96,7 @@ impl Block {
                         separator: Separator::new(behind),
                     }
                 };
-                Form::Stuffed(numbers.into_iter().map(padded).collect())
+                RowForm::Stuffed(numbers.into_iter().map(padded).collect())
             }
             (None, _) => {
                 let cells = cells.iter().zip(behind()).map(|(cell, behind)| Cell {
@@ -107,7 +107,7 @@ impl Block {
                     },
                     behind: behind.to_vec(),
                 });
-                Form::Each(cells.collect())
+                RowForm::Each(cells.collect())
             }
         };
         let row = cells.iter().zip(behind());
@@ -178,13 +178,13 @@ impl Block {
         let slots = &self.slots[..rows * self.ranges.len()];
         text.extend_from_slice(&self.between);
         match &self.form {
-            Form::Plain(columns) => Kernel::best().write_rows(slots, columns, text, |_, _| {}),
-            Form::Stuffed(padded) => {
+            RowForm::Plain(columns) => Kernel::best().write_rows(slots, columns, text, |_, _| {}),
+            RowForm::Stuffed(padded) => {
                 let kernel = Kernel::best();
                 let fit = kernel.write_padded_rows(slots, padded, text, |_, _| {});
                 debug_assert!(fit, "a number in range is not longer than its width");
             }
-            Form::Each(cells) => {
+            RowForm::Each(cells) => {
                 for row in slots.chunks_exact(cells.len().max(1)) {
                     for (&slot, cell) in row.iter().zip(cells) {
                         cell.write(slot, text);

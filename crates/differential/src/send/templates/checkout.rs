@@ -10,7 +10,7 @@ use super::Seen;
 use super::cost::is_useful;
 use super::saved::SavedTemplate;
 use crate::cache::{Entry, GroupId};
-use crate::send::chunk::Text;
+use crate::send::chunk::ChunkText;
 use crate::send::gzip::GzipCache;
 use crate::send::plain;
 use crate::send::template::{Match, Outgoing};
@@ -27,7 +27,7 @@ pub struct TemplateCheckout {
     /// Why there is no template, if there is none.
     why: NoTemplate,
     /// For the text of a large message without a template.
-    pub(super) buffer: Option<Box<Text>>,
+    pub(super) buffer: Option<Box<ChunkText>>,
     pub(super) timer: Timer,
     pub(super) outcome: Outcome,
 }
@@ -86,7 +86,7 @@ impl TemplateCheckout {
     }
 
     #[inline]
-    pub(super) fn plain(why: NoTemplate, buffer: Option<Box<Text>>) -> Self {
+    pub(super) fn plain(why: NoTemplate, buffer: Option<Box<ChunkText>>) -> Self {
         Self {
             group: None,
             template: None,

@@ -159,7 +159,7 @@ enum Parameter {
 }
 
 /// A parameter entity whose replacement text is being read.
-struct Level {
+struct EntityLevel {
     name: String,
     text: Arc<str>,
     at: usize,
@@ -170,7 +170,7 @@ pub(super) struct Subset<'a> {
     pub(super) doctype: Doctype,
     pub(super) limits: &'a Limits,
     parameters: HashMap<String, Parameter>,
-    levels: Vec<Level>,
+    levels: Vec<EntityLevel>,
     expanded: usize,
     /// Whether something external was passed over, so that what follows must not be used (XML 1.0 §5.1).
     pub(super) passed_over: bool,
@@ -344,7 +344,7 @@ impl Subset<'_> {
                 if let Some(level) = self.levels.last_mut() {
                     level.at = cursor.at;
                 }
-                self.levels.push(Level {
+                self.levels.push(EntityLevel {
                     name: name.to_owned(),
                     text,
                     at: 0,

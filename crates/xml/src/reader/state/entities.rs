@@ -1,6 +1,6 @@
 //! Entities of the document type: going into their replacement text and out again.
 
-use super::{Expansion, Found, Phase, State, What};
+use super::{Expansion, FoundEvent, Phase, State, What};
 use crate::error::{ErrorKind, Stop};
 use crate::names::Vocabulary;
 use crate::options::DoctypePolicy;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 impl State {
     /// Reads a document type declaration, or refuses it.
     #[cold]
-    pub(super) fn read_doctype(&mut self, input: &str, last: bool) -> Result<Found, Stop> {
+    pub(super) fn read_doctype(&mut self, input: &str, last: bool) -> Result<FoundEvent, Stop> {
         if self.options.doctype == DoctypePolicy::Refuse {
             return Err(Stop::fault(ErrorKind::Doctype, 0));
         }
@@ -31,7 +31,7 @@ impl State {
         let (doctype, length) = Doctype::read(input, self.standalone, &self.options.limits)?;
         self.check_markup_length(length)?;
         self.doctype = Some(Arc::new(doctype));
-        Ok(Found {
+        Ok(FoundEvent {
             length,
             what: What::Skipped,
         })
@@ -39,7 +39,7 @@ impl State {
 
     /// Goes into the replacement text of the entity that the reference at the front of `input` names.
     #[cold]
-    pub(super) fn expand(&mut self, input: &str, length: usize) -> Result<Found, Stop> {
+    pub(super) fn expand(&mut self, input: &str, length: usize) -> Result<FoundEvent, Stop> {
         let name = &input[1..length - 1];
         let found = Doctype::find_in_content(self.doctype.as_deref(), name)
             .map_err(|kind| Stop::fault(kind, 0))?;
@@ -77,7 +77,7 @@ impl State {
                 depth: self.open.depth(),
             });
         }
-        Ok(Found {
+        Ok(FoundEvent {
             length,
             what: What::Skipped,
         })
@@ -88,19 +88,19 @@ impl State {
         &mut self,
         vocabulary: &Vocabulary,
         scopes: &mut Scopes,
-    ) -> Result<Found, Stop> {
+    ) -> Result<FoundEvent, Stop> {
         let (Some(doctype), Some(expansion)) =
             (self.doctype.clone(), self.expansions.last().copied())
         else {
             self.expansions.clear();
-            return Ok(Found::SKIPPED);
+            return Ok(FoundEvent::SKIPPED);
         };
         let text = &doctype.entity_text(expansion.entity)[expansion.at..];
         let index = self.expansions.len() - 1;
         let found = match self.phase {
             Phase::Content if text.is_empty() => {
                 self.expansions.pop();
-                Found::SKIPPED
+                FoundEvent::SKIPPED
             }
             _ => self.step(vocabulary, scopes, text, true)?,
         };

@@ -1,6 +1,6 @@
 //! From what was found to the events that are returned.
 
-use super::{Expansion, Found, State, What};
+use super::{Expansion, FoundEvent, State, What};
 use crate::names::Vocabulary;
 use crate::reader::event::{Declaration, EndTag, Event, Tag, Text};
 use crate::reader::scopes::Scopes;
@@ -11,7 +11,7 @@ impl State {
     #[inline]
     pub(super) fn event<'e>(
         &'e self,
-        found: Found,
+        found: FoundEvent,
         begin: u64,
         vocabulary: &'e Vocabulary,
         scopes: &'e Scopes,
