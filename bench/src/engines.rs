@@ -81,7 +81,7 @@ fn other_engine(name: &str) -> Result<Box<dyn Engine>, String> {
         "std" => Box::new(bare::Bare::<numbers::Std>::default()),
         "libc" => Box::new(bare::Bare::<libc::Libc>::default()),
         "base64-simd/hex-simd" => Box::new(octets::Octets::Crates),
-        "trie" => Box::new(dispatch::Dispatch::<bsoap_xml::Trie>::default()),
+        "name-table" => Box::new(dispatch::Dispatch::<bsoap_xml::NameTable>::default()),
         "hash-map" => Box::new(dispatch::Dispatch::<dispatch::Mapped<HashMap<_, _>>>::default()),
         "btree-map" => Box::new(dispatch::Dispatch::<dispatch::Mapped<BTreeMap<_, _>>>::default()),
         "perfect-hash" => Box::new(dispatch::Dispatch::<dispatch::Perfect>::default()),

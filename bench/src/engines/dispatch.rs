@@ -2,12 +2,12 @@
 //! in Chiu, Govindaraju and Bramley, *Investigating the Limits of SOAP for Scientific Computing*.
 //!
 //! All of it but the table is the same: one pass over the text, numbers by the best crate, values into rows. A map has to
-//! know where a name ends before it can look it up; a trie finds that out on the way.
+//! know where a name ends before it can look it up; our table finds that out on the way.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use bsoap_xml::{Trie, TrieBuilder};
+use bsoap_xml::NameTable;
 use memchr::memchr;
 
 use super::bare::Baseline;
@@ -63,13 +63,9 @@ pub(crate) trait Names {
     fn find(&self, text: &[u8]) -> (usize, Option<u32>);
 }
 
-impl Names for Trie {
+impl Names for NameTable {
     fn of(names: &[&'static str]) -> Self {
-        let mut builder = TrieBuilder::default();
-        for (number, name) in (0..).zip(names) {
-            builder.insert(name.as_bytes(), number);
-        }
-        builder.build()
+        NameTable::new(names.iter().copied().zip(0..))
     }
 
     #[inline]
@@ -250,7 +246,7 @@ mod tests {
 
     #[test]
     fn all_tables_find_the_same_names() {
-        finds_all::<Trie>();
+        finds_all::<NameTable>();
         finds_all::<Mapped<HashMap<_, _>>>();
         finds_all::<Mapped<BTreeMap<_, _>>>();
         finds_all::<Perfect>();

@@ -1,9 +1,8 @@
 //! Constraining facets (XSD 1.0 Part 2 §4.3): their names, and what a simple type has of them.
 
-use std::collections::HashSet;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-use crate::words::Words;
 use crate::{AtomicValue, Pattern, Value};
 
 /// The name of a constraining facet.
@@ -201,29 +200,25 @@ pub struct Enumeration {
     pub(crate) strings: Option<Strings>,
 }
 
-/// The strings of an enumeration.
+/// The strings of an enumeration, ordered by length and then by their characters.
 #[derive(Clone, Debug)]
-pub(crate) enum Strings {
-    Trie(Words),
-    /// Some are too long for a trie.
-    Set(HashSet<Box<str>>),
-}
+pub(crate) struct Strings(Box<[Box<str>]>);
 
 impl Strings {
-    fn new(strings: Vec<Box<str>>) -> Self {
-        match Words::new(strings.iter().cloned()) {
-            Some(words) => Self::Trie(words),
-            None => Self::Set(strings.into_iter().collect()),
-        }
+    fn new(mut strings: Vec<Box<str>>) -> Self {
+        strings.sort_unstable_by(|one, other| by_length(one, other));
+        Self(strings.into())
     }
 
     #[inline]
     pub(crate) fn contains(&self, text: &str) -> bool {
-        match self {
-            Self::Trie(words) => words.contains(text),
-            Self::Set(set) => set.contains(text),
-        }
+        let found = self.0.binary_search_by(|string| by_length(string, text));
+        found.is_ok()
     }
+}
+
+fn by_length(one: &str, other: &str) -> Ordering {
+    one.len().cmp(&other.len()).then_with(|| one.cmp(other))
 }
 
 impl Enumeration {

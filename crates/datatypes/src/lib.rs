@@ -25,7 +25,6 @@ mod uri;
 mod validity;
 mod value;
 mod white_space;
-mod words;
 
 pub use datatype::{Datatype, Width};
 pub use datetime::{Date, DateTime, GDay, GMonth, GMonthDay, GYear, GYearMonth, Time};

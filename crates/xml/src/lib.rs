@@ -19,24 +19,24 @@
 //! ```
 //!
 //! It reads XML 1.0 (fifth edition) with Namespaces in XML 1.0, in UTF-8, UTF-16 and whatever else a document declares.
-//! Names that a program knows come with a number, found by one pass over their bytes ([`Trie`]). What the reader remembers
+//! Names that a program knows come with a number, found by one pass over their bytes ([`NameTable`]). What the reader remembers
 //! is one value ([`State`]) that can be copied between any two events. Every dimension of a document is [limited](Limits).
 
 mod chars;
 mod error;
 mod input;
+mod name_table;
 mod names;
 mod options;
 mod plain;
 mod reader;
 pub mod scan;
-mod short;
-mod trie;
 mod writer;
 
 pub use chars::{is_char, is_ncname};
 pub use error::{Error, ErrorKind, Result};
 pub use input::{Input, decode_str, decode_str_as};
+pub use name_table::NameTable;
 pub use names::{
     LocalId, NameId, NamespaceId, Vocabulary, VocabularyBuilder, XML_NAMESPACE, XMLNS_NAMESPACE,
 };
@@ -46,5 +46,4 @@ pub use reader::{
     Attribute, Attributes, Declaration, Declared, EndTag, Event, Namespace, Reader, ScopeId,
     Scopes, State, Tag, Text, Upper,
 };
-pub use trie::{Trie, TrieBuilder};
 pub use writer::{WriteError, Writer, escape_attribute, escape_text};

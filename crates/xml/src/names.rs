@@ -1,6 +1,6 @@
 //! The names a program knows: namespaces, local names, expanded names, each with a small number.
 
-use crate::trie::{Trie, TrieBuilder};
+use crate::name_table::NameTable;
 use std::collections::HashMap;
 
 /// The namespace that the prefix `xml` is bound to.
@@ -68,7 +68,7 @@ pub struct LocalId(pub u32);
 pub struct Vocabulary {
     namespaces: Vec<String>,
     namespace_ids: HashMap<String, NamespaceId>,
-    locals: Trie,
+    locals: NameTable,
     /// By [`LocalId`]: the first of its names; the others follow by [`InternedName::next`].
     first_names: Vec<u32>,
     names: Vec<InternedName>,
@@ -225,28 +225,30 @@ impl VocabularyBuilder {
             mut names,
             ..
         } = self;
-        let mut trie = TrieBuilder::default();
-        let mut locals: HashMap<String, usize> = HashMap::new();
+        let mut locals: HashMap<String, u32> = HashMap::new();
         let mut first_names: Vec<u32> = Vec::new();
         for id in (0..names.len()).rev() {
             let local = &names[id].local;
-            // The reader takes a name found in the trie for a valid one without looking again.
+            // The reader takes a name found in the table for a valid one without looking again.
             if !crate::chars::is_ncname(local) {
                 continue;
             }
             match locals.get(local) {
-                Some(&at) => names[id].next = std::mem::replace(&mut first_names[at], id as u32),
+                Some(&at) => {
+                    let first = &mut first_names[at as usize];
+                    names[id].next = std::mem::replace(first, id as u32);
+                }
                 None => {
-                    trie.insert(local.as_bytes(), first_names.len() as u32);
-                    locals.insert(local.clone(), first_names.len());
+                    locals.insert(local.clone(), first_names.len() as u32);
                     first_names.push(id as u32);
                 }
             }
         }
+        let locals = locals.iter().map(|(local, id)| (local.as_str(), *id));
         Vocabulary {
             namespaces,
             namespace_ids,
-            locals: trie.build(),
+            locals: NameTable::new(locals),
             first_names,
             names,
         }

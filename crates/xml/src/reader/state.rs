@@ -28,7 +28,6 @@ use crate::chars::{is_space, space_length};
 use crate::error::{Error, ErrorKind, Result, Stop};
 use crate::names::{Known, NameId, Vocabulary};
 use crate::options::Options;
-use crate::trie::starts_with;
 use std::sync::Arc;
 
 /// All that a reader remembers of a document.
@@ -547,7 +546,7 @@ impl State {
         let name = self.open.top().unwrap_or_default();
         let rest = &input.as_bytes()[2..];
         let length = match rest.get(name.len()) {
-            Some(b'>') if starts_with(rest, name.as_bytes()) => name.len() + 3,
+            Some(b'>') if rest.starts_with(name.as_bytes()) => name.len() + 3,
             _ => scan_end_tag(input, name)?,
         };
         self.pop();

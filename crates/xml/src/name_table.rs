@@ -1,50 +1,103 @@
-//! Short names: found by their bytes as one number.
+//! A table of names: local name → id. A name is read up to its delimiter and looked up at once.
 //!
 //! ```text
 //! "item>1</it"  ──►  0x…3e 6d 65 74 69   the first byte that ends a name, in all eight at once
-//!                      └─ 0 ┘ "meti"  ──►  one product gives the slot, one compare whether the name is there
+//!                      └─ 0 ┘ "meti"  ──►  one product gives the entry, one compare whether the name is there
 //! ```
 //!
-//! Most names have no more than 16 bytes, so most of the time no byte is looked at alone.
+//! Most names have no more than 16 bytes, so most of the time no byte is looked at alone. All others are in a `HashMap`.
+
+use std::collections::HashMap;
 
 use crate::chars::is_delimiter;
 
-/// Some names of a [`Trie`](crate::Trie), each in a slot that its bytes determine. Of two with the same slot, one is left to the trie.
+/// Maps names to ids.
+///
+/// ```
+/// let table = bsoap_xml::NameTable::new([("Body", 1), ("Bodies", 2)]);
+/// assert_eq!(table.get(b"Body"), Some(1));
+/// assert_eq!(table.scan(b"Bodies>"), (6, Some(2)));
+/// assert_eq!(table.scan(b"Bod id='7'"), (3, None));
+/// ```
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ShortNames {
-    places: Box<[ShortEntry]>,
+pub struct NameTable {
+    all: HashMap<Box<[u8]>, u32>,
+    /// Those of [`all`](Self::all) that are found by their bytes.
+    short: ShortNames,
+}
+
+impl NameTable {
+    /// The table of these names. Of two ids for one name the last stays.
+    pub fn new<'a>(names: impl IntoIterator<Item = (&'a str, u32)>) -> Self {
+        let names = names.into_iter();
+        let all: HashMap<_, _> = names
+            .map(|(name, id)| (name.as_bytes().into(), id))
+            .collect();
+        let short = ShortNames::new(&all);
+        Self { all, short }
+    }
+
+    /// The id of a whole name.
+    pub fn get(&self, name: &[u8]) -> Option<u32> {
+        self.all.get(name).copied()
+    }
+
+    /// The name that `bytes` begins with: its length up to the first of space, tab, CR, LF, `/`, `>`, `=`, `:` (or the
+    /// end), and its id if it is in the table.
+    #[inline]
+    pub fn scan(&self, bytes: &[u8]) -> (usize, Option<u32>) {
+        match self.short.find(bytes) {
+            Some((length, id)) => (length, Some(id)),
+            None => self.scan_any(bytes),
+        }
+    }
+
+    fn scan_any(&self, bytes: &[u8]) -> (usize, Option<u32>) {
+        let end = bytes.iter().position(|&byte| is_delimiter(byte));
+        let length = end.unwrap_or(bytes.len());
+        (length, self.get(&bytes[..length]))
+    }
+}
+
+/// Some names, each in the entry that its bytes determine. Of two with the same entry, one is left to the map.
+#[derive(Clone, Debug, Default)]
+struct ShortNames {
+    entries: Box<[ShortEntry]>,
     factor: u64,
     shift: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct ShortEntry {
-    /// Behind the name there are zeros; a free place has nothing else.
+    /// Behind the name there are zeros; a free entry has nothing else.
     key: [u64; 2],
     id: u32,
 }
 
 /// More names would take more memory than they are worth.
-const MOST: usize = 2048;
+const MAX_SHORT_NAMES: usize = 2048;
 /// The longest that is short.
-const LONGEST: usize = 16;
+const MAX_SHORT_LENGTH: usize = 16;
 /// The number of factors that are tried.
-const TRIES: u64 = 32;
+const FACTORS: u64 = 32;
 
 impl ShortNames {
-    pub(crate) fn new(names: &[(Vec<u8>, u32)]) -> Self {
+    fn new(names: &HashMap<Box<[u8]>, u32>) -> Self {
         let is_name = |byte: &u8| *byte != 0 && !is_delimiter(*byte);
-        let is_short =
-            |name: &[u8]| !name.is_empty() && name.len() <= LONGEST && name.iter().all(is_name);
+        let is_short = |name: &[u8]| {
+            !name.is_empty() && name.len() <= MAX_SHORT_LENGTH && name.iter().all(is_name)
+        };
         let short = names.iter().filter(|(name, _)| is_short(name));
-        let short: Vec<_> = short.map(|(name, id)| (key_of(name), *id)).collect();
-        if short.is_empty() || short.len() > MOST {
+        let mut short: Vec<_> = short.map(|(name, id)| (key_of(name), *id)).collect();
+        // The same table for the same names: a map has no order.
+        short.sort_unstable();
+        if short.is_empty() || short.len() > MAX_SHORT_NAMES {
             return Self::default();
         }
         let bits = (4 * short.len()).next_power_of_two().ilog2();
         let factor = |seed: u64| (2 * seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut best = Self::with(&short, factor(0), 64 - bits);
-        for seed in 1..TRIES {
+        for seed in 1..FACTORS {
             if best.0 == 0 {
                 break;
             }
@@ -56,20 +109,20 @@ impl ShortNames {
         best.1
     }
 
-    /// The table that a factor makes, and how many names have no place in it.
+    /// The table that a factor makes, and how many names have no entry in it.
     fn with(names: &[([u64; 2], u32)], factor: u64, shift: u32) -> (usize, Self) {
-        let places = vec![ShortEntry::default(); 1 << (64 - shift)].into();
+        let entries = vec![ShortEntry::default(); 1 << (64 - shift)].into();
         let mut table = Self {
-            places,
+            entries,
             factor,
             shift,
         };
         let mut left = 0;
         for &(key, id) in names {
-            let at = table.place(key);
-            let place = &mut table.places[at];
-            if place.key == [0; 2] {
-                *place = ShortEntry { key, id };
+            let at = table.entry(key);
+            let entry = &mut table.entries[at];
+            if entry.key == [0; 2] {
+                *entry = ShortEntry { key, id };
             } else {
                 left += 1;
             }
@@ -78,13 +131,13 @@ impl ShortNames {
     }
 
     #[inline(always)]
-    fn place(&self, [low, high]: [u64; 2]) -> usize {
+    fn entry(&self, [low, high]: [u64; 2]) -> usize {
         ((low ^ high.rotate_left(29)).wrapping_mul(self.factor) >> self.shift) as usize
     }
 
     /// The name that the bytes begin with, if it is one of these: its length and id. `None` says nothing.
     #[inline(always)]
-    pub(crate) fn find(&self, bytes: &[u8]) -> Option<(usize, u32)> {
+    fn find(&self, bytes: &[u8]) -> Option<(usize, u32)> {
         let low = word(bytes)?;
         let ends = ends(low);
         let (length, key) = match ends {
@@ -95,10 +148,10 @@ impl ShortNames {
             }
             _ => (count(ends), [low & before(ends), 0]),
         };
-        let place = self.places.get(self.place(key))?;
+        let entry = self.entries.get(self.entry(key))?;
         // No name is empty, and what is not a character of XML ends none.
-        let is_it = length > 0 && place.key == key && is_delimiter(*bytes.get(length)?);
-        is_it.then_some((length, place.id))
+        let is_it = length > 0 && entry.key == key && is_delimiter(*bytes.get(length)?);
+        is_it.then_some((length, entry.id))
     }
 }
 
@@ -142,7 +195,7 @@ fn before(ends: u64) -> u64 {
 }
 
 fn key_of(name: &[u8]) -> [u64; 2] {
-    let mut bytes = [0; LONGEST];
+    let mut bytes = [0; MAX_SHORT_LENGTH];
     bytes[..name.len()].copy_from_slice(name);
     let whole = u128::from_le_bytes(bytes);
     [whole as u64, (whole >> 64) as u64]
@@ -154,10 +207,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn table(names: &[&[u8]]) -> ShortNames {
-        let names: Vec<_> = names
+        let names: HashMap<_, _> = names
             .iter()
             .zip(0..)
-            .map(|(name, id)| (name.to_vec(), id))
+            .map(|(name, id)| (name.to_vec().into(), id))
             .collect();
         ShortNames::new(&names)
     }
@@ -177,7 +230,7 @@ mod tests {
             for end in [" ", "\t", "\r", "\n", "/", ">", "=", ":"] {
                 let tag = [name, end.as_bytes(), b"........................"].concat();
                 let found = table.find(&tag);
-                let is_far = name.len() == LONGEST;
+                let is_far = name.len() == MAX_SHORT_LENGTH;
                 assert!(
                     found == Some((name.len(), id)) || is_far && found.is_none(),
                     "{tag:?}"
@@ -195,7 +248,41 @@ mod tests {
         assert_eq!(ShortNames::default().find(b"item>.........."), None);
     }
 
+    #[test]
+    fn a_prefix_of_a_name_is_not_the_name() {
+        let names = ["item", "items", "it", "quantity", "longerThanSixteenBytes"];
+        let table = NameTable::new(names.into_iter().zip(0..));
+        assert_eq!(table.get(b"item"), Some(0));
+        assert_eq!(table.get(b"ite"), None);
+        assert_eq!(table.get(b"itemsx"), None);
+        assert_eq!(table.get(b""), None);
+        assert_eq!(table.scan(b"quantit>"), (7, None));
+        assert_eq!(table.scan(b"items>"), (5, Some(1)));
+        assert_eq!(table.scan(b"it"), (2, Some(2)));
+        assert_eq!(table.scan(b"itemitem="), (8, None));
+        assert_eq!(table.scan(b"longerThanSixteenBytes xx"), (22, Some(4)));
+        assert_eq!(table.scan(b"longerThanSixteenByte xx"), (21, None));
+    }
+
+    #[test]
+    fn an_empty_table_still_finds_where_a_name_ends() {
+        assert_eq!(NameTable::default().scan(b"name='1'"), (4, None));
+        assert_eq!(NameTable::default().scan(b""), (0, None));
+    }
+
     proptest! {
+        #[test]
+        fn a_table_is_a_map(names in prop::collection::vec("[a-c]{0,6}", 0..40), probes in prop::collection::vec("[a-d]{0,7}", 0..40)) {
+            let map: HashMap<&str, u32> = names.iter().map(String::as_str).zip(0..).collect();
+            let table = NameTable::new(names.iter().map(String::as_str).zip(0..));
+            for probe in probes.iter().chain(&names) {
+                prop_assert_eq!(table.get(probe.as_bytes()), map.get(probe.as_str()).copied());
+                for tag in [format!("{probe}/>"), format!("{probe}>................")] {
+                    prop_assert_eq!(table.scan(tag.as_bytes()), (probe.len(), map.get(probe.as_str()).copied()));
+                }
+            }
+        }
+
         #[test]
         fn the_first_end_is_marked(bytes in any::<[u8; 8]>()) {
             let marked = ends(u64::from_le_bytes(bytes));
