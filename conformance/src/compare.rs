@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use bsoap_datatypes::{Date, DateTime, Decimal, Time, boolean, double};
+use bsoap_datatypes::{Calendar, Datatype, Decimal, boolean, double};
 use bsoap_schema::{ENCODING_NAMESPACE, ENCODING12_NAMESPACE, SoapVersion, XSI_NAMESPACE};
 use roxmltree::{Document, Node, NodeType};
 
@@ -219,9 +219,14 @@ fn same_value(left: (Node<'_, '_>, &str), right: (Node<'_, '_>, &str)) -> bool {
             boolean::parse(one.as_bytes()),
             boolean::parse(other.as_bytes()),
         )
-        || equal(DateTime::parse(one), DateTime::parse(other))
-        || equal(Date::parse(one), Date::parse(other))
-        || equal(Time::parse(one), Time::parse(other))
+        || [Datatype::DateTime, Datatype::Date, Datatype::Time]
+            .into_iter()
+            .any(|datatype| {
+                equal(
+                    Calendar::parse(datatype, one),
+                    Calendar::parse(datatype, other),
+                )
+            })
         || same_name((left.0, one), (right.0, other))
 }
 

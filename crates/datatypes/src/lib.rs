@@ -27,7 +27,7 @@ mod value;
 mod white_space;
 
 pub use datatype::{Datatype, Width};
-pub use datetime::{Date, DateTime, GDay, GMonth, GMonthDay, GYear, GYearMonth, Time};
+pub use datetime::Calendar;
 pub use decimal::Decimal;
 pub use duration::Duration;
 pub use error::LexicalError;

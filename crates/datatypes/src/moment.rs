@@ -1,5 +1,5 @@
-//! The engine under the eight calendar types: one value with every field, read and written by a
-//! pattern per type, placed on one time line.
+//! The fields of the eight calendar types: one value with every field, read and written by a pattern for each type, and placed
+//! on one time line.
 //!
 //! ```text
 //!              year month day  hour minute second zone
@@ -51,19 +51,25 @@ impl fmt::Display for Zone {
     }
 }
 
-/// All fields of all calendar types. `T` is how the digits of the fraction are kept: borrowed
-/// while a text is only checked, boxed in a value.
+/// All fields of all calendar types.
 #[derive(Clone, Debug)]
-pub(crate) struct Moment<T> {
-    pub(crate) year: i64,
-    pub(crate) month: u8,
-    pub(crate) day: u8,
-    pub(crate) hour: u8,
-    pub(crate) minute: u8,
-    pub(crate) second: u8,
-    /// Digits behind the dot of the seconds, without zeros at their end.
-    pub(crate) fraction: T,
-    pub(crate) zone: Option<Zone>,
+pub struct Moment {
+    /// The year; negative before Christ, never zero.
+    pub year: i64,
+    /// From 1.
+    pub month: u8,
+    /// From 1.
+    pub day: u8,
+    /// To 23: an hour 24 has become the next day's 0.
+    pub hour: u8,
+    /// To 59.
+    pub minute: u8,
+    /// To 59.
+    pub second: u8,
+    /// Digits behind the dot of the seconds, in a value without zeros at their end.
+    pub fraction: Box<str>,
+    /// The time zone, if there is one.
+    pub zone: Option<Zone>,
 }
 
 /// A year of 29 February in which fields that a type lacks are set; 31 days for `gDay`.
@@ -73,18 +79,20 @@ const REFERENCE_YEAR: i64 = 1972;
 /// change of zone may lead.
 const MAX_YEAR: i64 = 999_999_999_999_999_998;
 
-impl Moment<&'static str> {
-    /// The start of the reference year.
-    pub(crate) const REFERENCE: Self = Self {
-        year: REFERENCE_YEAR,
-        month: 1,
-        day: 1,
-        hour: 0,
-        minute: 0,
-        second: 0,
-        fraction: "",
-        zone: None,
-    };
+/// The start of the reference year, without a zone.
+impl Default for Moment {
+    fn default() -> Self {
+        Self {
+            year: REFERENCE_YEAR,
+            month: 1,
+            day: 1,
+            hour: 0,
+            minute: 0,
+            second: 0,
+            fraction: Box::default(),
+            zone: None,
+        }
+    }
 }
 
 /// Which fields a calendar type has.
@@ -96,14 +104,15 @@ struct Fields {
     time: bool,
 }
 
-fn fields(datatype: Datatype) -> Fields {
+fn fields(datatype: Datatype) -> Option<Fields> {
     let of = |year, month, day, time| Fields {
         year,
         month,
         day,
         time,
     };
-    match datatype {
+    Some(match datatype {
+        Datatype::DateTime => of(true, true, true, true),
         Datatype::Time => of(false, false, false, true),
         Datatype::Date => of(true, true, true, false),
         Datatype::GYearMonth => of(true, true, false, false),
@@ -111,17 +120,15 @@ fn fields(datatype: Datatype) -> Fields {
         Datatype::GMonthDay => of(false, true, true, false),
         Datatype::GDay => of(false, false, true, false),
         Datatype::GMonth => of(false, true, false, false),
-        _ => of(true, true, true, true),
-    }
+        _ => return None,
+    })
 }
 
 /// Reads a lexical form of one of the eight calendar types.
-pub(crate) fn parse(datatype: Datatype, text: &str) -> Option<Moment<&str>> {
-    let mut moment = Moment {
-        ..Moment::REFERENCE
-    };
+pub(crate) fn parse(datatype: Datatype, text: &str) -> Option<Moment> {
+    let mut moment = Moment::default();
     let mut text = Scanner { rest: text };
-    let has = fields(datatype);
+    let has = fields(datatype)?;
     if has.year {
         moment.year = text.year()?;
     } else if !has.time {
@@ -206,7 +213,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// `hh:mm:ss` with a fraction; 24:00:00 is the start of the next day.
-    fn time(&mut self, moment: &mut Moment<&'a str>) -> Option<Day> {
+    fn time(&mut self, moment: &mut Moment) -> Option<Day> {
         moment.hour = self.two_digits(0, 24)?;
         self.skip(":")?;
         moment.minute = self.two_digits(0, 59)?;
@@ -217,7 +224,7 @@ impl<'a> Scanner<'a> {
             if digits.is_empty() {
                 return None;
             }
-            moment.fraction = digits.trim_end_matches('0');
+            moment.fraction = digits.trim_end_matches('0').into();
         }
         if moment.hour == 24 {
             let exact = moment.minute == 0 && moment.second == 0 && moment.fraction.is_empty();
@@ -244,23 +251,32 @@ impl<'a> Scanner<'a> {
     }
 }
 
-impl<T: AsRef<str>> Moment<T> {
-    pub(crate) fn with_fraction<U>(self, change: impl FnOnce(T) -> U) -> Moment<U> {
-        Moment {
-            year: self.year,
-            month: self.month,
-            day: self.day,
-            hour: self.hour,
-            minute: self.minute,
-            second: self.second,
-            fraction: change(self.fraction),
+impl Moment {
+    /// The same with the fields that a calendar type has; the others are the default.
+    pub(crate) fn of_type(self, datatype: Datatype) -> Option<Self> {
+        let has = fields(datatype)?;
+        let mut moment = Self {
             zone: self.zone,
+            ..Self::default()
+        };
+        if has.year {
+            moment.year = self.year;
         }
+        if has.month {
+            moment.month = self.month;
+        }
+        if has.day {
+            moment.day = self.day;
+        }
+        if has.time {
+            (moment.hour, moment.minute, moment.second) = (self.hour, self.minute, self.second);
+            moment.fraction = self.fraction.trim_end_matches('0').into();
+        }
+        Some(moment)
     }
 
-    /// Are all fields in range, and is the fraction digits without a zero at the end?
+    /// Whether all fields are in range, and the fraction is digits.
     pub(crate) fn is_valid(&self) -> bool {
-        let fraction = self.fraction.as_ref();
         self.year != 0
             && self.year.unsigned_abs() <= MAX_YEAR as u64
             && (1..=12).contains(&self.month)
@@ -268,8 +284,7 @@ impl<T: AsRef<str>> Moment<T> {
             && self.hour < 24
             && self.minute < 60
             && self.second < 60
-            && fraction.bytes().all(|byte| byte.is_ascii_digit())
-            && !fraction.ends_with('0')
+            && self.fraction.bytes().all(|byte| byte.is_ascii_digit())
     }
 
     fn shift_days(&mut self, days: i128) {
@@ -289,18 +304,14 @@ impl<T: AsRef<str>> Moment<T> {
 
     /// The order of XSD 1.0 Part 2 §3.2.7.3: where only one of two has a zone, the other could be
     /// anywhere within 14 hours, and the two are in order only if that does not matter.
-    pub(crate) fn compare<U: AsRef<str>>(
-        &self,
-        other: &Moment<U>,
-        datatype: Datatype,
-    ) -> Option<Ordering> {
+    pub(crate) fn compare(&self, other: &Self, datatype: Datatype) -> Option<Ordering> {
         const FOURTEEN_HOURS: i128 = 14 * 3600;
         let (mut left, mut right) = (self.seconds(), other.seconds());
         if datatype == Datatype::Time {
             // A time of day comes again every day: 00:30+01:00 is 23:30Z.
             (left, right) = (left.rem_euclid(86_400), right.rem_euclid(86_400));
         }
-        let fractions = self.fraction.as_ref().cmp(other.fraction.as_ref());
+        let fractions = self.fraction.cmp(&other.fraction);
         let earliest = right - FOURTEEN_HOURS;
         let latest = right + FOURTEEN_HOURS;
         match (self.zone, other.zone) {
@@ -344,7 +355,7 @@ impl<T: AsRef<str>> Moment<T> {
 
     /// Writes the lexical form of the fields `datatype` has.
     pub(crate) fn write(&self, datatype: Datatype, f: &mut impl fmt::Write) -> fmt::Result {
-        let has = fields(datatype);
+        let has = fields(datatype).ok_or(fmt::Error)?;
         if has.year {
             let sign = if self.year < 0 { "-" } else { "" };
             write!(f, "{sign}{:04}", self.year.unsigned_abs())?;
@@ -366,8 +377,8 @@ impl<T: AsRef<str>> Moment<T> {
                 "{separator}{:02}:{:02}:{:02}",
                 self.hour, self.minute, self.second
             )?;
-            if !self.fraction.as_ref().is_empty() {
-                write!(f, ".{}", self.fraction.as_ref())?;
+            if !self.fraction.is_empty() {
+                write!(f, ".{}", self.fraction)?;
             }
         }
         self.zone.map_or(Ok(()), |zone| write!(f, "{zone}"))

@@ -136,11 +136,7 @@ impl RestrictionStep<'_> {
         let white_space = WhiteSpace::from_name(trim(facet.value))
             .ok_or_else(|| wrong_value(facet, "preserve, replace or collapse"))?;
         if white_space < self.base.white_space {
-            return Err(Kind::LooserThanBase {
-                facet: facet.name,
-                base: facet.name,
-            }
-            .into());
+            return Err(looser_than(facet.name, facet.name));
         }
         self.derived.white_space = white_space;
         Ok(())
@@ -199,47 +195,24 @@ impl RestrictionStep<'_> {
     fn check_lengths(&self) -> Result<(), FacetError> {
         use FacetName as F;
         let (base, derived) = (&self.base.facets, &self.derived.facets);
-        if base
-            .length
-            .is_some_and(|length| derived.length != Some(length))
-        {
-            return Err(Kind::LooserThanBase {
-                facet: F::Length,
-                base: F::Length,
+        let changes_length = base.length.is_some() && derived.length != base.length;
+        for (facet, is_looser) in [
+            (F::Length, changes_length),
+            (F::MinLength, greater(base.min_length, derived.min_length)),
+            (F::MaxLength, greater(derived.max_length, base.max_length)),
+        ] {
+            if is_looser {
+                return Err(looser_than(facet, facet));
             }
-            .into());
-        }
-        if greater(base.min_length, derived.min_length) {
-            return Err(Kind::LooserThanBase {
-                facet: F::MinLength,
-                base: F::MinLength,
-            }
-            .into());
-        }
-        if greater(derived.max_length, base.max_length) {
-            return Err(Kind::LooserThanBase {
-                facet: F::MaxLength,
-                base: F::MaxLength,
-            }
-            .into());
         }
         // §4.3.1.4: length is allowed beside another only if that is inherited.
-        for (facet, inherited) in [
-            (
-                F::MinLength,
-                base.min_length.is_some() && base.min_length == derived.min_length,
-            ),
-            (
-                F::MaxLength,
-                base.max_length.is_some() && base.max_length == derived.max_length,
-            ),
+        for (facet, own, inherited) in [
+            (F::MinLength, derived.min_length, base.min_length),
+            (F::MaxLength, derived.max_length, base.max_length),
         ] {
-            if derived.length.is_some() && self.states(facet) && !inherited {
-                return Err(Kind::Conflict {
-                    facet: F::Length,
-                    with: facet,
-                }
-                .into());
+            let is_inherited = inherited.is_some() && inherited == own;
+            if derived.length.is_some() && self.states(facet) && !is_inherited {
+                return Err(conflict(F::Length, facet));
             }
         }
         for (least, most, facet, with) in [
@@ -253,7 +226,7 @@ impl RestrictionStep<'_> {
             (derived.length, derived.max_length, F::Length, F::MaxLength),
         ] {
             if greater(least, most) {
-                return Err(Kind::Conflict { facet, with }.into());
+                return Err(conflict(facet, with));
             }
         }
         Ok(())
@@ -263,35 +236,19 @@ impl RestrictionStep<'_> {
         use FacetName as F;
         let (base, derived) = (&self.base.facets, &self.derived.facets);
         if greater(derived.total_digits, base.total_digits) {
-            return Err(Kind::LooserThanBase {
-                facet: F::TotalDigits,
-                base: F::TotalDigits,
-            }
-            .into());
+            return Err(looser_than(F::TotalDigits, F::TotalDigits));
         }
         // The integer types have fractionDigits fixed at 0.
-        let integer = self
-            .base
-            .datatype()
-            .is_some_and(|datatype| datatype.is_derived_from(Datatype::Integer));
-        let base_digits = if integer {
-            Some(0)
-        } else {
-            base.fraction_digits
+        let datatype = self.base.datatype();
+        let base_digits = match datatype.is_some_and(|one| one.is_derived_from(Datatype::Integer)) {
+            true => Some(0),
+            false => base.fraction_digits,
         };
         if greater(derived.fraction_digits, base_digits) {
-            return Err(Kind::LooserThanBase {
-                facet: F::FractionDigits,
-                base: F::FractionDigits,
-            }
-            .into());
+            return Err(looser_than(F::FractionDigits, F::FractionDigits));
         }
         if greater(derived.fraction_digits, derived.total_digits) {
-            return Err(Kind::Conflict {
-                facet: F::FractionDigits,
-                with: F::TotalDigits,
-            }
-            .into());
+            return Err(conflict(F::FractionDigits, F::TotalDigits));
         }
         Ok(())
     }
@@ -303,38 +260,29 @@ impl RestrictionStep<'_> {
             (F::MaxInclusive, F::MaxExclusive),
         ] {
             if self.states(facet) && self.states(with) {
-                return Err(Kind::Conflict { facet, with }.into());
+                return Err(conflict(facet, with));
             }
         }
         let (base, derived) = (&self.base.facets, &self.derived.facets);
         if let (Some(min), Some(max)) = (&derived.min, &derived.max)
             && leaves_no_value(min, max)
         {
-            return Err(Kind::Conflict {
-                facet: min_name(min),
-                with: max_name(max),
-            }
-            .into());
+            return Err(conflict(
+                bound_name(min, Ordering::Less),
+                bound_name(max, Ordering::Greater),
+            ));
         }
-        if let (Some(min), Some(base)) = (&derived.min, &base.min)
-            && self.states(min_name(min))
-            && is_looser(min, base, Ordering::Less)
-        {
-            return Err(Kind::LooserThanBase {
-                facet: min_name(min),
-                base: min_name(base),
+        for (own, base, outside) in [
+            (&derived.min, &base.min, Ordering::Less),
+            (&derived.max, &base.max, Ordering::Greater),
+        ] {
+            let name = |bound: &Bound| bound_name(bound, outside);
+            if let (Some(own), Some(base)) = (own, base)
+                && self.states(name(own))
+                && is_looser(own, base, outside)
+            {
+                return Err(looser_than(name(base), name(own)));
             }
-            .into());
-        }
-        if let (Some(max), Some(base)) = (&derived.max, &base.max)
-            && self.states(max_name(max))
-            && is_looser(max, base, Ordering::Greater)
-        {
-            return Err(Kind::LooserThanBase {
-                facet: max_name(max),
-                base: max_name(base),
-            }
-            .into());
         }
         Ok(())
     }
@@ -345,20 +293,22 @@ fn greater(left: Option<u64>, right: Option<u64>) -> bool {
     matches!((left, right), (Some(left), Some(right)) if left > right)
 }
 
-fn min_name(bound: &Bound) -> FacetName {
-    if bound.inclusive {
-        FacetName::MinInclusive
-    } else {
-        FacetName::MinExclusive
+/// The facet that states a bound, `outside` being the way to leave the range.
+fn bound_name(bound: &Bound, outside: Ordering) -> FacetName {
+    match (outside, bound.inclusive) {
+        (Ordering::Less, true) => FacetName::MinInclusive,
+        (Ordering::Less, false) => FacetName::MinExclusive,
+        (_, true) => FacetName::MaxInclusive,
+        (_, false) => FacetName::MaxExclusive,
     }
 }
 
-fn max_name(bound: &Bound) -> FacetName {
-    if bound.inclusive {
-        FacetName::MaxInclusive
-    } else {
-        FacetName::MaxExclusive
-    }
+fn looser_than(base: FacetName, facet: FacetName) -> FacetError {
+    Kind::LooserThanBase { facet, base }.into()
+}
+
+fn conflict(facet: FacetName, with: FacetName) -> FacetError {
+    Kind::Conflict { facet, with }.into()
 }
 
 /// §4.3.7–4.3.10: min may equal max if both are inclusive or both exclusive.
@@ -379,17 +329,11 @@ fn is_looser(derived: &Bound, base: &Bound, outside: Ordering) -> bool {
 }
 
 fn count(facet: &Facet<'_>, least: u64) -> Result<u64, FacetError> {
-    let expected = if least == 0 {
-        "a number of 0 or more"
-    } else {
-        "a number of 1 or more"
+    let (expected, datatype) = match least {
+        0 => ("a number of 0 or more", Datatype::NonNegativeInteger),
+        _ => ("a number of 1 or more", Datatype::PositiveInteger),
     };
     let lexical = trim(facet.value);
-    let datatype = if least == 0 {
-        Datatype::NonNegativeInteger
-    } else {
-        Datatype::PositiveInteger
-    };
     datatype
         .check(lexical)
         .map_err(|_| wrong_value(facet, expected))?;

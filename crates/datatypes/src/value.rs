@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::datetime::{Date, DateTime, GDay, GMonth, GMonthDay, GYear, GYearMonth, Time};
+use crate::datetime::Calendar;
 use crate::qname::{self, ExpandedName, NamespaceContext};
 use crate::{Datatype, Decimal, Duration, LexicalError, binary, boolean, double, float};
 
@@ -32,14 +32,8 @@ pub enum AtomicValue {
     Float(f32),
     Double(f64),
     Duration(Duration),
-    DateTime(DateTime),
-    Time(Time),
-    Date(Date),
-    GYearMonth(GYearMonth),
-    GYear(GYear),
-    GMonthDay(GMonthDay),
-    GDay(GDay),
-    GMonth(GMonth),
+    /// Of all eight calendar types.
+    Calendar(Calendar),
     HexBinary(Box<[u8]>),
     Base64Binary(Box<[u8]>),
     AnyUri(Box<str>),
@@ -69,14 +63,14 @@ impl AtomicValue {
             Datatype::Float => Self::Float(float::parse(bytes)?),
             Datatype::Double => Self::Double(double::parse(bytes)?),
             Datatype::Duration => Self::Duration(Duration::parse(text)?),
-            Datatype::DateTime => Self::DateTime(DateTime::parse(text)?),
-            Datatype::Time => Self::Time(Time::parse(text)?),
-            Datatype::Date => Self::Date(Date::parse(text)?),
-            Datatype::GYearMonth => Self::GYearMonth(GYearMonth::parse(text)?),
-            Datatype::GYear => Self::GYear(GYear::parse(text)?),
-            Datatype::GMonthDay => Self::GMonthDay(GMonthDay::parse(text)?),
-            Datatype::GDay => Self::GDay(GDay::parse(text)?),
-            Datatype::GMonth => Self::GMonth(GMonth::parse(text)?),
+            Datatype::DateTime
+            | Datatype::Time
+            | Datatype::Date
+            | Datatype::GYearMonth
+            | Datatype::GYear
+            | Datatype::GMonthDay
+            | Datatype::GDay
+            | Datatype::GMonth => Self::Calendar(Calendar::parse(datatype, text)?),
             Datatype::HexBinary => Self::HexBinary(octets(binary::parse_hex, bytes)?),
             Datatype::Base64Binary => Self::Base64Binary(octets(binary::parse_base64, bytes)?),
             Datatype::AnyUri => Self::AnyUri(text.into()),
@@ -95,14 +89,7 @@ impl AtomicValue {
             Self::Float(_) => Datatype::Float,
             Self::Double(_) => Datatype::Double,
             Self::Duration(_) => Datatype::Duration,
-            Self::DateTime(_) => Datatype::DateTime,
-            Self::Time(_) => Datatype::Time,
-            Self::Date(_) => Datatype::Date,
-            Self::GYearMonth(_) => Datatype::GYearMonth,
-            Self::GYear(_) => Datatype::GYear,
-            Self::GMonthDay(_) => Datatype::GMonthDay,
-            Self::GDay(_) => Datatype::GDay,
-            Self::GMonth(_) => Datatype::GMonth,
+            Self::Calendar(value) => value.datatype(),
             Self::HexBinary(_) => Datatype::HexBinary,
             Self::Base64Binary(_) => Datatype::Base64Binary,
             Self::AnyUri(_) => Datatype::AnyUri,
@@ -120,14 +107,7 @@ impl AtomicValue {
             }
             Self::Float(value) => float::canonical(*value),
             Self::Double(value) => double::canonical(*value),
-            Self::DateTime(value) => value.canonical(),
-            Self::Time(value) => value.canonical(),
-            Self::Date(value) => value.canonical(),
-            Self::GYearMonth(value) => value.canonical(),
-            Self::GYear(value) => value.canonical(),
-            Self::GMonthDay(value) => value.canonical(),
-            Self::GDay(value) => value.canonical(),
-            Self::GMonth(value) => value.canonical(),
+            Self::Calendar(value) => value.canonical(),
             _ => self.to_string(),
         }
     }
@@ -171,14 +151,7 @@ impl PartialOrd for AtomicValue {
             }
             (Self::Double(left), Self::Double(right)) => compare_floats(*left, *right),
             (Self::Duration(left), Self::Duration(right)) => left.partial_cmp(right),
-            (Self::DateTime(left), Self::DateTime(right)) => left.partial_cmp(right),
-            (Self::Time(left), Self::Time(right)) => left.partial_cmp(right),
-            (Self::Date(left), Self::Date(right)) => left.partial_cmp(right),
-            (Self::GYearMonth(left), Self::GYearMonth(right)) => left.partial_cmp(right),
-            (Self::GYear(left), Self::GYear(right)) => left.partial_cmp(right),
-            (Self::GMonthDay(left), Self::GMonthDay(right)) => left.partial_cmp(right),
-            (Self::GDay(left), Self::GDay(right)) => left.partial_cmp(right),
-            (Self::GMonth(left), Self::GMonth(right)) => left.partial_cmp(right),
+            (Self::Calendar(left), Self::Calendar(right)) => left.partial_cmp(right),
             _ if self.primitive() == other.primitive() && !self.has_order() => {
                 (self == other).then_some(Ordering::Equal)
             }
@@ -219,14 +192,7 @@ impl fmt::Display for AtomicValue {
             Self::Boolean(value) => return f.write_str(boolean::text(*value)),
             Self::Decimal(value) => return value.fmt(f),
             Self::Duration(value) => return value.fmt(f),
-            Self::DateTime(value) => return value.fmt(f),
-            Self::Time(value) => return value.fmt(f),
-            Self::Date(value) => return value.fmt(f),
-            Self::GYearMonth(value) => return value.fmt(f),
-            Self::GYear(value) => return value.fmt(f),
-            Self::GMonthDay(value) => return value.fmt(f),
-            Self::GDay(value) => return value.fmt(f),
-            Self::GMonth(value) => return value.fmt(f),
+            Self::Calendar(value) => return value.fmt(f),
             Self::QName(value) | Self::Notation(value) => return value.fmt(f),
             Self::Float(value) => float::write(*value, &mut text),
             Self::Double(value) => double::write(*value, &mut text),
