@@ -5,10 +5,8 @@ use std::process::ExitCode;
 
 use bsoap_codec::nearest;
 
+use crate::limits::MAX_LISTED_OPERATIONS;
 use crate::style::{BAD, DIM, paint};
-
-/// Up to this number, an error lists all operations.
-const MAX_LISTED_OPERATIONS: usize = 8;
 
 /// The exit codes, for `--help`.
 pub(crate) const EXIT_CODES: &str = "Exit codes:

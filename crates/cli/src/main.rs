@@ -8,6 +8,7 @@ mod commands;
 mod error;
 mod hints;
 mod input;
+mod limits;
 mod message;
 mod output;
 mod pairs;

@@ -15,9 +15,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::error::Failure;
-
-/// The greatest index plus one: an index makes an array of that length.
-const MAX_ELEMENTS: usize = 100_000;
+use crate::limits::MAX_ELEMENTS;
 
 /// Adds pairs to a value.
 pub(crate) fn add(pairs: &[String], value: &mut Value) -> Result<(), Failure> {

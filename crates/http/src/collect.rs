@@ -1,5 +1,6 @@
 //! Reads a body into memory, up to a limit.
 
+use crate::limits::MAX_ANNOUNCED_BYTES;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
@@ -14,10 +15,6 @@ pub(crate) enum CollectError {
 
 /// A body in one piece, if it is at most `limit` bytes long. A body that arrived in one piece is not copied.
 pub(crate) async fn collect(incoming: &mut Incoming, limit: u64) -> Result<Bytes, CollectError> {
-    /// Buffer capacity that is allocated because `Content-Length` announces it; beyond, the buffer grows with the bytes
-    /// that arrive.
-    const TRUSTED: u64 = 8 << 20;
-
     let announced = incoming.size_hint().lower();
     if announced > limit {
         return Err(CollectError::TooLarge);
@@ -36,7 +33,7 @@ pub(crate) async fn collect(incoming: &mut Incoming, limit: u64) -> Result<Bytes
             continue;
         }
         if all.is_empty() {
-            all.reserve(announced.min(TRUSTED) as usize);
+            all.reserve(announced.min(MAX_ANNOUNCED_BYTES) as usize);
             all.extend_from_slice(&std::mem::take(&mut first));
         }
         all.extend_from_slice(&data);

@@ -11,12 +11,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
 use crate::body::Body;
-
-/// Longer bodies are compressed and decompressed on a blocking thread, in bytes.
-const MAX_INLINE: usize = 256 * 1024;
-
-/// The quota is charged in steps of this many bytes.
-const STEP: u64 = 64 << 10;
+use crate::limits::{MAX_INLINE_BYTES, QUOTA_STEP};
 
 /// Why a body could not be decompressed.
 #[derive(Debug, PartialEq, Eq)]
@@ -101,7 +96,7 @@ impl AsRef<[u8]> for Decompressed {
 
 /// The body as a gzip stream. Level 1: SOAP bodies are repetitive, and higher levels cost more time than they save.
 pub(crate) async fn compress(body: Body) -> Body {
-    if body.len() <= MAX_INLINE as u64 {
+    if body.len() <= MAX_INLINE_BYTES as u64 {
         return compress_now(&body);
     }
     let shared = body.clone();
@@ -136,11 +131,11 @@ pub(crate) async fn decompress(
     limit: u64,
     quota: Option<&Arc<Quota>>,
 ) -> Result<Bytes, GzipError> {
-    let is_short = bytes.len() <= MAX_INLINE;
+    let is_short = bytes.len() <= MAX_INLINE_BYTES;
     let mut decompression = Decompression::new(bytes, limit, Share::of(quota));
     // The length is only known at the end: after a short part, the rest is moved to a blocking thread. (A long input may
     // decompress to nothing: millions of empty members.)
-    if is_short && decompression.advance(MAX_INLINE)? {
+    if is_short && decompression.advance(MAX_INLINE_BYTES)? {
         return decompression.finish();
     }
     let rest = tokio::task::spawn_blocking(move || {
@@ -173,7 +168,7 @@ impl Decompression {
         while self.decompressed.len() < until {
             let length = self.decompressed.len() as u64;
             // One byte more than allowed distinguishes "exactly the limit" from "longer".
-            let step = STEP.min(self.limit.saturating_add(1) - length);
+            let step = QUOTA_STEP.min(self.limit.saturating_add(1) - length);
             self.reserve(length + step)?;
             let mut some = self.decoder.by_ref().take(step);
             let read = some
@@ -277,14 +272,15 @@ mod tests {
         for length in [
             0,
             1,
-            MAX_INLINE - 1,
-            MAX_INLINE,
-            MAX_INLINE + 1,
-            5 * MAX_INLINE,
+            MAX_INLINE_BYTES - 1,
+            MAX_INLINE_BYTES,
+            MAX_INLINE_BYTES + 1,
+            5 * MAX_INLINE_BYTES,
         ] {
             let text = vec![b' '; length];
             let compressed = compress_now(&Body::from(text.clone())).into_bytes();
-            let decompressed = decompress(compressed.clone(), 5 * MAX_INLINE as u64, None).await;
+            let decompressed =
+                decompress(compressed.clone(), 5 * MAX_INLINE_BYTES as u64, None).await;
             assert!(decompressed == Ok(text.into()), "{length}");
             if let Some(limit) = (length as u64).checked_sub(1) {
                 let refused = decompress(compressed, limit, None).await;
@@ -336,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_quota_no_larger_than_the_limit_is_used_to_its_last_byte() {
-        for quota in [10, 100_000, STEP, STEP + 1] {
+        for quota in [10, 100_000, QUOTA_STEP, QUOTA_STEP + 1] {
             for (length, expected) in [(quota, None), (quota + 1, Some(GzipError::TooLarge))] {
                 let compressed =
                     compress_now(&Body::from(vec![b' '; length as usize])).into_bytes();

@@ -36,6 +36,7 @@ mod encoding;
 mod error;
 #[cfg(feature = "gzip")]
 mod gzip;
+mod limits;
 #[cfg(feature = "server")]
 mod server;
 

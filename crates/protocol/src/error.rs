@@ -1,13 +1,11 @@
 //! The errors of an exchange.
 
+use crate::limits::MAX_LISTED_NAMES;
 use std::error::Error as StdError;
 use std::fmt;
 
 use bsoap_codec::nearest;
 use bsoap_schema::SoapVersion;
-
-/// Messages list up to this many known names; of more, only the most similar.
-const MAX_LISTED_NAMES: usize = 8;
 
 /// Why an exchange failed. A [`Fault`](crate::Fault) is not an error but a reply.
 #[derive(Debug)]

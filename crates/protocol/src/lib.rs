@@ -52,6 +52,7 @@ mod client;
 mod error;
 mod fault;
 pub mod header;
+mod limits;
 pub mod media;
 mod name;
 mod peek;

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use roxmltree::{Node, ParsingOptions};
 
+use crate::limits::MAX_COUNTED_COLUMN;
 use crate::loader::{LoadError, Loader, Source, without_credentials};
 use crate::{Error, ErrorKind, Result, TextPosition};
 
@@ -50,9 +51,6 @@ pub struct Document {
     /// The offset of each line, computed at the first use: an invalid document can need a position for each of its bytes.
     lines: OnceLock<Vec<usize>>,
 }
-
-/// Columns count characters up to this many bytes of a line, beyond that bytes.
-const LONG_LINE: usize = 4096;
 
 /// The position of a component: a document of a [`Documents`] table and a byte offset in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,7 +149,7 @@ impl Document {
         let line = lines.partition_point(|&start| start <= offset);
         let start = lines[line - 1];
         let column = match self.text.get(start..offset) {
-            Some(before) if before.len() <= LONG_LINE => before.chars().count(),
+            Some(before) if before.len() <= MAX_COUNTED_COLUMN => before.chars().count(),
             _ => offset - start,
         };
         let (line, column) = (line as u32, column as u32 + 1);

@@ -25,6 +25,7 @@ mod components;
 mod definitions;
 mod document;
 mod error;
+mod limits;
 mod load;
 mod loader;
 mod name;

@@ -15,12 +15,7 @@ use bsoap_xml::NameId;
 
 use crate::XSD_NAMESPACE;
 use crate::definitions::{Body, Definitions, Message, Operation, SoapVersion};
-
-/// The depth to which anonymous types are expanded in a signature.
-const INLINE_DEPTH: usize = 3;
-/// The depth and the number of lines to which a message is expanded in a tree.
-const EXPANDED_DEPTH: usize = 12;
-const EXPANDED_LINES: usize = 400;
+use crate::limits::{EXPANDED_DEPTH, EXPANDED_LINES, INLINE_DEPTH};
 
 impl Definitions {
     /// An operation on one line: `Add(a: xsd:int, b: xsd:int) -> result: xsd:int`. Without an arrow it is one-way.

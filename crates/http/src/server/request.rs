@@ -5,7 +5,6 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
@@ -27,6 +26,7 @@ use crate::encoding::{ContentEncoding, content_encoding};
 use crate::error::SUPPORTED_ENCODINGS;
 #[cfg(feature = "gzip")]
 use crate::gzip::{self, GzipError};
+use crate::limits::{LINGER_FRAMES, LINGER_TIME};
 
 pub(super) async fn answer(
     shared: &Arc<Shared>,
@@ -162,10 +162,8 @@ fn quota_exceeded(limit: u64) -> Response {
 /// Reads on for a while, without using the bytes. Closing at once would reset the connection, and the peer, still
 /// sending, might never see the answer. (RFC 9112 §9.6)
 fn linger(mut incoming: Incoming) {
-    const TIME: Duration = Duration::from_secs(2);
-    const FRAMES: usize = 256;
-    tokio::spawn(tokio::time::timeout(TIME, async move {
-        for _ in 0..FRAMES {
+    tokio::spawn(tokio::time::timeout(LINGER_TIME, async move {
+        for _ in 0..LINGER_FRAMES {
             if !matches!(incoming.frame().await, Some(Ok(_))) {
                 break;
             }

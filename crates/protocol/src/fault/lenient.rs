@@ -8,6 +8,7 @@ use bsoap_schema::SoapVersion;
 use bsoap_xml::{Event, Options, Reader, ScopeId, Tag, Vocabulary};
 
 use super::{Code, Fault, FaultParts, Reason};
+use crate::limits::{MAX_COPIED_DECLARATIONS, MAX_FAULT_DEPTH};
 use crate::{Name, version_of};
 
 /// The fault in a message, if it has one.
@@ -41,7 +42,7 @@ fn resolve(reader: &Reader, scope: ScopeId, prefix: &str) -> String {
 /// The parts of a fault that have been read.
 #[derive(Default)]
 struct PartialFault {
-    /// The local names of the open elements, up to `MAX_DEPTH`.
+    /// The local names of the open elements, up to `MAX_FAULT_DEPTH`.
     path: Vec<String>,
     depth: usize,
     version: Option<SoapVersion>,
@@ -66,16 +67,9 @@ struct Detail {
     text: String,
 }
 
-/// The most bytes of namespace declarations copied to the elements of a detail: each element gets a copy of those that are
-/// declared around it. Beyond that, elements are kept without.
-const MAX_COPIED: usize = 1 << 20;
-
 /// The depths of the Fault and of its children; the Envelope has depth 1.
 const FAULT: usize = 3;
 const DETAIL: usize = 4;
-/// `Envelope/Body/Fault/Code/Subcode/…/Value`: deeper subcodes are not kept.
-const MAX_DEPTH: usize = 24;
-
 impl PartialFault {
     /// `None` if the message cannot have a fault.
     fn start(&mut self, tag: &Tag<'_>) -> Option<()> {
@@ -85,13 +79,13 @@ impl PartialFault {
             self.version.filter(|_| tag.local() == "Envelope")?;
         }
         if self.in_detail() {
-            let alone = self.depth == DETAIL + 1 && self.detail.copied < MAX_COPIED;
+            let alone = self.depth == DETAIL + 1 && self.detail.copied < MAX_COPIED_DECLARATIONS;
             let text = tag_with_bindings(tag, alone);
             self.detail.copied += text.len() - tag.raw.len();
             self.detail.open.push_str(&text);
             return Some(());
         }
-        if self.depth <= MAX_DEPTH {
+        if self.depth <= MAX_FAULT_DEPTH {
             self.path.truncate(self.depth - 1);
             self.path.push(tag.local().to_owned());
         }
@@ -125,12 +119,12 @@ impl PartialFault {
                     .elements
                     .push(Value::Text(std::mem::take(&mut self.detail.open)));
             }
-        } else if self.is_fault && self.depth <= MAX_DEPTH {
+        } else if self.is_fault && self.depth <= MAX_FAULT_DEPTH {
             self.close(&resolve);
             self.text.clear();
         }
         self.depth -= 1;
-        if self.depth < MAX_DEPTH {
+        if self.depth < MAX_FAULT_DEPTH {
             self.path.truncate(self.depth);
         }
     }

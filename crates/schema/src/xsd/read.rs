@@ -14,6 +14,7 @@ use crate::components::{
     IdentityConstraint, Reference, Strictness, TypeDefinition, TypeNumber, TypeUse,
 };
 use crate::document::{Position, place_of, place_of_value};
+use crate::limits::MAX_PREFIXES;
 use crate::name::XSD_NAMESPACE;
 use crate::{Error, ErrorKind, ExpandedName, Result, Sort};
 
@@ -43,9 +44,6 @@ pub(super) struct SchemaReader<'b, 'l> {
     /// The nesting depth of the element being read.
     depth: usize,
 }
-
-/// The maximum number of prefixes that messages take from the documents; further namespaces get numbered prefixes.
-const MAX_PREFIXES: usize = 1000;
 
 const EXTENSION_RESTRICTION: DerivationSet =
     DerivationSet::EXTENSION.with(DerivationSet::RESTRICTION);

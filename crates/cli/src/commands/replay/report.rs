@@ -4,11 +4,9 @@ use serde_json::json;
 
 use super::recorded::Invalid;
 use crate::error::Failure;
+use crate::limits::MAX_TAGS_AHEAD;
 use crate::output::Output;
 use crate::tally::quantile;
-
-/// How many tags ahead the end of a difference is searched.
-const AHEAD: usize = 32;
 
 /// The median.
 pub(super) fn median(times: &[f64]) -> f64 {
@@ -89,7 +87,7 @@ fn parts(text: &[u8]) -> Vec<&[u8]> {
 
 /// The fewest parts to skip in both, until two in a row are the same.
 fn next_equal(old: &[&[u8]], new: &[&[u8]]) -> (usize, usize) {
-    for distance in 1..=AHEAD {
+    for distance in 1..=MAX_TAGS_AHEAD {
         for skipped in 0..=distance {
             let added = distance - skipped;
             let pair = |all: &[&[u8]], at: usize| -> bool { at + 1 < all.len() };

@@ -5,10 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::report::{microseconds, size};
+use crate::limits::MIN_GAIN;
 use crate::style::{BAD, DIM, GOOD, STRONG, paint};
-
-/// A smaller ratio of times is noise.
-const GAIN: f64 = 1.05;
 
 /// The sum of all messages.
 #[derive(Clone, Debug, Default)]
@@ -105,7 +103,7 @@ impl Sum {
                 DIM,
                 "nothing was compared: both times are of reading in full\n",
             );
-        } else if gain >= GAIN {
+        } else if gain >= MIN_GAIN {
             let saved = 100.0 - 100.0 / gain;
             paint(
                 GOOD,
@@ -113,7 +111,7 @@ impl Sum {
                     "with {how}, {doing} these is {gain:.1} times as fast: {saved:.0} % of the time is saved"
                 ),
             )
-        } else if gain > 1.0 / GAIN {
+        } else if gain > 1.0 / MIN_GAIN {
             paint(
                 STRONG,
                 &format!(

@@ -16,13 +16,11 @@ use bsoap_codec::plan::NamespaceConstraint;
 use crate::ExpandedName;
 use crate::components::{ElementNumber, WildcardDeclaration};
 use crate::document::Position;
+use crate::limits::MAX_DETERMINISM_EDGES;
 use crate::wildcard::intersection;
 
 use super::Checker;
 use super::model::{GroupKind, ModelTerm, Particle};
-
-/// The check of a content model is abandoned after this many pairs of positions and visits.
-const MAX_EDGES: usize = 1_000_000;
 
 /// The positions of a part of the model.
 #[derive(Default)]
@@ -44,7 +42,7 @@ impl Checker<'_> {
     pub(super) fn check_determinism(&mut self, model: &Particle, place: Position) {
         let mut automaton = Automaton::default();
         let whole = automaton.particle(model);
-        if automaton.edges > MAX_EDGES {
+        if automaton.edges > MAX_DETERMINISM_EDGES {
             return;
         }
         let sets = std::iter::once(&whole.first).chain(&automaton.after);
@@ -107,7 +105,7 @@ impl Checker<'_> {
 impl<'p> Automaton<'p> {
     /// The recursion is bounded by the limit on the depth of models.
     fn particle(&mut self, particle: &'p Particle) -> Fragment {
-        if self.edges > MAX_EDGES {
+        if self.edges > MAX_DETERMINISM_EDGES {
             return Fragment::default();
         }
         let mut part = self.term(particle);
@@ -190,7 +188,7 @@ impl<'p> Automaton<'p> {
 
     fn connect(&mut self, from: &[usize], to: &[usize]) {
         self.edges += from.len().saturating_mul(to.len());
-        if self.edges <= MAX_EDGES {
+        if self.edges <= MAX_DETERMINISM_EDGES {
             for &at in from {
                 self.after[at].extend(to);
             }

@@ -8,13 +8,11 @@ use std::sync::Arc;
 use bsoap_codec::plan::UNBOUNDED;
 
 use crate::components::{DerivationSet, ElementNumber, WildcardDeclaration};
+use crate::limits::MAX_RESTRICTION_STEPS;
 use crate::wildcard::is_subset;
 
 use super::Checker;
 use super::model::{GroupKind, ModelTerm, Particle, strictness};
-
-/// After this many comparisons of two particles, a restriction is accepted without further checks.
-const MAX_STEPS: usize = 2_000_000;
 
 impl Checker<'_> {
     pub(super) fn restricts(&mut self, particle: &Particle, base: &Particle) -> bool {
@@ -106,7 +104,7 @@ impl Checker<'_> {
 
     fn is_restriction(&mut self, particle: &Particle, base: &Particle) -> bool {
         self.steps += 1;
-        if self.steps > MAX_STEPS {
+        if self.steps > MAX_RESTRICTION_STEPS {
             return true;
         }
         match (&particle.term, &base.term) {
