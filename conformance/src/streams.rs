@@ -1,4 +1,4 @@
-//! Streams of messages, each of which is read as what differs from the one before: whatever the way and however they arrive,
+//! Streams of messages, each of which is read as what differs from the one before: whatever the way,
 //! it must give what a fresh decoder gives, the values or the error.
 //!
 //! | suite | streams |

@@ -134,6 +134,10 @@ impl From<bsoap::Error> for Failure {
         let exit = match &error {
             bsoap::Error::Fault(_) => Exit::Violation,
             bsoap::Error::Setup(_) => Exit::Usage,
+            // An address that is no http or https URL comes from the command line or from the WSDL.
+            bsoap::Error::Transport(error) if *error.kind() == bsoap_http::ErrorKind::Address => {
+                Exit::Usage
+            }
             bsoap::Error::Transport(_) => Exit::Transport,
             // A reply that is not SOAP comes from a proxy or from a wrong address.
             bsoap::Error::Exchange(error)

@@ -9,24 +9,25 @@ use super::{
 /// [`super::Kernel::read_array_while`], until there are `limit` slots.
 #[inline]
 pub(super) fn read_array(
-    text: (&[u8], usize),
+    (text, mut at): (&[u8], usize),
     number: Number,
     separator: &Separator,
     limit: usize,
     slots: &mut Vec<u64>,
     found: &mut impl Found,
 ) -> usize {
-    // One loop each: the compiler does not hoist the choice out of it.
-    match number {
-        Number::Double => array(text, separator, limit, slots, found, double_slot),
-        Number::Float => array(text, separator, limit, slots, found, float_slot),
-        Number::Signed { min, max } => array(text, separator, limit, slots, found, |text| {
-            signed_slot(text, min, max)
-        }),
-        Number::Unsigned { max } => array(text, separator, limit, slots, found, |text| {
-            unsigned_slot(text, max)
-        }),
+    while slots.len() < limit {
+        let Some((slot, length)) = value(text, at, number, separator) else {
+            break;
+        };
+        slots.push(slot);
+        let goes_on = found.value(at, length, slot);
+        at += length + separator.bytes.len();
+        if !goes_on {
+            break;
+        }
     }
+    at
 }
 
 /// The longest value, with its gap, that is compared.
@@ -51,7 +52,7 @@ pub(super) fn list_changed(
         if one.len() > PIECE || one.len() > rest.len() {
             break;
         }
-        if !are_same(one, &rest[..one.len()]) {
+        if *one != rest[..one.len()] {
             let Some(length) = rest.iter().position(|&byte| byte == b'<') else {
                 break;
             };
@@ -72,32 +73,6 @@ pub(super) fn list_changed(
     stepped
 }
 
-/// Whether two texts are the same: without a branch, if they are neither short nor long.
-#[inline(always)]
-fn are_same(one: &[u8], other: &[u8]) -> bool {
-    const WORD: usize = size_of::<u128>();
-    let length = one.len();
-    if !(WORD..=4 * WORD).contains(&length) || other.len() != length {
-        return one == other;
-    }
-    let last = length - WORD;
-    differ(one, other, 0)
-        | differ(one, other, last.min(WORD))
-        | differ(one, other, last.min(2 * WORD))
-        | differ(one, other, last)
-        == 0
-}
-
-#[inline(always)]
-fn differ(one: &[u8], other: &[u8], at: usize) -> u128 {
-    let one = one.get(at..).and_then(|it| it.first_chunk());
-    let other = other.get(at..).and_then(|it| it.first_chunk());
-    match (one, other) {
-        (Some(one), Some(other)) => u128::from_ne_bytes(*one) ^ u128::from_ne_bytes(*other),
-        _ => 1,
-    }
-}
-
 /// [`super::Kernel::read_places`].
 #[inline]
 pub(super) fn read_places(
@@ -115,32 +90,6 @@ pub(super) fn read_places(
         lengths.push(length as u32);
     }
     places.len()
-}
-
-#[inline(always)]
-fn array(
-    (text, mut at): (&[u8], usize),
-    separator: &Separator,
-    limit: usize,
-    slots: &mut Vec<u64>,
-    found: &mut impl Found,
-    parse: impl Fn(&[u8]) -> Option<(u64, usize)>,
-) -> usize {
-    while slots.len() < limit {
-        let Some((slot, length)) = text.get(at..).and_then(&parse) else {
-            break;
-        };
-        if !separator.matches_at(text, at + length) {
-            break;
-        }
-        slots.push(slot);
-        let goes_on = found.value(at, length, slot);
-        at += length + separator.bytes.len();
-        if !goes_on {
-            break;
-        }
-    }
-    at
 }
 
 /// [`super::Kernel::format_array`].

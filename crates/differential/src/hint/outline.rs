@@ -141,7 +141,7 @@ mod tests {
     use bsoap_testkit::random::Random;
 
     use super::super::block::Lengths;
-    use super::super::writer::Values;
+    use super::super::writer::ValueLocations;
     use super::*;
 
     /// The text around values.
@@ -181,7 +181,7 @@ mod tests {
                     .encode_with(&record, &mut text, &mut recorder)
                     .unwrap_or_else(|error| panic!("{error}"));
                 recorder.finish();
-                let mut values = Values::default();
+                let mut values = ValueLocations::default();
                 Encoder::default()
                     .encode_with(&record, &mut again, &mut values)
                     .unwrap_or_else(|error| panic!("{error}"));

@@ -158,7 +158,7 @@ impl Stepping<'_> {
     /// all are of one field.
     ///
     /// # Safety
-    /// As above.
+    /// As [`step`]; the values up to `until` can be compared, and the lists have space for them.
     #[target_feature(
         enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
     )]
@@ -219,7 +219,8 @@ impl Stepping<'_> {
     /// the next begins.
     ///
     /// # Safety
-    /// As above; from each place seen on, 64 bytes of the new text can be read.
+    /// As [`step`]; the lists have space for the values up to `seen`, and from each of their locations on, 64 bytes of the new text
+    /// can be read.
     #[target_feature(
         enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512dq,avx512cd,avx512ifma,avx512vbmi,avx512vbmi2"
     )]

@@ -75,7 +75,7 @@ impl Ready {
     }
 
     /// # Safety
-    /// As above, and 32 bytes can be written.
+    /// AVX-512 VBMI; `at` is below [`BLOCK`], a double is ready there, and 32 bytes can be written.
     #[inline(always)]
     pub(super) unsafe fn put_double(&self, at: usize, out: *mut u8) {
         // SAFETY: the caller guarantees that a double is ready at `at`, and that 32 bytes can be written.
@@ -98,7 +98,7 @@ impl Ready {
     }
 
     /// # Safety
-    /// As above, and 16 bytes can be written.
+    /// `at` is below [`BLOCK`], an integer is ready there, and 16 bytes can be written.
     #[inline(always)]
     pub(super) unsafe fn put_integer(&self, at: usize, out: *mut u8) {
         // SAFETY: the caller guarantees that an integer is ready at `at`, and that 16 bytes can be written.
@@ -108,7 +108,7 @@ impl Ready {
     /// An integer of more than sixteen digits. Returns the length of its text.
     ///
     /// # Safety
-    /// The same with 32 bytes.
+    /// `at` is below [`BLOCK`], an integer is ready there, and 32 bytes can be written.
     #[inline(always)]
     pub(super) unsafe fn put_long(&self, at: usize, out: *mut u8) -> usize {
         // SAFETY: the caller guarantees that 32 bytes can be written: a sign, at most four digits, and sixteen.
@@ -478,7 +478,7 @@ unsafe fn length(count: __m512i, point: __m512i, scientific: __mmask8, text: __m
 /// Makes eight integers ready.
 ///
 /// # Safety
-/// As above.
+/// AVX-512 F, BW, VL, DQ, CD, IFMA, VBMI, VBMI2; `at` is a multiple of 8 below [`BLOCK`].
 #[inline(always)]
 unsafe fn ready_integers<const SIGNED: bool>(values: __m512i, ready: &mut Ready, at: usize) {
     // SAFETY: the caller guarantees the features; eight values are stored from `at` on, a multiple of 8 below `BLOCK`.

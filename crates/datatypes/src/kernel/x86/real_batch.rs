@@ -458,7 +458,7 @@ unsafe fn load(lanes: &Lanes, first: usize) -> __m256i {
 }
 
 /// # Safety
-/// As above.
+/// AVX2; there are eight from `first` on.
 #[inline(always)]
 unsafe fn store(lanes: &mut Lanes, first: usize, eight: __m256i) {
     // SAFETY: the caller guarantees eight lanes from `first` on; lanes are aligned to 32 bytes, and `first` is a multiple
