@@ -72,21 +72,6 @@ impl Decimal {
         self.is_integer().then(|| self.to_string().parse().ok())?
     }
 
-    /// The value, if it is an integer that fits.
-    pub fn to_u64(&self) -> Option<u64> {
-        self.is_integer().then(|| self.to_string().parse().ok())?
-    }
-
-    /// The value, if it is an integer that fits.
-    pub fn to_i128(&self) -> Option<i128> {
-        self.is_integer().then(|| self.to_string().parse().ok())?
-    }
-
-    /// The nearest `f64`.
-    pub fn to_f64(&self) -> f64 {
-        crate::double::parse(self.to_string().as_bytes()).unwrap_or(f64::NAN)
-    }
-
     /// The canonical form as a decimal: a dot, and at least one digit at each of its sides. (That
     /// of an integer is what `Display` writes.)
     pub fn canonical(&self) -> String {

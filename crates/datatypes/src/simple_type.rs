@@ -729,7 +729,7 @@ fn characters(text: &[u8]) -> u64 {
 fn length(datatype: Datatype, text: &str) -> u64 {
     let length = match datatype {
         Datatype::HexBinary => text.len() / 2,
-        Datatype::Base64Binary => binary::checked_base64_length(text.as_bytes()).unwrap_or(0),
+        Datatype::Base64Binary => binary::base64_length(text.as_bytes()).unwrap_or(0),
         _ => return characters(text.as_bytes()),
     };
     length as u64

@@ -194,7 +194,7 @@ proptest! {
         prop_assert_eq!(a.cmp(&b), scaled(&left).cmp(&scaled(&right)));
         displays_and_parses(&a, Decimal::parse)?;
         prop_assert_eq!(a.canonical().parse::<Decimal>().unwrap(), a.clone());
-        prop_assert_eq!(a.to_i128(), a.is_integer().then(|| scaled(&left) / BigInt::from(10).pow(12)).and_then(|value| value.try_into().ok()));
+        prop_assert_eq!(a.to_i64(), a.is_integer().then(|| scaled(&left) / BigInt::from(10).pow(12)).and_then(|value| value.try_into().ok()));
     }
 
     #[test]
@@ -205,17 +205,17 @@ proptest! {
         text.insert(space.min(text.len()), b' ');
         let back = written(|out| binary::parse_base64(&text, out).unwrap());
         prop_assert_eq!(&back, &octets);
-        prop_assert_eq!(binary::base64_length(&text).unwrap(), octets.len());
+        prop_assert!(Datatype::Base64Binary.check(std::str::from_utf8(&text).unwrap()).is_ok());
         let text = written(|out| binary::write_hex(&octets, out));
         let back = written(|out| binary::parse_hex(&text, out).unwrap());
         prop_assert_eq!(&back, &octets);
     }
 
     #[test]
-    fn length_and_decoding_agree_on_what_base64_is(text in "[A-Da-b+/= ]{0,12}") {
+    fn checking_and_decoding_agree_on_what_base64_is(text in "[A-Da-b+/= ]{0,12}") {
         let mut octets = Vec::new();
-        let decoded = binary::parse_base64(text.as_bytes(), &mut octets).ok().map(|()| octets.len());
-        prop_assert_eq!(binary::base64_length(text.as_bytes()).ok(), decoded);
+        let decoded = binary::parse_base64(text.as_bytes(), &mut octets);
+        prop_assert_eq!(Datatype::Base64Binary.check(&text).is_ok(), decoded.is_ok());
     }
 
     #[test]

@@ -101,14 +101,6 @@ impl Input {
         };
     }
 
-    /// Uses the memory of a text for the one to come. Only before the first byte.
-    pub fn use_memory(&mut self, mut memory: String) {
-        if self.text.is_empty() {
-            memory.clear();
-            self.text = memory;
-        }
-    }
-
     /// The text that was not consumed, to be kept.
     pub fn into_text(mut self) -> String {
         self.text.drain(..self.start);

@@ -139,11 +139,6 @@ impl Vocabulary {
         self.namespace_ids.get(uri).copied()
     }
 
-    /// The URI of a namespace of this vocabulary; empty for [`NamespaceId::NONE`].
-    pub fn namespace_uri(&self, namespace: NamespaceId) -> &str {
-        &self.namespaces[namespace.0 as usize]
-    }
-
     /// The namespaces, by id.
     pub fn namespaces(&self) -> impl ExactSizeIterator<Item = (NamespaceId, &str)> {
         self.namespaces

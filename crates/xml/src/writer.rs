@@ -50,8 +50,6 @@ pub enum WriteError {
     InvalidName(String),
     /// An attribute outside of a start tag.
     NotInTag,
-    /// A comment, processing instruction or CDATA section that holds its own end.
-    HoldsItsEnd,
 }
 
 impl fmt::Display for WriteError {
@@ -68,7 +66,6 @@ impl fmt::Display for WriteError {
             WriteError::NotInTag => {
                 f.write_str("an attribute must follow its start tag or another attribute")
             }
-            WriteError::HoldsItsEnd => f.write_str("the text contains the delimiter that ends it"),
         }
     }
 }
@@ -130,59 +127,6 @@ impl<'a> Writer<'a> {
     pub fn raw(&mut self, markup: &[u8]) {
         self.close_tag();
         self.out.extend_from_slice(markup);
-    }
-
-    /// Writes a CDATA section.
-    pub fn cdata(&mut self, text: &str) -> Result<(), WriteError> {
-        self.delimited("<![CDATA[", text, "]]>", text.contains("]]>"))
-    }
-
-    /// Writes a comment.
-    pub fn comment(&mut self, text: &str) -> Result<(), WriteError> {
-        self.delimited(
-            "<!--",
-            text,
-            "-->",
-            text.contains("--") || text.ends_with('-'),
-        )
-    }
-
-    /// Writes a processing instruction.
-    pub fn processing_instruction(&mut self, target: &str, data: &str) -> Result<(), WriteError> {
-        if !is_ncname(target) || target.eq_ignore_ascii_case("xml") {
-            return Err(WriteError::InvalidName(target.to_owned()));
-        }
-        let space = if data.is_empty() { "" } else { " " };
-        self.delimited(
-            &format!("<?{target}{space}"),
-            data,
-            "?>",
-            data.contains("?>"),
-        )
-    }
-
-    fn delimited(
-        &mut self,
-        before: &str,
-        text: &str,
-        after: &str,
-        holds_end: bool,
-    ) -> Result<(), WriteError> {
-        if holds_end {
-            return Err(WriteError::HoldsItsEnd);
-        }
-        if let Some((at, found)) = text
-            .char_indices()
-            .find(|&(_, c)| !is_char(u32::from(c)) || c == '\r')
-        {
-            // A carriage return would be read as a line feed, and cannot be escaped here.
-            return Err(WriteError::InvalidChar { found, at });
-        }
-        self.close_tag();
-        for part in [before, text, after] {
-            self.out.extend_from_slice(part.as_bytes());
-        }
-        Ok(())
     }
 
     /// Ends the innermost element: with an end tag, or as an empty element if nothing was written into it.
@@ -328,8 +272,6 @@ mod tests {
             Err(WriteError::InvalidName("a b".into()))
         );
         assert_eq!(writer.attribute("b", ""), Err(WriteError::NotInTag));
-        assert_eq!(writer.comment("--"), Err(WriteError::HoldsItsEnd));
-        assert_eq!(writer.cdata("]]>"), Err(WriteError::HoldsItsEnd));
         writer.text("\u{FFFD}").unwrap();
         writer.end();
         assert_eq!(out, "<a>\u{FFFD}</a>".as_bytes());

@@ -94,9 +94,12 @@ fn write(node: &Node, writer: &mut Writer<'_>) {
             writer.end();
         }
         Node::Text(text) => writer.text(text).unwrap(),
-        Node::Comment(text) => writer.comment(text).unwrap(),
-        Node::Cdata(text) => writer.cdata(text).unwrap(),
-        Node::Instruction(target, data) => writer.processing_instruction(target, data).unwrap(),
+        Node::Comment(text) => writer.raw(format!("<!--{text}-->").as_bytes()),
+        Node::Cdata(text) => writer.raw(format!("<![CDATA[{text}]]>").as_bytes()),
+        Node::Instruction(target, data) => {
+            let space = if data.is_empty() { "" } else { " " };
+            writer.raw(format!("<?{target}{space}{data}?>").as_bytes());
+        }
     }
 }
 

@@ -324,11 +324,6 @@ impl State {
         self.open.top().unwrap_or_default()
     }
 
-    /// The names of the open elements as spelled, outermost first.
-    pub fn open_elements(&self) -> impl Iterator<Item = &str> {
-        self.open.names()
-    }
-
     /// Goes past `n` bytes that the caller has read itself: markup and text which, as a whole, leave the open elements as
     /// they are, such as `<a>1</a>`. Only in content.
     #[inline]
