@@ -18,6 +18,7 @@ use bsoap_codec::{Decoder, Plan, Record};
 use bsoap_differential::receive::{Policy, Portioning, Received, Sameness, Stream, Way};
 use bsoap_protocol::{Peek, peek};
 use bsoap_schema::{Definitions, SoapVersion};
+use bsoap_xml::DoctypePolicy;
 use bytes::Bytes;
 
 use crate::known::Score;
@@ -216,7 +217,7 @@ fn envelopes(
     let mut samples = Vec::new();
     for file in files {
         let text = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
-        let version = match peek(&text) {
+        let version = match peek(&text, DoctypePolicy::Refuse) {
             Peek::Envelope(version) => version,
             _ => SoapVersion::Soap11,
         };

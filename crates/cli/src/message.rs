@@ -7,7 +7,7 @@ use bsoap_codec::decode::{Empty, Unknown};
 use bsoap_codec::plan::ElementId;
 use bsoap_protocol::{Name, Peek, Target, peek, peek_body};
 use bsoap_schema::{Binding, Definitions, Message, Operation, SoapVersion};
-use bsoap_xml::{Event, Options, Reader, Vocabulary};
+use bsoap_xml::{DoctypePolicy, Event, Options, Reader, Vocabulary};
 
 use crate::violation::Violation;
 
@@ -60,9 +60,11 @@ pub(crate) fn options(lenient: bool) -> DecodeOptions {
 pub(crate) fn find(
     definitions: &Definitions,
     text: &[u8],
+    doctype: DoctypePolicy,
     prefer: Option<MessageKind>,
 ) -> Result<FoundRoot, Violation> {
-    operation(definitions, text, prefer).map_err(|problem| match unreadable(text) {
+    let found = operation(definitions, text, doctype, prefer);
+    found.map_err(|problem| match unreadable(text, doctype) {
         Some(error) => Violation::new(
             text,
             error.offset(),
@@ -73,8 +75,9 @@ pub(crate) fn find(
 }
 
 /// Why a text cannot be read to its end.
-fn unreadable(text: &[u8]) -> Option<bsoap_xml::Error> {
-    let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+fn unreadable(text: &[u8], doctype: DoctypePolicy) -> Option<bsoap_xml::Error> {
+    let options = Options::default().doctype(doctype);
+    let mut reader = Reader::new(options, Arc::new(Vocabulary::default()));
     let mut read = || -> bsoap_xml::Result<()> {
         reader.feed(text)?;
         reader.finish()?;
@@ -87,9 +90,10 @@ fn unreadable(text: &[u8]) -> Option<bsoap_xml::Error> {
 fn operation(
     definitions: &Definitions,
     text: &[u8],
+    doctype: DoctypePolicy,
     prefer: Option<MessageKind>,
 ) -> Result<FoundRoot, String> {
-    let version = match peek(text) {
+    let version = match peek(text, doctype) {
         Peek::Envelope(version) => version,
         Peek::ForeignEnvelope(namespace) => {
             return Err(format!(
@@ -105,7 +109,7 @@ fn operation(
             "the message is {version}, but the WSDL has no port for that version"
         ));
     }
-    let body = peek_body(text);
+    let body = peek_body(text, doctype);
     let order = if prefer == Some(MessageKind::Response) {
         [MessageKind::Response, MessageKind::Request]
     } else {

@@ -114,6 +114,26 @@ fn bad_arguments_are_reported_with_path_and_expectation() {
 }
 
 #[test]
+fn a_document_type_is_accepted_only_if_the_option_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("message.xml").display().to_string();
+    let envelope = "<!DOCTYPE e:Envelope [<!ENTITY two '2'><!ENTITY more '<item>3</item>'><!ENTITY wrong 'x'>]>\
+                    <e:Envelope xmlns:e='http://schemas.xmlsoap.org/soap/envelope/'><e:Body><m:sumInts xmlns:m='urn:bsoap:mesh'>\
+                    <values><item>1</item><item>&two;</item>&more;</values></m:sumInts></e:Body></e:Envelope>";
+    std::fs::write(&file, envelope).unwrap();
+    let refused = run(&["validate", &mesh(), &file]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let accepted = run(&["validate", &mesh(), &file, "--doctype"]);
+    assert_eq!(accepted.code, 0, "{accepted:?}");
+    std::fs::write(&file, envelope.replace("&two;", "&wrong;")).unwrap();
+    let wrong = run(&["validate", &mesh(), &file, "--doctype"]);
+    assert!(
+        wrong.code == 1 && wrong.out.contains("item[2]"),
+        "{wrong:?}"
+    );
+}
+
+#[test]
 fn a_valid_message_is_valid_and_every_violation_is_reported_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let (good, bad) = (

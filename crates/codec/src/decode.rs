@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use bsoap_xml::{Input, Options, Scopes, State};
+use bsoap_xml::{DoctypePolicy, Input, Options, Scopes, State};
 
 use crate::plan::{ElementId, Plan};
 use crate::record::Record;
@@ -107,6 +107,16 @@ impl Decoder {
             last: (0, 0),
             until: Until::END,
         }
+    }
+
+    /// Reads documents with a document type declaration too, which SOAP does not allow in messages: its internal subset is
+    /// checked, entities and default attributes declared there apply, and nothing external is read.
+    pub fn with_doctype(mut self) -> Self {
+        let options = Options::with_limits(self.options.limits);
+        self.reader = State::new(&options.doctype(DoctypePolicy::Skip));
+        // The fast path reads values by their bytes, which may be references to those entities.
+        self.options.fast = Fast::Off;
+        self
     }
 
     /// The Plan that messages are read by.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Decoder, Object, Record, Unpack, Value, View, decode, encode};
 use bsoap_schema::SoapVersion;
+use bsoap_xml::DoctypePolicy;
 use bytes::Bytes;
 
 use crate::arguments::{self, Contents};
@@ -267,7 +268,7 @@ impl UndecodedReply<'_> {
             return Ok(Reply::Fault(fault));
         }
         let expected = self.target.version();
-        let found = match peek(&self.text) {
+        let found = match peek(&self.text, DoctypePolicy::Refuse) {
             Peek::Envelope(version) if version == expected => {
                 let error_of_reply = self
                     .target

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bsoap_schema::SoapVersion;
-use bsoap_xml::{Event, Options, Reader, Tag, Vocabulary};
+use bsoap_xml::{DoctypePolicy, Event, Options, Reader, Tag, Vocabulary};
 
 use crate::Name;
 
@@ -21,16 +21,19 @@ pub enum Peek {
 }
 
 /// Looks at the first tag of a message.
-pub fn peek(bytes: &[u8]) -> Peek {
+pub fn peek(bytes: &[u8], doctype: DoctypePolicy) -> Peek {
     // White space, comments and a declaration may precede it, up to a limit.
     let start = bytes.get(..64 << 10).unwrap_or(bytes);
-    walk(start, |_, tag| Some(seen(tag.namespace(), tag.local()))).unwrap_or(Peek::Nothing)
+    let first = walk(start, doctype, |_, tag| {
+        Some(seen(tag.namespace(), tag.local()))
+    });
+    first.unwrap_or(Peek::Nothing)
 }
 
 /// The name of the first element in the Body of a message.
-pub fn peek_body(bytes: &[u8]) -> Option<Name> {
+pub fn peek_body(bytes: &[u8], doctype: DoctypePolicy) -> Option<Name> {
     let mut in_body = false;
-    walk(bytes, |depth, tag| match depth {
+    walk(bytes, doctype, |depth, tag| match depth {
         2 => {
             in_body = tag.local() == "Body" && version_of(tag.namespace()).is_some();
             None
@@ -41,8 +44,13 @@ pub fn peek_body(bytes: &[u8]) -> Option<Name> {
 }
 
 /// Calls `see` with the start tags of a message and their depth until it returns something.
-fn walk<T>(bytes: &[u8], mut see: impl FnMut(usize, &Tag<'_>) -> Option<T>) -> Option<T> {
-    let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
+fn walk<T>(
+    bytes: &[u8],
+    doctype: DoctypePolicy,
+    mut see: impl FnMut(usize, &Tag<'_>) -> Option<T>,
+) -> Option<T> {
+    let options = Options::default().doctype(doctype);
+    let mut reader = Reader::new(options, Arc::new(Vocabulary::default()));
     let mut depth = 0;
     for chunk in bytes.chunks(512) {
         reader.feed(chunk).ok()?;
@@ -81,6 +89,7 @@ pub fn version_of(namespace: &str) -> Option<SoapVersion> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use DoctypePolicy::Refuse;
 
     #[test]
     fn the_first_tag_gives_the_version() {
@@ -91,6 +100,7 @@ mod tests {
                     "<?xml version='1.0'?>\n<!-- {comment} --><e:Envelope\n xmlns:e='{namespace}'>"
                 )
                 .as_bytes(),
+                Refuse,
             )
         };
         for version in [SoapVersion::Soap11, SoapVersion::Soap12] {
@@ -100,7 +110,7 @@ mod tests {
             );
         }
         assert_eq!(envelope("urn:x"), Peek::ForeignEnvelope("urn:x".into()));
-        assert_eq!(peek(b"<html>"), Peek::Other(Name::new("", "html")));
+        assert_eq!(peek(b"<html>", Refuse), Peek::Other(Name::new("", "html")));
         for nothing in [
             &b""[..],
             b"  ",
@@ -109,8 +119,11 @@ mod tests {
             b"<!DOCTYPE a><a/>",
             b"\xff\xfe\xfd",
         ] {
-            assert_eq!(peek(nothing), Peek::Nothing, "{nothing:?}");
+            assert_eq!(peek(nothing, Refuse), Peek::Nothing, "{nothing:?}");
         }
+        let document = b"<!DOCTYPE a><a/>";
+        let first = peek(document, DoctypePolicy::Skip);
+        assert_eq!(first, Peek::Other(Name::new("", "a")));
     }
 
     #[test]
@@ -122,11 +135,14 @@ mod tests {
             )
         };
         assert_eq!(
-            peek_body(message("<s:Body> <z xmlns='urn:z'/></s:Body>").as_bytes()),
+            peek_body(
+                message("<s:Body> <z xmlns='urn:z'/></s:Body>").as_bytes(),
+                Refuse
+            ),
             Some(Name::new("urn:z", "z"))
         );
         for none in ["<s:Body/>", "<Body><z/></Body>", "<s:Body>", ""] {
-            assert_eq!(peek_body(message(none).as_bytes()), None, "{none}");
+            assert_eq!(peek_body(message(none).as_bytes(), Refuse), None, "{none}");
         }
     }
 }

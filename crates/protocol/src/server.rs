@@ -17,6 +17,7 @@ use std::sync::Arc;
 use bsoap_codec::plan::{ElementId, Plan};
 use bsoap_codec::{Decoder, Record, decode};
 use bsoap_schema::{Binding, SoapVersion, Style};
+use bsoap_xml::DoctypePolicy;
 use bytes::Bytes;
 
 use crate::fault::{Code, Fault};
@@ -135,7 +136,7 @@ impl Endpoint {
         let Some(second) = second else {
             return Some(first);
         };
-        let body = peek_body(text);
+        let body = peek_body(text, DoctypePolicy::Refuse);
         [first, second]
             .into_iter()
             .chain(with_version)
@@ -243,7 +244,7 @@ impl UndecodedRequest<'_> {
     /// The reply that says what is wrong with the message.
     pub fn undecodable(mut self, error: &decode::Error) -> Result<Self, Box<OutgoingReply>> {
         let (endpoint, assumed) = (self.endpoint, self.binding.version);
-        let reply = match peek(&self.text) {
+        let reply = match peek(&self.text, DoctypePolicy::Refuse) {
             Peek::Envelope(version) if version != assumed => {
                 match endpoint.binding_for(Some(version), &self.text) {
                     Some(other) if other.version == version => {

@@ -1,6 +1,7 @@
 //! `bsoap decode`: a message to JSON.
 
 use bsoap_codec::{Decoder, View};
+use bsoap_xml::DoctypePolicy;
 use serde_json::json;
 
 use crate::error::Failure;
@@ -40,13 +41,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let text = input::bytes(&arguments.message)?;
     let name = input::name(&arguments.message);
     let prefer = arguments.response.then_some(MessageKind::Response);
-    let found = message::find(&definitions, &text, prefer).map_err(|violation| {
-        Failure::input(format!(
-            "{}: {}",
-            violation.location(name),
-            violation.problem
-        ))
-    })?;
+    let found =
+        message::find(&definitions, &text, DoctypePolicy::Refuse, prefer).map_err(|violation| {
+            Failure::input(format!(
+                "{}: {}",
+                violation.location(name),
+                violation.problem
+            ))
+        })?;
     let options = message::options(arguments.lenient);
     let record = Decoder::new(definitions.plan().clone(), options)
         .decode(found.root, &text)

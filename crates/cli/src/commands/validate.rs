@@ -2,6 +2,7 @@
 
 use bsoap_codec::decode::Validation;
 use bsoap_codec::{DecodeOptions, Decoder};
+use bsoap_xml::DoctypePolicy;
 use serde_json::json;
 
 use crate::error::Failure;
@@ -24,6 +25,10 @@ pub(crate) struct Arguments {
     /// The most violations reported for one message
     #[arg(long, default_value_t = 100)]
     most: usize,
+    /// Accept a document type declaration, which SOAP does not allow: entities and default attributes declared in the document
+    /// apply, and nothing external is read
+    #[arg(long)]
+    doctype: bool,
     /// A line of JSON for each message
     #[arg(long)]
     json: bool,
@@ -37,10 +42,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     options.validation = Validation::Full;
     options.violations = arguments.most;
     let mut decoder = Decoder::new(definitions.plan().clone(), options);
+    let mut doctype = DoctypePolicy::Refuse;
+    if arguments.doctype {
+        doctype = DoctypePolicy::Skip;
+        decoder = decoder.with_doctype();
+    }
     let mut invalid = 0;
     for file in &arguments.messages {
         let text = input::bytes(file)?;
-        let violations = match message::find(&definitions, &text, None) {
+        let violations = match message::find(&definitions, &text, doctype, None) {
             Err(violation) => vec![violation],
             Ok(found) => decoder
                 .validate(found.root, &text)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bsoap_codec::{DecodeOptions, Decoder, Plan, Record};
 use bsoap_schema::Definitions;
+use bsoap_xml::DoctypePolicy;
 use bytes::Bytes;
 
 use crate::error::Failure;
@@ -88,10 +89,12 @@ impl RecordingReader<'_> {
     }
 
     fn decode(&self, text: &[u8], prefer: Option<MessageKind>) -> Result<Valid, Invalid> {
-        let found = message::find(self.definitions, text, prefer).map_err(|violation| Invalid {
-            violation,
-            found: None,
-        })?;
+        let found = message::find(self.definitions, text, DoctypePolicy::Refuse, prefer).map_err(
+            |violation| Invalid {
+                violation,
+                found: None,
+            },
+        )?;
         let plan: &Arc<Plan> = self.definitions.plan();
         match Decoder::new(plan.clone(), self.options).decode(found.root, text) {
             Ok(record) => Ok(Valid { found, record }),
