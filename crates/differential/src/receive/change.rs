@@ -29,7 +29,7 @@ pub struct Span {
     pub now: Range<usize>,
 }
 
-/// Slots of the old Record that the decoder has read anew, and those it wrote instead.
+/// Slots of the old Record that the decoder has read again, and those it wrote instead.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
     pub(super) old: Range<usize>,
@@ -73,7 +73,7 @@ impl Changes {
         }
     }
 
-    /// What changed where regions were read anew. `changed`: slots of the old Record that changed in place; they are in no
+    /// What changed where the decoder read regions again. `changed`: slots of the old Record that changed in place; they are in no
     /// region, and in ascending order. `counts`: slots, now, of the counts of loops that were open behind a region.
     pub(super) fn in_regions(
         regions: &[Region],

@@ -29,7 +29,7 @@ use super::received::{Fail, FullReader, Method, Mode, NotCompared, Received, fit
 use super::text::{Text, cut, opening};
 use crate::bypass::Bypass;
 use capacities::Capacities;
-use history::{History, Root};
+use history::History;
 use pass::Pass;
 
 /// Reads the messages of a stream, each as what differs from the one before.
@@ -64,7 +64,7 @@ impl Exact {
         text: &Text,
     ) -> Option<Box<Pass>> {
         let is_comparable =
-            |it: &mut History| it.root == Root(root) && it.text.mark() == text.mark();
+            |it: &mut History| it.root == Some(root) && it.text.mark() == text.mark();
         let history = self.history.take_if(is_comparable)?;
         let mut pass = match self.pass.take() {
             Some(pass) => pass,
@@ -119,11 +119,12 @@ impl Exact {
     fn read(
         &self,
         decoder: &mut Decoder,
+        root: ElementId,
         text: &str,
         record: &mut Record,
         history: &mut History,
     ) -> Result<(), Error> {
-        decoder.start(history.root.0);
+        decoder.start(root);
         let (trace, checkpoints) = (&mut history.trace, &mut history.checkpoints);
         let spacing = self.policy.spacing(text.len());
         loop {
@@ -169,14 +170,14 @@ impl Method for Exact {
         slots.reserve_exact(self.size.0.min(text.len() / 4));
         heap.reserve_exact(self.size.1.min(text.len()));
         let mut history = History {
-            root: Root(root),
+            root: Some(root),
             opened: opening(text.as_bytes()),
             trace: std::mem::take(&mut self.spare.trace),
             checkpoints: std::mem::take(&mut self.spare.checkpoints),
             ..History::default()
         };
         let since = reader.pace.start(text.len());
-        let read = self.read(&mut reader.decoder, text, &mut record, &mut history);
+        let read = self.read(&mut reader.decoder, root, text, &mut record, &mut history);
         reader.pace.learn(text.len(), since, true);
         read.map_err(|_| Fail)?;
         let record = fit(record);
@@ -225,7 +226,7 @@ impl Method for Exact {
 
     fn again(&self, root: ElementId, message: &[u8]) -> Option<Arc<Record>> {
         let history = self.history.as_ref()?;
-        let is_same = history.root == Root(root) && history.text.is_of(message);
+        let is_same = history.root == Some(root) && history.text.is_of(message);
         history.record.clone().filter(|_| is_same)
     }
 

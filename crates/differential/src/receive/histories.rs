@@ -125,7 +125,7 @@ impl HistoryCache {
         let timer = self
             .cache
             .timer(index, is_plain, message.len() >= LONG_MESSAGE);
-        HistoryCheckout::new(self.cache.group(index).id(), timer, with)
+        HistoryCheckout::new(Some(self.cache.group(index).id()), timer, with)
     }
 
     fn choose(&mut self, index: usize, message: &[u8]) -> With {

@@ -168,7 +168,7 @@ pub(super) fn fit(mut record: Record) -> Arc<Record> {
 /// Bytes of unused strings that are tolerated in a Record.
 const MAX_UNUSED_HEAP: usize = 64 << 10;
 
-/// Whether so many strings of a Record are no longer used that the next message is better read in full, which leaves them out.
+/// True if the next message is better read in full, because many strings of a Record are no longer used.
 /// `heap`: bytes of its strings when that was done last.
 pub(super) fn is_worn(record: &Record, heap: usize) -> bool {
     record.heap().len() > 2 * heap + MAX_UNUSED_HEAP

@@ -50,7 +50,8 @@ impl Pass {
         match record.as_mut().and_then(Arc::get_mut) {
             Some(own) => fill(own),
             None => {
-                let mut new = Record::new(decoder.plan().clone(), self.history.root.0);
+                let root = self.history.root.ok_or(Fail)?;
+                let mut new = Record::new(decoder.plan().clone(), root);
                 fill(&mut new);
                 record = Some(Arc::new(new));
             }

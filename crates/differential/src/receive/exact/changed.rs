@@ -86,14 +86,8 @@ impl Pass {
                 false => before.extend((0..=count).map(|it| starts[pattern.slot(index, it)])),
             }
         }
-        let checkpoint = self.next_checkpoint();
         let all = before.split_last().map_or(&[][..], |(_, all)| all);
-        let count = match all.last() {
-            Some(&last) if last as usize >= checkpoint => {
-                all.partition_point(|&start| (start as usize) < checkpoint)
-            }
-            _ => all.len(),
-        };
+        let count = self.before_checkpoint(all);
         for list in [&mut values.listed, &mut values.places, &mut values.now] {
             list.resize(BLOCK, 0);
         }

@@ -12,7 +12,8 @@ use crate::receive::text::Text;
 /// A message that was read, with all that is needed to read another like it.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    pub(super) root: Root,
+    /// The root element. Never absent between messages.
+    pub(super) root: Option<ElementId>,
     pub(super) text: Text,
     /// Where the values are in the text.
     pub(super) trace: Trace,
@@ -26,16 +27,6 @@ pub(super) struct History {
     pub(super) opened: usize,
     /// Strings of the Record when all of it was read.
     pub(super) heap: usize,
-}
-
-/// The root element.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Root(pub(super) ElementId);
-
-impl Default for Root {
-    fn default() -> Self {
-        Self(ElementId(0))
-    }
 }
 
 impl History {

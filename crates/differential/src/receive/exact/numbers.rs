@@ -18,24 +18,18 @@ impl Pass {
         if pattern.columns.is_empty() || width > MAX_VALUES {
             return 0;
         }
-        let checkpoint = self.next_checkpoint();
-        let trace = &mut self.history.trace;
+        let trace = &self.history.trace;
         let sites = trace.sites.get(cursor..).unwrap_or_default();
         let count = pattern.count(0, MAX_VALUES / width * width, sites);
-        let starts = trace.starts.get(cursor..cursor + count).unwrap_or_default();
-        let count = match starts.last() {
-            Some(&last) if last as usize >= checkpoint => {
-                starts.partition_point(|&start| (start as usize) < checkpoint)
-            }
-            _ => count,
-        };
+        let starts = trace.starts.get(cursor..cursor + count);
+        let count = self.before_checkpoint(starts.unwrap_or_default());
         let rows = count / width;
         let most = rows * width;
         if rows == 0 {
             return 0;
         }
         let (Some(starts), Some(slots), Some(field)) = (
-            trace.starts.get_mut(cursor..=cursor + most),
+            self.history.trace.starts.get_mut(cursor..=cursor + most),
             self.slots.get_mut(cursor..cursor + most),
             pattern.fields.first(),
         ) else {

@@ -119,7 +119,7 @@ impl Pass {
 
     /// Begins a message that is to be compared; keeps the memory.
     pub(super) fn start(&mut self, history: History) {
-        self.fresh.clear(history.root.0);
+        self.fresh.clear(history.root.unwrap_or(ElementId(0)));
         self.history = history;
         (self.o, self.n, self.cursor, self.next, self.moved) = (0, 0, 0, 0, 0);
         (self.touched, self.runs, self.patience) = (0, 0, MIN_RUNS);
@@ -226,6 +226,18 @@ impl Pass {
     pub(super) fn hold_checkpoints(&mut self, place: usize) {
         if self.next_checkpoint() <= place {
             self.hold(place);
+        }
+    }
+
+    /// How many of these values begin before the next checkpoint.
+    #[inline]
+    pub(super) fn before_checkpoint(&self, starts: &[u32]) -> usize {
+        let checkpoint = self.next_checkpoint();
+        match starts.last() {
+            Some(&last) if last as usize >= checkpoint => {
+                starts.partition_point(|&start| (start as usize) < checkpoint)
+            }
+            _ => starts.len(),
         }
     }
 

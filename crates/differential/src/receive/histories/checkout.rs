@@ -57,9 +57,9 @@ pub(super) struct SavedHistory {
 }
 
 impl HistoryCheckout {
-    pub(super) fn new(group: GroupId, timer: Timer, with: With) -> Self {
+    pub(super) fn new(group: Option<GroupId>, timer: Timer, with: With) -> Self {
         Self {
-            group: Some(group),
+            group,
             timer,
             with,
             is_new: false,
@@ -69,14 +69,7 @@ impl HistoryCheckout {
     }
 
     pub(super) fn without_memory() -> Self {
-        Self {
-            group: None,
-            timer: Timer::off(),
-            with: With::Plain { is_bypassed: false },
-            is_new: false,
-            was_useful: false,
-            was_in_vain: false,
-        }
+        Self::new(None, Timer::off(), With::Plain { is_bypassed: false })
     }
 
     /// Whether a decoder is needed to read the message.
