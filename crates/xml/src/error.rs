@@ -98,7 +98,7 @@ pub enum ErrorKind {
     },
 }
 
-/// A kind and its place, counted from wherever the function began that met it.
+/// The kind of an error and its byte offset in the input of the function that found it.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,

@@ -57,7 +57,7 @@ pub enum OverlayError {
         /// How many the given rows have.
         found: usize,
     },
-    /// A number that the array's type does not have.
+    /// A number outside the range of the array's type.
     Range {
         /// The number of the row, from 0.
         row: u64,

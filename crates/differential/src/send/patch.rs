@@ -26,7 +26,7 @@ use crate::stats::SendStats;
 
 /// If more than this percentage of a table's numbers overflow, the chunk is encoded again.
 const MANY_OVERFLOWS: usize = 16;
-/// So many dirty numbers are written first, to see how many of them overflow. (`ready=mio/1000/dirty100/any`)
+/// The number of dirty numbers that are written first, to see how many of them overflow. (`ready=mio/1000/dirty100/any`)
 const FIRST_BATCH: usize = 64;
 
 /// Fewer dirty values of a mixed segment than these are always patched.

@@ -79,7 +79,7 @@ pub(crate) struct Update<'c> {
     pub(crate) new: &'c Record,
     pub(crate) work: &'c mut Work,
     pub(crate) counts: &'c mut SendStats,
-    /// Whether messages of another structure are left to others.
+    /// Whether a message of another structure is refused, so that the caller may use another template for it.
     pub(crate) is_strict: bool,
 }
 

@@ -157,7 +157,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         }
     }
 
-    /// Takes over the entries passed.
+    /// Moves the old entries that were passed since the last flush to the new message's entries, with their digests.
     fn flush(&mut self) {
         let passed = std::mem::take(&mut self.passed);
         let digests = &self.old.portions.digests;
@@ -175,7 +175,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         self.place(from);
     }
 
-    /// Gives entries of the new message, from one on, the places they have in it.
+    /// Corrects the locations of the new message's entries from `from` on by how far its text has moved.
     fn place(&mut self, from: usize) {
         if self.shift == 0 && self.carry.is_none() {
             return;

@@ -158,7 +158,8 @@ impl Pass {
         })
     }
 
-    /// Has a string hold what `decode` gives where it has this part. Its slot then, and whether its octets are others.
+    /// Replaces a part of the string in `slot` by the octets that `decode` appends. Returns the string's slot after that, which is
+    /// another if the length differs, and whether its octets have changed.
     fn splice(
         &mut self,
         slot: u64,

@@ -43,12 +43,12 @@ pub enum NoTemplate {
     NoMemory,
 }
 
-/// What a template was good for.
+/// Whether using a template was faster than encoding the message without one.
 #[derive(Debug)]
 pub(super) enum Outcome {
     /// It is the first message, or there was no template.
     First,
-    /// It was faster than without a template.
+    /// It was faster.
     Useful,
     /// It was not.
     Useless,
