@@ -61,7 +61,7 @@ impl Cell {
 pub enum FrameError {
     /// The message has no array at this path; what it lies in must be there, if only empty.
     NotFound(String),
-    /// Several arrays have this path: more of it would distinguish them.
+    /// Several arrays match this path; a longer path would distinguish them.
     Ambiguous(String),
     /// The array is not one of numbers, or of flat structs of numbers.
     NotNumbers(String),
@@ -76,7 +76,10 @@ impl fmt::Display for FrameError {
                 f,
                 "the message has no array {path}; the elements around it must be there"
             ),
-            Self::Ambiguous(path) => write!(f, "the message has several arrays {path}"),
+            Self::Ambiguous(path) => write!(
+                f,
+                "the path {path} matches several arrays; a longer path is needed"
+            ),
             Self::NotNumbers(path) => write!(
                 f,
                 "{path} is not an array of numbers or of flat structs of numbers"
