@@ -6,24 +6,25 @@
 //! │ 1 2 3 4 │ ─── 8 ──── │ 1 2 3 4 │ ─── 32 ─── │ 1 2 3 4 │ ─── 128 … 512 ─── │ …       sending, four templates
 //! ```
 //!
-//! Only what was done is counted, no time is measured: on a busy machine a clock would decide now this way, now that.
+//! This file only counts similar and dissimilar messages. The caller decides which messages are similar: the sender by counting,
+//! the receiver also by time for long messages.
 
 /// How long pauses are, and how many dissimilar messages lead to one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Backoff {
     /// The shortest and the longest pause, in messages.
     pauses: (u32, u32),
-    /// Each pause is this many times as long as the one before, ...
+    /// Each pause is this many times as long as the previous one.
     growth: u32,
-    /// ... and each useful message makes the next one this many times shorter.
+    /// Each useful message makes the next pause this many times shorter.
     recovery: u32,
-    /// Dissimilar messages that are tolerated at first, ...
+    /// The number of dissimilar messages that are tolerated before the first pause.
     first: u32,
-    /// ... after a pause, ...
+    /// The number that is tolerated after a pause.
     after_pause: u32,
-    /// ... in addition for each useful message, ...
+    /// Each useful message adds this to the number of dissimilar messages that are tolerated.
     reward: u32,
-    /// ... and at most.
+    /// The maximum number of dissimilar messages that are tolerated.
     most: u32,
 }
 
