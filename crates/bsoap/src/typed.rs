@@ -282,7 +282,7 @@ fn declared(target: &Target, name: &str) -> Option<ElementId> {
         .detail
 }
 
-/// The names of an element in the Value of a detail.
+/// The two keys that name an element in the `Value` of a fault detail: its local name, and `{namespace}local`.
 fn keys(target: &Target, element: ElementId) -> Vec<String> {
     let (vocabulary, name) = (
         target.plan().vocabulary(),

@@ -15,7 +15,7 @@ use crate::model::{
 #[derive(Debug)]
 pub(crate) struct ItemEmitter<'i> {
     items: &'i [TypeItem],
-    /// The cycle of types that contain each other, for each item.
+    /// A number for each item: two items have the same number if each contains the other, directly or through others.
     cycles: Vec<usize>,
     has_default: Vec<bool>,
 }
@@ -460,7 +460,8 @@ fn unpack_state(slot: &FieldSlot) -> TokenStream {
     }
 }
 
-/// The children of an `all`: how many there are, then each behind its number.
+/// The code that packs the children of an `xs:all`: the number of children that are present, then each child behind its
+/// index in the `all`.
 fn pack_all(fields: &[StructField]) -> TokenStream {
     let required = fields
         .iter()

@@ -180,8 +180,8 @@ impl Binding {
             .filter(move |operation| operation.name == name)
     }
 
-    /// The operations whose request is `branch` of the Body (`None`: an empty Body). There are several only if they have the
-    /// same first element in the Body.
+    /// The operations whose request is this branch of the Body's choice (see [`Message::branch`]); `None` is an empty Body.
+    /// There are several only if they have the same first element in the Body.
     pub fn requested_by(&self, branch: Option<u32>) -> impl Iterator<Item = &Operation> {
         self.operations
             .iter()

@@ -248,7 +248,7 @@ impl Log {
         }
     }
 
-    /// A log that cannot be written does not stop the service.
+    /// Writes the line of one request. Write errors are ignored, so that they do not stop the service.
     fn request(&self, message: &Message, answer: &Result<Record, Unanswerable>) {
         let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
         let (peer, operation) = (message.peer(), message.operation());

@@ -71,7 +71,8 @@ impl<S: Sink> Run<'_, S> {
         self.leave(window, &from, here, last);
     }
 
-    /// Reads the value of a node and the gap behind it: the next node. `None` if something is not known.
+    /// Reads the value at a node and the gap behind it. Returns the next node, or `None` if the slow path has to continue: the gap
+    /// is not known, the value is not valid, or a place has to be noted.
     #[inline(always)]
     fn step(
         &mut self,

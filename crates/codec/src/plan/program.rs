@@ -270,7 +270,7 @@ pub(crate) struct Table {
     pub(crate) last: Span,
     /// The numbers of a row; the markup before the first is `first` or `between`.
     pub(crate) cells: Vec<(Span, Form)>,
-    /// The numbers as kernels write them; none if some value is no number.
+    /// The columns of the table for the kernels that write rows of numbers; empty if a column is not of numbers.
     pub(crate) columns: Vec<Column>,
     /// The form of the first number of a row; those of the others follow.
     pub(crate) leaf: LeafRef,

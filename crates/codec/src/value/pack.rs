@@ -73,10 +73,10 @@ impl fmt::Display for PackError {
 
 impl std::error::Error for PackError {}
 
-/// Makes a Record of a Rust value.
+/// Makes a Record from a Rust value.
 ///
 /// # Errors
-/// When the code of the value was not made for this element.
+/// If the [`Pack`] implementation of the value was not generated for this element, or the text is too long.
 pub fn pack(plan: &Arc<Plan>, root: ElementId, value: &dyn Pack) -> Result<Record, PackError> {
     let mut record = Record::new(plan.clone(), root);
     let element = plan.element(root);

@@ -109,7 +109,8 @@ impl OpenElements {
         }));
     }
 
-    /// Whether those inside of the outermost `skip` are those of `base` up to `shared`, and all of `upper`.
+    /// Compares this stack with the outermost `shared` elements of `base` followed by all elements of `upper`. The outermost `skip`
+    /// elements are not compared.
     pub(crate) fn agrees_above(
         &self,
         skip: usize,

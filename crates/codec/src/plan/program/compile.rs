@@ -564,8 +564,8 @@ impl Compiler<'_> {
                 .any(|id| named(self.plan.attribute(id).leaf))
     }
 
-    /// An element with a state marker: the instruction writes the start tag, for what is in it
-    /// depends on the marker.
+    /// Compiles an element with a state marker. The instruction itself writes the start tag, because the attributes in the tag
+    /// depend on the marker's value.
     fn stateful(&mut self, id: ElementId, is_optional: bool, soap: bool) {
         let element = self.plan.element(id);
         let ty = self.plan.ty(element.ty);
