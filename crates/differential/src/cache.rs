@@ -41,7 +41,7 @@ pub(crate) struct Cache<G, V> {
     clock: u64,
     /// Bytes of the saved messages that are not checked out.
     held: usize,
-    /// What else counts against the limit.
+    /// Bytes outside of the saved messages that count against the same limit, such as buffers and compressed chunks.
     extra: ByteCount,
     /// Saved messages evicted since the last report.
     evicted: u64,
@@ -183,7 +183,7 @@ impl<G, V> Cache<G, V> {
         }
     }
 
-    /// For a cache with a single group.
+    /// The first group, if there is one: for caches that never have more than one group.
     #[inline]
     pub(crate) fn first_group(&mut self) -> Option<&mut Group<G, V>> {
         self.groups.first_mut()
@@ -281,7 +281,7 @@ impl<G, V> Cache<G, V> {
         self.no_memory = NO_MEMORY_PAUSE;
     }
 
-    /// What else counts against the limit.
+    /// The counter of bytes outside of the saved messages that count against the same limit; the owner of the cache updates it.
     #[inline]
     pub(crate) fn extra(&self) -> &ByteCount {
         &self.extra

@@ -99,11 +99,11 @@ counts! {
     pub struct SendCounts {
         /// What templates have done.
         pub matches: SendStats,
-        /// Messages written without one: the first of their kind, ...
+        /// Messages written without a template because none was similar, such as the first of a stream.
         pub plain: u64,
-        /// ... those of streams that have nothing in common, ...
+        /// Messages written without a template because the messages of their stream have nothing in common.
         pub bypassed: u64,
-        /// ... and those for which there was no memory.
+        /// Messages written without a template because the budget had no memory for one.
         pub no_memory: u64,
         /// Templates evicted for lack of memory.
         pub evicted: u64,

@@ -27,7 +27,7 @@ pub(super) const STEP: usize = 32;
 /// The most space that is kept for a string.
 const LARGEST: usize = 4096;
 
-/// The messages of one key, as far as they are the same.
+/// What all messages with one structure key have in common: their text without the values, and where the values go.
 #[derive(Debug)]
 pub(super) struct Skeleton {
     pub(super) root: ElementId,

@@ -74,7 +74,7 @@ pub struct StreamKey {
     pub endpoint: u32,
     /// The root element.
     pub root: ElementId,
-    /// The operation, by any number; faults by another.
+    /// A number that the caller chooses for each operation. Faults have a number of their own.
     pub operation: u32,
 }
 

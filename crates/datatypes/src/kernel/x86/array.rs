@@ -477,8 +477,10 @@ impl Array<'_> {
         }
     }
 
+    /// [`read_at`](Self::read_at) for one kind of number.
+    ///
     /// # Safety
-    /// As [`read_at`](Self::read_at).
+    /// AVX2, BMI1, BMI2, LZCNT, POPCNT.
     #[inline(always)]
     unsafe fn values_at<V: LocatedNumber>(
         self,

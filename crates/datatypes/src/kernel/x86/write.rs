@@ -39,7 +39,7 @@ pub(super) unsafe fn forms(
 struct Placed {
     starts: [usize; BLOCK],
     lengths: [u8; BLOCK],
-    /// How many are not reported yet.
+    /// The number of entries of `starts` and `lengths` that are not reported yet.
     count: usize,
 }
 

@@ -292,7 +292,8 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         Some((index, until))
     }
 
-    /// Up to where to read, if an old entry is to be found on the way: not much beyond where it should be.
+    /// The end of the text to decode next, from `begin` on, so that the old entry `index` is found in it: a little behind the
+    /// entry's expected place in the new text.
     fn bound(&self, begin: usize, index: usize) -> usize {
         let place = self.rest.as_slice()[index].mark.offset as usize;
         let at = place.wrapping_add(self.shift);

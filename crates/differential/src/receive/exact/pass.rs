@@ -144,7 +144,8 @@ impl Pass {
         }
     }
 
-    /// The first difference: the values are taken out, to be changed. Those that somebody else holds are copied.
+    /// At the first difference: moves the values of the old Record here, so that they can be changed in place. If somebody else
+    /// holds the Record, they are copied.
     pub(super) fn begin(&mut self) -> Result<(), Fail> {
         if self.o < self.history.opened {
             return Err(Fail);

@@ -172,8 +172,8 @@ impl RowPattern {
         self.values[index + value].1 as usize
     }
 
-    /// How many values, `most` at the most, have the slots of rows from field `index` on, with the next value behind them.
-    /// `sites`: from the first marker before the first of them on.
+    /// How many of the next values, at most `most`, follow the row pattern from field `index` on. A value counts only if the one
+    /// behind it follows the pattern, too. `sites` are those of the trace, from the markers before the first value on.
     #[inline]
     pub(super) fn count(&self, index: usize, most: usize, sites: &[Site]) -> usize {
         let begin = self.values[index].0 as usize - self.fields[index].lead;
