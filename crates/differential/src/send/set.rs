@@ -37,7 +37,10 @@ impl fmt::Display for SetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSlot(slot) => write!(f, "the message has no slot {slot}"),
-            Self::SlotKind(slot) => write!(f, "slot {slot} does not hold a value of the type that was set"),
+            Self::SlotKind(slot) => write!(
+                f,
+                "slot {slot} does not hold a value of the type that was set"
+            ),
             Self::TooLong => f.write_str("the strings of a message have more than 4 GiB"),
         }
     }
