@@ -184,7 +184,7 @@ fn are_most(old: &[u64], new: &[u64]) -> bool {
 const RUN: usize = 64;
 /// If more than this percentage of the values is dirty, of the first [`RUN`] at least, the chunk is encoded again. A text of
 /// another length counts twice.
-const MANY: usize = 40;
+const MANY: usize = 60;
 
 /// The change of heap offsets, to be added to the low half of a heap slot.
 pub(crate) type Delta = u64;

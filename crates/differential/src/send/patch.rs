@@ -32,9 +32,9 @@ const FIRST_BATCH: usize = 64;
 /// Fewer dirty values of a mixed segment than these are always patched.
 const FEW: usize = 16;
 /// If this percentage of a mixed segment's slots is dirty, the chunk is encoded again ...
-const MANY: usize = 40;
+const MANY: usize = 60;
 /// ... or this one, if many of the dirty values have another length.
-const SOME: usize = 12;
+const SOME: usize = 30;
 
 /// What patching needs besides the chunk, kept from one to the next.
 #[derive(Debug, Default)]
