@@ -325,6 +325,7 @@ impl Decoder {
             scopes: &mut self.scopes,
             skeleton: &mut self.skeleton,
             origin: None,
+            stops_at: None,
             is_at_end: false,
             loops: &mut self.loops,
             events: &mut self.events,

@@ -64,8 +64,8 @@ impl<S: Sink> Builder<'_, S> {
         let Some(&OpenLoop { count, most, .. }) = loops.last() else {
             return (None, at);
         };
-        if self.notes_within(window) {
-            let offset = window.base + at as u64;
+        let offset = window.base + at as u64;
+        if offset != reader.offset() && self.notes_within(window) {
             node.restore(reader, self.machine, self.plan, loops, offset);
         }
         let Some(stop) = self.items_of(window, cycle, (at, count), most - count, reader) else {
@@ -244,7 +244,6 @@ impl CycleRun<'_> {
     ) {
         let here = Here {
             levels: self.cycle.levels,
-            above: self.cycle.above,
             offset,
             at: self.begun + items - 1,
         };

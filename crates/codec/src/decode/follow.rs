@@ -114,7 +114,13 @@ impl<S: Sink> Run<'_, S> {
             end = builder.value(window, rule, end, &bindings)?;
         }
         let bytes = window.text.as_bytes();
-        let way = node.way(bytes, end)?;
+        let Some(way) = node.way(bytes, end) else {
+            self.stops_at = node.end_of_item(bytes, end);
+            if self.stops_at.is_some() {
+                *here = Reached::new(builder, here.node, bytes.len());
+            }
+            return None;
+        };
         let gap = &node.gaps[way];
         let to = end + gap.text.len();
         let is_at_end = window.last && to == bytes.len();
@@ -157,6 +163,14 @@ impl<S: Sink> Run<'_, S> {
         if last.at != from.at {
             let offset = window.base + last.at as u64;
             node.restore(self.reader, builder.machine, builder.plan, loops, offset);
+        }
+        if let Some(levels) = self.stops_at.take() {
+            let offset = window.base + last.at as u64;
+            builder
+                .machine
+                .cut_to(self.reader, builder.plan, levels, offset);
+            builder.note(self.reader, offset);
+            return;
         }
         self.is_at_end = matches!(node.kind, NodeKind::End);
         if !self.is_at_end {
@@ -408,6 +422,23 @@ impl Node {
         self.gaps
             .iter()
             .position(|gap| gap.text.matches_at(bytes, at))
+    }
+
+    /// How many levels are open where the text ends, if that is behind an item of an array whose last value ends at `at`.
+    #[cold]
+    fn end_of_item(&self, bytes: &[u8], at: usize) -> Option<usize> {
+        let rest = bytes.get(at..)?;
+        let is_end = |gap: &&Gap| {
+            let end = gap.more.as_ref().map(|more| more.lowest_at as usize);
+            let is_plain = gap.is_again && gap.slots.is_empty();
+            is_plain && end.is_some_and(|end| gap.text.as_bytes().get(..end) == Some(rest))
+        };
+        let gap = self
+            .gaps
+            .iter()
+            .find(is_end)
+            .filter(|_| self.state.is_some())?;
+        Some(gap.lowest as usize)
     }
 
     /// The gap to the next item of an array, if the node is its only value and read as a text.

@@ -11,7 +11,9 @@
 
 use std::ops::Deref;
 
-use crate::plan::{ElementId, LeafId, ParticleId, TypeId};
+use bsoap_xml::State;
+
+use crate::plan::{ElementId, LeafId, ParticleId, Plan, Term, TypeId};
 
 use super::fragment::Fragment;
 
@@ -75,6 +77,26 @@ impl Machine {
         self.seen.extend_from_slice(&copy.seen);
         self.text.clear();
         (self.fragment, self.skipping, self.done) = (None, 0, copy.done);
+    }
+
+    /// Closes the elements and groups deeper than `levels`, here and in the reader: the state at `offset`, right after an
+    /// end tag.
+    pub(super) fn cut_to(&mut self, reader: &mut State, plan: &Plan, levels: usize, offset: u64) {
+        for frame in self.frames.get(levels..).unwrap_or_default().iter().rev() {
+            match frame {
+                Frame::Element(_) => reader.close(0),
+                Frame::Group(group)
+                    if matches!(plan.particle(group.particle).term, Term::All(_)) =>
+                {
+                    self.seen.truncate(group.seen as usize);
+                }
+                Frame::Group(_) => {}
+            }
+        }
+        reader.skip(0);
+        reader.move_by(offset.wrapping_sub(reader.offset()));
+        self.frames.truncate(levels);
+        self.tag_end = offset;
     }
 
     /// Back to before the first byte; keeps the memory.

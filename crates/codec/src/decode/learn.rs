@@ -336,9 +336,7 @@ impl Cycle {
             (id, into) = (gap.to, gap);
         }
         let levels = again.lowest as usize;
-        let state = nodes[first as usize].state.as_ref()?;
-        let inside = state.machine.frames.get(levels..)?;
-        let is_element = |frame: &&Frame| matches!(frame, Frame::Element(_));
+        nodes[first as usize].state.as_ref()?;
         Some(Self {
             nodes: ids.into(),
             columns: columns.into(),
@@ -346,7 +344,6 @@ impl Cycle {
             sites: sites.into(),
             ranges: ranges.into(),
             levels,
-            above: inside.iter().filter(is_element).count(),
             end: again.more.as_ref()?.lowest_at as usize,
         })
     }

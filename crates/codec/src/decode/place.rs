@@ -100,8 +100,6 @@ pub struct Places {
 pub(super) struct Here {
     /// Levels of the stack that are open there, at most as many as the machine has.
     pub(super) levels: usize,
-    /// Elements that the reader has open and that are not, there.
-    pub(super) above: usize,
     pub(super) offset: u64,
     pub(super) at: u32,
 }
@@ -202,7 +200,6 @@ impl Places {
         };
         let here = Here {
             levels: machine.frames.len(),
-            above: 0,
             offset,
             at,
         };
@@ -242,7 +239,10 @@ impl Places {
             return None;
         }
         let mut checkpoint = Checkpoint::new(reader, machine, written);
-        checkpoint.cut_to(here);
+        let Checkpoint {
+            reader, machine, ..
+        } = &mut checkpoint;
+        machine.cut_to(reader, plan, here.levels, here.offset);
         let group = self.push(plan, checkpoint, varies);
         let base = self.base(group)?;
         self.open.push(Open {
@@ -372,8 +372,19 @@ impl Places {
 
     /// The loops around a place, outermost first.
     pub fn loops(&self, place: Place, plan: &Plan) -> Vec<Loop> {
-        self.checkpoint(plan, place.group, place.at)
-            .map_or_else(Vec::new, |checkpoint| checkpoint.loops(plan))
+        let Some(shape) = self.shape(place.group) else {
+            return Vec::new();
+        };
+        let machine = &shape.checkpoint.machine;
+        let mut loops = machine.loops(plan);
+        loops.iter_mut().for_each(self.renumber(place.group));
+        if let (Varies::Count, Some(Frame::Group(top))) = (shape.varies, machine.frames.last())
+            && plan.particle(top.particle).repeats()
+            && let Some(innermost) = loops.last_mut()
+        {
+            innermost.count = place.at;
+        }
+        loops
     }
 
     /// How many levels are open at a place.
@@ -469,18 +480,6 @@ fn varies(plan: &Plan, top: &GroupFrame) -> Option<Varies> {
 }
 
 impl Checkpoint {
-    /// What was taken with more levels open, as it is at a place before; but for the number of that place.
-    fn cut_to(&mut self, here: Here) {
-        for _ in 0..here.above {
-            self.reader.close(0);
-        }
-        self.reader.skip(0);
-        let by = here.offset.wrapping_sub(self.reader.offset());
-        self.reader.move_by(by);
-        self.machine.frames.truncate(here.levels);
-        self.machine.tag_end = here.offset;
-    }
-
     /// Whether it is the same but for the numbers of loops, and where it is.
     fn is_shaped_like(&self, other: &Self, plan: &Plan) -> bool {
         let (a, b) = (&self.machine, &other.machine);

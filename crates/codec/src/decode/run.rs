@@ -18,6 +18,8 @@ pub(super) struct Run<'r, S> {
     pub(super) skeleton: &'r mut Skeleton,
     /// The node that the slow path comes from, and the loops there.
     pub(super) origin: Option<Origin>,
+    /// Levels open where the fast path came to the place at which decoding is to stop.
+    pub(super) stops_at: Option<usize>,
     /// Whether the fast path came to the end of the message.
     pub(super) is_at_end: bool,
     pub(super) loops: &'r mut NodeLoops,

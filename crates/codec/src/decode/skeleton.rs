@@ -276,10 +276,8 @@ pub(super) struct Cycle {
     pub(super) sites: Box<[Site]>,
     /// Which slots of an item must be in a range.
     pub(super) ranges: Box<[(usize, RealRange)]>,
-    /// Levels open between two items,
+    /// Levels open between two items.
     pub(super) levels: usize,
-    /// and how many elements are open in front of a value that are not there.
-    pub(super) above: usize,
     /// How much of what is between two items belongs to the first.
     pub(super) end: usize,
 }
