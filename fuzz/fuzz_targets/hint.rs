@@ -16,7 +16,8 @@ use bsoap_codec::decode::{Decoder, Piece, Trace};
 use bsoap_codec::encode::{EncodeOptions, Encoder};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
-use bsoap_differential::hint::{Hint, NAMESPACE, Reader, SkeletonCachePolicy, Writer};
+use bsoap_differential::hint::{NAMESPACE, Reader, SkeletonCachePolicy, Writer};
+use bsoap_testkit::hint::{key_and_lengths, place_for_block};
 use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::random::Random;
 use bsoap_testkit::plan::{random_envelope_plan};
@@ -34,8 +35,11 @@ fn hint(decoder: &mut Decoder, root: ElementId, text: &[u8]) -> Option<(Vec<u8>,
     let text = std::str::from_utf8(text).ok()?;
     decoder.start(root);
     decoder.read(Piece { text, base: 0, last: true, beyond: 0 }, &mut record, Some(&mut trace)).ok()?;
-    let hint = Hint::of(text.as_bytes(), &trace)?;
-    Some((hint.text.into_owned(), hint.at))
+    let (at, has_header) = place_for_block(text)?;
+    let (key, lengths) = key_and_lengths(text, &trace);
+    let block = format!("<b:hint xmlns:b=\"{NAMESPACE}\" key=\"{key:032x}\" at=\"{lengths}\"/>");
+    let block = if has_header { block } else { format!("<Header>{block}</Header>") };
+    Some((block.into_bytes(), at))
 }
 
 /// What the sender of a stream makes of a message: its text, a block and where that goes. Nothing, where the message cannot
@@ -45,7 +49,7 @@ fn sent(writer: &mut Writer, decoder: &mut Decoder, root: ElementId, text: &[u8]
     let (options, mut own, mut plain) = (EncodeOptions::default(), Vec::new(), Vec::new());
     Encoder::new(options).encode(&record, &mut plain).ok()?;
     let found = writer.write(&record, options, &mut own).expect("it can be written");
-    let found = found.map(|found| (found.text.into_owned(), found.at));
+    let found = found.map(|found| (found.text.to_vec(), found.at));
     assert_eq!(own, plain);
     // It need not be that of the text: a QName is a value there, and markup to the sender, who has to declare its prefix.
     found.map(|(block, at)| (own, block, at))

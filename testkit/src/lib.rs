@@ -17,6 +17,7 @@
 //! ```
 
 pub mod decode_paths;
+pub mod hint;
 pub mod message;
 pub mod plan;
 pub mod random;

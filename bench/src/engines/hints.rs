@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bsoap_codec::decode::{Piece, Trace};
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::{Decoder, Encoder, Record};
-use bsoap_differential::hint::{Hint, Reader, SkeletonCachePolicy, Writer};
+use bsoap_differential::hint::{Reader, SkeletonCachePolicy, Writer};
 use roxmltree::{Document, Node};
 
 use crate::definition::Task;
@@ -64,11 +64,14 @@ fn traced(work: &Workload) -> Result<(Vec<Record>, Vec<Trace>), String> {
 
 /// All messages, with a hint in each.
 pub(super) fn hinted(work: &Workload) -> Result<Vec<Vec<u8>>, String> {
-    let (_, traces) = traced(work)?;
-    let messages = work.messages.iter().zip(&traces);
-    let hinted = messages.map(|(message, trace)| {
-        let hint = Hint::of(message, trace).ok_or("a message without a place for a hint")?;
-        Ok(hint.within(message).to_vec())
+    let (records, _) = traced(work)?;
+    let mut writer = Writer::new();
+    let hinted = records.iter().map(|record| {
+        let mut text = Vec::new();
+        let hint = writer.write(record, EncodeOptions::default(), &mut text);
+        let hint = hint.map_err(|error| error.to_string())?;
+        let hint = hint.ok_or("a message without a place for a hint")?;
+        Ok(hint.within(&text).to_vec())
     });
     hinted.collect()
 }

@@ -11,7 +11,6 @@
 //! So the Record, and what is wrong with a message, are those of an ordinary reading. See `docs/design/hints.md`.
 
 mod block;
-mod key;
 mod outline;
 mod reader;
 mod skeleton;

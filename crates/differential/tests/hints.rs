@@ -11,6 +11,7 @@ use bsoap_codec::plan::{ElementId, NamespaceConstraint, ProcessContents, Wildcar
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
 use bsoap_differential::hint::{HintCounts, NAMESPACE, Reader, SkeletonCachePolicy, Writer};
+use bsoap_testkit::hint::{key_and_lengths, place_for_block};
 use bsoap_testkit::message::message;
 use bsoap_testkit::plan::random_envelope_plan;
 use bsoap_testkit::random::Random;
@@ -30,23 +31,10 @@ fn block(plan: &Arc<Plan>, root: ElementId, text: &str, random: &mut Random) -> 
         beyond: 0,
     };
     let is_read = decoder.read(piece, &mut record, Some(&mut trace));
-    let (mut at, mut key, mut end) = (String::new(), 7_u64, 0);
-    if is_read.is_ok() {
-        for (_, place) in trace.values(text.as_bytes()) {
-            let (from, length) = (place.start, place.len());
-            if let Some(piece) = text.get(end..from) {
-                let bytes = piece.bytes();
-                key = bytes.fold(key, |key, byte| {
-                    (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-                });
-                end = from + length;
-                match length {
-                    0..=61 => at.push(char::from(b'@' + length as u8)),
-                    _ => at.push_str(&format!("~{length:x};")),
-                }
-            }
-        }
-    }
+    let (mut key, mut at) = match is_read {
+        Ok(()) => key_and_lengths(text, &trace),
+        Err(_) => (7, String::new()),
+    };
     at.truncate(1000);
     if random.chance(15) {
         key = 3;
@@ -93,14 +81,10 @@ fn hinted(text: &str, block: &str, random: &mut Random) -> String {
         text.insert_str(*random.pick(&places), block);
         return text;
     }
-    let root = text
-        .find("<Envelope")
-        .and_then(|at| Some(at + text[at..].find('>')? + 1));
-    let header = text.find("<Header>").map(|at| at + "<Header>".len());
-    match (header, root) {
-        (Some(at), _) => text.insert_str(at, block),
-        (_, Some(at)) => text.insert_str(at, &format!("<Header>{block}</Header>")),
-        _ => text.push_str(block),
+    match place_for_block(&text) {
+        Some((at, true)) => text.insert_str(at, block),
+        Some((at, false)) => text.insert_str(at, &format!("<Header>{block}</Header>")),
+        None => text.push_str(block),
     }
     text
 }

@@ -38,8 +38,8 @@ pub(super) const SHORT: usize = 61;
 /// The byte for a length of 0.
 pub(super) const ZERO: u8 = b'@';
 
-/// Which skeleton a message has: a plain hash of all its bytes that are in no value. It picks a candidate, and proves
-/// nothing.
+/// Identifies the skeleton of a message: a hash, chosen by the sender, of all bytes that are in no value. It selects a candidate
+/// and proves nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(pub u128);
 

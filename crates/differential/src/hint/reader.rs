@@ -18,7 +18,7 @@ use bsoap_datatypes::kernel::{self, Kernel};
 use bsoap_xml::scan;
 
 use super::block::{AT, CLOSE, DIGITS, Lengths, OPEN, ZERO, is_block_byte, lengths};
-use super::skeleton::{BlockSpace, Info, STEP, Skeleton};
+use super::skeleton::{BlockSpace, Info, Skeleton};
 
 /// The bytes of a block after its key that are copied in one step.
 const COPY: usize = 64;
@@ -78,7 +78,14 @@ impl Skeleton {
             };
             filled = Kernel::best().fill(&self.form, (message, to), lengths, target);
         }
-        if filled != Some(Self::ALL) {
+        let undecided = match filled {
+            Some(Filled { is_same: false, .. }) => return None,
+            Some(filled) => filled.undecided,
+            // Up to here only the end of the lengths has been checked.
+            None if !lengths.iter().copied().all(is_block_byte) => return None,
+            None => u64::MAX,
+        };
+        if undecided != 0 {
             let mut reading = Reading {
                 message,
                 at: to,
@@ -87,20 +94,11 @@ impl Skeleton {
                 text_length: self.text_length,
                 record,
             };
-            match filled {
-                Some(filled) if !filled.is_same => return None,
-                Some(filled) => reading.undecided(lengths, filled.undecided, decoder)?,
-                None => reading.all(lengths, self.is_left_alone, decoder)?,
-            }
+            let lengths = if self.is_left_alone { &[] } else { lengths };
+            reading.read(lengths, undecided, decoder)?;
         }
         keep((self.head.len(), self.block), record, message, to)
     }
-
-    /// Nothing is left to do.
-    const ALL: Filled = Filled {
-        is_same: true,
-        undecided: 0,
-    };
 
     /// Where the lengths begin and end, and where the block ends.
     #[inline]
@@ -149,10 +147,10 @@ fn keep(
     Some(())
 }
 
-/// A message on its way.
+/// The part of a message after the block, while its values are read one by one.
 struct Reading<'r> {
     message: &'r [u8],
-    /// Up to here it has been read, and all pieces have been the same.
+    /// The offset up to which the message has been read.
     at: usize,
     form: &'r Form,
     infos: &'r [Info],
@@ -161,184 +159,72 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    /// Reads the undecided fields, where all else is as it should be.
+    /// Compares all pieces, and reads the values whose bit is set in `undecided`, the first value lowest; from the 64th value on,
+    /// all. `lengths` are the given lengths of the values; the end of a value without one is searched for. `None` if the message does not
+    /// follow the skeleton.
     #[inline(never)]
-    fn undecided(&mut self, lengths: &[u8], undecided: u64, decoder: &mut Lazy<'_>) -> Option<()> {
-        for (index, (field, &length)) in self.form.blanks().iter().zip(lengths).enumerate() {
-            let length = usize::from(length.wrapping_sub(ZERO));
-            self.at += field.length as usize;
-            if undecided >> index & 1 == 1 {
-                let info = self.infos.get(field.kind as usize)?;
-                let found = self.value(field, info, self.at, Some(length), decoder)?;
-                if found != length {
-                    return None;
-                }
+    fn read(&mut self, lengths: &[u8], undecided: u64, decoder: &mut Lazy<'_>) -> Option<()> {
+        let mut given = Lengths::new(lengths);
+        for (index, field) in self.form.blanks().iter().enumerate() {
+            let given = given.next();
+            let at = self.at.checked_add(field.length as usize)?;
+            if self.message.get(self.at..at)? != self.form.piece(field) {
+                return None;
             }
-            self.at += length;
-        }
-        Some(())
-    }
-
-    /// All fields, one after the other.
-    #[inline(never)]
-    fn all(&mut self, lengths: &[u8], is_left_alone: bool, decoder: &mut Lazy<'_>) -> Option<()> {
-        // So far only the end of the lengths has been checked.
-        if !lengths.iter().copied().all(is_block_byte) {
-            return None;
-        }
-        let mut given = Lengths::new(if is_left_alone { &[] } else { lengths });
-        for field in self.form.blanks() {
-            self.field(field, given.next(), decoder)?;
-        }
-        let is_it = self.message.get(self.at..)? == self.form.tail();
-        is_it.then_some(())
-    }
-
-    /// One field, and the piece before it.
-    #[inline]
-    fn field(&mut self, field: &Blank, given: Option<usize>, decoder: &mut Lazy<'_>) -> Option<()> {
-        let at = self.at.checked_add(field.length as usize)?;
-        if self.message.get(self.at..at)? != self.form.piece(field) {
-            return None;
-        }
-        let info = self.infos.get(field.kind as usize)?;
-        let length = self.value(field, info, at, given, decoder)?;
-        if given.is_some_and(|given| given != length) {
-            return None;
-        }
-        self.at = at.checked_add(length)?;
-        Some(())
-    }
-
-    /// Reads the value at a place and returns its length. What follows it is seen when the next piece is compared.
-    #[inline(always)]
-    fn value(
-        &mut self,
-        field: &Blank,
-        info: &Info,
-        at: usize,
-        given: Option<usize>,
-        decoder: &mut Lazy<'_>,
-    ) -> Option<usize> {
-        if matches!(info.filling, Filling::Number(_)) || info.kind == LeafKind::Boolean {
-            let number = parse_number(info.kind, self.message.get(at..)?);
-            if let Some((slot, length)) = number
-                && given.unwrap_or(length) == length
-            {
-                self.store(field, slot)?;
-                return Some(length);
-            }
-        } else if info.filling != Filling::Other {
             let length = match given {
-                Some(length) => length,
-                None => {
-                    let rest = self.message.get(at..)?;
-                    match info.quote {
-                        0 => scan::find_text_special(rest),
-                        quote => scan::find_value_special(rest, quote),
-                    }
-                }
+                Some(given) if index < 64 && undecided >> index & 1 == 0 => given,
+                _ => self.value(field, at, decoder)?,
             };
-            if let Some(slot) = self.string(field, info, at, length) {
-                self.store(field, slot)?;
-                return Some(length);
+            if given.is_some_and(|given| given != length) {
+                return None;
             }
+            self.at = at.checked_add(length)?;
         }
-        let (slot, length) = decoder
-            .get()
-            .read_again(info.site, self.message, at, self.record)?;
-        self.store(field, slot)?;
+        let is_same = self.message.get(self.at..)? == self.form.tail();
+        is_same.then_some(())
+    }
+
+    /// Reads the value of a field at an offset of the message into its slot, and returns its length. The byte after it is checked
+    /// with the next piece.
+    #[inline(always)]
+    fn value(&mut self, field: &Blank, at: usize, decoder: &mut Lazy<'_>) -> Option<usize> {
+        let info = self.infos.get(field.kind as usize)?;
+        let (rest, end) = (self.message.get(at..)?, info.end());
+        let fast = match info.kind {
+            LeafKind::Text => self.string(field, info, rest),
+            kind => parse_number(kind, rest),
+        };
+        let (slot, length) = match fast {
+            Some(found) if rest.get(found.1) == Some(&end) => found,
+            _ => {
+                let decoder = decoder.get();
+                decoder.read_again(info.site, self.message, at, self.record)?
+            }
+        };
+        *self.record.parts_mut().0.get_mut(field.slot as usize)? = slot;
         Some(length)
     }
 
+    /// The slot and the length of the string that `rest` begins with, copied to the field's space in the heap. `None` if the decoder
+    /// has to read it because it is empty, too long or not plain ASCII.
     #[inline(always)]
-    fn store(&mut self, field: &Blank, slot: u64) -> Option<()> {
-        *self.record.parts_mut().0.get_mut(field.slot as usize)? = slot;
-        Some(())
-    }
-
-    /// A string of plain characters that fits its space.
-    #[inline(always)]
-    fn string(&mut self, field: &Blank, info: &Info, at: usize, length: usize) -> Option<u64> {
-        let text = self.message.get(at..at.checked_add(length)?)?;
-        if length > field.width as usize || length > self.text_length {
-            return None;
-        }
-        if length == 0 {
-            let is_string = matches!(info.filling, Filling::Text | Filling::Quoted(_));
-            return (info.may_be_empty && is_string).then_some(u64::from(field.heap));
-        }
-        let is_good = match info.filling {
-            Filling::DateTime => datetime::is_plain_date_time(text),
-            Filling::Uri => is_plain_uri(text),
-            _ => true,
+    fn string(&mut self, field: &Blank, info: &Info, rest: &[u8]) -> Option<(u64, usize)> {
+        let length = match info.quote {
+            0 => scan::find_text_special(rest),
+            quote => scan::find_value_special(rest, quote),
         };
-        if !is_good {
+        let text = &rest[..length];
+        let is_valid = match info.filling {
+            Filling::Text | Filling::Quoted(_) => !text.is_empty(),
+            Filling::DateTime => datetime::is_plain_date_time(text),
+            _ => false,
+        };
+        let has_space = length <= self.text_length.min(field.width as usize);
+        if !(is_valid && has_space && text.is_ascii()) {
             return None;
         }
-        let to = field.heap as usize;
-        let heap = self.record.parts_mut().1;
-        let mut done = 0;
-        while done < length {
-            let step = (length - done).min(STEP);
-            let from: [u8; STEP] = match self.message.get(at + done..)?.first_chunk() {
-                Some(chunk) => *chunk,
-                None => {
-                    let mut chunk = [0; STEP];
-                    chunk[..step].copy_from_slice(text.get(done..done + step)?);
-                    chunk
-                }
-            };
-            if !is_plain(&from, step, info.quote) {
-                return None;
-            }
-            *heap.get_mut(to + done..)?.first_chunk_mut()? = from;
-            done += STEP;
-        }
-        Some(u64::from(field.heap) | (length as u64) << 32)
+        let heap = self.record.parts_mut().1.get_mut(field.heap as usize..)?;
+        heap.get_mut(..length)?.copy_from_slice(text);
+        Some((u64::from(field.heap) | (length as u64) << 32, length))
     }
-}
-
-/// By length, the bytes of a string.
-static MASKS: [[u8; STEP]; STEP + 1] = {
-    let mut masks = [[0; STEP]; STEP + 1];
-    let mut length = 0;
-    while length <= STEP {
-        let mut at = 0;
-        while at < length {
-            masks[length][at] = 0xff;
-            at += 1;
-        }
-        length += 1;
-    }
-    masks
-};
-
-/// Whether the first bytes are all ASCII that is allowed literally, in content or in an attribute.
-#[inline(always)]
-fn is_plain(bytes: &[u8; STEP], length: usize, quote: u8) -> bool {
-    let mask = &MASKS[length.min(STEP)];
-    let mut special = 0;
-    for (&byte, &mask) in bytes.iter().zip(mask) {
-        let is_special = (byte.wrapping_sub(0x20) >= 0x5f)
-            | (byte == b'<')
-            | (byte == b'&')
-            | (byte == b']')
-            | (byte == quote);
-        special |= u8::from(is_special) & mask;
-    }
-    special == 0
-}
-
-/// Whether a text is certainly an `anyURI` that needs no white space taken away: a letter or digit in front, and nothing in
-/// it that could be wrong.
-#[inline(always)]
-fn is_plain_uri(text: &[u8]) -> bool {
-    let (Some(first), Some(last)) = (text.first(), text.last()) else {
-        return false;
-    };
-    let special = text.iter().fold(false, |any, &byte| {
-        any | (byte <= b' ') | (byte == b'%') | (byte == b'#')
-    });
-    first.is_ascii_alphanumeric() && *last != b':' && !special
 }

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bsoap_codec::decode::{Decoder, Error, Piece, Site, Trace};
-use bsoap_codec::plan::{Content, ElementId, LeafId, LeafKind};
+use bsoap_codec::plan::{ElementId, LeafId, LeafKind};
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::kernel::form::{Blank, Filling, Form, WIDEST};
 use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
@@ -22,8 +22,6 @@ use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 use super::block::{DIGITS, HintBlock, Key, Lengths, OPEN};
 use super::values::Values;
 
-/// Strings are checked and copied in steps of this many bytes.
-pub(super) const STEP: usize = 32;
 /// The most space that is kept for a string.
 const LARGEST: usize = 4096;
 
@@ -72,8 +70,17 @@ pub(super) struct Info {
     pub(super) filling: Filling,
     /// The quote it ends with; 0 for content.
     pub(super) quote: u8,
-    /// Whether no text is a text like others.
-    pub(super) may_be_empty: bool,
+}
+
+impl Info {
+    /// The byte that ends the value.
+    #[inline]
+    pub(super) fn end(&self) -> u8 {
+        match self.quote {
+            0 => b'<',
+            quote => quote,
+        }
+    }
 }
 
 /// Reads a message as a decoder does, and makes its skeleton if it has one.
@@ -125,12 +132,8 @@ struct Maker<'m> {
     pieces: Vec<u8>,
     fields: Vec<Blank>,
     infos: Vec<Info>,
-    /// Leaves of elements that have a default, by number.
-    defaults: Vec<bool>,
     /// Octets of heap for strings.
     strings: usize,
-    /// Octets of the Record's heap that fields and the block point at.
-    covered: usize,
 }
 
 impl<'m> Maker<'m> {
@@ -142,9 +145,7 @@ impl<'m> Maker<'m> {
             pieces: Vec::new(),
             fields: Vec::new(),
             infos: Vec::new(),
-            defaults: defaults(decoder.plan()),
             strings: 0,
-            covered: 0,
         }
     }
 
@@ -156,7 +157,6 @@ impl<'m> Maker<'m> {
         trace: &Trace,
     ) -> Option<Skeleton> {
         let own = self.slot_of(block, record, trace)?;
-        self.covered = record.octets(record.slots()[own]).len();
         let mut end = block.to;
         let mut lengths = Vec::new();
         let places = trace.starts.iter().zip(&trace.sites).enumerate();
@@ -170,8 +170,7 @@ impl<'m> Maker<'m> {
                 return None;
             }
             if let Some((info, length)) = self.info(site, start) {
-                let text = &self.message[start..start + length];
-                self.push(end, start, (slot, info), record, text)?;
+                self.push(end..start, (slot, info), length)?;
                 lengths.push(length);
                 end = start + length;
             }
@@ -179,12 +178,13 @@ impl<'m> Maker<'m> {
         let tail = self.piece(end, self.message.len());
         let space = self.reserve(super::block::LONGEST.min(256));
         let digits = block.from + OPEN.len();
-        let (mut record, heap) = self.record(record);
-        let at = heap.1 + space.start;
-        // All of it but the lengths stays.
+        let (mut record, strings) = self.record(record);
+        let at = strings + space.start;
+        // All of the block but the lengths is the same in each message.
         let known = digits + DIGITS - block.from;
-        record.parts_mut().1[at..at + known]
-            .copy_from_slice(&self.message[block.from..block.from + known]);
+        let heap = record.parts_mut().1;
+        heap[at..at + known].copy_from_slice(&self.message[block.from..block.from + known]);
+        let heap = heap.len();
         let options = self.decoder.options();
         let is_left_alone = self.has_other_lengths(block, &lengths);
         let fillings: Vec<_> = self.infos.iter().map(|info| info.filling).collect();
@@ -193,14 +193,14 @@ impl<'m> Maker<'m> {
             key: block.key,
             head: self.message[..digits + DIGITS].into(),
             form: Form::new(self.pieces, self.fields, tail, &fillings)?,
-            block: (own as u32, block_space(space, heap.1)),
+            block: (own as u32, block_space(space, strings)),
             longest: options
                 .record_heap
-                .checked_sub(heap.0)?
+                .checked_sub(heap)?
                 .min(usize::try_from(options.limits.total_size).unwrap_or(usize::MAX)),
             text_length: options.limits.text_length,
             values: Values::new(record),
-            heap: heap.0,
+            heap,
             is_left_alone,
             is_plain: !is_left_alone && options.limits.text_length >= WIDEST,
             misses: 0,
@@ -256,35 +256,29 @@ impl<'m> Maker<'m> {
         }
         let plan = self.decoder.plan();
         let kind = plan.leaf(leaf).kind;
-        let has_default = self.defaults.get(leaf.index()).copied().unwrap_or(false);
         self.infos.push(Info {
             site,
             kind,
             filling: filling(plan, leaf, quote),
             quote,
-            may_be_empty: quote != 0 || !has_default,
         });
         Some((self.infos.len() as u32 - 1, length))
     }
 
-    /// Adds a value, and the piece before it.
+    /// Adds a field of this slot and info, whose value has this length, and the piece before it.
     fn push(
         &mut self,
-        end: usize,
-        start: usize,
+        piece: Range<usize>,
         (slot, info): (usize, u32),
-        record: &Record,
-        text: &[u8],
+        value: usize,
     ) -> Option<()> {
-        let (piece, length) = self.piece(end, start);
+        let (piece, length) = self.piece(piece.start, piece.end);
         let known = &self.infos[info as usize];
-        let mut space = 0..0;
-        if known.kind.is_in_heap() {
-            self.covered += record.octets(record.slots()[slot]).len();
-            if known.filling != Filling::Other {
-                space = self.reserve(text.len());
-            }
-        }
+        let has_space = known.kind.is_in_heap() && known.filling != Filling::Other;
+        let space = match has_space {
+            true => self.reserve(value),
+            false => 0..0,
+        };
         self.fields.push(Blank {
             piece,
             length,
@@ -321,23 +315,17 @@ impl<'m> Maker<'m> {
         at..at + width
     }
 
-    /// The Record that messages are copied from, the length of its heap, and the offset of the strings' space.
-    fn record(&mut self, record: &Record) -> (Record, (usize, usize)) {
+    /// The Record that messages are copied from: the one that was read, and behind its heap the space of the strings, whose offset is
+    /// returned too.
+    fn record(&mut self, record: &Record) -> (Record, usize) {
         let mut copy = record.clone();
         let heap = copy.parts_mut().1;
-        // What a decoder puts into the heap is pointed at by one slot each. If fields cover all of it, nothing has to stay.
-        let stays = match self.covered == heap.len() {
-            true => 0,
-            false => heap.len(),
-        };
-        // What is empty points into the heap, too: it stays as long as it was.
-        let length = heap.len().max(stays + self.strings);
-        heap.truncate(stays);
-        heap.resize(length, 0);
+        let strings = heap.len();
+        heap.resize(strings + self.strings, 0);
         for field in &mut self.fields {
-            field.heap += stays as u32;
+            field.heap += strings as u32;
         }
-        (copy, (length, stays))
+        (copy, strings)
     }
 }
 
@@ -368,30 +356,6 @@ fn filling(plan: &Plan, leaf: LeafId, quote: u8) -> Filling {
         },
         _ => Filling::Other,
     }
-}
-
-/// Which leaves are of elements whose text may be left out for another.
-fn defaults(plan: &Plan) -> Vec<bool> {
-    let mut found = Vec::new();
-    let mut mark = |ty| {
-        if let Content::Simple(leaf) = plan.ty(ty).content {
-            if found.len() <= leaf.index() {
-                found.resize(leaf.index() + 1, false);
-            }
-            found[leaf.index()] = true;
-        }
-    };
-    for index in 0..plan.element_count() {
-        let element = plan.element(ElementId(index as u32));
-        if element.default.is_some() || element.fixed.is_some() {
-            mark(element.ty);
-            plan.ty(element.ty)
-                .alternatives
-                .iter()
-                .for_each(|&ty| mark(ty));
-        }
-    }
-    found
 }
 
 impl Skeleton {

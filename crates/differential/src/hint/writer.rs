@@ -9,18 +9,16 @@
 //! encoded; where two structures had the same, a receiver would find the hint wrong. The block stays as it is from message to
 //! message, and lengths are written over lengths.
 
-use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use bsoap_codec::decode::Trace;
 use bsoap_codec::encode::{EncodeOptions, Encoder, Error, LeafRef, Places};
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{Plan, Record};
 use bytes::{Bytes, BytesMut};
 
 use super::block::{CLOSE, HintBlock, Key};
-use super::key::Hasher;
 use super::outline::{Outline, OutlineRecorder};
 
 /// The approximate size of a structure in bytes.
@@ -49,7 +47,7 @@ pub struct Writer {
 #[non_exhaustive]
 pub struct Hint<'w> {
     /// Its text, with the tags of a Header around it if the message has none.
-    pub text: Cow<'w, [u8]>,
+    pub text: &'w [u8],
     /// The byte of the message that it precedes.
     pub at: usize,
 }
@@ -166,7 +164,7 @@ impl Writer {
             .map(|place| Known {
                 plan: record.plan().clone(),
                 shape,
-                key: key(&text, values.0.into_iter()),
+                key: key(&text, &values.0),
                 place,
                 text: Vec::new(),
                 lengths: 0..0,
@@ -196,7 +194,7 @@ impl Known {
             _ => self.write_block(lengths),
         }
         Hint {
-            text: Cow::Borrowed(&self.text),
+            text: &self.text,
             at: self.place.at,
         }
     }
@@ -212,30 +210,6 @@ impl Known {
 }
 
 impl Hint<'_> {
-    /// That of a message whose text is there already, with its trace. Nothing, if it has no place.
-    pub fn of(text: &[u8], trace: &Trace) -> Option<Hint<'static>> {
-        let place = place(text)?;
-        let (mut end, mut outline) = (0, Outline::default());
-        let values = || {
-            let found = trace.values(text);
-            found.map(|(_, found)| (found.start, found.len()))
-        };
-        for (offset, length) in values() {
-            // Items of a list are in the text of the list.
-            if offset >= end {
-                outline.push(length);
-                end = offset + length;
-            }
-        }
-        let mut block = place.before;
-        HintBlock::write(key(text, values()), outline.lengths(), &mut block);
-        block.extend_from_slice(&place.after);
-        Some(Hint {
-            text: block.into(),
-            at: place.at,
-        })
-    }
-
     /// Puts it into a message that lies in chunks.
     pub fn splice(&self, chunks: &mut Vec<Bytes>) {
         let mut before = 0;
@@ -244,7 +218,7 @@ impl Hint<'_> {
             if self.at <= before + chunk.len() {
                 let behind = chunk.slice(self.at - before..);
                 let front = chunk.slice(..self.at - before);
-                let text = Bytes::copy_from_slice(&self.text);
+                let text = Bytes::copy_from_slice(self.text);
                 chunks.splice(index..=index, [front, text, behind]);
                 return;
             }
@@ -257,26 +231,30 @@ impl Hint<'_> {
         let at = self.at.min(text.len());
         let mut whole = BytesMut::with_capacity(text.len() + self.text.len());
         whole.extend_from_slice(&text[..at]);
-        whole.extend_from_slice(&self.text);
+        whole.extend_from_slice(self.text);
         whole.extend_from_slice(&text[at..]);
         whole.freeze()
     }
 }
 
-/// The key of a text whose values are at these locations, in order.
-fn key(text: &[u8], values: impl Iterator<Item = (usize, usize)>) -> Key {
-    let mut hasher = Hasher::new();
+/// The key of a text whose values are at these locations, in order: a hash of the text between them. It need not be a
+/// cryptographic one, because a receiver compares the text.
+fn key(text: &[u8], values: &[(usize, usize)]) -> Key {
+    let mut hashers = [0, 1].map(|half: u8| {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u8(half);
+        hasher
+    });
     let mut end = 0;
-    for (offset, length) in values {
-        // Items of a list are in the text of the list.
+    for &(offset, length) in values.iter().chain([&(text.len(), 0)]) {
+        // The items of a list are within the text of the list.
         if let Some(piece) = text.get(end..offset) {
-            hasher.text(piece);
-            hasher.value();
+            hashers.iter_mut().for_each(|hasher| piece.hash(hasher));
             end = offset + length;
         }
     }
-    hasher.text(text.get(end..).unwrap_or_default());
-    hasher.finish()
+    let [high, low] = hashers.map(|hasher| u128::from(hasher.finish()));
+    Key(high << 64 | low)
 }
 
 /// Where a block goes: behind the start tag of the Header, or with a Header of its own behind that of the Envelope.
@@ -374,10 +352,7 @@ mod tests {
     fn a_block_is_put_between_chunks_or_into_one() {
         let text = b"0123456789";
         for at in 0..=10 {
-            let hint = Hint {
-                text: Cow::Borrowed(b"<>"),
-                at,
-            };
+            let hint = Hint { text: b"<>", at };
             let whole = hint.within(text);
             let mut chunks: Vec<Bytes> = text.chunks(3).map(Bytes::copy_from_slice).collect();
             hint.splice(&mut chunks);
