@@ -1,9 +1,9 @@
-//! What was sent, received and saved, in numbers: for tests, benchmarks, metrics and the console.
+//! Counts of messages, values and bytes that were sent and received, and of the time saved.
 
 use std::ops::{AddAssign, Sub};
 use std::time::Duration;
 
-/// Defines counts that can be added up, and subtracted to learn what was counted in between.
+/// Defines structs of counts that can be added up and subtracted.
 macro_rules! counts {
     ($(
         $(#[$meta:meta])*
@@ -15,12 +15,12 @@ macro_rules! counts {
         pub struct $name { $($(#[$doc])* pub $field: $type,)* }
 
         impl $name {
-            /// Adds the counts of another.
+            /// Adds the counts of `other`.
             pub fn add(&mut self, other: &Self) {
                 $(self.$field += other.$field;)*
             }
 
-            /// What was counted after `earlier` was read.
+            /// The difference to `earlier`, an older copy of these counts.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($field: self.$field - earlier.$field,)* }
@@ -44,58 +44,58 @@ macro_rules! counts {
 }
 
 counts! {
-    /// What a template has done, or several together.
+    /// What one or more templates have done.
     pub struct SendStats {
-        /// Messages encoded from first to last.
+        /// Messages encoded in full.
         pub first_time: u64,
-        /// Messages sent again as they were.
+        /// Messages whose text was sent again unchanged.
         pub content: u64,
-        /// Messages of which values were written within their widths, and nothing else.
+        /// Messages of which values were written within their widths, and nothing else changed.
         pub perfect_structural: u64,
-        /// Messages of which values changed their length, or which changed in structure.
+        /// Messages of which values changed their length, or whose structure changed.
         pub partial_structural: u64,
-        /// Values written into the text of a message before. Where most values of an array or of a run of strings have
-        /// changed, all of them are written without looking for the changed ones: then unchanged ones count too.
+        /// Values written into the text of the previous message. If most values of an array or of a run of strings have
+        /// changed, all of them are written without looking for the changed ones, and unchanged ones are counted too.
         pub values: u64,
-        /// Of those, how many took padding from a neighbour, ...
+        /// Those of `values` that took padding from a neighbour.
         pub stolen: u64,
-        /// ... moved the rest of their chunk, ...
+        /// Those of `values` that moved the rest of their chunk.
         pub shifted: u64,
-        /// ... or were written with their whole chunk in one pass.
+        /// Those of `values` that were written with their whole chunk in one pass.
         pub rewritten: u64,
         /// Chunks whose text was encoded again.
         pub encoded_chunks: u64,
-        /// Chunks that were kept when messages changed in structure.
+        /// Chunks that were kept when the structure of a message changed.
         pub kept_chunks: u64,
         /// Bytes of all messages.
         pub bytes: u64,
-        /// Of those, bytes of chunks that were sent as they were.
+        /// Those of `bytes` that are in chunks that were sent again unchanged.
         pub unchanged_bytes: u64,
     }
 
-    /// What receivers have done that keep the message before.
+    /// What receivers have done that compare each message with the previous one.
     pub struct ReceiveStats {
-        /// Messages read from first to last, and kept for the next.
+        /// Messages read in full and kept for the next.
         pub regular: u64,
-        /// Messages compared with the one before, to the end.
+        /// Messages compared with the previous one to the end.
         pub fast: u64,
-        /// Of those read from first to last, how many comparisons were begun and given up.
+        /// Comparisons that were begun and given up; the message was then read in full.
         pub failed: u64,
-        /// Values re-read alone, where texts differed.
+        /// Values re-read alone where texts differed.
         pub values: u64,
-        /// How often the decoder read on, where markup differed.
+        /// How often the decoder read on because markup differed.
         pub restructured: u64,
         /// Slots of the messages compared to the end.
         pub slots: u64,
-        /// Of those, unchanged slots.
+        /// Those of `slots` that did not change.
         pub unchanged_slots: u64,
         /// Bytes of all messages.
         pub bytes: u64,
-        /// Of those, bytes of messages compared to the end.
+        /// Bytes of the messages compared to the end.
         pub fast_bytes: u64,
     }
 
-    /// What templates saved, and what they did not.
+    /// What templates saved, and how many messages were written without one.
     pub struct SendCounts {
         /// What templates have done.
         pub matches: SendStats,
@@ -107,35 +107,35 @@ counts! {
         pub no_memory: u64,
         /// Templates evicted for lack of memory.
         pub evicted: u64,
-        /// About how much longer it would have taken without templates.
+        /// The approximate time saved, compared with sending without templates.
         pub saved: Duration,
     }
 
-    /// What histories saved, and what they did not.
+    /// What histories saved, and how many messages were read without one.
     pub struct ReceiveCounts {
         /// What histories have done.
         pub reads: ReceiveStats,
-        /// Messages read without one: the first of their kind, ...
+        /// Messages read without a history because they were the first of their kind.
         pub plain: u64,
-        /// ... and those of streams that do not repeat.
+        /// Messages read without a history because the messages of their stream have nothing in common.
         pub bypassed: u64,
-        /// Messages with errors, however they were read.
+        /// Messages with errors, with or without a history.
         pub errors: u64,
         /// Histories evicted for lack of memory.
         pub evicted: u64,
-        /// About how much longer it would have taken without histories.
+        /// The approximate time saved, compared with receiving without histories.
         pub saved: Duration,
     }
 
-    /// What became of messages with hints.
+    /// How messages with hints were read.
     pub struct HintCounts {
         /// Messages that followed a skeleton.
         pub followed: u64,
-        /// Messages read as any other, of which skeletons were made: the first of their key, and those that ...
+        /// Messages read by a decoder of which a skeleton was made: the first of their key, or missed ones.
         pub learned: u64,
-        /// ... began like a skeleton, and did not follow it.
+        /// Messages that began like a skeleton but did not follow it.
         pub missed: u64,
-        /// Messages read as any other, of which no skeleton was made.
+        /// Messages read by a decoder of which no skeleton was made.
         pub plain: u64,
         /// Messages with errors.
         pub errors: u64,
@@ -143,41 +143,41 @@ counts! {
         pub followed_bytes: u64,
         /// Skeletons evicted for lack of memory.
         pub evicted: u64,
-        /// Of the messages sent, those with a hint.
+        /// Messages that were sent with a hint.
         pub given: u64,
     }
 }
 
 impl SendStats {
-    /// How many messages.
+    /// The number of messages counted.
     pub fn messages(&self) -> u64 {
         self.first_time + self.content + self.perfect_structural + self.partial_structural
     }
 }
 
 impl ReceiveStats {
-    /// How many messages.
+    /// The number of messages counted.
     pub fn messages(&self) -> u64 {
         self.regular + self.fast
     }
 }
 
 impl SendCounts {
-    /// How many messages.
+    /// The number of messages counted.
     pub fn messages(&self) -> u64 {
         self.matches.messages() + self.plain + self.bypassed + self.no_memory
     }
 }
 
 impl ReceiveCounts {
-    /// How many messages.
+    /// The number of messages counted.
     pub fn messages(&self) -> u64 {
         self.reads.messages() + self.plain + self.bypassed + self.errors
     }
 }
 
 impl HintCounts {
-    /// How many messages with hints were received.
+    /// The number of messages with hints that were received.
     pub fn messages(&self) -> u64 {
         self.followed + self.learned + self.plain + self.errors
     }

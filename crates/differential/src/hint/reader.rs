@@ -217,6 +217,7 @@ impl Reading<'_> {
         let is_valid = match info.filling {
             Filling::Text | Filling::Quoted(_) => !text.is_empty(),
             Filling::DateTime => datetime::is_plain_date_time(text),
+            Filling::Uri => is_plain_uri(text),
             _ => false,
         };
         let has_space = length <= self.text_length.min(field.width as usize);
@@ -227,4 +228,14 @@ impl Reading<'_> {
         heap.get_mut(..length)?.copy_from_slice(text);
         Some((u64::from(field.heap) | (length as u64) << 32, length))
     }
+}
+
+/// Whether a text is certainly an `anyURI` without white space to remove: it begins with a letter or digit, does not end with a
+/// colon, and contains none of the characters that have to be looked at.
+#[inline(always)]
+fn is_plain_uri(text: &[u8]) -> bool {
+    let has_special = text.iter().fold(false, |any, &byte| {
+        any | (byte <= b' ') | (byte == b'%') | (byte == b'#')
+    });
+    text.first().is_some_and(u8::is_ascii_alphanumeric) && !text.ends_with(b":") && !has_special
 }

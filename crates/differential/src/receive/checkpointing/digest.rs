@@ -11,16 +11,9 @@
 //!           else a polynomial of all sums and of the length at a secret point, mod 2¹²⁷ - 1
 //! ```
 //!
-//! The sums are those of [`Carryless`], if this machine is quick with these: two blocks of the same length that differ have
-//! the same for one key in 2¹²⁸. Otherwise they are sums of products of integers, of 128 bits each:
-//!
-//! ```text
-//! words m₀ m₁ m₂ …, keys k₀ k₁ k₂ …     a = Σ (m₂ᵢ + k₂ᵢ)(m₂ᵢ₊₁ + k₂ᵢ₊₁) mod 2¹²⁸, b the same with keys two words further on
-//! ```
-//!
-//! That is the universal hash of UMAC (Black, Halevi, Krawczyk, Krovetz, Rogaway 1999; RFC 4418) with words of 64 bits: two
-//! blocks that differ have the same `a` for one key in 2⁶⁴, and both for one in 2¹²⁸. A polynomial of degree `d` has
-//! at most `d` roots. It is no signature and no random function, and need not be: nobody outside sees a digest.
+//! The sums are those of [`Carryless`]: two blocks of the same length that differ have the same for one key in 2¹²⁸. A
+//! polynomial of degree `d` has at most `d` roots. The digest is no signature and no random function, and need not be:
+//! nobody outside sees a digest. `docs/design/checkpointing.md` has the proof.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
@@ -33,24 +26,14 @@ pub trait Digest {
     fn digest(&self, text: &[u8]) -> u128;
 }
 
-/// Bytes of a block of integers.
-const BLOCK: usize = 1024;
-/// Words of a key for it, and two more for the second sum.
-const KEYS: usize = BLOCK / 8 + 2;
 /// 2¹²⁷ - 1, a prime.
 const P: u128 = (1 << 127) - 1;
 
-/// A keyed digest.
+/// The digest by which portions are compared: it depends on a secret key.
 pub struct Keyed {
-    sums: Sums,
-    /// The secret point and its powers: `powers[i]` is its (i + 1)-th.
-    powers: [u128; 4],
-}
-
-/// What blocks are summed up with.
-enum Sums {
-    Carryless(Carryless),
-    Integers(Box<[u64; KEYS]>),
+    sums: Carryless,
+    /// The secret point and its square.
+    powers: [u128; 2],
 }
 
 impl std::fmt::Debug for Keyed {
@@ -66,12 +49,9 @@ impl Keyed {
         KEYED.get_or_init(Self::random)
     }
 
-    /// What blocks are summed up with, if that is as fast as to read them.
+    /// The sums of blocks, if this machine adds up a text as fast as it reads it; else `None`.
     pub(crate) fn wide(&self) -> Option<&Carryless> {
-        match &self.sums {
-            Sums::Carryless(sums) if sums.is_wide() => Some(sums),
-            _ => None,
-        }
+        Some(&self.sums).filter(|sums| sums.is_wide())
     }
 
     /// With a new random key.
@@ -83,91 +63,27 @@ impl Keyed {
             count += 1;
             one.hash_one(count) ^ other.hash_one(!count)
         };
-        let sums = match Carryless::new(std::array::from_fn(|_| next())) {
-            Some(sums) => Sums::Carryless(sums),
-            None => Sums::Integers(Box::new(std::array::from_fn(|_| next()))),
-        };
+        let sums = Carryless::new(std::array::from_fn(|_| next()));
         let point = (u128::from(next()) << 64 | u128::from(next())) & P;
-        let mut power = point;
-        let powers = std::array::from_fn(|_| {
-            let this = power;
-            power = multiply(power, point);
-            this
-        });
+        let powers = [point, multiply(point, point)];
         Self { sums, powers }
     }
-
-    #[inline]
-    fn with_carryless(&self, text: &[u8], sums: &Carryless) -> u128 {
-        let length = text.len() as u128;
-        if text.len() <= Carryless::MOST {
-            let [a, b] = sums.sums(text);
-            return (u128::from(b) << 64 | u128::from(a)) ^ length;
-        }
-        let [r, r2, ..] = self.powers;
-        let absorb = |value, block| {
-            let [a, b] = sums.sums(block).map(u128::from);
-            add(add(multiply(value, r2), multiply(a, r)), b)
-        };
-        text.chunks(Carryless::MOST).fold(length, absorb)
-    }
-
-    fn with_integers(&self, text: &[u8], keys: &[u64; KEYS]) -> u128 {
-        let mut blocks = text.chunks_exact(BLOCK);
-        let mut value = text.len() as u128;
-        for block in &mut blocks {
-            value = self.absorb(value, sums(block, keys));
-        }
-        let rest = blocks.remainder();
-        let (even, odd) = rest.split_at(rest.len() & !15);
-        let (a, b) = sums(even, keys);
-        let mut last = [0; 16];
-        last[..odd.len()].copy_from_slice(odd);
-        let (c, d) = match odd {
-            [] => (0, 0),
-            _ => sums(&last, &keys[even.len() / 8..]),
-        };
-        self.absorb(value, (a.wrapping_add(c), b.wrapping_add(d)))
-    }
-
-    /// The polynomial with four more coefficients.
-    #[inline(always)]
-    fn absorb(&self, value: u128, (a, b): (u128, u128)) -> u128 {
-        let [r, r2, r3, r4] = self.powers;
-        let sum = [
-            multiply(value, r4),
-            multiply(a >> 64, r3),
-            multiply(a & HALF, r2),
-            multiply(b >> 64, r),
-        ];
-        sum.into_iter().fold(b & HALF, add)
-    }
-}
-
-const HALF: u128 = u64::MAX as u128;
-
-/// The two sums of a block, which is a multiple of sixteen bytes long.
-#[inline(always)]
-fn sums(block: &[u8], keys: &[u64]) -> (u128, u128) {
-    let (mut a, mut b) = (0_u128, 0_u128);
-    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
-    for (pair, keys) in block.chunks_exact(16).zip(keys.windows(4).step_by(2)) {
-        let (m, n) = (word(&pair[..8]), word(&pair[8..]));
-        let product =
-            |k: u64, l: u64| u128::from(m.wrapping_add(k)) * u128::from(n.wrapping_add(l));
-        a = a.wrapping_add(product(keys[0], keys[1]));
-        b = b.wrapping_add(product(keys[2], keys[3]));
-    }
-    (a, b)
 }
 
 impl Digest for Keyed {
     #[inline]
     fn digest(&self, text: &[u8]) -> u128 {
-        match &self.sums {
-            Sums::Carryless(sums) => self.with_carryless(text, sums),
-            Sums::Integers(keys) => self.with_integers(text, keys),
+        let length = text.len() as u128;
+        if text.len() <= Carryless::MOST {
+            let [a, b] = self.sums.sums(text);
+            return (u128::from(b) << 64 | u128::from(a)) ^ length;
         }
+        let [point, square] = self.powers;
+        let absorb = |value, block| {
+            let [a, b] = self.sums.sums(block).map(u128::from);
+            add(add(multiply(value, square), multiply(a, point)), b)
+        };
+        text.chunks(Carryless::MOST).fold(length, absorb)
     }
 }
 
@@ -183,6 +99,9 @@ fn reduce(low: u128, high: u128) -> u128 {
     let sum = low + high;
     if sum >= P { sum - P } else { sum }
 }
+
+/// The lower half of a number.
+const HALF: u128 = u64::MAX as u128;
 
 /// A product mod P of numbers below 2¹²⁷.
 #[inline(always)]
@@ -244,18 +163,9 @@ mod tests {
         }
     }
 
-    fn with_integers() -> Keyed {
-        let mut keyed = Keyed::random();
-        let mut word = keyed.powers[0] as u64;
-        keyed.sums = Sums::Integers(Box::new(std::array::from_fn(|_| {
-            word = word.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
-            word ^ word >> 29
-        })));
-        keyed
-    }
-
-    fn every_byte_and_the_length_count(new: fn() -> Keyed) {
-        let keyed = new();
+    #[test]
+    fn every_byte_and_the_length_count_in_a_digest() {
+        let keyed = Keyed::random();
         let most = Carryless::MOST;
         for length in [
             1,
@@ -275,7 +185,7 @@ mod tests {
             let text = vec![b'x'; length];
             let digest = keyed.digest(&text);
             assert_eq!(digest, keyed.digest(&text.clone()));
-            assert_ne!(digest, new().digest(&text), "another key");
+            assert_ne!(digest, Keyed::random().digest(&text), "another key");
             for at in 0..length {
                 let mut other = text.clone();
                 other[at] ^= 1;
@@ -286,15 +196,5 @@ mod tests {
             assert_ne!(digest, keyed.digest(&longer));
         }
         assert_ne!(keyed.digest(b""), keyed.digest(b"\0"));
-    }
-
-    #[test]
-    fn every_byte_and_the_length_count_in_a_digest() {
-        every_byte_and_the_length_count(Keyed::random);
-    }
-
-    #[test]
-    fn every_byte_and_the_length_count_in_a_digest_with_integers() {
-        every_byte_and_the_length_count(with_integers);
     }
 }
