@@ -115,7 +115,8 @@ impl<S: Sink> Run<'_, S> {
         }
         let bytes = window.text.as_bytes();
         let Some(way) = node.way(bytes, end) else {
-            self.stops_at = node.end_of_item(bytes, end);
+            let has_space = builder.record.slots.len() < builder.options.record_slots;
+            self.stops_at = node.end_of_item(bytes, end).filter(|_| has_space);
             if self.stops_at.is_some() {
                 *here = Reached::new(builder, here.node, bytes.len());
             }
