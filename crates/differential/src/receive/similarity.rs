@@ -10,8 +10,6 @@
 //! Whatever the header contains, and however long it is, the last tags name the operation. Samples are taken at offsets counted
 //! from the nearer end: if something was inserted, most of them are still where they were.
 
-use memchr::memmem;
-
 /// Samples from either end.
 const HALF: usize = 8;
 /// The longest tail, in bytes.
@@ -104,45 +102,6 @@ impl TextSample {
     }
 }
 
-/// At most this many pieces are searched for, ...
-const PIECES: usize = 8;
-/// ... one for each KiB, ...
-const PIECE_DISTANCE: usize = 1 << 10;
-/// ... each of this length ...
-const PIECE: usize = 48;
-/// ... and at most this far from where it was.
-const REACH: usize = 1 << 10;
-
-/// Whether some piece of a text is found in another, near where it was. This takes no longer than reading some values.
-pub(super) fn shares_a_piece(old: &[u8], new: &[u8]) -> bool {
-    let reach = (new.len() / 8).min(REACH);
-    // One search takes as long as reading some values: in a message with few values there are few searches.
-    let pieces = (new.len() / PIECE_DISTANCE).clamp(2, PIECES);
-    (0..pieces).any(|index| {
-        let part = |length: usize| length / (2 * pieces) * (2 * index + 1);
-        let (from, there) = (part(old.len()), part(new.len()));
-        let Some(value) = old.get(from..).and_then(next_value) else {
-            return false;
-        };
-        let (at, there) = (from + value, there + value);
-        let from = there.saturating_sub(reach);
-        let to = (there + reach + PIECE).min(new.len());
-        match (old.get(at..at + PIECE), new.get(from..to)) {
-            (Some(piece), Some(window)) => memmem::find(window, piece).is_some(),
-            _ => false,
-        }
-    })
-}
-
-/// Where the next value of a text begins. A piece of nothing but markup is in any message.
-fn next_value(text: &[u8]) -> Option<usize> {
-    let is_value = |&at: &usize| {
-        let next = text.get(at + 1);
-        next.is_some_and(|next| *next != b'<' && !next.is_ascii_whitespace())
-    };
-    memchr::memchr_iter(b'>', text).find(is_value)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,25 +156,5 @@ mod tests {
         let sample = TextSample::of(shorter.as_bytes());
         assert!(sample.step != TextSample::of(longer.as_bytes()).step);
         assert!(similarity(&sample, longer).is_high());
-    }
-
-    #[test]
-    fn texts_share_a_piece_if_a_part_is_the_same_and_not_if_only_the_markup_is() {
-        let text = |from: u64| -> String {
-            let item = |n: u64| {
-                format!(
-                    "<item>{}</item>",
-                    (n + from).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-                )
-            };
-            (0..500).map(item).collect()
-        };
-        let (one, other) = (text(0), text(1_000_000));
-        assert!(!shares_a_piece(one.as_bytes(), other.as_bytes()));
-        assert!(shares_a_piece(one.as_bytes(), text(3).as_bytes()));
-        let half = one.len() / 2;
-        let mixed = format!("{}{}", &other[..half + 20], &one[half..]);
-        assert!(shares_a_piece(one.as_bytes(), mixed.as_bytes()));
-        assert!(!shares_a_piece(b"", b"") && !shares_a_piece(b"short", b"short"));
     }
 }

@@ -13,7 +13,6 @@ use super::exact::Exact;
 use super::pace::Pace;
 use super::policy::Policy;
 use super::received::{FullReader, Method, Mode, NotCompared, Received};
-use super::similarity::shares_a_piece;
 use crate::bypass::{Backoff, Bypass, Turn};
 use crate::stats::ReceiveCounts;
 
@@ -60,13 +59,7 @@ pub struct Stream {
     method: Option<Box<dyn Method>>,
     reader: FullReader,
     bypass: Bypass,
-    /// The message before, if that was read without comparing and this one is to be looked at.
-    unread: Option<Bytes>,
 }
-
-/// After a pause of this length even the first comparison has to cost little: a message is not kept before it was found to
-/// share a piece with the last one.
-const LONG_PAUSE: u32 = 8;
 
 impl Stream {
     /// For messages that are read by this Plan.
@@ -92,7 +85,6 @@ impl Stream {
             method,
             reader,
             bypass: Bypass::new(Backoff::RECEIVE),
-            unread: None,
         }
     }
 
@@ -144,16 +136,6 @@ impl Stream {
         let most = reader.decoder.options().limits.total_size;
         let fits = message.len() as u64 <= most.min(u64::from(u32::MAX) - 1);
         let turn = self.bypass.turn();
-        if turn == Turn::Keep && self.bypass.last_pause() >= LONG_PAUSE {
-            self.unread = Some(message.clone());
-            return self.read_alone(root, message);
-        }
-        if let Some(before) = self.unread.take()
-            && !shares_a_piece(&before, message)
-        {
-            self.bypass.dissimilar();
-            return self.read_alone(root, message);
-        }
         if turn == Turn::Compare && fits {
             match method.compare(reader, &mut self.bypass, root, message) {
                 Ok(received) => return Ok(received),
@@ -205,8 +187,7 @@ impl Stream {
 
     /// How many of them are held for the next message besides the Record and the decoder: checkpoints, digests, text.
     pub fn history_memory(&self) -> usize {
-        let unread = self.unread.as_ref().map_or(0, Bytes::len);
-        unread + self.method.as_ref().map_or(0, |it| it.memory().1)
+        self.method.as_ref().map_or(0, |it| it.memory().1)
     }
 
     /// How many checkpoints it holds, and how many bytes they take: locations and saved states, without digests and text.
