@@ -46,7 +46,7 @@ pub(crate) use leaf::scalar;
 pub use options::{DecodeOptions, Empty, Fast, Unknown, Validation};
 pub use partial::{Partial, Tracked};
 pub use piece::Piece;
-pub use place::{Place, Places, Until};
+pub use place::{LocatedPlace, Place, Places, Until};
 pub use plain::parse_number;
 pub use trace::{Site, Trace};
 

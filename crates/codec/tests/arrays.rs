@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bsoap_codec::decode::{
-    DecodeOptions, Decoder, Empty, Fast, Piece, Place, Places, Trace, Until, Validation,
+    DecodeOptions, Decoder, Empty, Fast, LocatedPlace, Piece, Places, Trace, Until, Validation,
 };
 use bsoap_codec::plan::{ElementId, ParticleId, TypeId, UNBOUNDED};
 use bsoap_codec::{Plan, Record};
@@ -307,7 +307,7 @@ fn places_hold(
     places.start(0);
     let read = decoder.read_until(piece, &mut record, Until::END, Some(&mut places));
     prop_assert_eq!(&read, &expected);
-    let noted: Vec<Place> = places.drain().collect();
+    let noted: Vec<LocatedPlace> = places.drain().collect();
     // (In an array there is one after each item that passes the next distance.)
     for pair in noted.windows(2) {
         prop_assert!(pair[0].offset + every as u32 <= pair[1].offset);
@@ -335,7 +335,7 @@ fn places_hold(
             // What was written before the error is not to be had; only the error is.
             resumed.parts_mut().0.resize(place.slots as usize, 0);
         }
-        prop_assert!(places.resume(decoder, *place));
+        prop_assert!(places.resume(decoder, place.place, place.offset.into()));
         let again = decoder.read_until(piece, &mut resumed, Until::END, None);
         prop_assert_eq!(&again, &read);
         if read.is_ok() {

@@ -27,23 +27,24 @@ use super::frame::{Frame, GroupFrame, Machine};
 use super::shortened::{Base, Bases, NONE, Numbers};
 use super::trace::Site;
 
-/// A place of a message between two tags.
+/// A place of a message between two tags, without its location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// How much of the text was read.
-    pub offset: u32,
-    /// How many slots were written.
-    pub slots: u32,
     /// The group it belongs to.
     pub group: u32,
-    /// Which of the group it is: how many items there were, or which child comes next; [`Place::ITSELF`] if the group is
-    /// this one place.
+    /// Which place of the group it is: how many items there were, or which child comes next. 0 if the group has only this place.
     pub at: u32,
 }
 
-impl Place {
-    /// The number of a place that has its group for itself.
-    pub const ITSELF: u32 = u32::MAX;
+/// A place, and where it is in the text and in the Record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocatedPlace {
+    /// The number of bytes read.
+    pub offset: u32,
+    /// The number of slots written.
+    pub slots: u32,
+    /// The place.
+    pub place: Place,
 }
 
 /// A state as far as groups share it: all but the numbers of loops, and the number of a place.
@@ -92,7 +93,7 @@ pub struct Places {
     bases: Bases,
     /// The groups whose base holds still, outermost first.
     pub(super) open: Vec<Open>,
-    found: Vec<Place>,
+    found: Vec<LocatedPlace>,
 }
 
 /// Where a decoder is, while its own numbers are behind.
@@ -132,7 +133,7 @@ impl Places {
     }
 
     /// The places noted since the last time.
-    pub fn drain(&mut self) -> impl Iterator<Item = Place> {
+    pub fn drain(&mut self) -> impl Iterator<Item = LocatedPlace> {
         self.found.drain(..)
     }
 
@@ -169,11 +170,10 @@ impl Places {
             return;
         };
         self.start(here.offset);
-        self.found.push(Place {
+        self.found.push(LocatedPlace {
             offset: here.offset as u32,
             slots: slots as u32,
-            group,
-            at: here.at,
+            place: Place { group, at: here.at },
         });
     }
 

@@ -17,19 +17,14 @@ impl Places {
         let checkpoint = decoder.checkpoint(record);
         let group = self.push(&decoder.plan, checkpoint, Varies::Nothing);
         self.start(decoder.offset());
-        Place {
-            offset: decoder.offset() as u32,
-            slots: record.slots().len() as u32,
-            group,
-            at: Place::ITSELF,
-        }
+        Place { group, at: 0 }
     }
 
-    /// Sets the decoder to a place. `false` if that cannot be done any more; then nothing is changed.
+    /// Sets the decoder to a place at this offset of the text. `false` if that cannot be done any more; then nothing is changed.
     ///
     /// Within a group nothing is restored but the number.
     #[must_use]
-    pub fn resume(&mut self, decoder: &mut Decoder, place: Place) -> bool {
+    pub fn resume(&mut self, decoder: &mut Decoder, place: Place, offset: u64) -> bool {
         if !self.is_in_group(decoder, place.group) {
             let Some(shape) = self.shape(place.group) else {
                 return false;
@@ -42,7 +37,9 @@ impl Places {
             self.reopen(place.group);
         }
         self.set(decoder, place);
-        self.start(u64::from(place.offset));
+        decoder.move_to(offset);
+        decoder.machine.tag_end = offset;
+        self.start(offset);
         true
     }
 
@@ -64,8 +61,6 @@ impl Places {
     }
 
     fn set(&self, decoder: &mut Decoder, place: Place) {
-        decoder.move_to(u64::from(place.offset));
-        decoder.machine.tag_end = u64::from(place.offset);
         let varies = self.shape(place.group).map(|shape| shape.varies);
         if let Some(Frame::Group(top)) = decoder.machine.frames.last_mut() {
             match varies {

@@ -1,79 +1,113 @@
-//! What all ways to keep a decoder's states have in common.
+//! What the ways to save a decoder's states have in common.
 
 use std::fmt::Debug;
 
 use bsoap_codec::decode::{Decoder, Loop, Piece, Places, Until};
 use bsoap_codec::{Plan, Record};
 
+use super::interrupt::Interrupts;
 use super::portion::{Entry, Mark};
 use super::portioning::Portioning;
 use crate::receive::carry::Carry;
 use crate::receive::received::Fail;
 
-/// Saves states of a decoder, sets it back to them, and says whether it has come to one of them again.
+/// A way to save states of a decoder, to restore them, and to compare them with the decoder's current state.
 pub(super) trait Checkpointer: Debug + Send + Sync {
-    /// What is kept of a place, beside where it is.
+    /// What is saved of a state, besides its location.
     type Saved: Debug + Send + Sync;
 
-    /// For messages received like this.
+    /// A checkpointer for messages that are received as `way` says.
     fn new(way: &Portioning) -> Self;
 
-    /// Forgets all.
+    /// Forgets all states.
     fn clear(&mut self);
 
-    /// Saves the state of the decoder.
+    /// Saves the decoder's state.
     fn save(&mut self, decoder: &mut Decoder, record: &Record) -> Self::Saved;
 
-    /// Reads on in a text, which is there from its beginning; saves states on the way.
-    fn read(
+    /// Where the decoder is interrupted.
+    fn interrupts(&self) -> &Interrupts;
+
+    /// Lets the decoder read up to an offset of the text. States that are saved on the way are appended to `entries`.
+    fn read_to(
         &mut self,
-        reading: Reading<'_>,
+        reading: &mut Reading<'_>,
+        end: usize,
         entries: &mut Vec<Entry<Self::Saved>>,
     ) -> Result<(), Fail>;
 
-    /// Sets the decoder back to a state.
+    /// Appends the decoder's state at an interrupt to `entries`, if it is worth saving.
+    fn interrupt(&mut self, reading: &mut Reading<'_>, entries: &mut Vec<Entry<Self::Saved>>);
+
+    /// Reads a part of a text. States that are saved on the way are appended to `entries`.
+    fn read(
+        &mut self,
+        mut reading: Reading<'_>,
+        entries: &mut Vec<Entry<Self::Saved>>,
+    ) -> Result<(), Fail> {
+        loop {
+            let (from, end) = (reading.offset(), reading.end);
+            let stop = self.interrupts().next(reading.text, from, end);
+            self.read_to(&mut reading, stop.unwrap_or(end), entries)?;
+            if stop.is_none() || reading.is_there() {
+                return Ok(());
+            }
+            if reading.offset() == from {
+                // A tag that is longer than a buffer, or a comment with tags in it.
+                return self.read_to(&mut reading, end, entries);
+            }
+            self.interrupt(&mut reading, entries);
+        }
+    }
+
+    /// Sets the decoder to a saved state whose location is now `mark`. Returns `false` if that is no longer possible.
     fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool;
 
-    /// Whether the decoder is in a state, except for the counts of loops and the numbers of slots.
+    /// Whether the decoder is in a saved state, apart from the counts of loops and the numbers of slots.
     fn agrees(&mut self, decoder: &mut Decoder, saved: &Self::Saved) -> bool;
 
-    /// The loops open in a state, outermost first.
+    /// The loops that are open in a saved state, outermost first.
     fn loops(&self, saved: &Self::Saved, plan: &Plan) -> Vec<Loop>;
 
-    /// How many levels are open in a state.
+    /// The number of levels that are open in a saved state.
     fn depth(&self, saved: &Self::Saved) -> usize;
 
-    /// A place that is now somewhere else: its loops are changed.
+    /// Changes the loops of a saved state as `carry` says.
     fn carry(&mut self, saved: &mut Self::Saved, plan: &Plan, carry: &Carry);
 
-    /// Another carry follows.
+    /// Ends a series of calls of [`carry`](Self::carry) with the same `carry`.
     fn carried(&mut self) {}
 
-    /// Bytes that these states hold beside their entries.
+    /// Bytes held by the states of these entries, besides the entries themselves.
     fn memory(&self, entries: &[Entry<Self::Saved>]) -> usize;
 
-    /// Forgets what none of these needs.
+    /// Frees what none of these entries needs.
     fn tidy(&mut self, _entries: &mut [Entry<Self::Saved>]) {}
 }
 
-/// A part of a text to be read.
+/// A part of a text that a decoder reads.
 #[derive(Debug)]
 pub(super) struct Reading<'r> {
     pub(super) decoder: &'r mut Decoder,
     pub(super) record: &'r mut Record,
     pub(super) text: &'r [u8],
-    /// So far.
+    /// The end of the part in `text`.
     pub(super) end: usize,
     /// Whether the message ends there.
     pub(super) last: bool,
-    /// Where to stop before.
+    /// Where to stop before the end.
     pub(super) until: Until,
 }
 
 impl Reading<'_> {
-    /// Lets the decoder read up to a byte.
+    /// The number of bytes that the decoder has read.
+    pub(super) fn offset(&self) -> usize {
+        self.decoder.offset() as usize
+    }
+
+    /// Lets the decoder read up to an offset, and note places if it gets some.
     pub(super) fn read_to(&mut self, end: usize, places: Option<&mut Places>) -> Result<(), Fail> {
-        let from = self.decoder.offset() as usize;
+        let from = self.offset();
         let text = self.text.get(from..end).unwrap_or_default();
         let piece = Piece {
             text: simdutf8::basic::from_utf8(text).map_err(|_| Fail)?,
@@ -87,13 +121,14 @@ impl Reading<'_> {
             .map_err(|_| Fail)
     }
 
-    /// Whether it has come to where it is to stop.
+    /// Whether the decoder is where it is to stop.
     pub(super) fn is_there(&self) -> bool {
         self.record.slots().len() >= self.until.slots
             && self.decoder.depth() <= self.until.depth
             && self.decoder.is_between()
     }
 
+    /// The decoder's location.
     pub(super) fn mark(&self) -> Mark {
         Mark {
             offset: self.decoder.offset() as u32,

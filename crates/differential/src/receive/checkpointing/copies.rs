@@ -17,13 +17,17 @@ use super::portioning::{Checkpoints, Portioning};
 use crate::receive::carry::Carry;
 use crate::receive::received::Fail;
 
-/// Keeps copies of states.
+/// Saves each state as a copy, of its own or of what differs from a base copy.
 #[derive(Debug)]
 pub(super) struct Copies {
+    /// Whether each state has a base copy of its own (FCP).
     is_full: bool,
     interrupts: Interrupts,
+    /// The distance between two states inside a text, at least.
+    buffer: usize,
+    /// The base copy that the decoder's state is compared with.
     tracked: Tracked,
-    /// Base copies that have been carried over, with those they were.
+    /// Base copies that have been carried over: the old and the new one, by the address of the old one.
     carried: HashMap<usize, [Arc<Checkpoint>; 2]>,
 }
 
@@ -34,13 +38,14 @@ impl Checkpointer for Copies {
         Self {
             is_full: way.checkpoints == Checkpoints::Full,
             interrupts: Interrupts::new(way.interrupt, way.buffer),
+            buffer: way.buffer.max(way.interrupt),
             tracked: Tracked::default(),
             carried: HashMap::new(),
         }
     }
 
     fn clear(&mut self) {
-        self.interrupts.restart();
+        self.interrupts.restart(0);
         self.tracked.clear();
         self.carried.clear();
     }
@@ -52,21 +57,35 @@ impl Checkpointer for Copies {
         Box::new(Partial::new(decoder, record, &mut self.tracked))
     }
 
-    fn read(
+    fn interrupts(&self) -> &Interrupts {
+        &self.interrupts
+    }
+
+    fn read_to(
         &mut self,
-        mut reading: Reading<'_>,
-        entries: &mut Vec<Entry<Self::Saved>>,
+        reading: &mut Reading<'_>,
+        end: usize,
+        _: &mut Vec<Entry<Self::Saved>>,
     ) -> Result<(), Fail> {
-        while self.interrupts.next(&mut reading)? {
-            let mark = reading.mark();
-            let saved = self.save(reading.decoder, reading.record);
-            entries.push(Entry { mark, saved });
+        reading.read_to(end, None)
+    }
+
+    fn interrupt(&mut self, reading: &mut Reading<'_>, entries: &mut Vec<Entry<Self::Saved>>) {
+        let here = reading.offset();
+        if reading.decoder.is_between() {
+            self.interrupts.restart(here);
+        } else if self.interrupts.is_far(here, self.buffer) && reading.decoder.is_steady() {
+            self.interrupts.save_inside(here);
+        } else {
+            return;
         }
-        Ok(())
+        let mark = reading.mark();
+        let saved = self.save(reading.decoder, reading.record);
+        entries.push(Entry { mark, saved });
     }
 
     fn restore(&mut self, decoder: &mut Decoder, saved: &Self::Saved, mark: Mark) -> bool {
-        self.interrupts.restart();
+        self.interrupts.restart(mark.offset as usize);
         let is_known = saved.resume(decoder, &mut self.tracked);
         decoder.move_to(u64::from(mark.offset));
         is_known

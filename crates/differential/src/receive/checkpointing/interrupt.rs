@@ -1,21 +1,21 @@
 //! Processing interrupts: the decoder is stopped at regular distances, so that its state can be saved.
 //!
-//! As in the paper it is given a text that ends there for now. The place is moved back behind the last end tag
-//! before it, if there is one: where nothing is begun, the state is small, and the decoder comes to no stop in the midst of
-//! a value. Inside of a text that is longer than a buffer the distance doubles, since the text so far is part of the state.
+//! As in the papers, the decoder gets a text that seems to end at the interrupt. The interrupt is moved back behind the last end
+//! tag before it, if there is one: between two tags the state is small. Inside a text that is longer than a buffer, states are
+//! saved at distances that double each time, because the text so far is part of the state.
 
-use bsoap_codec::Decoder;
-
-use super::checkpointer::Reading;
-use crate::receive::received::Fail;
 use crate::receive::text::cut;
 
-/// When the decoder is to be stopped.
+/// Where the decoder is interrupted, and how far it has come since a state was saved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interrupts {
+    /// Bytes from one interrupt to the next.
     every: usize,
+    /// Bytes read at most before an interrupt, if there is no tag; at least `every`.
     buffer: usize,
-    /// How far the last one was from the one before, if it was in the midst of a text.
+    /// The offset at which a state was last saved or restored.
+    last: usize,
+    /// The distance of that offset from the one before, if the state was saved inside a text; otherwise 0.
     gap: usize,
 }
 
@@ -24,56 +24,30 @@ impl Interrupts {
         Self {
             every,
             buffer: buffer.max(every),
+            last: 0,
             gap: 0,
         }
     }
 
-    /// Reading begins, or is taken up elsewhere.
-    pub(super) fn restart(&mut self) {
-        self.gap = 0;
+    /// Records that a state was saved between two tags, or restored, at this offset.
+    pub(super) fn restart(&mut self, offset: usize) {
+        (self.last, self.gap) = (offset, 0);
     }
 
-    /// Reads on to the next interrupt. `false` if the text, or what was to be read of it, came to its end before.
-    pub(super) fn next(&mut self, reading: &mut Reading<'_>) -> Result<bool, Fail> {
-        let begun = reading.decoder.offset() as usize;
-        loop {
-            let from = reading.decoder.offset() as usize;
-            let Some(stop) = self.stop(reading.text, from, reading.end) else {
-                reading.read_to(reading.end, None)?;
-                return Ok(false);
-            };
-            reading.read_to(stop, None)?;
-            if reading.is_there() {
-                return Ok(false);
-            }
-            let to = reading.decoder.offset() as usize;
-            if to > from && self.is_wanted(reading.decoder, to - begun) {
-                return Ok(true);
-            }
-            if to == from {
-                // Something that ends later than it seemed to: all that is there.
-                reading.read_to(reading.end, None)?;
-                return Ok(false);
-            }
-        }
+    /// Whether this offset is far enough from the last state to save one inside a text: at least `least` bytes, and twice as
+    /// far as that state was from the one before.
+    pub(super) fn is_far(&self, offset: usize, least: usize) -> bool {
+        let gap = offset.saturating_sub(self.last);
+        gap >= least.max(self.gap.saturating_mul(2))
     }
 
-    /// Whether the state is to be saved here, so far from where it was the last time.
-    fn is_wanted(&mut self, decoder: &Decoder, gap: usize) -> bool {
-        if decoder.is_between() {
-            self.gap = 0;
-            return true;
-        }
-        let is_far = gap >= self.buffer.max(self.gap.saturating_mul(2));
-        let is_wanted = is_far && decoder.is_steady();
-        if is_wanted {
-            self.gap = gap;
-        }
-        is_wanted
+    /// Records that a state was saved inside a text at this offset.
+    pub(super) fn save_inside(&mut self, offset: usize) {
+        (self.gap, self.last) = (offset.saturating_sub(self.last), offset);
     }
 
-    /// Where to stop, if that is before the end.
-    fn stop(&self, text: &[u8], from: usize, end: usize) -> Option<usize> {
+    /// The offset of the next interrupt after `from`; `None` if it is not before `end`.
+    pub(super) fn next(&self, text: &[u8], from: usize, end: usize) -> Option<usize> {
         let due = from.checked_add(self.every).filter(|&due| due < end)?;
         if let Some(stop) = cut(text, from, due).filter(|&stop| stop > from) {
             return Some(stop);

@@ -6,86 +6,39 @@
 
 use std::collections::HashMap;
 
-use bsoap_codec::decode::{Decoder, Loop, Place, Places};
+use bsoap_codec::decode::{Decoder, LocatedPlace, Loop, Place, Places};
 use bsoap_codec::{Plan, Record};
 
 use super::checkpointer::{Checkpointer, Reading};
+use super::interrupt::Interrupts;
 use super::portion::{Entry, Mark, Sameness};
 use super::portioning::Portioning;
 use crate::receive::carry::Carry;
 use crate::receive::received::Fail;
-use crate::receive::text::cut;
 
-/// Keeps where in its group a place is.
+/// Saves each state as a place: a group, and a number within the group.
 #[derive(Debug)]
 pub(super) struct Lightweight {
     places: Places,
+    /// The distance between two interrupts in bytes.
     every: usize,
-    buffer: usize,
-    /// Whether what is read of a long text so far may be kept with a state: not where no text is kept.
+    /// The ends of buffers. Places are noted without an interrupt.
+    interrupts: Interrupts,
+    /// Whether a state may be saved inside a text, with the text read so far: not if no text is kept.
     keeps_text: bool,
-    /// Where the last place was, and how far from the one before if its state is complete.
-    last: usize,
-    gap: usize,
-    /// Groups whose base has been carried over.
+    /// New groups by the old ones from which they have been carried over.
     carried: HashMap<u32, u32>,
 }
 
-/// What is kept of a place.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Light {
-    group: u32,
-    at: u32,
-}
-
-impl Light {
-    fn place(self, mark: Mark) -> Place {
-        Place {
-            offset: mark.offset,
-            slots: mark.slots,
-            group: self.group,
-            at: self.at,
-        }
-    }
-
-    /// The place, wherever it is.
-    fn somewhere(self) -> Place {
-        self.place(Mark {
-            offset: 0,
-            slots: 0,
-        })
-    }
-}
-
-impl From<Place> for Entry<Light> {
-    fn from(place: Place) -> Self {
-        Self {
-            mark: Mark {
-                offset: place.offset,
-                slots: place.slots,
-            },
-            saved: Light {
-                group: place.group,
-                at: place.at,
-            },
-        }
-    }
-}
-
-impl Lightweight {
-    /// After two interrupts without a place there is one wherever the decoder is. In a text that goes on, and is part
-    /// of the state, each is twice as far from the one before as that from its own.
-    fn save_complete(&mut self, reading: &Reading<'_>, entries: &mut Vec<Entry<Light>>) {
-        let here = reading.decoder.offset() as usize;
-        let gap = here.saturating_sub(self.last);
-        let is_wanted = gap >= 2 * self.every && gap >= 2 * self.gap;
-        let is_small = self.keeps_text || reading.decoder.is_between();
-        // What depends on the text behind is no state to go on from with another text.
-        if is_wanted && is_small && !reading.is_there() && reading.decoder.is_steady() {
-            let place = self.places.add(reading.decoder, reading.record);
-            entries.push(place.into());
-            (self.last, self.gap) = (here, gap);
-        }
+fn entry(found: LocatedPlace) -> Entry<Place> {
+    let LocatedPlace {
+        offset,
+        slots,
+        place,
+    } = found;
+    Entry {
+        mark: Mark { offset, slots },
+        saved: place,
     }
 }
 
@@ -93,94 +46,84 @@ impl Lightweight {
 const FEW: usize = 8;
 
 impl Checkpointer for Lightweight {
-    type Saved = Light;
+    type Saved = Place;
 
     fn new(way: &Portioning) -> Self {
         Self {
             places: Places::new(way.interrupt),
             every: way.interrupt,
-            buffer: way.buffer.max(way.interrupt),
+            interrupts: Interrupts::new(way.buffer.max(way.interrupt), way.buffer),
             keeps_text: way.sameness != Sameness::Keyed,
-            last: 0,
-            gap: 0,
             carried: HashMap::new(),
         }
     }
 
     fn clear(&mut self) {
         self.places.clear();
-        (self.last, self.gap) = (0, 0);
+        self.interrupts.restart(0);
     }
 
-    fn save(&mut self, decoder: &mut Decoder, record: &Record) -> Light {
-        let place = self.places.add(decoder, record);
-        (self.last, self.gap) = (decoder.offset() as usize, 0);
-        Entry::from(place).saved
+    fn save(&mut self, decoder: &mut Decoder, record: &Record) -> Place {
+        self.interrupts.restart(decoder.offset() as usize);
+        self.places.add(decoder, record)
     }
 
-    fn read(
+    fn interrupts(&self) -> &Interrupts {
+        &self.interrupts
+    }
+
+    fn read_to(
         &mut self,
-        mut reading: Reading<'_>,
-        entries: &mut Vec<Entry<Light>>,
+        reading: &mut Reading<'_>,
+        end: usize,
+        entries: &mut Vec<Entry<Place>>,
     ) -> Result<(), Fail> {
-        loop {
-            let from = reading.decoder.offset() as usize;
-            let most = from.saturating_add(self.buffer);
-            let end = match most < reading.end {
-                true => cut(reading.text, from, most).unwrap_or_else(|| {
-                    let is_inner = |at: &usize| {
-                        let byte = reading.text.get(*at);
-                        byte.is_some_and(|byte| byte & 0xC0 == 0x80)
-                    };
-                    (most..reading.end)
-                        .find(|at| !is_inner(at))
-                        .unwrap_or(reading.end)
-                }),
-                false => reading.end,
-            };
-            let read = reading.read_to(end, Some(&mut self.places));
-            let before = entries.len();
-            entries.extend(self.places.drain().map(Entry::from));
-            if let Some(last) = entries[before..].last() {
-                (self.last, self.gap) = (last.mark.offset as usize, 0);
-            }
-            read?;
-            self.save_complete(&reading, entries);
-            if end == reading.end || reading.is_there() {
-                return Ok(());
-            }
-            if reading.decoder.offset() as usize == from {
-                // One tag that is longer than a buffer, say, or a comment with tags in it.
-                let read = reading.read_to(reading.end, Some(&mut self.places));
-                entries.extend(self.places.drain().map(Entry::from));
-                return read;
-            }
+        let read = reading.read_to(end, Some(&mut self.places));
+        let before = entries.len();
+        entries.extend(self.places.drain().map(entry));
+        if let Some(last) = entries[before..].last() {
+            self.interrupts.restart(last.mark.offset as usize);
+        }
+        read
+    }
+
+    /// After two of the papers' interrupts without a place, the complete state is saved at the end of a buffer.
+    fn interrupt(&mut self, reading: &mut Reading<'_>, entries: &mut Vec<Entry<Place>>) {
+        let here = reading.offset();
+        let is_small = self.keeps_text || reading.decoder.is_between();
+        // A state that depends on the text behind it cannot be continued with another text.
+        let is_usable = is_small && reading.decoder.is_steady();
+        if is_usable && self.interrupts.is_far(here, 2 * self.every) {
+            let mark = reading.mark();
+            let saved = self.places.add(reading.decoder, reading.record);
+            entries.push(Entry { mark, saved });
+            self.interrupts.save_inside(here);
         }
     }
 
-    fn restore(&mut self, decoder: &mut Decoder, saved: &Light, mark: Mark) -> bool {
-        (self.last, self.gap) = (mark.offset as usize, 0);
-        self.places.resume(decoder, saved.place(mark))
+    fn restore(&mut self, decoder: &mut Decoder, saved: &Place, mark: Mark) -> bool {
+        self.interrupts.restart(mark.offset as usize);
+        self.places.resume(decoder, *saved, mark.offset.into())
     }
 
-    fn agrees(&mut self, decoder: &mut Decoder, saved: &Light) -> bool {
+    fn agrees(&mut self, decoder: &mut Decoder, saved: &Place) -> bool {
         // Within a group nothing is compared.
-        self.places.agree(decoder, saved.somewhere())
+        self.places.agree(decoder, *saved)
     }
 
-    fn loops(&self, saved: &Light, plan: &Plan) -> Vec<Loop> {
-        self.places.loops(saved.somewhere(), plan)
+    fn loops(&self, saved: &Place, plan: &Plan) -> Vec<Loop> {
+        self.places.loops(*saved, plan)
     }
 
-    fn depth(&self, saved: &Light) -> usize {
-        self.places.depth(saved.somewhere())
+    fn depth(&self, saved: &Place) -> usize {
+        self.places.depth(*saved)
     }
 
-    fn carry(&mut self, saved: &mut Light, plan: &Plan, carry: &Carry) {
+    fn carry(&mut self, saved: &mut Place, plan: &Plan, carry: &Carry) {
         if self.places.counts(saved.group) {
             // The place is a count of the innermost loop.
             let mut change = carry.renumber();
-            for mut it in self.places.loops(saved.somewhere(), plan) {
+            for mut it in self.places.loops(*saved, plan) {
                 change(&mut it);
                 saved.at = it.count;
             }
@@ -192,11 +135,11 @@ impl Checkpointer for Lightweight {
         self.carried.clear();
     }
 
-    fn memory(&self, _: &[Entry<Light>]) -> usize {
+    fn memory(&self, _: &[Entry<Place>]) -> usize {
         self.places.memory()
     }
 
-    fn tidy(&mut self, entries: &mut [Entry<Light>]) {
+    fn tidy(&mut self, entries: &mut [Entry<Place>]) {
         if self.places.groups() > FEW {
             self.keep_wanted(entries);
         }
@@ -225,7 +168,7 @@ impl Lightweight {
     }
 
     /// Forgets groups that have no place any more.
-    fn keep_wanted(&mut self, entries: &mut [Entry<Light>]) {
+    fn keep_wanted(&mut self, entries: &mut [Entry<Place>]) {
         let mut wanted = vec![false; self.places.groups()];
         for entry in entries.iter() {
             if let Some(wanted) = wanted.get_mut(entry.saved.group as usize) {
