@@ -6,7 +6,8 @@ use std::sync::Arc;
 use bsoap_codec::decode::{Piece, Trace};
 use bsoap_codec::encode::EncodeOptions;
 use bsoap_codec::{Decoder, Encoder, Record};
-use bsoap_differential::hint::{Reader, SkeletonCachePolicy, Writer};
+use bsoap_differential::hint::{SkeletonCachePolicy, Writer};
+use bsoap_testkit::hint::{HintReader, values};
 use roxmltree::{Document, Node};
 
 use crate::definition::Task;
@@ -83,20 +84,20 @@ fn followed(work: &Arc<Workload>, has_lengths: bool) -> Result<Option<Box<dyn Jo
         messages.iter_mut().for_each(take_lengths);
     }
     let terms = work.terms.clone();
-    let reader = Reader::new(
+    let reader = HintReader::new(
         terms.plan.clone(),
         terms.options,
         SkeletonCachePolicy::default(),
     );
     let root = terms.root;
-    let step = move |(reader, messages): &mut (Reader, Vec<Vec<u8>>)| {
+    let step = move |(reader, messages): &mut (HintReader, Vec<Vec<u8>>)| {
         for message in messages {
-            let read = reader.read(root, message);
+            let read = reader.receive(root, message);
             black_box(read.map_err(|error| error.to_string())?);
         }
         Ok(())
     };
-    let answer = move |(reader, messages): &mut (Reader, Vec<Vec<u8>>)| {
+    let answer = move |(reader, messages): &mut (HintReader, Vec<Vec<u8>>)| {
         let mut fresh = Decoder::new(terms.plan.clone(), terms.options);
         let before = reader.counts().followed;
         for message in &*messages {
@@ -104,7 +105,7 @@ fn followed(work: &Arc<Workload>, has_lengths: bool) -> Result<Option<Box<dyn Jo
                 .decode(root, message)
                 .map_err(|error| error.to_string())?;
             let found = reader
-                .read(root, message)
+                .receive(root, message)
                 .map_err(|error| error.to_string())?;
             if *found != expected {
                 return Ok(Answer::Verdict(false));
@@ -132,7 +133,7 @@ fn copied(work: &Arc<Workload>) -> Result<Option<Box<dyn Job>>, String> {
     let mut places = Vec::new();
     let mut ends = Vec::new();
     for (message, trace) in work.messages.iter().zip(&traces) {
-        places.extend(trace.values(message).map(|(_, place)| place));
+        places.extend(values(trace, message).map(|(_, place)| place));
         ends.push(places.len());
     }
     let timed = Arc::clone(work);

@@ -9,8 +9,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use bsoap_codec::{Decoder, Record};
-use bsoap_differential::hint::{Reader, SkeletonCachePolicy};
+use bsoap_differential::hint::SkeletonCachePolicy;
 use bsoap_http::{Bytes, Request, Response, Routes, Server, ServerOptions};
+use bsoap_testkit::hint::HintReader;
 use tokio::sync::oneshot;
 
 use super::hints::hinted;
@@ -47,7 +48,7 @@ struct Session {
 struct Desk {
     kind: Served,
     terms: Terms,
-    reader: Reader,
+    reader: HintReader,
     decoder: Decoder,
     record: Record,
     /// Copies of all that is read, as long as they are asked for.
@@ -58,7 +59,7 @@ impl Desk {
     fn new(kind: Served, terms: &Terms) -> Self {
         Self {
             kind,
-            reader: Reader::new(
+            reader: HintReader::new(
                 terms.plan.clone(),
                 terms.options,
                 SkeletonCachePolicy::default(),
@@ -73,9 +74,13 @@ impl Desk {
     /// Whether a document has been taken.
     fn take(&mut self, document: &[u8]) -> bool {
         let root = self.terms.root;
+        let hinted;
         let read = match self.kind {
             Served::Discarded => return !black_box(document).is_empty(),
-            Served::Hints => self.reader.read(root, document).ok(),
+            Served::Hints => {
+                hinted = self.reader.receive(root, document).ok();
+                hinted.as_deref()
+            }
             Served::Decoded => self
                 .decoder
                 .decode_into(root, document, &mut self.record)

@@ -13,6 +13,7 @@ use bsoap_codec::{
 };
 use bsoap_datatypes::Datatype;
 
+use bsoap_testkit::hint::values;
 use bsoap_testkit::message::{Style, message};
 use bsoap_testkit::plan::random_plan;
 use bsoap_testkit::random::Random;
@@ -235,7 +236,7 @@ fn what_is_encoded_decodes_to_the_same_record() {
                 beyond: 0,
             };
             decoder.read(piece, &mut same, Some(&mut trace)).unwrap();
-            for (slot, at) in trace.values(&out) {
+            for (slot, at) in values(&trace, &out) {
                 let reported = places.0.get(&slot);
                 assert_eq!(
                     reported,

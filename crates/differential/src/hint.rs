@@ -15,11 +15,10 @@ mod outline;
 mod reader;
 mod skeleton;
 mod skeletons;
-mod values;
 mod writer;
 
 pub use block::{Key, NAMESPACE};
-pub use skeletons::{Reader, SkeletonCache, SkeletonCachePolicy, SkeletonCheckout};
+pub use skeletons::{SkeletonCache, SkeletonCachePolicy, SkeletonCheckout};
 pub use writer::{Hint, Writer};
 
 pub use crate::stats::HintCounts;

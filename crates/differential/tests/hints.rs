@@ -10,8 +10,8 @@ use bsoap_codec::encode::{EncodeOptions, Encoder};
 use bsoap_codec::plan::{ElementId, NamespaceConstraint, ProcessContents, Wildcard};
 use bsoap_codec::{Plan, Record};
 use bsoap_datatypes::Datatype;
-use bsoap_differential::hint::{HintCounts, NAMESPACE, Reader, SkeletonCachePolicy, Writer};
-use bsoap_testkit::hint::{key_and_lengths, place_for_block};
+use bsoap_differential::hint::{HintCounts, NAMESPACE, SkeletonCachePolicy, Writer};
+use bsoap_testkit::hint::{HintReader, key_and_lengths, place_for_block};
 use bsoap_testkit::message::message;
 use bsoap_testkit::plan::random_envelope_plan;
 use bsoap_testkit::random::Random;
@@ -93,7 +93,7 @@ struct Session {
     plan: Arc<Plan>,
     root: ElementId,
     options: DecodeOptions,
-    reader: Reader,
+    reader: HintReader,
     /// Records that are kept, and what they were.
     kept: Vec<(Arc<Record>, Record)>,
 }
@@ -101,7 +101,7 @@ struct Session {
 impl Session {
     fn new((plan, root): (Arc<Plan>, ElementId), options: DecodeOptions) -> Self {
         Self {
-            reader: Reader::new(plan.clone(), options, SkeletonCachePolicy::default()),
+            reader: HintReader::new(plan.clone(), options, SkeletonCachePolicy::default()),
             plan,
             root,
             options,
@@ -256,7 +256,7 @@ fn skeletons_stay_within_their_budget_and_keys_that_never_come_again_are_not_lea
     let (plan, root) = random_envelope_plan(4);
     let mut policy = SkeletonCachePolicy::default();
     (policy.skeletons, policy.bytes) = (4, 20_000);
-    let mut reader = Reader::new(plan.clone(), DecodeOptions::default(), policy);
+    let mut reader = HintReader::new(plan.clone(), DecodeOptions::default(), policy);
     let mut random = Random::new(4);
     let style = style(&mut random);
     let text = message(&plan, root, &mut random, style);

@@ -3,8 +3,6 @@
 //! It is kept as differential deserialization needs it: flat, so that a shift of all that follows is
 //! one addition over a slice; and without lengths, since the text itself shows where a lexical form ends.
 
-use std::ops::Range;
-
 use crate::plan::LeafId;
 
 use super::sink::Sink;
@@ -66,25 +64,6 @@ impl Trace {
     pub fn clear(&mut self) {
         self.starts.clear();
         self.sites.clear();
-    }
-
-    /// The values that can be read again alone: the slot of each, and where in `text`, which was traced, its lexical form is.
-    pub fn values<'t>(
-        &'t self,
-        text: &'t [u8],
-    ) -> impl Iterator<Item = (usize, Range<usize>)> + Clone + 't {
-        let slots = self.starts.iter().zip(&self.sites).enumerate();
-        slots.filter_map(|(slot, (&start, site))| {
-            site.leaf()?;
-            let start = start as usize;
-            let end = match site.is_attribute() {
-                true => *text.get(start.checked_sub(1)?)?,
-                false => b'<',
-            };
-            let rest = text.get(start..)?;
-            let length = rest.iter().position(|&byte| byte == end)?;
-            Some((slot, start..start + length))
-        })
     }
 
     /// Bytes held.

@@ -9,6 +9,8 @@
 //! length, and all bytes between are compared. If anything differs, the hint is not followed, and an ordinary
 //! reading says what it is.
 
+use std::sync::Arc;
+
 use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, parse_number};
 use bsoap_codec::plan::LeafKind;
@@ -63,7 +65,7 @@ impl Skeleton {
         }
         let (at, at_end, to) = self.lengths(message)?;
         let lengths = message.get(at..at_end)?;
-        let record = self.values.get_mut();
+        let record = Arc::make_mut(&mut self.values);
         let (slots, heap) = record.parts_mut();
         if heap.len() != self.heap {
             // (Not if it is that long: what has just been written is slow to read in other portions, and all waits for it.)

@@ -20,7 +20,6 @@ use bsoap_datatypes::kernel::form::{Blank, Filling, Form, WIDEST};
 use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 
 use super::block::{DIGITS, HintBlock, Key, Lengths, OPEN};
-use super::values::Values;
 
 /// The most space that is kept for a string.
 const LARGEST: usize = 4096;
@@ -39,7 +38,7 @@ pub(super) struct Skeleton {
     /// The slot of the block, and its space.
     pub(super) block: (u32, BlockSpace),
     /// The values of the message read last.
-    pub(super) values: Values,
+    pub(super) values: Arc<Record>,
     /// Octets of its heap that stay: what belongs to no field, and the space of the strings.
     pub(super) heap: usize,
     /// Messages that long do not pass the limits of a Record.
@@ -199,7 +198,7 @@ impl<'m> Maker<'m> {
                 .checked_sub(heap)?
                 .min(usize::try_from(options.limits.total_size).unwrap_or(usize::MAX)),
             text_length: options.limits.text_length,
-            values: Values::new(record),
+            values: Arc::new(record),
             heap,
             is_left_alone,
             is_plain: !is_left_alone && options.limits.text_length >= WIDEST,
@@ -365,6 +364,6 @@ impl Skeleton {
             + self.head.len()
             + self.form.memory()
             + self.infos.capacity() * size_of::<Info>()
-            + self.values.get().memory()
+            + self.values.memory()
     }
 }

@@ -12,9 +12,9 @@
 
 use std::sync::Arc;
 
+use bsoap_codec::Record;
 use bsoap_codec::decode::{Decoder, Error};
-use bsoap_codec::plan::{ElementId, Plan};
-use bsoap_codec::{DecodeOptions, Record};
+use bsoap_codec::plan::ElementId;
 
 use super::block::{HintBlock, Key};
 use super::reader::Lazy;
@@ -84,8 +84,7 @@ impl Keys {
 #[derive(Debug)]
 #[must_use]
 pub struct SkeletonCheckout {
-    /// None if there is nothing to check in.
-    group: Option<GroupId>,
+    group: GroupId,
     with: With,
     /// Whether the skeleton was made of this message.
     is_new: bool,
@@ -153,9 +152,6 @@ impl SkeletonCache {
     /// Takes a skeleton back. Returns how many were evicted.
     #[inline]
     pub fn check_in(&mut self, checkout: SkeletonCheckout) -> u64 {
-        let Some(id) = checkout.group else {
-            return 0;
-        };
         let With::Skeleton(entry) = checkout.with else {
             return 0;
         };
@@ -166,17 +162,12 @@ impl SkeletonCache {
             }
         }
         self.cache.check_in(Return {
-            group: id,
+            group: checkout.group,
             entry: Some(entry),
             was_out: !checkout.is_new,
             is_new: false,
             timer: Timer::off(),
         })
-    }
-
-    /// The skeleton used last.
-    fn latest(&mut self) -> Option<&mut Skeleton> {
-        self.cache.first_group()?.latest()
     }
 
     /// Forgets everything, since there is no memory for it, and learns nothing of the next messages.
@@ -209,7 +200,7 @@ impl Default for SkeletonCache {
 impl SkeletonCheckout {
     fn new(group: GroupId, with: With) -> Self {
         Self {
-            group: Some(group),
+            group,
             with,
             is_new: false,
             was_followed: false,
@@ -252,7 +243,7 @@ impl SkeletonCheckout {
         };
         entry.value.read(message, lazy)?;
         self.was_followed = true;
-        Some(entry.value.values.keep())
+        Some(Arc::clone(&entry.value.values))
     }
 
     /// Reads a message as any other, and learns from it.
@@ -310,94 +301,5 @@ impl SkeletonCheckout {
                 self.is_new = true;
             }
         }
-    }
-}
-
-/// Reads the messages of a stream with the help of the hints in them, if they have any.
-#[derive(Debug)]
-pub struct Reader {
-    plan: Arc<Plan>,
-    options: DecodeOptions,
-    decoder: Option<Box<Decoder>>,
-    cache: SkeletonCache,
-    counts: HintCounts,
-    /// A message that was not read in place.
-    last: Option<Arc<Record>>,
-}
-
-impl Reader {
-    /// For messages that are read by this Plan.
-    pub fn new(plan: Arc<Plan>, options: DecodeOptions, policy: SkeletonCachePolicy) -> Self {
-        Self {
-            plan,
-            options,
-            decoder: None,
-            cache: SkeletonCache::new(policy),
-            counts: HintCounts::default(),
-            last: None,
-        }
-    }
-
-    /// Reads a whole message, whose root element must be `root`.
-    ///
-    /// # Errors
-    /// As [`Decoder::decode`].
-    pub fn receive(&mut self, root: ElementId, message: &[u8]) -> Result<Arc<Record>, Error> {
-        let plain = SkeletonCheckout {
-            group: None,
-            with: With::Plain,
-            is_new: false,
-            was_followed: false,
-        };
-        let mut checkout = self.cache.check_out(root, message).unwrap_or(plain);
-        let new = || Decoder::new(self.plan.clone(), self.options);
-        let (result, counts) = checkout.read(root, message, &mut self.decoder, &new);
-        self.counts.add(&counts);
-        self.counts.evicted += self.cache.check_in(checkout);
-        result
-    }
-
-    /// The same; the values are there until the next message is read, and their memory is used again.
-    ///
-    /// # Errors
-    /// As [`Decoder::decode`].
-    pub fn read(&mut self, root: ElementId, message: &[u8]) -> Result<&Record, Error> {
-        if self.read_latest(root, message).is_none() {
-            let record = self.receive(root, message)?;
-            return Ok(self.last.insert(record));
-        }
-        self.counts.followed += 1;
-        self.counts.followed_bytes += message.len() as u64;
-        match self.cache.latest() {
-            Some(skeleton) => Ok(skeleton.values.get()),
-            None => unreachable!("a message was read with it just now"),
-        }
-    }
-
-    /// Reads a message with the skeleton used last, in place, if it follows that.
-    fn read_latest(&mut self, root: ElementId, message: &[u8]) -> Option<()> {
-        let group = self.cache.cache.first_group()?;
-        let latest = group.latest()?;
-        if latest.root != root || !latest.begins(message) {
-            return None;
-        }
-        latest.values.take_back();
-        let mut lazy = Lazy {
-            decoder: &mut self.decoder,
-            new: &|| Decoder::new(self.plan.clone(), self.options),
-        };
-        latest.read(message, &mut lazy)?;
-        group.stream.useless = 0;
-        Some(())
-    }
-
-    /// What has been done so far.
-    pub fn counts(&self) -> &HintCounts {
-        &self.counts
-    }
-
-    /// The skeletons kept.
-    pub fn cache(&self) -> &SkeletonCache {
-        &self.cache
     }
 }
