@@ -69,9 +69,9 @@ pub(crate) struct Group<G, V> {
     last_used: u64,
 }
 
-/// Identifies a group, also after others were forgotten.
+/// Identifies a group for as long as the cache exists; 0 is the number of no group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct GroupId(u64);
+struct GroupId(u64);
 
 /// A saved message.
 #[derive(Debug)]
@@ -82,17 +82,37 @@ pub(crate) struct Entry<V> {
     last_used: u64,
 }
 
-/// What comes back to a group after a message.
+/// What one message is converted with. It is returned to the cache afterwards, also after an error.
 #[derive(Debug)]
-pub(crate) struct Return<V> {
-    pub(crate) group: GroupId,
-    /// The saved message, unless it is of no use any more, or there was none.
+pub(crate) struct Checkout<V> {
+    group: GroupId,
+    /// The saved message; `None` if there is none, or if it is of no further use.
     pub(crate) entry: Option<Box<Entry<V>>>,
-    /// Whether a saved message was checked out, or made.
-    pub(crate) was_out: bool,
-    /// Whether the saved message was made for this message.
+    /// Whether the group counts a saved message as checked out.
+    was_out: bool,
+    /// Whether the saved message is made for this message.
     pub(crate) is_new: bool,
     pub(crate) timer: Timer,
+}
+
+impl<V> Checkout<V> {
+    /// A checkout of no group, for a message of which nothing may be kept.
+    #[inline]
+    pub(crate) fn none() -> Self {
+        Self {
+            group: GroupId(0),
+            entry: None,
+            was_out: false,
+            is_new: false,
+            timer: Timer::off(),
+        }
+    }
+
+    /// Whether it is a checkout of no group.
+    #[inline]
+    pub(crate) fn is_none(&self) -> bool {
+        self.group == GroupId(0)
+    }
 }
 
 impl<G, V> Cache<G, V> {
@@ -170,8 +190,9 @@ impl<G, V> Cache<G, V> {
         &mut self.groups[index]
     }
 
-    pub(crate) fn group_with(&mut self, id: GroupId) -> Option<&mut Group<G, V>> {
-        let index = self.index_of(id)?;
+    /// The group of a checkout; `None` if it was dropped in the meantime.
+    pub(crate) fn group_with(&mut self, checkout: &Checkout<V>) -> Option<&mut Group<G, V>> {
+        let index = self.index_of(checkout.group)?;
         self.groups.get_mut(index)
     }
 
@@ -183,50 +204,66 @@ impl<G, V> Cache<G, V> {
         }
     }
 
-    /// The first group, if there is one: for caches that never have more than one group.
-    #[inline]
-    pub(crate) fn first_group(&mut self) -> Option<&mut Group<G, V>> {
-        self.groups.first_mut()
-    }
-
     pub(crate) fn groups(&self) -> impl Iterator<Item = &Group<G, V>> {
         self.groups.iter()
     }
 
-    /// How a message of this group is timed. `is_plain`: it is converted without a saved message.
+    /// A checkout of a group without a saved message. `is_long`: the message is long enough to be timed in any case.
     #[inline]
-    pub(crate) fn timer(&self, group: usize, is_plain: bool, is_long: bool) -> Timer {
-        let byte_cost = self.groups[group].byte_cost;
-        Timer::new(byte_cost, is_long, self.clock, is_plain && byte_cost == 0)
+    pub(crate) fn check_out_nothing(&self, group: usize, is_long: bool) -> Checkout<V> {
+        let group = &self.groups[group];
+        let is_plain = group.byte_cost == 0;
+        Checkout {
+            group: group.id,
+            timer: Timer::new(group.byte_cost, is_long, self.clock, is_plain),
+            ..Checkout::none()
+        }
     }
 
-    /// Takes a saved message out of a group, to be returned by [`check_in`](Self::check_in).
+    /// Takes a saved message out of a group.
     #[inline]
-    pub(crate) fn check_out(&mut self, group: usize, entry: usize) -> Box<Entry<V>> {
+    pub(crate) fn check_out(&mut self, group: usize, entry: usize, is_long: bool) -> Checkout<V> {
         let group = &mut self.groups[group];
         group.checked_out += 1;
         let entry = group.entries.remove(entry);
         self.held -= entry.memory;
-        entry
+        Checkout {
+            group: group.id,
+            entry: Some(entry),
+            was_out: true,
+            is_new: false,
+            timer: Timer::new(group.byte_cost, is_long, self.clock, false),
+        }
     }
 
-    /// Begins a saved message, to be returned by [`check_in`](Self::check_in).
-    pub(crate) fn check_out_new(&mut self, group: usize) {
-        self.groups[group].checked_out += 1;
+    /// A checkout of a group for a saved message that is yet to be made.
+    pub(crate) fn check_out_new(&mut self, group: usize, is_long: bool) -> Checkout<V> {
+        let group = &mut self.groups[group];
+        group.checked_out += 1;
+        Checkout {
+            group: group.id,
+            entry: None,
+            was_out: true,
+            is_new: true,
+            timer: Timer::new(group.byte_cost, is_long, self.clock, false),
+        }
     }
 
-    /// Takes a saved message back. Returns how many were evicted since the last message.
+    /// Takes back what was checked out. Returns the number of saved messages that were evicted since the last message.
     #[inline]
-    pub(crate) fn check_in(&mut self, returned: Return<V>) -> u64 {
-        match self.index_of(returned.group) {
-            Some(index) => self.take_back(index, returned),
-            None => self.evicted += u64::from(returned.entry.is_some()),
+    pub(crate) fn check_in(&mut self, checkout: Checkout<V>) -> u64 {
+        if checkout.is_none() {
+            return 0;
+        }
+        match self.index_of(checkout.group) {
+            Some(index) => self.take_back(index, checkout),
+            None => self.evicted += u64::from(checkout.entry.is_some()),
         }
         std::mem::take(&mut self.evicted)
     }
 
     #[inline]
-    fn take_back(&mut self, index: usize, returned: Return<V>) {
+    fn take_back(&mut self, index: usize, returned: Checkout<V>) {
         let group = &mut self.groups[index];
         group.checked_out -= usize::from(returned.was_out);
         group.byte_cost = returned.timer.byte_cost();
@@ -304,11 +341,6 @@ impl<G, V> Cache<G, V> {
 }
 
 impl<G, V> Group<G, V> {
-    #[inline]
-    pub(crate) fn id(&self) -> GroupId {
-        self.id
-    }
-
     /// Whether the next message is to be converted without a saved one. Counts it, if so.
     #[inline]
     pub(crate) fn is_bypassed(&mut self) -> bool {
@@ -384,18 +416,11 @@ mod tests {
             |&it| it == stream,
             || (stream, Bypass::new(Backoff::RECEIVE)),
         );
-        cache.check_out_new(index);
+        let mut checkout = cache.check_out_new(index, false);
         let mut entry = Entry::new(value);
         entry.memory = memory;
-        let group = cache.group(index).id();
-        let timer = cache.timer(index, true, false);
-        cache.check_in(Return {
-            group,
-            entry: Some(entry),
-            was_out: true,
-            is_new: true,
-            timer,
-        })
+        checkout.entry = Some(entry);
+        cache.check_in(checkout)
     }
 
     fn values(cache: &Numbers) -> Vec<u32> {

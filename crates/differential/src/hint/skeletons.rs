@@ -20,9 +20,8 @@ use super::block::{HintBlock, Key};
 use super::reader::Lazy;
 use super::skeleton::{Skeleton, learn};
 use crate::bypass::{Backoff, Bypass};
-use crate::cache::{Cache, Entry, GroupId, Limits, Return};
+use crate::cache::{Cache, Checkout, Entry, Limits};
 use crate::stats::HintCounts;
-use crate::timing::Timer;
 
 /// After this many skeletons in a row that no message followed, keys have to be seen twice.
 const USELESS_SKELETONS: u32 = 8;
@@ -84,21 +83,11 @@ impl Keys {
 #[derive(Debug)]
 #[must_use]
 pub struct SkeletonCheckout {
-    group: GroupId,
-    with: With,
-    /// Whether the skeleton was made of this message.
-    is_new: bool,
+    /// With a skeleton that the message begins like, if there is one.
+    saved: Checkout<Skeleton>,
+    /// The block of the message, if there is no skeleton and one is to be made of the message.
+    block: Option<HintBlock>,
     was_followed: bool,
-}
-
-#[derive(Debug)]
-enum With {
-    /// A skeleton that the message begins like.
-    Skeleton(Box<Entry<Skeleton>>),
-    /// A decoder; a skeleton is to be made of the message.
-    New(HintBlock),
-    /// A decoder.
-    Plain,
 }
 
 impl SkeletonCache {
@@ -122,7 +111,7 @@ impl SkeletonCache {
         let new = || (Keys::default(), Bypass::new(Backoff::RECEIVE));
         let (index, _) = self.cache.group_of(|_| true, new);
         let group = self.cache.group(index);
-        let (id, entries) = (group.id(), group.entries());
+        let entries = group.entries();
         let is_it = |entry: &Entry<Skeleton>| {
             let skeleton = &entry.value;
             skeleton.root == root && skeleton.begins(message)
@@ -131,43 +120,43 @@ impl SkeletonCache {
             && is_it(last)
         {
             let last = entries.len() - 1;
-            let skeleton = With::Skeleton(self.cache.check_out(index, last));
-            return Some(SkeletonCheckout::new(id, skeleton));
+            return Some(SkeletonCheckout::new(
+                self.cache.check_out(index, last, false),
+                None,
+            ));
         }
         let block = HintBlock::find(message)?;
         let has_key = |entry: &Entry<Skeleton>| entry.value.key == block.key && is_it(entry);
-        let with = match entries.iter().rposition(|entry| has_key(entry)) {
-            Some(entry) => With::Skeleton(self.cache.check_out(index, entry)),
-            None => {
-                let is_worth_it = group.stream.is_worth_learning(block.key);
-                match is_worth_it && self.policy.skeletons > 0 && !no_memory {
-                    true => With::New(block),
-                    false => With::Plain,
-                }
-            }
+        if let Some(entry) = entries.iter().rposition(|entry| has_key(entry)) {
+            return Some(SkeletonCheckout::new(
+                self.cache.check_out(index, entry, false),
+                None,
+            ));
+        }
+        let is_worth_it = group.stream.is_worth_learning(block.key);
+        let learns = is_worth_it && self.policy.skeletons > 0 && !no_memory;
+        let saved = match learns {
+            true => self.cache.check_out_new(index, false),
+            false => self.cache.check_out_nothing(index, false),
         };
-        Some(SkeletonCheckout::new(id, with))
+        Some(SkeletonCheckout::new(saved, learns.then_some(block)))
     }
 
-    /// Takes a skeleton back. Returns how many were evicted.
+    /// Takes back what was checked out. Returns the number of skeletons that were evicted.
     #[inline]
     pub fn check_in(&mut self, checkout: SkeletonCheckout) -> u64 {
-        let With::Skeleton(entry) = checkout.with else {
-            return 0;
-        };
-        if let Some(group) = self.cache.first_group() {
-            match checkout.was_followed {
+        let SkeletonCheckout {
+            saved,
+            was_followed,
+            ..
+        } = checkout;
+        if let (Some(group), true) = (self.cache.group_with(&saved), saved.entry.is_some()) {
+            match was_followed {
                 true => group.stream.useless = 0,
-                false => group.stream.useless += u32::from(checkout.is_new),
+                false => group.stream.useless += u32::from(saved.is_new),
             }
         }
-        self.cache.check_in(Return {
-            group: checkout.group,
-            entry: Some(entry),
-            was_out: !checkout.is_new,
-            is_new: false,
-            timer: Timer::off(),
-        })
+        self.cache.check_in(saved)
     }
 
     /// Forgets everything, since there is no memory for it, and learns nothing of the next messages.
@@ -198,18 +187,17 @@ impl Default for SkeletonCache {
 }
 
 impl SkeletonCheckout {
-    fn new(group: GroupId, with: With) -> Self {
+    fn new(saved: Checkout<Skeleton>, block: Option<HintBlock>) -> Self {
         Self {
-            group,
-            with,
-            is_new: false,
+            saved,
+            block,
             was_followed: false,
         }
     }
 
     /// Whether a decoder is certainly needed.
     pub fn wants_decoder(&self) -> bool {
-        !matches!(self.with, With::Skeleton(_))
+        self.saved.entry.is_none()
     }
 
     /// Reads a message, which must be the one that this was checked out for. A `decoder` is used, or a `new` one if there is
@@ -238,9 +226,7 @@ impl SkeletonCheckout {
 
     #[inline]
     fn follow(&mut self, message: &[u8], lazy: &mut Lazy<'_>) -> Option<Arc<Record>> {
-        let With::Skeleton(entry) = &mut self.with else {
-            return None;
-        };
+        let entry = self.saved.entry.as_mut()?;
         entry.value.read(message, lazy)?;
         self.was_followed = true;
         Some(Arc::clone(&entry.value.values))
@@ -255,16 +241,15 @@ impl SkeletonCheckout {
         lazy: &mut Lazy<'_>,
         counts: &mut HintCounts,
     ) -> Result<Arc<Record>, Error> {
-        let (block, misses) = match &mut self.with {
-            With::Skeleton(entry) => {
+        let (block, misses) = match &mut self.saved.entry {
+            Some(entry) => {
                 counts.missed = 1;
                 let misses = entry.value.misses.saturating_add(1);
                 entry.value.misses = misses;
                 let is_tried = misses <= MAX_MISSES || misses.is_power_of_two();
                 (is_tried.then(|| HintBlock::find(message)).flatten(), misses)
             }
-            With::New(block) => (Some(*block), 0),
-            With::Plain => (None, 0),
+            None => (self.block, 0),
         };
         let decoder = lazy.get();
         let result = match block {
@@ -285,21 +270,11 @@ impl SkeletonCheckout {
         Ok(record)
     }
 
-    /// Puts a skeleton made of this message in the place of the one that it did not follow.
+    /// Saves a skeleton made of this message, in the place of the one that the message did not follow.
     fn save(&mut self, mut skeleton: Skeleton, misses: u32) {
         skeleton.misses = misses;
-        let memory = size_of::<Entry<Skeleton>>() + skeleton.memory();
-        match &mut self.with {
-            With::Skeleton(entry) => {
-                entry.value = skeleton;
-                entry.memory = memory;
-            }
-            _ => {
-                let mut entry = Entry::new(skeleton);
-                entry.memory = memory;
-                self.with = With::Skeleton(entry);
-                self.is_new = true;
-            }
-        }
+        let mut entry = Entry::new(skeleton);
+        entry.memory = size_of::<Entry<Skeleton>>() + entry.value.memory();
+        self.saved.entry = Some(entry);
     }
 }

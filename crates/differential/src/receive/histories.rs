@@ -18,7 +18,7 @@ use bsoap_codec::plan::ElementId;
 use super::similarity::{MAX_TAIL, Similarity, TextSample, tail};
 use super::stream::Way;
 use crate::bypass::{Backoff, Bypass};
-use crate::cache::{Cache, Entry, Limits, Return};
+use crate::cache::{Cache, Checkout, Entry, Limits};
 
 pub use checkout::HistoryCheckout;
 
@@ -111,28 +111,25 @@ impl HistoryCache {
     /// an error.
     pub fn check_out(&mut self, root: ElementId, message: &[u8]) -> HistoryCheckout {
         if self.cache.next_message() {
-            return HistoryCheckout::without_memory();
+            return HistoryCheckout::plain(Checkout::none(), false);
         }
         let (index, is_new) = self.cache.group_of(
             |kind: &Kind| kind.root == root && message.ends_with(&kind.tail),
             || (Kind::of(root, message), Bypass::new(Backoff::RECEIVE)),
         );
-        let with = match is_new {
-            true => With::Plain { is_bypassed: false },
-            false => self.choose(index, message),
-        };
-        let is_plain = matches!(with, With::Plain { .. });
-        let timer = self
-            .cache
-            .timer(index, is_plain, message.len() >= LONG_MESSAGE);
-        HistoryCheckout::new(Some(self.cache.group(index).id()), timer, with)
+        let is_long = message.len() >= LONG_MESSAGE;
+        match is_new {
+            true => HistoryCheckout::plain(self.cache.check_out_nothing(index, is_long), false),
+            false => self.choose(index, message, is_long),
+        }
     }
 
-    fn choose(&mut self, index: usize, message: &[u8]) -> With {
+    /// Chooses what a message of a known kind is decoded with.
+    fn choose(&mut self, index: usize, message: &[u8], is_long: bool) -> HistoryCheckout {
         let group = self.cache.group(index);
-        // Whatever it looks like, if it is bypassed.
+        // A bypassed kind or stream is not looked at.
         if group.is_bypassed() || group.latest().is_some_and(|last| last.stream.pass()) {
-            return With::Plain { is_bypassed: true };
+            return HistoryCheckout::plain(self.cache.check_out_nothing(index, is_long), true);
         }
         let sample = TextSample::of(message);
         let count = group.count();
@@ -140,47 +137,31 @@ impl HistoryCache {
             Some((similarity, entry)) if similarity.is_full() || count >= group.stream.wanted => {
                 // If it is similar to none, it replaces the one that was not useful for longest.
                 let entry = if similarity.is_low() { 0 } else { entry };
-                let mut entry = self.cache.check_out(index, entry);
-                entry.value.sample = sample;
-                With::History {
-                    entry,
-                    is_similar: similarity.is_high(),
+                let mut saved = self.cache.check_out(index, entry, is_long);
+                if let Some(entry) = &mut saved.entry {
+                    entry.value.sample = sample;
                 }
+                let is_similar = similarity.is_high();
+                HistoryCheckout::new(saved, With::History { is_similar })
             }
             // All may be checked out; then there are more than were wanted.
             _ if count < self.policy.histories => {
-                self.cache.check_out_new(index);
-                With::New {
-                    way: self.policy.way,
-                    sample: Box::new(sample),
-                }
+                let saved = self.cache.check_out_new(index, is_long);
+                let (way, sample) = (self.policy.way, Box::new(sample));
+                HistoryCheckout::new(saved, With::New { way, sample })
             }
-            _ => With::Plain { is_bypassed: false },
+            _ => HistoryCheckout::plain(self.cache.check_out_nothing(index, is_long), false),
         }
     }
 
-    /// Takes a history back. Returns how many were evicted.
+    /// Takes back what was checked out. Returns the number of histories that were evicted.
     pub fn check_in(&mut self, checkout: HistoryCheckout) -> u64 {
-        let Some(id) = checkout.group else {
-            return 0;
-        };
-        if let Some(group) = self.cache.group_with(id) {
+        if let Some(group) = self.cache.group_with(&checkout.saved) {
             let most = self.policy.histories;
             let (was_useful, was_in_vain) = (checkout.was_useful, checkout.was_in_vain);
             group.stream.learn(was_useful, was_in_vain, most);
         }
-        let (was_out, entry) = match checkout.with {
-            With::Plain { .. } => (false, None),
-            With::New { .. } => (true, None),
-            With::History { entry, .. } => (true, Some(entry)),
-        };
-        self.cache.check_in(Return {
-            group: id,
-            entry,
-            was_out,
-            is_new: checkout.is_new,
-            timer: checkout.timer,
-        })
+        self.cache.check_in(checkout.saved)
     }
 
     /// Evicts histories, those used least recently first, until no more than `bytes` are held.

@@ -24,7 +24,7 @@ use super::policy::Policy;
 use super::similarity::{ValueSample, WORTH_A_TEMPLATE};
 use super::template::Template;
 use crate::bypass::{Backoff, Bypass};
-use crate::cache::{Cache, Entry, Group, Limits, Return};
+use crate::cache::{Cache, Checkout, Entry, Group, Limits};
 
 mod checkout;
 mod cost;
@@ -125,7 +125,7 @@ impl TemplateCache {
     #[inline]
     pub fn check_out(&mut self, stream: StreamKey, record: &Record) -> TemplateCheckout {
         if self.cache.next_message() {
-            return TemplateCheckout::plain(NoTemplate::NoMemory, None);
+            return TemplateCheckout::new(Checkout::none(), NoTemplate::NoMemory, None);
         }
         let backoff = Backoff::send(self.policy.templates);
         let (index, _) = self.cache.group_of(
@@ -136,23 +136,21 @@ impl TemplateCache {
         let group = self.cache.group(index);
         if group.is_bypassed() {
             let buffer = is_large.then(|| self.take_buffer());
-            return TemplateCheckout::plain(NoTemplate::Bypassed, buffer);
+            return TemplateCheckout::new(Checkout::none(), NoTemplate::Bypassed, buffer);
         }
-        let id = group.id();
-        let template = match choose(group, record) {
-            Some(entry) => Some(self.cache.check_out(index, entry)),
+        let saved = match choose(group, record) {
+            Some(entry) => self.cache.check_out(index, entry, false),
             None => self.new_template(index, record),
         };
-        if is_large && template.is_some() {
+        if is_large && saved.entry.is_some() {
             // It will not be needed for a while.
             self.free_buffer();
         }
-        let timer = self.cache.timer(index, template.is_none(), false);
-        TemplateCheckout::new(id, template, timer)
+        TemplateCheckout::new(saved, NoTemplate::First, None)
     }
 
     /// A copy of another endpoint's template, or an empty one, if more messages like this one are likely to follow.
-    fn new_template(&mut self, index: usize, record: &Record) -> Option<Box<Entry<SavedTemplate>>> {
+    fn new_template(&mut self, index: usize, record: &Record) -> Checkout<SavedTemplate> {
         let most = self.policy.templates;
         let other = self.of_another_endpoint(index, record);
         let template = match other {
@@ -160,11 +158,12 @@ impl TemplateCache {
             None if most > 0 && self.cache.group(index).has_seen(record, most) => {
                 Template::new(self.policy.template, EncodeOptions::default())
             }
-            None => return None,
+            None => return self.cache.check_out_nothing(index, false),
         };
-        self.cache.check_out_new(index);
+        let mut saved = self.cache.check_out_new(index, false);
         let account = self.policy.keeps_compressed.then(|| self.cache.extra());
-        Some(Entry::new(SavedTemplate::new(template, account)))
+        saved.entry = Some(Entry::new(SavedTemplate::new(template, account)));
+        saved
     }
 
     /// A copy of the template of another endpoint that is most similar to a message.
@@ -193,13 +192,10 @@ impl TemplateCache {
         if let Some(buffer) = checkout.buffer {
             self.keep_buffer(buffer);
         }
-        let Some(id) = checkout.group else {
-            return 0;
-        };
-        let is_new = matches!(checkout.outcome, Outcome::First);
-        let was_out = checkout.template.is_some();
-        let entry = checkout.template.filter(|it| !it.value.template.is_empty());
-        if let Some(group) = self.cache.group_with(id) {
+        let mut saved = checkout.saved;
+        saved.is_new = matches!(checkout.outcome, Outcome::First);
+        saved.entry = saved.entry.filter(|it| !it.value.template.is_empty());
+        if let Some(group) = self.cache.group_with(&saved) {
             match checkout.outcome {
                 Outcome::Useful => group.bypass.useful(),
                 Outcome::Useless => group.bypass.useless(),
@@ -211,13 +207,7 @@ impl TemplateCache {
                 Outcome::First => {}
             }
         }
-        self.cache.check_in(Return {
-            group: id,
-            entry,
-            was_out,
-            is_new,
-            timer: checkout.timer,
-        })
+        self.cache.check_in(saved)
     }
 
     /// The buffer for the text of a large message.

@@ -8,12 +8,11 @@ use bsoap_codec::decode::{Decoder, Error};
 use bsoap_codec::plan::ElementId;
 use bytes::Bytes;
 
-use crate::cache::{Entry, GroupId};
+use crate::cache::{Checkout, Entry};
 use crate::receive::received::{Mode, Received, Stamp};
 use crate::receive::similarity::TextSample;
 use crate::receive::stream::{Stream, Way};
 use crate::stats::{ReceiveCounts, ReceiveStats};
-use crate::timing::Timer;
 
 /// Messages below this size are copied to be kept: the buffer they came in may be much larger.
 const SHARED_MESSAGE: usize = 64 << 10;
@@ -22,15 +21,11 @@ const SHARED_MESSAGE: usize = 64 << 10;
 #[derive(Debug)]
 #[must_use]
 pub struct HistoryCheckout {
-    /// None if there is nothing to check in.
-    pub(super) group: Option<GroupId>,
-    pub(super) timer: Timer,
-    pub(super) with: With,
-    /// Whether the history begins with this message.
-    pub(super) is_new: bool,
-    /// Whether most of the message was unchanged.
+    pub(super) saved: Checkout<SavedHistory>,
+    with: With,
+    /// Whether most slots of the message were unchanged.
     pub(super) was_useful: bool,
-    /// Whether it was compared with a message that it is not similar to.
+    /// Whether the message was compared with one that it is not similar to.
     pub(super) was_in_vain: bool,
 }
 
@@ -38,38 +33,33 @@ pub struct HistoryCheckout {
 pub(super) enum With {
     /// A decoder.
     Plain { is_bypassed: bool },
-    /// A decoder, which the history will keep.
+    /// A decoder, which a new history will keep.
     New { way: Way, sample: Box<TextSample> },
-    /// A history, whose message is similar to this one, or not.
-    History {
-        entry: Box<Entry<SavedHistory>>,
-        is_similar: bool,
-    },
+    /// The history that was checked out, whose message is similar to this one or not.
+    History { is_similar: bool },
 }
 
 /// A history in the cache.
 #[derive(Debug)]
 pub(super) struct SavedHistory {
     pub(super) stream: Stream,
-    /// Of its message.
+    /// Some bytes of the message in the history.
     pub(super) sample: TextSample,
     stamp: Stamp,
 }
 
 impl HistoryCheckout {
-    pub(super) fn new(group: Option<GroupId>, timer: Timer, with: With) -> Self {
+    pub(super) fn new(saved: Checkout<SavedHistory>, with: With) -> Self {
         Self {
-            group,
-            timer,
+            saved,
             with,
-            is_new: false,
             was_useful: false,
             was_in_vain: false,
         }
     }
 
-    pub(super) fn without_memory() -> Self {
-        Self::new(None, Timer::off(), With::Plain { is_bypassed: false })
+    pub(super) fn plain(saved: Checkout<SavedHistory>, is_bypassed: bool) -> Self {
+        Self::new(saved, With::Plain { is_bypassed })
     }
 
     /// Whether a decoder is needed to read the message.
@@ -86,29 +76,25 @@ impl HistoryCheckout {
         decoder: &mut Option<Box<Decoder>>,
         new: impl FnOnce() -> Decoder,
     ) -> (Result<Received, Error>, ReceiveCounts) {
-        let start = self.timer.start();
-        if let With::New { way, sample } = &self.with {
-            let decoder = decoder.take().map_or_else(new, |decoder| *decoder);
-            let history = SavedHistory {
-                stream: Stream::with_decoder(*way, decoder),
-                sample: **sample,
-                stamp: Stamp(0),
-            };
-            self.is_new = true;
-            self.with = With::History {
-                entry: Entry::new(history),
-                is_similar: false,
-            };
-            return self.read_with_history(root, message, start);
-        }
-        match self.with {
-            With::Plain { is_bypassed } => {
+        let start = self.saved.timer.start();
+        let is_similar = match &self.with {
+            &With::Plain { is_bypassed } => {
                 let decoder = decoder.get_or_insert_with(|| Box::new(new()));
                 let result = decoder.decode(root, message);
-                self.count_plain(result, message.len(), is_bypassed, start)
+                return self.count_plain(result, message.len(), is_bypassed, start);
             }
-            _ => self.read_with_history(root, message, start),
-        }
+            With::New { way, sample } => {
+                let decoder = decoder.take().map_or_else(new, |decoder| *decoder);
+                self.saved.entry = Some(Entry::new(SavedHistory {
+                    stream: Stream::with_decoder(*way, decoder),
+                    sample: **sample,
+                    stamp: Stamp(0),
+                }));
+                false
+            }
+            With::History { is_similar } => *is_similar,
+        };
+        self.read_with_history(root, message, is_similar, start)
     }
 
     fn count_plain(
@@ -121,7 +107,7 @@ impl HistoryCheckout {
         let mut counts = ReceiveCounts::default();
         match &result {
             Ok(_) => {
-                self.timer.learn(start, length);
+                self.saved.timer.learn(start, length);
                 counts.plain = u64::from(!is_bypassed);
                 counts.bypassed = u64::from(is_bypassed);
             }
@@ -134,9 +120,16 @@ impl HistoryCheckout {
         &mut self,
         root: ElementId,
         message: &Bytes,
+        is_similar: bool,
         start: Option<Instant>,
     ) -> (Result<Received, Error>, ReceiveCounts) {
-        let With::History { entry, is_similar } = &mut self.with else {
+        let Checkout {
+            entry,
+            is_new,
+            timer,
+            ..
+        } = &mut self.saved;
+        let Some(entry) = entry else {
             unreachable!("the caller has seen that there is a history");
         };
         let history = &mut entry.value;
@@ -149,9 +142,9 @@ impl HistoryCheckout {
         }
         let (mut counts, stamp) = (history.stream.take_counts(), history.stamp);
         // Not if there was nothing to compare with: after an error, or when a history was given up to be made again.
-        let gave_up = !*is_similar && history.stream.is_bypassed();
+        let gave_up = !is_similar && history.stream.is_bypassed();
         let failed = counts.reads.failed > 0 || gave_up;
-        self.was_in_vain = failed && !self.is_new && !was_bypassed;
+        self.was_in_vain = failed && !*is_new && !was_bypassed;
         if !is_same {
             entry.memory = size_of::<Entry<SavedHistory>>() + entry.value.stream.memory();
         }
@@ -159,8 +152,8 @@ impl HistoryCheckout {
         let result = result.map(|received| {
             count(&mut counts.reads, &received, length);
             match received.mode {
-                Mode::Fast => counts.saved = self.timer.saved(start, length),
-                Mode::Regular | Mode::Bypassed => self.timer.learn(start, length),
+                Mode::Fast => counts.saved = timer.saved(start, length),
+                Mode::Regular | Mode::Bypassed => timer.learn(start, length),
             }
             Received {
                 since: (!received.changes.is_all()).then_some(since),

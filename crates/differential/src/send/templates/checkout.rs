@@ -9,26 +9,22 @@ use bytes::Bytes;
 use super::Seen;
 use super::cost::is_useful;
 use super::saved::SavedTemplate;
-use crate::cache::{Entry, GroupId};
+use crate::cache::Checkout;
 use crate::send::chunk::ChunkText;
 use crate::send::gzip::GzipCache;
 use crate::send::plain;
 use crate::send::template::{Match, Outgoing};
 use crate::stats::SendCounts;
-use crate::timing::Timer;
 
 /// What a message is written with.
 #[derive(Debug)]
 #[must_use]
 pub struct TemplateCheckout {
-    /// None if there is nothing to check in but a buffer.
-    pub(super) group: Option<GroupId>,
-    pub(super) template: Option<Box<Entry<SavedTemplate>>>,
+    pub(super) saved: Checkout<SavedTemplate>,
     /// Why there is no template, if there is none.
     why: NoTemplate,
     /// For the text of a large message without a template.
     pub(super) buffer: Option<Box<ChunkText>>,
-    pub(super) timer: Timer,
     pub(super) outcome: Outcome,
 }
 
@@ -69,30 +65,17 @@ pub struct Sent {
 }
 
 impl TemplateCheckout {
+    /// `why`: the reason if there is no template.
     #[inline]
     pub(super) fn new(
-        group: GroupId,
-        template: Option<Box<Entry<SavedTemplate>>>,
-        timer: Timer,
+        saved: Checkout<SavedTemplate>,
+        why: NoTemplate,
+        buffer: Option<Box<ChunkText>>,
     ) -> Self {
         Self {
-            group: Some(group),
-            template,
-            why: NoTemplate::First,
-            buffer: None,
-            timer,
-            outcome: Outcome::First,
-        }
-    }
-
-    #[inline]
-    pub(super) fn plain(why: NoTemplate, buffer: Option<Box<ChunkText>>) -> Self {
-        Self {
-            group: None,
-            template: None,
+            saved,
             why,
             buffer,
-            timer: Timer::off(),
             outcome: Outcome::First,
         }
     }
@@ -101,7 +84,7 @@ impl TemplateCheckout {
     /// other means.
     #[inline]
     pub fn is_plain(&self) -> Option<NoTemplate> {
-        (self.group.is_none() && self.buffer.is_none()).then_some(self.why)
+        (self.saved.is_none() && self.buffer.is_none()).then_some(self.why)
     }
 
     /// Writes the message. Where there is a template, `record` gets the values of the message before in exchange: a buffer
@@ -110,9 +93,10 @@ impl TemplateCheckout {
     /// # Errors
     /// As [`bsoap_codec::encode()`].
     pub fn send(&mut self, record: &mut Record) -> Result<Sent, Error> {
-        let start = self.timer.start();
+        let Checkout { entry, timer, .. } = &mut self.saved;
+        let start = timer.start();
         let mut sent = Sent::new();
-        if let Some(entry) = &mut self.template {
+        if let Some(entry) = entry {
             let saved = &mut entry.value;
             let before = *saved.template.stats();
             if let Some(matched) = saved.update(record)? {
@@ -127,7 +111,7 @@ impl TemplateCheckout {
                 sent.counts.matches = counted;
                 if matched != Match::FirstTime {
                     let length = sent.outgoing.length as usize;
-                    sent.counts.saved = self.timer.saved(start, length);
+                    sent.counts.saved = timer.saved(start, length);
                 }
                 entry.memory = saved.memory();
                 return Ok(sent);
@@ -135,7 +119,7 @@ impl TemplateCheckout {
             self.outcome = Outcome::OtherStructure(Seen::of(record));
         }
         plain::prepare(record, &mut self.buffer, &mut sent.outgoing)?;
-        self.timer.learn(start, sent.outgoing.length as usize);
+        timer.learn(start, sent.outgoing.length as usize);
         sent.count(self.why);
         Ok(sent)
     }
