@@ -22,7 +22,7 @@ use super::skeleton::{Cycle, Node, NodeId, OpenLoop};
 use super::trace::Site;
 
 impl Cycle {
-    /// The first item with a value that is not in its range.
+    /// The index of the first item with a value outside its range; `None` if all are inside.
     fn find_wrong(&self, slots: &[u64]) -> Option<usize> {
         match (&*self.ranges, self.slots) {
             ([], _) => return None,
@@ -44,15 +44,15 @@ impl<S: Sink> Builder<'_, S> {
         self.sink.found(slot, window.base + at as u64, site);
     }
 
-    /// Whether a place may have to be noted in the text at hand.
+    /// Whether the next place for a checkpoint is due within this piece of the text.
     #[inline(always)]
     fn notes_within(&mut self, window: &Piece<'_>) -> bool {
         let end = window.base + window.text.len() as u64;
         S::NOTES && self.sink.places().is_some_and(|places| places.due() <= end)
     }
 
-    /// Reads items from the first value of one at `at` on, for as long as they are plain: the node it stopped at, unless it
-    /// is the same one, and where.
+    /// Reads items of an array as long as their values are plain, beginning with an item's first value at `at`. Returns
+    /// where it stopped, and the node of the value there, or `None` if that is the node it began at.
     pub(super) fn cycle(
         &mut self,
         window: &Piece<'_>,
@@ -78,8 +78,8 @@ impl<S: Sink> Builder<'_, S> {
         (to.filter(|_| stop.column > 0), stop.at)
     }
 
-    /// Items from the one at `at` on, which is the item number `begun`, for as long as they are plain: where it stopped. At
-    /// most `most` more items begin.
+    /// Reads items as long as they are plain. The first one is at `at` and is the item number `begun`; at most `most` more
+    /// may begin. Returns where it stopped, or `None` if the items cannot be read this way.
     fn items_of(
         &mut self,
         window: &Piece<'_>,
@@ -89,11 +89,11 @@ impl<S: Sink> Builder<'_, S> {
         reader: &State,
     ) -> Option<RowsEnd> {
         let mut most = self.most(most, cycle);
-        // What is reported cannot be taken back.
+        // Values that have been reported to a trace or as places cannot be taken back if one of them is out of range.
         if most == 0 || (!cycle.ranges.is_empty() && (S::LISTENS || S::NOTES)) {
             return None;
         }
-        // Some items show how long one is; then there is capacity for all.
+        // The first items show how long an item is. Then capacity is reserved for all items.
         let slots = &mut self.record.slots;
         let is_measured = slots.capacity() - slots.len() <= MEASURED * cycle.slots;
         if is_measured {
@@ -112,7 +112,7 @@ impl<S: Sink> Builder<'_, S> {
         };
         let mut stop = self.items(window, &mut run, at, most);
         while let Some(wrong) = cycle.find_wrong(&self.record.slots[first..]) {
-            // Again, up to the item with the value that is not in its range.
+            // Reads again, up to the item with the value that is out of range.
             self.record.slots.truncate(first);
             let is_row = cycle.columns.len() > 1 || has_marker;
             let Some(fewer) = wrong.checked_sub(usize::from(is_row)) else {
@@ -131,22 +131,23 @@ impl<S: Sink> Builder<'_, S> {
         Some(stop)
     }
 
-    /// How many more items are wanted, if there may be `most`.
+    /// How many more items may be read: at most `most`, within the limits of the Record, and not beyond the place to stop
+    /// at.
     #[inline]
     fn most(&self, most: u32, cycle: &Cycle) -> usize {
-        // There is space for all that may be read, the item at which it stops included.
+        // The limit must leave space for the item at which the kernel stops, too.
         let slots = self.record.slots.len();
         let free = self.options.record_slots.saturating_sub(slots) / cycle.slots.max(1);
         let most = (most as usize).min(free.saturating_sub(1));
         match self.until.slots.checked_sub(slots) {
             Some(wanted) => most.min(wanted.saturating_sub(1) / cycle.slots.max(1)),
-            // It is to stop between two items, unless that is too deep inside.
+            // Decoding may have to stop between two items, if so few levels are open there.
             None if cycle.levels <= self.until.depth => 0,
             None => most,
         }
     }
 
-    /// At most `most` items, and of the next as much as does not depend on another that follows.
+    /// Reads at most `most` items, and of the next item the values that are not followed by another item.
     fn items(
         &mut self,
         window: &Piece<'_>,
@@ -203,11 +204,12 @@ impl<S: Sink> Builder<'_, S> {
         stop
     }
 
-    /// Reserves slots for what may follow, if all of it is like what came: `slots` for each `length` bytes of the `rest`.
+    /// Reserves slots for the `rest` of the text, in bytes: `slots` slots for each `length` bytes, as in the items read so
+    /// far.
     fn reserve(&mut self, length: usize, slots: usize, rest: usize) {
         let more = (rest / length.max(1)).saturating_mul(slots);
         let record = &mut self.record.slots;
-        // What was reserved before, by the measure of others, is right but for a little.
+        // What was reserved before, by the length of other items, is nearly enough.
         if record.capacity() - record.len() >= more - more / 8 {
             return;
         }
@@ -219,18 +221,19 @@ impl<S: Sink> Builder<'_, S> {
 /// How many items are measured before slots are reserved for the rest.
 const MEASURED: usize = 16;
 
-/// A cycle being run through.
+/// The reading of a cycle: what is the same for all its items.
 struct CycleRun<'a> {
     cycle: &'a Cycle,
     reader: &'a State,
-    /// How many items there were, the first included.
+    /// The number of items begun when the cycle was entered.
     begun: u32,
-    /// The group of the places noted.
+    /// The group of the places noted in this cycle, once one has been noted.
     group: Option<u32>,
 }
 
 impl CycleRun<'_> {
-    /// Notes the place behind a number of items; `written` are the slots and bytes of strings there.
+    /// Notes the place behind the first `items` items of this cycle, where the Record has `written` slots and bytes of
+    /// strings.
     #[cold]
     #[inline(never)]
     fn note(
@@ -253,20 +256,21 @@ impl CycleRun<'_> {
     }
 }
 
-/// Reports the values of an array, some at a time: to report each takes as long as to read a short number.
+/// Reports the values of an array to the sink in batches: reporting them one by one would take as long as reading short
+/// numbers.
 struct ValueBatch<'s, S> {
     sink: &'s mut S,
-    /// How the slots can be read again, by turns,
+    /// How each slot of an item can be read again.
     sites: &'s [Site],
-    /// and which of them is the next.
+    /// The index in `sites` of the next slot to be reported.
     next: usize,
-    /// What is to be added to places in the window.
+    /// The offset of the window in the message.
     base: u64,
-    /// The first slot that has not been reported,
+    /// The first slot that has not been reported.
     slot: usize,
-    /// where each of those begins,
+    /// Where the values that have not been reported begin.
     found: [u32; BATCH],
-    /// and how many there are.
+    /// The number of values that have not been reported.
     count: usize,
 }
 
@@ -286,7 +290,7 @@ impl<'s, S: Sink> ValueBatch<'s, S> {
         }
     }
 
-    /// A value was found, or the marker before one. (Texts that are traced are shorter than 4 GiB.)
+    /// Adds a value, or the marker before one, that was found at `at`. (Texts that are traced are shorter than 4 GiB.)
     #[inline(always)]
     fn push(&mut self, at: usize) {
         self.found[self.count % BATCH] = (self.base + at as u64) as u32;
@@ -305,7 +309,7 @@ impl<'s, S: Sink> ValueBatch<'s, S> {
         self.next = (self.next + count) % self.sites.len().max(1);
     }
 
-    /// Where in the window a value ends, if the place to be noted is `behind` bytes after that.
+    /// The offset in the window from which on a value's end makes a place due that lies `behind` bytes after it.
     #[inline(always)]
     fn due(&mut self, behind: usize) -> usize {
         let due = self.sink.places().map_or(u64::MAX, |places| places.due());

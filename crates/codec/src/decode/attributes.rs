@@ -1,4 +1,4 @@
-//! The attributes of a start tag: those of the type, in schema order; `xsi:nil` and `xsi:type`; and what is left over.
+//! The attributes of a start tag: those of the type, in schema order; `xsi:nil` and `xsi:type`; and all others.
 
 use bsoap_datatypes::{Datatype, NAMESPACE as XSD, Variety, boolean, qname, trim};
 use bsoap_xml::{Attribute as Found, NameId, Tag};
@@ -15,7 +15,7 @@ use super::skeleton::{LoggedAttribute, LoggedValue, Written};
 use super::{fragment, leaf};
 
 impl<S: Sink> Builder<'_, S> {
-    /// `xsi:nil` and `xsi:type`: whether the element is nil, and its actual type.
+    /// Reads `xsi:nil` and `xsi:type`. Returns whether the element is nil, and its actual type.
     pub(super) fn instance_attributes(
         &mut self,
         element: &Element,
@@ -53,7 +53,7 @@ impl<S: Sink> Builder<'_, S> {
         self.report_at(kind, path, attribute.offset)
     }
 
-    /// The attributes of an element's type, in schema order, and what the type says about others.
+    /// Reads the attributes that an element's type declares, in schema order, and checks the others as the type says.
     pub(super) fn attributes(&mut self, ty: &Type, tag: &Tag<'_>, any: bool) -> Result<(), Error> {
         let plan = self.plan;
         for id in ty.attribute_ids() {
@@ -146,7 +146,7 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// Attributes that no declaration takes: an error, unless a wildcard or the options let them pass.
+    /// Checks the attributes that no declaration takes: they are errors, unless a wildcard or the options allow them.
     fn other_attributes(&mut self, ty: &Type, tag: &Tag<'_>) -> Result<(), Error> {
         for attribute in tag.attributes() {
             if is_declared(self.plan, ty, &attribute) || is_instance(&attribute) {
@@ -168,12 +168,12 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
-    /// The leaf of `anyAttribute`: what no declaration took, as XML.
+    /// Writes the slot of `anyAttribute`: the attributes that no declaration took, as XML.
     fn keep_attributes(&mut self, ty: &Type, tag: &Tag<'_>) -> Result<(), Error> {
         let Some(wildcard) = &ty.any_attribute else {
             return Ok(());
         };
-        // An `anyType` has no alternatives to choose from; what it was said to be is kept with it.
+        // An `anyType` has no alternatives to choose from, so its `xsi:type` is kept with its attributes.
         let keeps_type = ty.content == Content::Any;
         let mut kept = Vec::new();
         for attribute in tag.attributes() {
@@ -194,7 +194,7 @@ impl<S: Sink> Builder<'_, S> {
     }
 }
 
-/// An attribute of the namespace of `xsi:`.
+/// Whether an attribute is in the XML Schema instance namespace.
 fn is_instance(attribute: &Found<'_>) -> bool {
     !attribute.prefix.is_empty() && attribute.namespace() == XSI
 }
@@ -205,7 +205,7 @@ fn is_declared(plan: &Plan, ty: &Type, attribute: &Found<'_>) -> bool {
         .is_some_and(|name| ty.attribute_ids().any(|id| plan.attribute(id).name == name))
 }
 
-/// The type that an `xsi:type` names, if it may replace the declared one.
+/// The type that an `xsi:type` names. It is an error if that may not replace the declared type.
 fn actual_type(
     plan: &Plan,
     element: &Element,
@@ -247,8 +247,8 @@ fn actual_type(
     Err(ErrorKind::UnknownType(Name::new(namespace.uri, local)))
 }
 
-/// The encodings of SOAP 1.1 and 1.2. Peers that use them say of an array often only that it is one, by the type that
-/// all arrays are derived from; what it holds, the declared type knows. (SOAP 1.1 §5.4.2)
+/// The namespaces of the encodings of SOAP 1.1 and 1.2. Peers that use them often give an array the type `Array`, from
+/// which all arrays are derived; the type of its items is then that of the declaration. (SOAP 1.1 §5.4.2)
 const ENCODINGS: [&str; 2] = [
     "http://schemas.xmlsoap.org/soap/encoding/",
     "http://www.w3.org/2003/05/soap-encoding",
@@ -258,7 +258,7 @@ fn is_elements(declared: &Type) -> bool {
     matches!(declared.content, Content::Particle(_))
 }
 
-/// Whether a name is that of a simple type that is derived from the declared one, or of a built-in that is.
+/// Whether `name` names a simple type, of the schema or built in, that is derived from the declared one.
 fn is_derived_simple(plan: &Plan, declared: &Type, id: TypeId, name: NameId) -> bool {
     let Content::Simple(_) = declared.content else {
         return false;
@@ -279,7 +279,8 @@ fn is_derived_simple(plan: &Plan, declared: &Type, id: TypeId, name: NameId) -> 
     vocabulary.namespace(name) == XSD && is_derived_builtin(plan, declared, vocabulary.local(name))
 }
 
-/// Whether a built-in datatype may replace a simple type: it is, or is derived from, the built-in at its root.
+/// Whether a built-in datatype may replace a simple type: it is the built-in type that this one is derived from, or is
+/// itself derived from that.
 fn is_derived_builtin(plan: &Plan, declared: &Type, local: &str) -> bool {
     let (Content::Simple(leaf), Some(found)) = (&declared.content, Datatype::from_name(local))
     else {
@@ -287,7 +288,7 @@ fn is_derived_builtin(plan: &Plan, declared: &Type, local: &str) -> bool {
     };
     let leaf = plan.leaf(*leaf);
     match (leaf.kind, leaf.simple.variety()) {
-        // A list of itself only, which its own name has said.
+        // A list can be replaced only by itself, and its own name has been compared before.
         (LeafKind::List(_), _) => false,
         (_, Variety::Atomic(datatype)) => found.is_derived_from(*datatype),
         _ => true,

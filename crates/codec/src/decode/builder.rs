@@ -1,4 +1,4 @@
-//! Tags and text into slots: the slow path, one event at a time.
+//! The slow path: turns tags and text into slots, one event of the reader at a time.
 
 use bsoap_datatypes::{NamespaceContext, is_white_space};
 use bsoap_xml::{EndTag, Tag, Text};
@@ -25,19 +25,19 @@ pub(super) struct Builder<'r, S> {
     pub(super) machine: &'r mut Machine,
     pub(super) record: &'r mut Record,
     pub(super) sink: S,
-    /// Where errors are collected instead of ending the decoding.
+    /// The violations found so far, if they are collected instead of ending the decoding.
     pub(super) violations: Option<&'r mut Vec<Violation>>,
-    /// Where to stop.
+    /// Where decoding is to stop.
     pub(super) until: Until,
-    /// What the fast path learns from.
+    /// What the slow path did, for the fast path to learn from.
     pub(super) log: &'r mut Log,
 }
 
-/// A text with its place: a lexical form as it came.
+/// The lexical form of a value, and where it comes from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexical<'a> {
     pub(super) text: &'a str,
-    /// Where it is in the message.
+    /// Where it begins in the message.
     pub(super) from: u64,
     pub(super) to: u64,
     pub(super) location: FormLocation,
@@ -46,11 +46,12 @@ pub(super) struct Lexical<'a> {
 /// What kind of location a lexical form has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FormLocation {
-    /// Between the tags of an element, alone.
+    /// The whole content of an element, from its start tag to its end tag.
     Content,
-    /// Between the quotes of an attribute.
+    /// The whole value of an attribute.
     Attribute,
-    /// Somewhere in the message, but its own text is not enough to read its value.
+    /// In the message, but its own text is not enough to read its value: it is part of a list, or was put together from
+    /// pieces.
     Somewhere,
     /// Not in the message: it comes from the schema.
     Nowhere,
@@ -68,7 +69,7 @@ impl<'a> Lexical<'a> {
     }
 }
 
-/// The bindings inside a tag.
+/// The namespace bindings that apply to the values in a start tag.
 pub(super) struct InTag<'a, 'e>(pub(super) &'a Tag<'e>);
 
 impl NamespaceContext for InTag<'_, '_> {
@@ -77,7 +78,7 @@ impl NamespaceContext for InTag<'_, '_> {
     }
 }
 
-/// The bindings inside the element that ends.
+/// The namespace bindings inside the element that an end tag closes.
 struct InEnd<'a, 'e>(&'a EndTag<'e>);
 
 impl NamespaceContext for InEnd<'_, '_> {
@@ -87,13 +88,13 @@ impl NamespaceContext for InEnd<'_, '_> {
 }
 
 impl<S: Sink> Builder<'_, S> {
-    /// Whether it is to stop, if it is between two tags.
+    /// Whether the place to stop at has been reached, if the decoder is between two tags.
     #[inline]
     pub(super) fn is_there(&self) -> bool {
         self.record.slots.len() >= self.until.slots && self.machine.frames.len() <= self.until.depth
     }
 
-    /// A violation: the end of decoding, unless they are collected.
+    /// Reports a violation. Returns it as an error, unless violations are collected.
     #[cold]
     pub(super) fn report(&mut self, kind: ErrorKind, offset: u64) -> Result<(), Error> {
         let path = self.path();
@@ -117,7 +118,7 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// The elements open, as `/Envelope/Body/order/item[3]`.
+    /// The path of the open elements, such as `/Envelope/Body/order/item[3]`.
     #[cold]
     pub(super) fn path(&self) -> String {
         let mut path = String::new();
@@ -143,7 +144,7 @@ impl<S: Sink> Builder<'_, S> {
         path
     }
 
-    /// An element begins.
+    /// Handles a start tag.
     pub(super) fn start_tag(&mut self, tag: &Tag<'_>) -> Result<(), Error> {
         let machine = &mut *self.machine;
         if machine.skipping > 0 {
@@ -154,7 +155,7 @@ impl<S: Sink> Builder<'_, S> {
             fragment.start(tag);
             return Ok(());
         }
-        // The text of a leaf goes on behind an element that is passed over.
+        // If an element inside a leaf is skipped, the text of the leaf goes on behind it.
         let is_leaf = matches!(machine.inside(), Some(Inside::Leaf(_)));
         if machine.text.begun && !is_leaf {
             self.end_text(tag.offset)?;
@@ -182,7 +183,7 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// Where the element of this tag belongs.
+    /// Finds where the element of a tag belongs in the content model; `None` if it is not allowed there.
     fn seek(&mut self, tag: &Tag<'_>) -> Option<Target> {
         let sought = match tag.name {
             Some(name) => Sought::Known(name),
@@ -219,7 +220,7 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
-    /// In mixed content an element is an item: its marker says which.
+    /// Adds the marker of an element in mixed content: it is an item there, and the marker says which.
     #[inline]
     fn mark_item(&mut self, target: Target) {
         let is_item = match self.machine.frames.last() {
@@ -251,7 +252,7 @@ impl<S: Sink> Builder<'_, S> {
         self.record.push(1 + index as u64);
     }
 
-    /// The innermost element open.
+    /// The innermost open element.
     pub(super) fn innermost(&mut self) -> Option<&mut ElementFrame> {
         self.machine.frames.innermost_mut()
     }
@@ -266,7 +267,7 @@ impl<S: Sink> Builder<'_, S> {
     ) -> Result<(), Error> {
         let plan = self.plan;
         let element = plan.element(id);
-        // Errors in the tag are errors in the element.
+        // The element is open before its attributes are read, so that errors in them have its path.
         let frame = ElementFrame {
             element: id,
             particle,
@@ -300,7 +301,7 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
-    /// What precedes the value of an element that is there.
+    /// Writes the markers before the value of an element that is present.
     #[inline]
     pub(super) fn mark_element(
         &mut self,
@@ -349,7 +350,7 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// Enters the content model of an element just opened, if that can be done in one way only: it is a sequence, once.
+    /// Enters the content model of an element just opened, if it is a sequence that occurs exactly once.
     #[inline]
     pub(super) fn begin_model(&mut self) {
         let Some(Frame::Element(frame)) = self.machine.frames.last_mut() else {
@@ -369,7 +370,7 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// Character data.
+    /// Handles character data.
     pub(super) fn text(&mut self, text: &Text<'_>) {
         if self.machine.skipping > 0 {
             return;
@@ -388,8 +389,8 @@ impl<S: Sink> Builder<'_, S> {
             None | Some(Inside::Leaf(_) | Inside::Mixed { .. }) => {
                 self.machine.text.add(&text.value, text.offset, to);
             }
-            // Only white space is allowed here. The error is reported when the whole text is known, at its beginning: the
-            // same place, however the text is cut.
+            // Only white space is allowed here. The error is reported when the whole text is known, at its beginning, so
+            // that it does not depend on how the message was cut into pieces.
             Some(_) => {
                 let blank = if self.machine.text.begun {
                     0
@@ -408,7 +409,7 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// Character data ends at a tag, and was not the content of a leaf.
+    /// Checks character data that was not the content of a leaf, when it ends at a tag.
     fn end_text(&mut self, at: u64) -> Result<(), Error> {
         let text = std::mem::take(&mut self.machine.text);
         let is_mixed = matches!(
@@ -442,7 +443,7 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
-    /// Appends a text slot.
+    /// Appends the slot of a text.
     pub(super) fn push_text(&mut self, lexical: Lexical<'_>, at: u64) -> Result<(), Error> {
         let slot = self.record.slots.len();
         self.log.push_in_heap(slot);
@@ -462,7 +463,7 @@ impl<S: Sink> Builder<'_, S> {
         Error::new(kind, self.path(), at)
     }
 
-    /// No message makes the Record larger than the options allow.
+    /// Checks that the Record is not larger than the options allow; an error at `at` otherwise.
     #[inline]
     pub(super) fn check_space(&self, at: u64) -> Result<(), Error> {
         let slots = self.record.slots.len() <= self.options.record_slots;
@@ -489,7 +490,7 @@ impl<S: Sink> Builder<'_, S> {
         )
     }
 
-    /// An element ends.
+    /// Handles an end tag.
     pub(super) fn end_tag(&mut self, tag: &EndTag<'_>) -> Result<(), Error> {
         if self.machine.skipping > 0 {
             self.machine.skipping -= 1;
@@ -516,7 +517,7 @@ impl<S: Sink> Builder<'_, S> {
         self.check_space(tag.offset)
     }
 
-    /// The end of content that is not simple.
+    /// Ends the content of an element without a simple value: its groups and its items.
     pub(super) fn close_content(&mut self) {
         self.leave_all();
         let Some(Frame::Element(frame)) = self.machine.frames.last().copied() else {
@@ -538,7 +539,8 @@ impl<S: Sink> Builder<'_, S> {
         self.machine.done = self.machine.frames.is_empty();
     }
 
-    /// An end tag while XML is copied; whether that is all there is to it.
+    /// Handles an end tag while XML is copied. Returns whether the tag was part of the copy, so that nothing else has to be
+    /// done.
     fn end_in_fragment(&mut self, tag: &EndTag<'_>) -> Result<bool, Error> {
         let Some(mut fragment) = self.machine.fragment.take() else {
             return Ok(false);
@@ -548,7 +550,7 @@ impl<S: Sink> Builder<'_, S> {
         if !ends_outside {
             fragment.end(tag);
             if is_inner || !fragment.is_between() {
-                // Declarations that are copied along can make it much longer than the message.
+                // The namespace declarations that are added can make the copy much longer than the message.
                 let length = self.record.heap.len() + fragment.text.len();
                 self.machine.fragment = Some(fragment);
                 return if length <= self.options.record_heap {
@@ -570,7 +572,7 @@ impl<S: Sink> Builder<'_, S> {
         Ok(!ends_outside)
     }
 
-    /// The end of an element with a simple value.
+    /// Ends an element with a simple value.
     fn end_leaf(&mut self, frame: ElementFrame, tag: &EndTag<'_>) -> Result<(), Error> {
         let Inside::Leaf(leaf) = frame.inside else {
             return Ok(());
@@ -603,7 +605,7 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
-    /// The simple value of the innermost element.
+    /// Appends the slots of the simple value of an element.
     fn leaf_slots(
         &mut self,
         leaf: LeafId,
@@ -658,12 +660,12 @@ impl<S: Sink> Builder<'_, S> {
     }
 }
 
-/// Nothing but white space.
+/// Whether a text has nothing but white space.
 pub(super) fn is_blank(text: &str) -> bool {
     text.bytes().all(is_white_space)
 }
 
-/// The name of a type, for errors.
+/// The name of a type, for error messages.
 #[cold]
 pub(super) fn type_name(plan: &Plan, ty: TypeId) -> Name {
     match plan.ty(ty).name {

@@ -1,8 +1,8 @@
 //! A checkpoint: all that a decoder remembers at a place of a message, as data.
 //!
-//! Two checkpoints *agree* if reading on from either finds the same in the same text. They need not be equal: how much text
-//! was read, how many slots were written, how often an open loop has come round may differ. Those are the numbers that have
-//! to be carried over when what was read from one of them is to follow the other:
+//! Two checkpoints *agree* if decoding the same text from either of them gives the same values. They need not be equal: the
+//! numbers of bytes read, of slots written and of items so far in an open loop may differ. When values that were decoded
+//! from one checkpoint are used behind the other, these numbers must be adjusted:
 //!
 //! ```text
 //! old   … <item>a</item>|<item>b</item> …      slots 5,  item* count slot 2, 1 so far
@@ -16,7 +16,7 @@ use crate::record::Record;
 
 use super::frame::{ElementFrame, Frame, Gathered, GroupFrame, Inside, Machine};
 
-/// All that a [`Decoder`](super::Decoder) remembers of a message at a place of it.
+/// The complete state of a [`Decoder`](super::Decoder) at one place of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     pub(super) reader: State,
@@ -25,19 +25,19 @@ pub struct Checkpoint {
     heap: usize,
 }
 
-/// Something that repeats and has begun: a count that is not known yet.
+/// An array, or another repeating group, that has begun: its count is not final yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// The slot of the count.
     pub slot: u32,
-    /// The count so far.
+    /// The number of occurrences so far.
     pub count: u32,
-    /// The least it may be in the end.
+    /// The least number of occurrences that the schema allows.
     pub least: u32,
 }
 
 impl Checkpoint {
-    /// At a point where these numbers of slots and of bytes of strings have been written.
+    /// A copy of a decoder's state where the Record has this number of slots, and of bytes of strings.
     pub(super) fn new(reader: &State, machine: &Machine, (slots, heap): (usize, usize)) -> Self {
         Self {
             reader: reader.clone(),
@@ -76,18 +76,19 @@ impl Checkpoint {
             + self.machine.text.value.capacity()
     }
 
-    /// Cuts a Record of the same message back to what had been written; the counts of [loops](Self::loops) are not known.
+    /// Truncates a Record of the same message to the slots and strings that it had here. The slots with the counts of open
+    /// [loops](Self::loops) keep later values.
     pub fn cut(&self, record: &mut Record) {
         record.slots.truncate(self.slots);
         record.heap.truncate(self.heap);
     }
 
-    /// The open loops, outermost first. Those of checkpoints that agree correspond, one to one.
+    /// The open loops, outermost first. Checkpoints that agree have the same number of them.
     pub fn loops(&self, plan: &Plan) -> Vec<Loop> {
         self.machine.loops(plan)
     }
 
-    /// The same place with other numbers: of slots written, of bytes read, and of its loops.
+    /// Changes the numbers of slots written and bytes read, and the counts of the loops.
     pub fn renumber(
         &mut self,
         plan: &Plan,
@@ -102,12 +103,13 @@ impl Checkpoint {
         self.machine.renumber(plan, change);
     }
 
-    /// Whether reading on from here finds the same as reading on from there, with counts carried over.
+    /// Whether the checkpoints agree: decoding the same text from either gives the same values, apart from counts of open
+    /// loops.
     pub(super) fn agrees(&self, other: &Self, plan: &Plan, scopes: &Scopes) -> bool {
         self.agrees_with(&other.reader, &other.machine, plan, scopes)
     }
 
-    /// The same of a state that has not been copied.
+    /// Whether this checkpoint agrees with the current state of a decoder.
     pub(super) fn agrees_with(
         &self,
         reader: &State,
@@ -128,7 +130,7 @@ impl Checkpoint {
 }
 
 impl Machine {
-    /// Whether everything but the stack is the same.
+    /// Whether everything but the stack of elements and groups is the same.
     pub(super) fn agrees_but_for_frames(&self, other: &Self) -> bool {
         let (a, b) = (self, other);
         a.root == b.root
@@ -157,7 +159,7 @@ impl Machine {
         }
     }
 
-    /// As if `bytes` more had been read before it, modulo 2⁶⁴.
+    /// Adds `bytes` to all its offsets, modulo 2⁶⁴, as if that much more text had been read before.
     pub(super) fn move_by(&mut self, bytes: u64) {
         self.tag_end = self.tag_end.wrapping_add(bytes);
         if self.text.begun {
@@ -166,7 +168,7 @@ impl Machine {
         }
     }
 
-    /// Whether nothing is half read.
+    /// Whether the decoder is between two tags: no text, copy or skipped element has begun.
     pub(super) fn is_between(&self) -> bool {
         !self.text.begun
             && self.fragment.is_none()
@@ -199,7 +201,7 @@ pub(super) fn same_frame(a: &Frame, b: &Frame, plan: &Plan) -> bool {
             }
         }
         (Frame::Group(a), Frame::Group(b)) => {
-            // Where there is a most, how many there were already matters to what may follow.
+            // If the number of occurrences is limited, the number so far decides what may follow.
             let may_differ = !a.silent && plan.particle(a.particle).max == UNBOUNDED;
             let key = |group: &GroupFrame| (group.particle, group.at, group.seen, group.silent);
             key(a) == key(b) && (may_differ || a.count == b.count)
@@ -208,7 +210,7 @@ pub(super) fn same_frame(a: &Frame, b: &Frame, plan: &Plan) -> bool {
     }
 }
 
-/// Shows the counts of a frame that are still open, and takes over what becomes of them.
+/// Calls `see` with each open loop of a frame; changes that it makes are stored in the frame.
 pub(super) fn each_loop(frame: &mut Frame, plan: &Plan, see: &mut dyn FnMut(&mut Loop)) {
     let mut show = |slot: &mut u32, count: u32, least: u32| {
         let mut it = Loop {
@@ -231,7 +233,7 @@ pub(super) fn each_loop(frame: &mut Frame, plan: &Plan, see: &mut dyn FnMut(&mut
                 group.count = show(&mut group.marker, group.count, particle.min);
             }
             if let Term::All(_) = particle.term {
-                // How many of the children there were is part of the position.
+                // For an `all`, the number of children so far is part of the position.
                 show(&mut group.children, group.at, 0);
             }
         }

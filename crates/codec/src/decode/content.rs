@@ -1,8 +1,8 @@
 //! Content models: where among its siblings an element belongs, and what was left out before it.
 //!
-//! Models are deterministic, so one name leads to one place, and reading is greedy: a name that continues the innermost
-//! group does so. First [`Builder::accepts`] looks, without changing anything, whether a name may come next; only then
-//! [`Builder::enter`] goes there, and need not be able to fail.
+//! Content models are deterministic: a name has one place at most, and a name that can continue the innermost group does
+//! so. First [`Builder::accepts`] tells whether a name may come next, without changing anything; only then
+//! [`Builder::enter`] goes there.
 
 use std::ops::ControlFlow;
 
@@ -16,12 +16,12 @@ use super::builder::Builder;
 use super::error::{ErrorKind, Expected, Name};
 use super::frame::{ElementFrame, Frame, GroupFrame, Inside, Machine, Target};
 
-/// The name of a start tag, as content models see it.
+/// The name of a start tag, as it is looked for in content models.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sought<'a> {
     /// A name of the vocabulary.
     Known(NameId),
-    /// Any other: only its namespace can matter.
+    /// Any other name: only its namespace matters, for wildcards.
     Unknown(&'a str),
 }
 
@@ -35,18 +35,18 @@ impl Sought<'_> {
     }
 }
 
-/// How far one can look ahead.
+/// Where a search through the particles that may come next ended.
 enum Ahead {
-    /// To the end of the element: nothing more has to come.
+    /// At the end of the element: nothing more is required.
     End,
-    /// To something that has to come: how many there are, and how many there must be.
+    /// At a required particle: how many occurrences there are, and how many there must be.
     Blocked { found: u32, min: u32 },
-    /// The caller had seen enough.
+    /// The caller stopped the search.
     Stopped,
 }
 
 impl Machine {
-    /// Shows each particle that may come next, the nearest first.
+    /// Calls `see` with each particle that may come next, the nearest first. Returns where the search ended.
     fn ahead(&self, plan: &Plan, mut see: impl FnMut(&Particle) -> ControlFlow<()>) -> Ahead {
         let mut show = |particle: &Particle| see(particle).is_break();
         for frame in self.frames.iter().rev() {
@@ -107,7 +107,7 @@ impl Machine {
         matches!(ahead, Ahead::Stopped)
     }
 
-    /// What may come next.
+    /// The names that may come next, for an error.
     #[cold]
     pub(super) fn expected(&self, plan: &Plan) -> Expected {
         let mut expected = Expected::default();
@@ -122,7 +122,7 @@ impl Machine {
         expected
     }
 
-    /// What is wrong if the innermost element ends here.
+    /// What is missing if the innermost element ends here; `None` if it may end.
     #[inline]
     pub(super) fn unfinished(&self, plan: &Plan) -> Option<ErrorKind> {
         match self.ahead(plan, |_| ControlFlow::Continue(())) {
@@ -175,8 +175,8 @@ fn ahead_of_element(
 }
 
 impl<S: Sink> Builder<'_, S> {
-    /// Goes to where an element of this name belongs, and writes what was left out before it. The name is one that the
-    /// machine [accepts](Machine::accepts); for any other the answer is `None`.
+    /// Goes to where an element of this name belongs, and writes the markers of what is absent before it. Returns `None`
+    /// for a name that the machine does not [accept](Machine::accepts).
     pub(super) fn enter(&mut self, name: Sought<'_>) -> Option<Target> {
         loop {
             match *self.machine.frames.last()? {
@@ -191,7 +191,7 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// The first element of an element's content.
+    /// Enters the content model of an element with the first element in it.
     fn enter_model(&mut self, mut frame: ElementFrame, name: Sought<'_>) -> Option<Target> {
         let (particle, silent) = match &mut frame.inside {
             Inside::Model { particle, entered } if !*entered => {
@@ -210,7 +210,7 @@ impl<S: Sink> Builder<'_, S> {
         self.start(particle, name, silent, false)
     }
 
-    /// Another element of the innermost group, or `None` if the group is over.
+    /// Continues the innermost group with an element of this name; `None` if the group has to end before it.
     fn enter_group(&mut self, mut group: GroupFrame, name: Sought<'_>) -> Option<Target> {
         let plan = self.plan;
         let particle = plan.particle(group.particle);
@@ -250,7 +250,7 @@ impl<S: Sink> Builder<'_, S> {
         self.occurrence(group, step, name)
     }
 
-    /// Another occurrence of the innermost group.
+    /// Begins another occurrence of the innermost group.
     fn occurrence(
         &mut self,
         mut group: GroupFrame,
@@ -299,8 +299,8 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// Begins a particle with an element of this name. `named`: the element has been named by a marker before it, so that
-    /// it need not be marked as present.
+    /// Begins a particle with an element of this name. `named`: a marker before it has named the element already, so that
+    /// it is not marked as present again.
     fn start(
         &mut self,
         id: ParticleId,
@@ -336,7 +336,7 @@ impl<S: Sink> Builder<'_, S> {
                 self.mark_if(optional);
                 return Some(Target::Any { particle: id });
             }
-            // What comes after a choice that does not repeat is what comes after its branch: it needs no frame.
+            // A choice that does not repeat needs no frame: behind its branch follows what follows the choice.
             Term::Choice(_) if !particle.repeats() => {
                 let index = step.child();
                 self.mark(1 + u64::from(index), silent);
@@ -370,7 +370,7 @@ impl<S: Sink> Builder<'_, S> {
         self.occurrence(group, step, name)
     }
 
-    /// Names the child of an `all` that comes next.
+    /// Writes the marker that names the next child of an `all`, and notes that the child is there.
     fn enter_all(&mut self, mut group: GroupFrame, index: u32) {
         if let Some(word) = self
             .machine
@@ -406,7 +406,7 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// Ends all groups of the innermost element: what they may still have had is absent.
+    /// Ends all groups of the innermost element, and marks the rest of them as absent.
     pub(super) fn leave_all(&mut self) {
         while let Some(Frame::Group(group)) = self.machine.frames.last().copied() {
             let plan = self.plan;
@@ -430,7 +430,7 @@ impl<S: Sink> Builder<'_, S> {
         self.absent(absent.map(u64::from).sum(), silent);
     }
 
-    /// Writes what is absent: it is all zeros.
+    /// Writes the slots of absent particles, which are all zeros.
     #[inline]
     pub(super) fn absent(&mut self, slots: u64, silent: bool) {
         if slots == 0 || silent {
@@ -440,7 +440,7 @@ impl<S: Sink> Builder<'_, S> {
             .options
             .record_slots
             .saturating_sub(self.record.slots.len());
-        // One more than is allowed is enough for the next check to see it.
+        // One slot more than the limit allows is enough: the next check reports it.
         let slots = usize::try_from(slots)
             .unwrap_or(usize::MAX)
             .min(free.saturating_add(1));
@@ -449,11 +449,11 @@ impl<S: Sink> Builder<'_, S> {
             .resize(self.record.slots.len() + slots, marker::ABSENT);
     }
 
-    /// Makes an element absent, of which there are the tags and nothing that its type could read: where it may not be
-    /// missing, nil. Whether that was possible; if not, nothing is changed.
+    /// Makes an empty element absent, or nil if it must not be absent: its type cannot read an empty text. Returns whether
+    /// that was possible; if not, nothing is changed.
     #[cold]
     pub(super) fn withdraw(&mut self, frame: ElementFrame, leaf: LeafId) -> bool {
-        // It changes what was written before the value.
+        // This changes slots before the value, so nothing can be learned from it.
         self.log.is_void = true;
         let plan = self.plan;
         let element = plan.element(frame.element);
@@ -470,7 +470,7 @@ impl<S: Sink> Builder<'_, S> {
             particle.min == 0 && !particle.repeats()
         };
         match around {
-            // A child of an `all` is there by being named.
+            // A child of an `all` has been named by a marker, so it is present.
             Frame::Group(group)
                 if may_be_missing
                     && !group.silent
@@ -491,7 +491,7 @@ impl<S: Sink> Builder<'_, S> {
             }
             _ => return false,
         }
-        // A scalar keeps its place.
+        // An absent scalar still has its slot.
         self.record.push(0);
         true
     }
@@ -507,7 +507,7 @@ impl<S: Sink> Builder<'_, S> {
         self.mark(marker::PRESENT, !optional);
     }
 
-    /// A slot to be filled when its group ends.
+    /// Adds a slot that is filled when its group ends, and returns its index.
     fn placeholder(&mut self, silent: bool) -> u32 {
         let slot = self.record.slots.len() as u32;
         self.mark(0, silent);

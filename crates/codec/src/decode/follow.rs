@@ -1,7 +1,7 @@
-//! The fast path: from value to value over gaps that are known, without events, and without a stack.
+//! The fast path: goes from value to value over known gaps, without events of the reader and without a stack.
 //!
-//! It starts from the slow path's state at a node, and leaves a state the slow path can continue from: that of the last node
-//! it came to. What is not known, and whatever is wrong, it leaves to the slow path, which reports it.
+//! It starts where the slow path is at a node, and ends with a state that the slow path can continue from: that of the last
+//! node it reached. Unknown gaps and errors are left to the slow path.
 
 use std::ops::RangeInclusive;
 
@@ -21,7 +21,7 @@ use super::skeleton::{
     ValueRule, Written,
 };
 
-/// The bindings of a scope.
+/// The namespace bindings of a scope.
 struct InScope<'a>(&'a Scopes, ScopeId);
 
 impl NamespaceContext for InScope<'_> {
@@ -32,13 +32,13 @@ impl NamespaceContext for InScope<'_> {
     }
 }
 
-/// A node that was reached: where its value begins in the text at hand, and what had been written.
+/// A node that was reached: where its value begins in this piece of the text, and how much of the Record had been written.
 #[derive(Clone, Copy)]
 struct Reached {
     node: NodeId,
     at: usize,
     written: Written,
-    /// How many slots had been reported.
+    /// The number of slots that had been reported to the sink.
     reported: usize,
 }
 
@@ -55,7 +55,7 @@ impl Reached {
 }
 
 impl<S: Sink> Run<'_, S> {
-    /// Goes as far as gaps are known from a node, at which the slow path is.
+    /// Goes on from a node, at which the slow path is, as far as gaps are known.
     pub(super) fn follow(&mut self, window: &Piece<'_>, node: NodeId) {
         let at = (self.reader.offset() - window.base) as usize;
         let from = Reached::new(&self.builder, node, at);
@@ -182,7 +182,7 @@ impl<S: Sink> Run<'_, S> {
 }
 
 impl<S: Sink> Builder<'_, S> {
-    /// Whether a place is to be noted between the next two tags.
+    /// Whether a place for a checkpoint is due at this offset.
     #[inline(always)]
     fn note_is_due(&mut self, offset: u64) -> bool {
         S::NOTES
@@ -192,7 +192,8 @@ impl<S: Sink> Builder<'_, S> {
                 .is_some_and(|places| places.due() <= offset)
     }
 
-    /// Whether there is space for `before` slots, what a gap adds and the value behind it, and decoding is not to stop in it.
+    /// Whether there is space for `before` slots, those of a gap and the value behind it, and decoding is not to stop
+    /// inside the gap.
     #[inline(always)]
     fn may_add(&self, gap: &Gap, before: usize) -> bool {
         let slots = self.record.slots.len() + before + gap.slots.len();
@@ -200,7 +201,8 @@ impl<S: Sink> Builder<'_, S> {
             && (slots < self.until.slots || gap.lowest as usize > self.until.depth)
     }
 
-    /// Adds what a gap at an offset means; `None`, and nothing is changed, if that is not allowed here.
+    /// Adds the slots, strings and loop counts that a gap at this offset stands for. Returns `None`, without a change, if a
+    /// count or a limit does not allow it.
     fn add(
         &mut self,
         gap: &Gap,
@@ -251,7 +253,8 @@ impl<S: Sink> Builder<'_, S> {
         Some(())
     }
 
-    /// Reads the value that begins at `at`: where it ends. If it is not that simple, what was written is of no use.
+    /// Reads the value that begins at `at`. Returns where it ends; `None` if only the slow path can read it, which then
+    /// removes what was written.
     #[inline(always)]
     fn value(
         &mut self,
@@ -275,7 +278,7 @@ impl<S: Sink> Builder<'_, S> {
         self.other_value(window, rule, at, bindings)
     }
 
-    /// Reads a value that is neither a plain number nor its own text: where it ends.
+    /// Reads a value that is neither a plain number nor a text without references. Returns where it ends.
     fn other_value(
         &mut self,
         window: &Piece<'_>,
@@ -307,7 +310,8 @@ impl<S: Sink> Builder<'_, S> {
         Some(at + length)
     }
 
-    /// Texts of an array, from `at` on, for as long as each is followed by the gap to the next: where that begins.
+    /// Reads the texts of an array from `at` on, as long as each is followed by the gap to the next one. Returns where the
+    /// first text begins that was not read.
     #[inline(never)]
     fn texts(
         &mut self,
@@ -338,7 +342,7 @@ impl<S: Sink> Builder<'_, S> {
         at
     }
 
-    /// The longest text of a value.
+    /// The longest text of a value that may be read here.
     fn most_text(&self, rule: &ValueRule) -> usize {
         match rule.quote {
             0 => self.options.limits.text_length,
@@ -346,8 +350,8 @@ impl<S: Sink> Builder<'_, S> {
         }
     }
 
-    /// A text that is its own value, appended to the heap: its slot and its length. `None` if there is more to it, or it does
-    /// not surely have the facets of its leaf.
+    /// Appends a text to the heap, and returns its slot and its length in the message. `None` if the text needs more than
+    /// resolving references, or may violate a facet of its leaf.
     #[inline(always)]
     fn text_value(
         &mut self,
@@ -384,7 +388,7 @@ impl<S: Sink> Builder<'_, S> {
         (heap.len() <= self.options.record_heap).then_some((slot, length))
     }
 
-    /// Whether what is in the heap from `start` on surely has the facets of a leaf.
+    /// Whether the text in the heap from `start` on certainly satisfies the facets of a leaf.
     #[inline]
     fn surely_takes(&self, leaf: &Leaf, start: usize) -> bool {
         let text = self.record.heap.get(start..).unwrap_or_default();
@@ -397,7 +401,7 @@ impl<S: Sink> Builder<'_, S> {
 }
 
 impl ValueRule {
-    /// The byte that ends it.
+    /// The byte that ends the value.
     #[inline(always)]
     fn end(&self) -> u8 {
         match self.quote {
@@ -406,7 +410,7 @@ impl ValueRule {
         }
     }
 
-    /// The first byte of a text that may be more than itself.
+    /// The index of the first byte that ends the text or needs processing, such as `&`.
     #[inline(always)]
     fn find_special(&self, text: &[u8]) -> usize {
         match self.quote {
@@ -417,7 +421,7 @@ impl ValueRule {
 }
 
 impl Node {
-    /// Which of the gaps is at a place of a text.
+    /// The index of the gap whose bytes are at `at`; `None` if no known gap is there.
     #[inline(always)]
     fn way(&self, bytes: &[u8], at: usize) -> Option<usize> {
         self.gaps
@@ -425,7 +429,7 @@ impl Node {
             .position(|gap| gap.text.matches_at(bytes, at))
     }
 
-    /// How many levels are open where the text ends, if that is behind an item of an array whose last value ends at `at`.
+    /// If the text ends right behind an item of an array, whose last value ends at `at`: the number of levels open there.
     #[cold]
     fn end_of_item(&self, bytes: &[u8], at: usize) -> Option<usize> {
         let rest = bytes.get(at..)?;
@@ -442,7 +446,7 @@ impl Node {
         Some(gap.lowest as usize)
     }
 
-    /// The gap to the next item of an array, if the node is its only value and read as a text.
+    /// The gap to the next item of an array, if this node is the only value of the items and is read as a text.
     #[inline(always)]
     fn repeated_text(&self, own: NodeId, rule: &ValueRule) -> Option<&Gap> {
         let is_text = rule.is_text && rule.quote == 0;

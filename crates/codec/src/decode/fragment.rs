@@ -1,8 +1,8 @@
-//! Copies of XML: what wildcards and `anyType` take, as text that is complete by itself.
+//! Copies of the XML that wildcards and `anyType` accept: text that declares its own namespace prefixes.
 //!
-//! Tags and text are copied unchanged; comments and processing instructions are left out. A copy may use prefixes that
-//! are bound outside of it, so the prefixes used are collected as it goes, and their declarations are added to its
-//! outermost tags. Which text is a QName is not known here: what looks like one, with a prefix that is bound, counts.
+//! Tags and text are copied unchanged; comments and processing instructions are left out. A copy may use prefixes that are
+//! bound outside of it, so the prefixes it uses are collected, and their declarations are added to its outermost tags. It
+//! is not known which texts are QNames: each text that looks like one, with a bound prefix, is taken for one.
 
 use std::collections::HashSet;
 
@@ -18,19 +18,19 @@ pub(super) struct Fragment {
     /// Where in the message it began, and where it ends so far.
     pub(super) from: u64,
     pub(super) to: u64,
-    /// Elements of it that are open.
+    /// The number of its open elements.
     depth: u32,
-    /// Where in `text` declarations are to be added: behind the name of the outermost tag.
+    /// The index in `text` where declarations are added: behind the name of the outermost tag.
     insert: usize,
-    /// Prefixes that were used since and not declared by that tag, in the order of their first use.
+    /// The prefixes used inside the outermost element that its tag does not declare, in the order of their first use.
     used: Vec<Box<str>>,
-    /// Those, and the ones it declares: a message can look as if it used any number of prefixes.
+    /// These, and the prefixes that the tag declares; a set, since a message can seem to use any number of prefixes.
     known: HashSet<Box<str>>,
     /// Character data since the last tag, up to the length a QName may have.
     run: String,
 }
 
-/// Longer text is no QName that anyone would write.
+/// Longer texts are not taken for QNames.
 const LONGEST_QNAME: usize = 256;
 
 impl Fragment {
@@ -67,7 +67,7 @@ impl Fragment {
         self.end_run();
         if self.depth == 0 {
             self.insert = self.text.len() + 1 + tag.qname().len();
-            // What the outermost tag declares itself is not to be declared again.
+            // The prefixes that the outermost tag declares need no declaration.
             self.used.clear();
             self.known = tag
                 .declarations()
@@ -109,13 +109,13 @@ impl Fragment {
         if self.run.len() + value.len() <= LONGEST_QNAME {
             self.run.push_str(value);
         } else {
-            // Too long in one piece is too long in many.
+            // The limit applies to the text as a whole, however it is cut into pieces.
             self.run.clear();
             self.run.push_str(TOO_LONG);
         }
     }
 
-    /// Looks at the character data since the last tag.
+    /// Collects the prefix of the character data since the last tag, if that looks like a QName.
     fn end_run(&mut self) {
         if !self.run.is_empty() {
             let mut run = std::mem::take(&mut self.run);
@@ -146,7 +146,7 @@ impl Fragment {
 
     /// Adds the declarations of the prefixes used to the outermost tag.
     ///
-    /// Inside that element they are bound as they are around it: those it declares itself are not among them.
+    /// These prefixes are bound outside of the copy, since the outermost tag does not declare them.
     fn declare<'e>(&mut self, resolve: impl Fn(&str) -> Option<Namespace<'e>>) {
         let mut declarations = String::new();
         for prefix in &self.used {
@@ -162,13 +162,13 @@ impl Fragment {
     }
 }
 
-/// FormLocation for a text too long to be a QName.
+/// Stands for a text that is too long for a QName.
 const TOO_LONG: &str = match std::str::from_utf8(&[b'x'; LONGEST_QNAME + 1]) {
     Ok(text) => text,
     Err(_) => "",
 };
 
-/// Appends ` xmlns:prefix="uri"`, unless it would say nothing.
+/// Appends ` xmlns:prefix="uri"`; nothing for the prefix `xml`, or for an empty default namespace.
 fn write_declaration(to: &mut String, prefix: &str, uri: &str) {
     if prefix == "xml" || (prefix.is_empty() && uri.is_empty()) {
         return;
@@ -198,7 +198,7 @@ fn escape_value(to: &mut String, value: &str) {
     }
 }
 
-/// The attributes of a tag that `keep` chooses, by their index, as `<a …/>`; empty if there are none.
+/// The attributes of a tag that `keep` chooses by their index, as `<a …/>`; an empty text if there are none.
 pub(super) fn attributes(tag: &Tag<'_>, keep: impl Fn(usize) -> bool) -> String {
     const OPEN: &str = "<a";
     let mut copy = Fragment::new(0);

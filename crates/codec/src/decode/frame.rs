@@ -1,4 +1,4 @@
-//! All that decoding remembers of a message: an explicit stack, as data.
+//! The state of decoding a message: an explicit stack, stored as data.
 //!
 //! ```text
 //! /Envelope/Body/order          Element order     entered its content model
@@ -17,7 +17,7 @@ use crate::plan::{ElementId, LeafId, ParticleId, Plan, Term, TypeId};
 
 use super::fragment::Fragment;
 
-/// No particle: that of the root element.
+/// No particle: the root element has none.
 pub(super) const NO_PARTICLE: ParticleId = ParticleId(u32::MAX);
 
 /// What a decoder remembers between two events, beside the reader's own state.
@@ -27,13 +27,13 @@ pub(super) struct Machine {
     pub(super) root: ElementId,
     /// The elements open and where in their content models they are.
     pub(super) frames: Frames,
-    /// Which children of the `all` groups open were there: 64 to a word, each frame knows where its words begin.
+    /// Which children of the open `all` groups have occurred, a bit each. Each group knows where its words begin.
     pub(super) seen: Vec<u64>,
     /// The character data of the innermost element so far.
     pub(super) text: Gathered,
-    /// XML that is copied, if the innermost element is of a wildcard or `anyType`.
+    /// The XML that is being copied, if the innermost element belongs to a wildcard or `anyType`.
     pub(super) fragment: Option<Box<Fragment>>,
-    /// How many elements are open that are passed over.
+    /// The number of open elements that are skipped.
     pub(super) skipping: u32,
     /// Where the last tag ended.
     pub(super) tag_end: u64,
@@ -42,7 +42,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Before the first byte of a message.
+    /// The state before the first byte of a message.
     pub(super) fn new(root: ElementId) -> Self {
         Self {
             root,
@@ -56,7 +56,7 @@ impl Machine {
         }
     }
 
-    /// What is between the tags of the innermost level, if that is an element.
+    /// The kind of content of the innermost level; `None` if that is no element.
     #[inline]
     pub(super) fn inside(&self) -> Option<Inside> {
         match self.frames.last() {
@@ -65,8 +65,8 @@ impl Machine {
         }
     }
 
-    /// Back to what a copy remembers, which was taken where neither text nor a fragment was begun, with its levels changed;
-    /// keeps the memory.
+    /// Sets this state to that of a copy, with its levels changed by `change`. The copy was made where no text and no
+    /// fragment had begun.
     pub(super) fn restore(&mut self, copy: &Self, mut change: impl FnMut(&mut Frame)) {
         self.frames.replace(copy.frames.iter().map(|frame| {
             let mut frame = *frame;
@@ -79,8 +79,8 @@ impl Machine {
         (self.fragment, self.skipping, self.done) = (None, 0, copy.done);
     }
 
-    /// Closes the elements and groups deeper than `levels`, here and in the reader: the state at `offset`, right after an
-    /// end tag.
+    /// Closes the elements and groups deeper than `levels`, here and in the reader. The state is then that at `offset`,
+    /// right behind an end tag.
     pub(super) fn cut_to(&mut self, reader: &mut State, plan: &Plan, levels: usize, offset: u64) {
         for frame in self.frames.get(levels..).unwrap_or_default().iter().rev() {
             match frame {
@@ -99,7 +99,7 @@ impl Machine {
         self.tag_end = offset;
     }
 
-    /// Back to before the first byte; keeps the memory.
+    /// Sets it to the state before the first byte of a message; keeps the memory.
     pub(super) fn restart(&mut self, root: ElementId) {
         self.root = root;
         self.frames.clear();
@@ -110,8 +110,8 @@ impl Machine {
     }
 }
 
-/// The levels of the stack. It knows how many of the lowest have not been touched since it was asked to
-/// [watch](Self::watch) them: what a saved copy of it still has in common with it (the papers' *tracking pointer*).
+/// The levels of the stack. It knows how many of the lowest levels have not been touched since [`watch`](Self::watch) was
+/// called: these are the same as in a copy made then (the *tracking pointer* of the papers).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frames {
     levels: Vec<Frame>,
@@ -158,7 +158,7 @@ impl Frames {
         self.levels.get_mut(level)
     }
 
-    /// The innermost levels, as many as asked for; none if there are fewer.
+    /// The innermost `levels` levels; an empty slice if there are fewer.
     pub(super) fn top_mut(&mut self, levels: usize) -> &mut [Frame] {
         match self.levels.len().checked_sub(levels) {
             Some(from) => {
@@ -179,7 +179,7 @@ impl Frames {
         }
     }
 
-    /// Replaces all levels; those that do not change count as not touched.
+    /// Replaces all levels. Levels that stay the same count as not touched.
     pub(super) fn replace(&mut self, frames: impl Iterator<Item = Frame>) {
         let mut level = 0;
         for frame in frames {
@@ -220,12 +220,12 @@ impl Frames {
         self.same = self.same.min(level);
     }
 
-    /// From now on, which levels remain untouched is to be known: all are, so far.
+    /// Starts tracking: from now on all levels count as not touched.
     pub(super) fn watch(&mut self) {
         self.same = self.levels.len();
     }
 
-    /// How many of the lowest levels have not been touched since.
+    /// The number of lowest levels that have not been touched since tracking started.
     #[inline]
     pub(super) fn same(&self) -> usize {
         self.same
@@ -246,7 +246,7 @@ pub(super) struct Gathered {
     pub(super) from: u64,
     /// Where the last piece ended.
     pub(super) to: u64,
-    /// Whether there was a piece, be it empty.
+    /// Whether there was a piece, even an empty one.
     pub(super) begun: bool,
 }
 
@@ -280,7 +280,7 @@ pub(super) enum Frame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ElementFrame {
     pub(super) element: ElementId,
-    /// Through which particle it came; [`NO_PARTICLE`] for the root.
+    /// The particle that it belongs to; [`NO_PARTICLE`] for the root.
     pub(super) particle: ParticleId,
     /// Its actual type.
     pub(super) ty: TypeId,
@@ -295,9 +295,9 @@ pub(super) enum Inside {
     Empty,
     /// A simple value.
     Leaf(LeafId),
-    /// Elements; whether there was one yet.
+    /// Elements. `entered`: whether there has been one.
     Model { particle: ParticleId, entered: bool },
-    /// Elements and text: the slot of the count of items, and the count.
+    /// Elements and text. It has the slot of the count of items, and the count so far.
     Mixed {
         particle: ParticleId,
         entered: bool,
@@ -312,11 +312,11 @@ pub(super) enum Inside {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GroupFrame {
     pub(super) particle: ParticleId,
-    /// Occurrences begun.
+    /// The number of occurrences begun.
     pub(super) count: u32,
-    /// The slot of their count, if it repeats.
+    /// The slot of this number, if the particle repeats.
     pub(super) marker: u32,
-    /// In a sequence: the child to come next. In an `all`: how many children there were.
+    /// Of a sequence: the index of the next child. Of an `all`: the number of children so far.
     pub(super) at: u32,
     /// Of an `all`: the slot of the count of children.
     pub(super) children: u32,
@@ -327,7 +327,7 @@ pub(super) struct GroupFrame {
 }
 
 impl GroupFrame {
-    /// A group at its beginning, where markers are written, which has none itself.
+    /// A sequence that occurs exactly once, at its beginning. It has no marker.
     pub(super) fn once(particle: ParticleId) -> Self {
         Self {
             particle,
@@ -344,12 +344,12 @@ impl GroupFrame {
 /// Where an element belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// It is that of an element particle. If `optional`, its presence has to be marked.
+    /// It belongs to an element particle. If `optional`, a marker says that it is present.
     Element {
         element: ElementId,
         particle: ParticleId,
         optional: bool,
     },
-    /// It is taken by a wildcard, whose markers have been written.
+    /// It belongs to a wildcard, whose markers have been written.
     Any { particle: ParticleId },
 }

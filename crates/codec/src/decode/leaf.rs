@@ -1,4 +1,4 @@
-//! A lexical form into its slot.
+//! Turns lexical forms into slots.
 
 use bsoap_datatypes::{
     Datatype, LexicalError, NamespaceContext, Variety, WhiteSpace, binary, boolean, double, float,
@@ -15,7 +15,7 @@ use super::plain::{Plain, number};
 use super::skeleton::LoggedForm;
 use super::trace::Site;
 
-/// What is wrong with a value. Boxed: most values are right.
+/// What is wrong with a value. Boxed, since most values are right and results stay small.
 pub(crate) type Wrong = Box<ErrorKind>;
 
 impl From<LexicalError> for ErrorKind {
@@ -36,7 +36,7 @@ impl From<LexicalError> for Wrong {
 }
 
 impl<S: Sink> Builder<'_, S> {
-    /// Appends the slots of a simple value. What is wrong still gets its slot, so that decoding can go on.
+    /// Appends the slots of a simple value. A wrong value gets a slot, too, so that decoding can go on.
     pub(super) fn push_leaf(
         &mut self,
         id: LeafId,
@@ -47,7 +47,7 @@ impl<S: Sink> Builder<'_, S> {
         let slot = self.record.slots.len();
         let is_checked = self.options.validation == Validation::Full && leaf.has_facets;
         if let LeafKind::List(item) = leaf.kind {
-            // Before its items: slots are reported in order.
+            // The list is reported before its items, since slots are reported in order.
             self.report_location(slot, &lexical, Site::NONE);
             if is_checked {
                 self.check_facets(leaf, lexical.text, bindings)?;
@@ -77,7 +77,8 @@ impl<S: Sink> Builder<'_, S> {
         pushed
     }
 
-    /// Reports the location of a value that was written: a wrong one may be withdrawn, and then has none.
+    /// Reports the location of a value that was written. A wrong value may have been removed again; it has no location
+    /// then.
     #[inline(always)]
     pub(super) fn report_location(&mut self, slot: usize, lexical: &Lexical<'_>, site: Site) {
         if lexical.location == FormLocation::Nowhere {
@@ -104,7 +105,7 @@ impl<S: Sink> Builder<'_, S> {
         })
     }
 
-    /// A list: its count, then its items.
+    /// Appends a list: its count, then its items.
     fn push_list(
         &mut self,
         item: LeafId,
@@ -129,7 +130,7 @@ impl<S: Sink> Builder<'_, S> {
                 self.sink.found(self.record.slots.len(), from, Site::NONE);
             }
             self.push_atom(leaf, text, bindings)?;
-            // A name takes the bytes of its namespace, which may be many more than its own.
+            // A name is stored with its namespace, which may be much longer.
             if self.record.heap.len() > self.options.record_heap {
                 return Err(Wrong::new(ErrorKind::Limit {
                     name: "record_heap",
@@ -142,7 +143,7 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
-    /// A value of one slot.
+    /// Appends a value that has one slot.
     #[inline]
     pub(super) fn push_atom(
         &mut self,
@@ -166,7 +167,7 @@ impl<S: Sink> Builder<'_, S> {
         Ok(())
     }
 
-    /// What has been looked at need not be looked at again.
+    /// Appends a value that has been found valid without a full check.
     #[inline]
     fn push_sure(&mut self, sure: Sure, text: &str) -> Result<(), Wrong> {
         match sure {
@@ -191,7 +192,7 @@ impl<S: Sink> Builder<'_, S> {
         let start = self.record.heap.len();
         let white_space = match leaf.simple.variety() {
             Variety::Atomic(_) => leaf.simple.white_space(),
-            // Of a union, or a list of one, the member that takes the text decides about its white space.
+            // In a union, or a list of unions, the member type that accepts the text decides about white space.
             Variety::Union(members) => {
                 self.check_facets(leaf, text, bindings)?;
                 let member = members
@@ -251,11 +252,11 @@ impl<S: Sink> Builder<'_, S> {
     }
 }
 
-/// A text that surely is what a leaf with facets wants.
+/// A text that certainly satisfies the facets of its leaf.
 enum Sure {
     /// A number, by its slot.
     Number(u64),
-    /// Text that is its own value: its lexical form is right, and no white space has to be processed.
+    /// A valid text whose white space need not be processed.
     Text,
 }
 
@@ -284,7 +285,7 @@ pub(crate) fn scalar(kind: LeafKind, text: &[u8], leaf: &Leaf) -> Result<u64, Wr
     {
         return Ok(slot);
     }
-    // Forms that are rarer, such as `INF`.
+    // Rarer forms, such as `INF`.
     let slot = match kind {
         LeafKind::Double => double::parse(text).ok().map(f64::to_bits),
         LeafKind::Float => float::parse(text).ok().map(|it| it.to_bits().into()),
@@ -302,7 +303,7 @@ fn atomic(leaf: &Leaf) -> Datatype {
     }
 }
 
-/// Whether a value is the only one allowed. Forms are compared after white-space processing, numbers as numbers.
+/// Checks that a value is the fixed one. Texts are compared after white-space processing, numbers by value.
 #[cold]
 pub(super) fn check_fixed(leaf: &Leaf, fixed: &str, found: &str) -> Result<(), Wrong> {
     let white_space = leaf.simple.white_space();

@@ -1,4 +1,4 @@
-//! Learning nodes and gaps from what the slow path did.
+//! Learns nodes and gaps from what the slow path did.
 
 use bsoap_datatypes::kernel::{Column, Separator};
 use bsoap_xml::{Scopes, State};
@@ -18,7 +18,7 @@ use super::skeleton::{
 };
 use super::trace::Site;
 
-/// Where a gap begins or ends: in the text, in the Record, and which loops are open there.
+/// An end of a gap: its offset in the text, how much of the Record had been written, and the loops open there.
 #[derive(Clone, Copy)]
 struct End<'a> {
     offset: u64,
@@ -27,7 +27,7 @@ struct End<'a> {
 }
 
 impl Machine {
-    /// The loops that are open, outermost first.
+    /// Lists the open loops, outermost first.
     pub(super) fn open_loops(&self, plan: &Plan, loops: &mut Vec<OpenLoop>) {
         loops.clear();
         for frame in self.frames.iter() {
@@ -50,7 +50,8 @@ impl Machine {
     }
 }
 
-/// The hash of a state without the numbers of its loops; `None` if it is no state for a node: a mixed element is open.
+/// The hash of a state without the slots and counts of its loops. `None` if the state can have no node, since a mixed
+/// element is open.
 fn hash_of(plan: &Plan, reader: &State, machine: &Machine) -> Option<u64> {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut hash = u64::from(machine.root.0) << 1 | u64::from(machine.done);
@@ -81,7 +82,8 @@ fn hash_of(plan: &Plan, reader: &State, machine: &Machine) -> Option<u64> {
 }
 
 impl Checkpoint {
-    /// Whether it is a state, but for the numbers of loops, which are all 0 here, and for where in the text it is.
+    /// Whether it is the same state apart from the offset and from the loops' slots and counts, which are all 0 in this
+    /// checkpoint.
     fn is_state_of(&self, plan: &Plan, reader: &State, machine: &Machine) -> bool {
         let is_same = |(own, other): (&Frame, &Frame)| {
             let mut other = *other;
@@ -98,7 +100,8 @@ impl Checkpoint {
 }
 
 impl Skeleton {
-    /// Before a message: forgets all if it is too much, or its namespaces have been forgotten.
+    /// Called before each message. Forgets everything if it takes too much memory, or if its namespaces have been
+    /// forgotten.
     pub(super) fn begin(&mut self, scopes: &mut Scopes) {
         scopes.renew_if_full();
         if self.is_full() || self.scope.is_some_and(|scope| !scopes.contains(scope)) {
@@ -109,7 +112,7 @@ impl Skeleton {
         self.credit = (self.credit + CREDIT_OF_MESSAGE).min(MAX_CREDIT);
     }
 
-    /// The node of a state, which is a new one if it is the first time.
+    /// The node of a state. A new state gets a new node; `None` if it can or may have none.
     pub(super) fn node(
         &mut self,
         plan: &Plan,
@@ -175,7 +178,7 @@ impl Skeleton {
         };
         if let NodeKind::Value(_) = start.kind {
             let value = log.value?;
-            // What is more than its text is no plain value.
+            // If there is markup in the value, it is more than its text.
             let text = window.between(value.from, value.to)?;
             if text.contains('<') {
                 return None;
@@ -230,7 +233,7 @@ impl Skeleton {
         Some(())
     }
 
-    /// The node of an attribute's value behind a gap.
+    /// Finds or adds the node of an attribute's value behind a gap.
     fn attribute(
         &mut self,
         node: NodeId,
@@ -268,7 +271,7 @@ impl Skeleton {
         Some(to)
     }
 
-    /// Adds a gap to a node; it is then the likeliest.
+    /// Adds a gap to a node, in front of its other gaps.
     fn link(&mut self, node: NodeId, gap: Gap) {
         self.bytes += gap.memory();
         let node = &mut self.nodes[node as usize];
@@ -286,7 +289,7 @@ impl Skeleton {
     }
 }
 
-/// Items with more values are read one value at a time.
+/// The largest number of values of an item that kernels read.
 const MAX_COLUMNS: usize = 256;
 
 impl Cycle {
@@ -297,7 +300,8 @@ impl Cycle {
         size_of::<Self>() + size_of_val(&*self.columns) + separators + 32 * self.slots
     }
 
-    /// The way from `first` to `last`, whose likeliest gap leads to `first` again; `None` if not all values are numbers.
+    /// The nodes from `first` to `last`, whose first gap leads to `first` again. `None` if not all their values are
+    /// numbers.
     pub(super) fn new(nodes: &[Node], first: NodeId, last: NodeId) -> Option<Self> {
         let again = nodes[last as usize].gaps.first()?;
         let (mut ids, mut columns) = (Vec::new(), Vec::new());
@@ -413,7 +417,7 @@ impl Maker<'_> {
         })
     }
 
-    /// What happened to the loops.
+    /// What the gap does to the loops. `None` if that cannot be learned.
     fn loops(&self, from: End<'_>, to: End<'_>) -> Option<Effect> {
         let pairs = from.loops.iter().zip(to.loops);
         let kept = pairs
@@ -430,7 +434,7 @@ impl Maker<'_> {
         let end = |it: &OpenLoop| {
             let count = u32::try_from(*self.record.slots.get(it.slot as usize)?).ok()?;
             let mut step = it.step(count.checked_sub(it.count)?);
-            // Where no more are allowed, what follows may belong elsewhere than it would after fewer.
+            // After the last occurrence allowed, the same tag may belong to another particle.
             if count >= it.most {
                 step.least = it.most;
             }
@@ -450,7 +454,7 @@ impl Maker<'_> {
     }
 }
 
-/// What is at the state of a decoder; `None` if no node can be there.
+/// What kind of node a decoder's state has; `None` if it can have none.
 fn kind_of(
     plan: &Plan,
     options: &DecodeOptions,
@@ -471,7 +475,7 @@ fn kind_of(
         return None;
     };
     let element = plan.element(frame.element);
-    // A fixed value is compared with the only one allowed: it is left to the slow path, or part of a gap.
+    // A fixed value has to be compared with the only one allowed, which the slow path does.
     let is_fixed = options.validation == Validation::Full && element.fixed.is_some();
     let is_deep = machine.frames.len() > MAX_LEVELS;
     if is_fixed || is_deep || !reader.is_between() || !machine.is_between() {
@@ -520,7 +524,7 @@ impl Effect {
             + size_of_val(&*self.begun)
     }
 
-    /// Whether all it does is to count the innermost of that many loops once more.
+    /// Whether its only effect is one more occurrence of the innermost of this number of loops.
     fn is_again(&self, loops: usize) -> bool {
         let [(innermost, step)] = *self.counted else {
             return false;

@@ -8,8 +8,8 @@ use crate::value::MAX_DEPTH;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DecodeOptions {
-    /// What a hostile document cannot pass. By default elements nest no deeper than a [`Value`](crate::Value) can
-    /// ([`MAX_DEPTH`]): deeper ones can only be had as Records.
+    /// The limits that protect against hostile documents. By default elements nest no deeper than a [`Value`](crate::Value)
+    /// can ([`MAX_DEPTH`]); deeper messages can only be read as Records.
     pub limits: Limits,
     /// How much is checked.
     pub validation: Validation,
@@ -17,23 +17,23 @@ pub struct DecodeOptions {
     pub unknown_elements: Unknown,
     /// What to do about elements without text whose type needs one.
     pub empty_values: Empty,
-    /// The most slots of a Record, 8 bytes each. Default 2²⁷, which is 1 GiB. An absent element takes slots too, so a small
-    /// message can ask for a large Record. Whatever is said here, there are no more than
-    /// [`Limits::total_size`] has bytes, or 2²⁰ if that is more, and no more than 2³² - 1. (The densest text, a list of
-    /// numbers of one digit, makes one for every two bytes; what is left out makes more.)
+    /// The largest number of slots of a Record, 8 bytes each. Default 2²⁷, which is 1 GiB. An absent element takes slots
+    /// too, so a small message can need a large Record. The limit that applies is at most the number of bytes of
+    /// [`Limits::total_size`] (or 2²⁰, if that is more), and at most 2³² - 1.
     pub record_slots: usize,
-    /// The most bytes of strings in a Record. Default 1 GiB. Whatever is said here, there are no more than twice
-    /// [`Limits::total_size`] (a name brings its namespace's along, and copied XML its declarations) or 1 MiB if that is
-    /// more, and no more than 4 GiB.
+    /// The largest number of bytes of strings in a Record. Default 1 GiB. The limit that applies is at most twice
+    /// [`Limits::total_size`] (or 1 MiB, if that is more), since a name is stored with its namespace and copied XML with
+    /// its declarations, and at most 4 GiB.
     pub record_heap: usize,
     /// How many violations [`validate`](super::Decoder::validate) collects. Default 100.
     pub violations: usize,
-    /// Whether tags met before are recognised by their bytes. The result is the same; only tests turn it off.
+    /// Whether the fast path is used, which recognises known tags by their bytes. The result is the same; only tests turn
+    /// it off.
     pub fast: Fast,
 }
 
 impl DecodeOptions {
-    /// The same with the bounds of a Record that hold in fact, given how long a message may be.
+    /// The options with the limits of a Record that apply, given how long a message may be.
     pub(super) fn fitted(mut self) -> Self {
         const LITTLE: u64 = 1 << 20;
         const FITS: u64 = u32::MAX as u64;
@@ -74,13 +74,13 @@ pub enum Validation {
     Full,
 }
 
-/// What to do about what the Plan does not have.
+/// What to do about elements and attributes that the Plan does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unknown {
     /// It is an error.
     #[default]
     Refuse,
-    /// It is passed over, with all it contains.
+    /// It is skipped, with all that it contains.
     Skip,
 }
 
@@ -90,17 +90,17 @@ pub enum Empty {
     /// It is an error: an empty text is not one of its lexical forms.
     #[default]
     Refuse,
-    /// It is absent where it may be missing, otherwise nil where it may be nil, otherwise an error. So it is with elements
-    /// that occur once and have no attributes; a value that goes missing in an array would shift those after it.
+    /// The element counts as absent if it is optional, as nil if it is nillable, and is an error otherwise. This applies to
+    /// elements that occur at most once and have no attributes: an absent value in an array would shift the others.
     Absent,
 }
 
 /// Whether the fast path is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fast {
-    /// Wherever it leads.
+    /// It is used wherever gaps are known.
     #[default]
     On,
-    /// Never: every tag is read as if it were the first of its kind.
+    /// Never: every tag is read by the slow path.
     Off,
 }

@@ -7,8 +7,8 @@
 //!                                    ▲ tracking pointer
 //! ```
 //!
-//! The stack knows up to where it has not been touched (`Frames::same`); that is never more than what is the same, and may
-//! be less. Base copies are shared and counted by `Arc`.
+//! The stack knows how many of its lowest levels have not been touched (`Frames::same`): these are the same as in the base
+//! copy; others may be, too. Base copies are shared by `Arc`.
 
 use std::sync::Arc;
 
@@ -21,19 +21,19 @@ use super::Decoder;
 use super::checkpoint::{Checkpoint, Loop, each_loop, same_frame};
 use super::frame::{Frame, Frames, Machine};
 
-/// A decoder's state as what differs from a base copy.
+/// A decoder's state, stored as its difference from a base copy.
 #[derive(Clone, Debug)]
 pub struct Partial {
     base: Arc<Checkpoint>,
-    /// How many levels are those of the base copy,
+    /// The number of levels that are the same as in the base copy.
     levels: u32,
-    /// and how many elements are among them.
+    /// The number of elements among them.
     elements: u32,
     frames: Box<[Frame]>,
     open: Upper,
     seen: Box<[u64]>,
     offset: u64,
-    /// All else, if it is not what it is behind every tag.
+    /// The rest of the state, if it differs from the usual state between two tags.
     rest: Option<Box<(State, Machine)>>,
 }
 
@@ -42,7 +42,7 @@ pub struct Partial {
 pub struct Tracked(Option<Arc<Checkpoint>>);
 
 impl Tracked {
-    /// Tracks nothing any more.
+    /// Stops tracking.
     pub fn clear(&mut self) {
         self.0 = None;
     }
@@ -54,7 +54,7 @@ fn elements(frames: &[Frame]) -> usize {
 }
 
 impl Partial {
-    /// A copy of what differs from the base copy tracked. If too little is the same, there is a new base copy first.
+    /// Copies what differs from the tracked base copy. If too little is the same, a new base copy is made first.
     pub fn new(decoder: &mut Decoder, record: &Record, tracked: &mut Tracked) -> Self {
         let is_plain = decoder.reader.is_plain() && decoder.machine.is_between();
         let depth = decoder.machine.frames.len();
@@ -126,8 +126,9 @@ impl Partial {
         loops
     }
 
-    /// Sets a decoder to it: first what it shares with the base copy, then its own. What the decoder has in common with
-    /// the base copy as well is not restored.
+    /// Sets a decoder to this state: first the part that is in the base copy, then the rest. The levels that the decoder
+    /// still shares with the base copy are not restored. Returns `false`, without a change, if the namespaces of the state
+    /// have been forgotten.
     #[must_use]
     pub fn resume(&self, decoder: &mut Decoder, tracked: &mut Tracked) -> bool {
         let (levels, shared) = (self.levels as usize, self.elements as usize);
@@ -173,8 +174,8 @@ impl Partial {
         true
     }
 
-    /// Whether reading on from where a decoder is finds the same as reading on from here, but for the counts of loops. What
-    /// both share with one base copy is not compared.
+    /// Whether this state agrees with the current state of a decoder, apart from the counts of loops. What both share with
+    /// one base copy is not compared.
     pub fn agree(&self, decoder: &Decoder, tracked: &Tracked) -> bool {
         let (levels, shared) = (self.levels as usize, self.elements as usize);
         let machine = &decoder.machine;
@@ -209,7 +210,7 @@ impl Partial {
             )
     }
 
-    /// The same with its loops changed; `base` is the base copy with its own changed likewise.
+    /// Changes the loops of this state; `base` is its base copy after the same change.
     pub fn renumber(
         &mut self,
         plan: &Plan,

@@ -1,15 +1,15 @@
-//! A piece of the text of a message, which the caller keeps.
+//! A piece of the text of a message; the caller owns the text.
 
 /// A piece of the text of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Piece<'t> {
-    /// The text. It begins with the first byte that was not read yet, or before it.
+    /// The text. It begins at the first byte that has not been read yet, or before it.
     pub text: &'t str,
-    /// Where it begins in the message.
+    /// The offset of the text in the message.
     pub base: u64,
-    /// Whether the message ends where it ends.
+    /// Whether the message ends with this piece.
     pub last: bool,
-    /// How many bytes are known to follow: capacity may be reserved for them.
+    /// The number of bytes that will follow, as far as known: memory may be reserved for them.
     pub beyond: usize,
 }
 

@@ -1,8 +1,8 @@
 //! Places: where reading can be resumed, described by a few numbers.
 //!
-//! Between two items of an array, and between two children of a sequence, a decoder remembers all it remembered between the
-//! two before, but for one number: how many items there were, or which child comes next. So a place is that number and the
-//! *base* it belongs to, a checkpoint taken at the first such place that was wanted; places with the same base are a *group*.
+//! The states of a decoder between any two items of an array, or between any two children of a sequence, differ in one
+//! number: how many items there were, or which child comes next. So a place is that number and a *base*, a checkpoint taken
+//! at the first such place that was needed. Places with the same base are a *group*.
 //!
 //! ```text
 //! <rows> | <row> … </row> | <row> <x>1</x> | <y>2</y> | <z>3</z> | </row> | <row> …
@@ -10,11 +10,13 @@
 //!                         └ group 0, 1     │          └ group 1, child 2
 //! ```
 //!
-//! Places are noted while reading goes on, in the midst of an array's loop: one compare an item, sixteen bytes a place.
+//! Places are noted during decoding, also inside the loop over an array: this costs a comparison for each item, and 16
+//! bytes for each place.
 //!
-//! The bases of all orders of a catalogue differ in the numbers of loops alone, so they share one *shape*, a complete state,
-//! and a base is those numbers, stored as what differs from the base before ([`Bases`]). And a place may wait: rather than a new group, one that goes on is preferred, if it comes
-//! round before the place behind is due.
+//! The bases of equal structures, such as all orders in a list, differ only in the counts of their loops. They share one
+//! *shape*, a complete state; a base consists of these counts, stored as the difference from the base before ([`Bases`]). A
+//! new group costs more than another place of an open group, so noting a place waits for an open group, at most until the
+//! place after it is due.
 
 use bsoap_xml::State;
 
@@ -47,43 +49,43 @@ pub struct LocatedPlace {
     pub place: Place,
 }
 
-/// A state as far as groups share it: all but the numbers of loops, and the number of a place.
+/// The state that several groups share: all but the counts of loops and the number of the place.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) checkpoint: Checkpoint,
     pub(super) varies: Varies,
 }
 
-/// A group whose base holds still.
+/// A group that new places may still belong to: nothing below its innermost level has changed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     /// How many levels are open at its base.
     pub(super) levels: usize,
     pub(super) group: u32,
     shape: u32,
-    /// The numbers of its innermost loop.
+    /// The slot and the count of its innermost loop.
     innermost: Option<Numbers>,
 }
 
-/// How many of the last shapes are looked at before there is another.
+/// The number of the latest shapes that are compared before a new one is made.
 const SHAPES: usize = 64;
 
-/// How many groups may be open, one in another: those around a place are found again one by one when reading is taken up there.
-/// What is deeper has no places of its own.
+/// The largest number of open groups, one inside the other, since resuming at a place looks up all groups around it. Deeper
+/// structures have no places of their own.
 const NESTED: usize = 64;
 
-/// What of the innermost level is the number of a place.
+/// Which number of the innermost level tells the places of a group apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Varies {
-    /// How often it has come round.
+    /// The number of its occurrences.
     Count,
-    /// Which child comes next.
+    /// The child that comes next.
     Child,
-    /// Nothing: the group is one place.
+    /// None: the group has only one place.
     Nothing,
 }
 
-/// Notes a place at regular distances in the text, at the next one that belongs to a group.
+/// Notes places at regular distances in the text, each where the next place of a group is.
 #[derive(Clone, Debug)]
 pub struct Places {
     every: u64,
@@ -91,22 +93,22 @@ pub struct Places {
     shapes: Vec<Shape>,
     /// The state that the places of a group share, by group.
     bases: Bases,
-    /// The groups whose base holds still, outermost first.
+    /// The open groups, outermost first.
     pub(super) open: Vec<Open>,
     found: Vec<LocatedPlace>,
 }
 
-/// Where a decoder is, while its own numbers are behind.
+/// Where decoding is inside the loop over an array, which does not update the decoder's state.
 #[derive(Clone, Copy)]
 pub(super) struct Here {
-    /// Levels of the stack that are open there, at most as many as the machine has.
+    /// The number of open levels there, at most as many as the machine has.
     pub(super) levels: usize,
     pub(super) offset: u64,
     pub(super) at: u32,
 }
 
 impl Places {
-    /// The number of bytes from one place to the next.
+    /// For a place about every `every` bytes.
     pub fn new(every: usize) -> Self {
         Self {
             every: every.max(1) as u64,
@@ -127,7 +129,7 @@ impl Places {
         self.found.clear();
     }
 
-    /// The next place is wanted that many bytes behind this one.
+    /// Counts the distance to the next place from this offset.
     pub fn start(&mut self, offset: u64) {
         self.due = offset.saturating_add(self.every);
     }
@@ -158,13 +160,13 @@ impl Places {
         self.found = Vec::new();
     }
 
-    /// From where on a place is wanted.
+    /// The offset from which on a place is wanted.
     #[inline(always)]
     pub(super) fn due(&self) -> u64 {
         self.due
     }
 
-    /// A place of a group, if there is one, where that many slots have been written.
+    /// Adds a place of a group where `slots` slots have been written; nothing if there is no group.
     pub(super) fn note_item(&mut self, group: Option<u32>, slots: usize, here: Here) {
         let Some(group) = group else {
             return;
@@ -177,7 +179,7 @@ impl Places {
         });
     }
 
-    /// Notes where the decoder is, if that is a place that belongs to a group.
+    /// Adds the place where the decoder is, if it belongs to a group.
     pub(super) fn note(
         &mut self,
         plan: &Plan,
@@ -189,7 +191,7 @@ impl Places {
         let Some(Frame::Group(top)) = machine.frames.last() else {
             return;
         };
-        // White space behind the tag would be part of the state.
+        // White space behind the tag would be part of the state: there is no place then.
         if machine.tag_end != offset {
             return;
         }
@@ -208,7 +210,8 @@ impl Places {
         self.note_item(group, written.0, here);
     }
 
-    /// The group of a place where these numbers of slots and of bytes of strings have been written; it is a new one if there is none yet.
+    /// The group of the place `here`, where the Record has `written` slots and bytes of strings. A new group is made if
+    /// none is open there; `None` if it is better to wait for an open group, or no place is possible.
     #[cold]
     #[inline(never)]
     pub(super) fn group(
@@ -230,7 +233,7 @@ impl Places {
         {
             return Some(open.group);
         }
-        // One that is open, or a loop's, may come by in time.
+        // A place of an open group, or between two items, may follow soon enough.
         let may_wait = !self.open.is_empty() || varies == Varies::Child;
         if may_wait && here.offset < self.due.saturating_add(self.every) {
             return None;
@@ -254,7 +257,7 @@ impl Places {
         Some(group)
     }
 
-    /// A new group inside of the innermost that is open.
+    /// Adds a group inside the innermost open group, and returns its number.
     pub(super) fn push(&mut self, plan: &Plan, mut checkpoint: Checkpoint, varies: Varies) -> u32 {
         varies.set(&mut checkpoint, 0);
         let loops = checkpoint.loops(plan);
@@ -289,7 +292,7 @@ impl Places {
         self.shapes.get(shape as usize)
     }
 
-    /// Takes over the numbers of a group's loops.
+    /// A function that gives the loops of a state the slots and counts of this group.
     pub(super) fn renumber(&self, group: u32) -> impl FnMut(&mut Loop) + use<> {
         let base = self.base(group);
         let mut numbers = base.map(|base| base.loops).unwrap_or_default().into_iter();
@@ -309,13 +312,13 @@ impl Places {
         Some(checkpoint)
     }
 
-    /// Forgets the groups that are over, or have changed below.
+    /// Closes the groups that have ended, or whose outer levels have changed.
     pub(super) fn prune(&mut self, machine: &mut Machine, levels: usize) {
         self.shut(machine, levels);
         machine.frames.watch();
     }
 
-    /// The same, while it stays known which levels have changed.
+    /// As [`prune`](Self::prune), but the stack goes on tracking changes from where it did before.
     pub(super) fn shut(&mut self, machine: &Machine, levels: usize) {
         let same = machine.frames.same();
         while let Some(open) = self.open.last()
@@ -325,7 +328,7 @@ impl Places {
         }
     }
 
-    /// Whether the innermost level is that of a group's base, but for what varies.
+    /// Whether the innermost level is that of an open group, apart from the number that varies.
     pub(super) fn is_of(&self, plan: &Plan, open: &Open, top: &GroupFrame) -> bool {
         let Some(shape) = self.shapes.get(open.shape as usize) else {
             return false;
@@ -347,7 +350,7 @@ impl Places {
         own == *top
     }
 
-    /// The groups open at a base: itself and those around it.
+    /// Opens a group and the groups around it, and closes all others.
     pub(super) fn reopen(&mut self, group: u32) {
         self.open.clear();
         let mut group = group;
@@ -393,15 +396,15 @@ impl Places {
             .map_or(0, |shape| shape.checkpoint.depth())
     }
 
-    /// The group around a group's base.
+    /// The group around a group; `None` if it is the outermost.
     pub fn around(&self, group: u32) -> Option<u32> {
         let (_, outer) = self.bases.head(group)?;
-        // A group is newer than those around it.
+        // A group has a higher number than those around it.
         (outer < group).then_some(outer)
     }
 
-    /// The same places of a group whose base has its loops changed, which is a new group inside of `outer`: reading goes on
-    /// there where its own level ends, so that must have its loops changed as well.
+    /// Makes a new group with the places of `group` after its loops have changed, and returns its number. `outer` is the
+    /// group around it, changed likewise, in which decoding continues when the level of the group ends.
     pub fn carry(
         &mut self,
         group: u32,
@@ -421,13 +424,13 @@ impl Places {
         self.push_base(shape_of, outer.unwrap_or(NONE), &loops)
     }
 
-    /// Whether the number of a group's places is that of its innermost loop.
+    /// Whether the number of a group's places is the count of its innermost loop.
     pub fn counts(&self, group: u32) -> bool {
         let shape = self.shape(group);
         shape.is_some_and(|shape| shape.varies == Varies::Count)
     }
 
-    /// Keeps only the groups wanted, and says for each what its number is now.
+    /// Removes the groups that are not wanted. Returns the new number of each old group.
     pub fn keep(&mut self, wanted: &[bool]) -> Vec<u32> {
         self.open.clear();
         let mut names = vec![NONE; self.bases.len()];
@@ -457,7 +460,7 @@ impl Places {
 }
 
 impl Varies {
-    /// Sets what varies of a state.
+    /// Sets the number that varies in a state.
     fn set(self, checkpoint: &mut Checkpoint, at: u32) {
         if let Some(Frame::Group(top)) = checkpoint.machine.frames.last_mut() {
             match self {
@@ -469,7 +472,7 @@ impl Varies {
     }
 }
 
-/// What of a group varies from one of its places to the next.
+/// The number that varies between the places of a group; `None` if the level has no places.
 fn varies(plan: &Plan, top: &GroupFrame) -> Option<Varies> {
     match plan.particle(top.particle).term {
         _ if top.silent => None,
@@ -480,14 +483,14 @@ fn varies(plan: &Plan, top: &GroupFrame) -> Option<Varies> {
 }
 
 impl Checkpoint {
-    /// Whether it is the same but for the numbers of loops, and where it is.
+    /// Whether it is the same state, apart from the loops' slots and counts and its offset.
     fn is_shaped_like(&self, other: &Self, plan: &Plan) -> bool {
         let (a, b) = (&self.machine, &other.machine);
         a.frames.len() == b.frames.len()
             && a.frames
                 .iter()
                 .zip(b.frames.iter())
-                // What differs is most often the innermost.
+                // Most often the innermost level differs.
                 .rev()
                 .all(|(a, b)| same_frame(a, b, plan))
             && a.seen == b.seen
@@ -514,17 +517,17 @@ impl Sink for &mut Places {
     }
 }
 
-/// Where reading is to stop, if it comes by.
+/// Where decoding is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Until {
-    /// At the first place between two tags at which that many slots have been written,
+    /// It stops at the first place between two tags where this many slots have been written
     pub slots: usize,
-    /// and no more levels than these are open.
+    /// and at most this many levels are open.
     pub depth: usize,
 }
 
 impl Until {
-    /// Not before the end.
+    /// Decoding does not stop before the end.
     pub const END: Self = Self {
         slots: usize::MAX,
         depth: 0,

@@ -1,4 +1,4 @@
-//! Values that are read without looking at more than their first bytes.
+//! Values that can be read quickly: numbers, and texts that need no processing.
 
 use bsoap_datatypes::kernel::{Kernel, Number};
 use bsoap_datatypes::{double, float, integer};
@@ -8,7 +8,7 @@ use crate::plan::{Bounds, Leaf, LeafId, LeafKind, RealRange};
 use super::options::Validation;
 use super::trace::Site;
 
-/// The slot of the number at the front of a text, and its length.
+/// Reads the number at the front of a text. Returns its slot and its length.
 #[inline(always)]
 pub(super) fn number(kind: LeafKind, text: &[u8]) -> Option<(u64, usize)> {
     match kind {
@@ -21,7 +21,7 @@ pub(super) fn number(kind: LeafKind, text: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
-/// The same of a number that most probably ends at a byte `end`: a double or float is then read sooner.
+/// As [`number`], for a number that is probably followed by the byte `end`: a double or float is read faster then.
 #[inline(always)]
 pub(super) fn number_before(
     kind: LeafKind,
@@ -37,8 +37,8 @@ pub(super) fn number_before(
     found.or_else(|| number(kind, text.get(at..)?))
 }
 
-/// How the values of a leaf are read where little else need be looked at: all that its type asks for is a range of numbers,
-/// or what the length and the characters of a string prove.
+/// How values of a leaf are read quickly. Its facets are a range of numbers, or can be proved from the length and the
+/// characters of a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plain {
     pub(super) kind: LeafKind,
@@ -47,7 +47,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// `None` for a leaf whose facets want its text, unless that is its value.
+    /// `None` if the facets of the leaf need the lexical form of a number.
     #[inline(always)]
     pub(super) fn of(leaf: &Leaf, validation: Validation) -> Option<Self> {
         let is_checked = leaf.has_facets && validation == Validation::Full;
@@ -71,7 +71,7 @@ impl Plain {
         self.range.is_none_or(|range| range.has(slot))
     }
 
-    /// How the value can be read again alone: not at all where it must be looked at.
+    /// How the value can be read again alone; [`Site::NONE`] if its facets have to be checked.
     #[inline(always)]
     pub(super) fn site(&self, id: LeafId) -> Site {
         if self.is_checked {
@@ -114,8 +114,8 @@ fn boolean_slot(text: &[u8]) -> Option<(u64, usize)> {
     }
 }
 
-/// The slot of the number at the front of a text, and its length; nothing if the leaf is of another kind, or the number not
-/// written plainly. What follows it is not looked at.
+/// Reads the number at the front of a text. Returns its slot and its length; `None` if the leaf is of another kind, or the
+/// number is written in an unusual way. The text behind the number is not checked.
 #[inline(always)]
 pub fn parse_number(kind: LeafKind, text: &[u8]) -> Option<(u64, usize)> {
     number(kind, text)

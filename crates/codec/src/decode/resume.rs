@@ -1,5 +1,5 @@
-//! A message read piece by piece, from text that the caller keeps: so that the decoder can be asked for its state between
-//! pieces, be set back to it, and be stopped at a place.
+//! Decoding piece by piece, from text that the caller owns. Between pieces the caller can copy the decoder's state, set the
+//! decoder back to it, and have it stop at a place.
 
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_xml::scan;
@@ -17,15 +17,15 @@ use super::trace::{Site, Trace};
 use super::{Decoder, Error};
 
 impl Decoder {
-    /// Begins a message whose pieces will be [read](Self::read). One that was begun before is given up.
+    /// Begins a message whose pieces will be [read](Self::read). A message begun before is abandoned.
     pub fn start(&mut self, root: ElementId) {
         self.restart(root);
     }
 
-    /// Reads on: all of a piece, but for what its end leaves incomplete. That is to be read again with what follows.
+    /// Reads a piece, except for an incomplete tag or text at its end: the next piece must begin with that.
     ///
-    /// The Record must have been cut back to where the decoder is, as it is if nobody else changed it. The trace
-    /// receives the locations of the values; it covers less than 4 GiB of text.
+    /// The Record must have exactly the slots and strings of the text read so far. The trace receives the locations of the
+    /// values; it covers less than 4 GiB of text.
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
@@ -41,7 +41,7 @@ impl Decoder {
         }
     }
 
-    /// How much of the text has been read.
+    /// The number of bytes of the text that have been read.
     pub fn offset(&self) -> u64 {
         self.reader.offset()
     }
@@ -51,17 +51,17 @@ impl Decoder {
         self.reader.is_between() && self.machine.is_between()
     }
 
-    /// All that is remembered of the message so far, of which `record` has been filled.
+    /// A copy of the decoder's state; `record` is the Record filled so far.
     pub fn checkpoint(&self, record: &Record) -> Checkpoint {
         let written = (record.slots.len(), record.heap.len());
         Checkpoint::new(&self.reader, &self.machine, written)
     }
 
-    /// Goes back, or ahead, to a checkpoint. `false` if it is of no use any more, since the namespaces in its scope have
-    /// been [forgotten](Self::forget); then nothing is changed.
+    /// Sets the decoder to a checkpoint. Returns `false`, without a change, if the namespaces in its scope have been
+    /// [forgotten](Self::forget).
     ///
-    /// The Record to go on with is that of the checkpoint, [cut](Checkpoint::cut) back to it, or another that has been
-    /// made to correspond by [renumbering](Checkpoint::renumber).
+    /// Decoding then continues with the Record of the checkpoint, [cut](Checkpoint::cut) back to it, or with another one to
+    /// which the checkpoint has been adapted by [renumbering](Checkpoint::renumber).
     #[must_use]
     pub fn resume(&mut self, checkpoint: &Checkpoint) -> bool {
         let is_known = checkpoint.reader.is_known(&self.scopes);
@@ -72,13 +72,15 @@ impl Decoder {
         is_known
     }
 
-    /// Whether reading on from one of these finds the same as reading on from the other, but for the counts of loops.
+    /// Whether two checkpoints agree: decoding the same text from either gives the same values, apart from the counts of
+    /// open loops.
     pub fn agree(&self, one: &Checkpoint, other: &Checkpoint) -> bool {
         one.agrees(other, &self.plan, &self.scopes)
     }
 
-    /// Re-reads one value by itself, at `at` of `text`: its slot, whose octets are appended to the heap of
-    /// `record`, and its length. Nothing, if there is anything but its plain lexical form; or if that is wrong.
+    /// Reads one value again, at `at` in `text`. Returns its slot and its length; its octets, if it has any, are appended
+    /// to the heap of `record`. `None` if there is more than its lexical form, such as a comment, or if the value is not
+    /// valid.
     #[inline]
     pub fn read_again(
         &mut self,
@@ -98,7 +100,7 @@ impl Decoder {
         self.text_again(site, text, at, record)
     }
 
-    /// Whether the value at a site is its own text, with nothing replaced but references and line ends.
+    /// Whether the value at a site is its text, in which at most references and line ends are replaced.
     #[inline]
     pub fn reads_verbatim(&self, site: Site) -> bool {
         site.leaf()
@@ -134,7 +136,7 @@ impl Decoder {
                 )
             }
         };
-        // An empty text may be replaced by a default, which the leaf does not know.
+        // An empty text may stand for a default value, which the leaf does not know.
         if length == 0 || length > self.options.limits.text_length {
             return None;
         }

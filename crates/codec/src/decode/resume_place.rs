@@ -1,4 +1,4 @@
-//! Reading up to a place, and continuing from one.
+//! Decoding up to a place, and resuming at one.
 
 use crate::plan::UNBOUNDED;
 use crate::record::Record;
@@ -10,9 +10,9 @@ use super::place::{Place, Places, Until, Varies};
 use super::{Decoder, Error};
 
 impl Places {
-    /// A group of one place, which may be anywhere in the message.
+    /// Adds a group with one place: where the decoder is, anywhere in the message.
     pub fn add(&mut self, decoder: &Decoder, record: &Record) -> Place {
-        // What has changed below since the last place was noted is not around it.
+        // Groups whose outer levels have changed since the last place are not around this one.
         self.shut(&decoder.machine, decoder.depth());
         let checkpoint = decoder.checkpoint(record);
         let group = self.push(&decoder.plan, checkpoint, Varies::Nothing);
@@ -20,9 +20,10 @@ impl Places {
         Place { group, at: 0 }
     }
 
-    /// Sets the decoder to a place at this offset of the text. `false` if that cannot be done any more; then nothing is changed.
+    /// Sets the decoder to a place at this offset of the text. Returns `false`, without a change, if the namespaces of its
+    /// group have been forgotten.
     ///
-    /// Within a group nothing is restored but the number.
+    /// If the decoder is in the group of the place, only the number of the place is set.
     #[must_use]
     pub fn resume(&mut self, decoder: &mut Decoder, place: Place, offset: u64) -> bool {
         if !self.is_in_group(decoder, place.group) {
@@ -43,7 +44,7 @@ impl Places {
         true
     }
 
-    /// Whether the decoder is at some place of this group, so that nothing need be compared.
+    /// Whether the decoder is at some place of this group. Then its state need not be compared with the group's.
     pub fn is_in_group(&mut self, decoder: &mut Decoder, group: u32) -> bool {
         let (plan, machine) = (&decoder.plan, &mut decoder.machine);
         let levels = machine.frames.len();
@@ -71,8 +72,8 @@ impl Places {
         }
     }
 
-    /// Whether reading on from where the decoder is finds the same as reading on from a place, but for the counts of loops.
-    /// For a place of the group it is in nothing is compared but its number.
+    /// Whether the decoder's state agrees with that of a place, apart from the counts of loops. If the decoder is in the
+    /// group of the place, only the number of the place is compared.
     pub fn agree(&mut self, decoder: &mut Decoder, place: Place) -> bool {
         let is_inside = self.is_in_group(decoder, place.group);
         let Some(varies) = self.shape(place.group).map(|shape| shape.varies) else {
@@ -97,7 +98,7 @@ impl Places {
 }
 
 impl Decoder {
-    /// As [`read`](Self::read); it may stop before the end of the piece, and notes places.
+    /// As [`read`](Self::read), but it stops at `until`, if that comes first, and notes places.
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
@@ -117,7 +118,7 @@ impl Decoder {
         read
     }
 
-    /// Whether reading on from where it is finds the same as reading on from a checkpoint, but for the counts of loops.
+    /// Whether its state agrees with a checkpoint, apart from the counts of loops.
     pub fn is_at(&self, checkpoint: &Checkpoint) -> bool {
         checkpoint.agrees_with(&self.reader, &self.machine, &self.plan, &self.scopes)
     }
@@ -127,30 +128,30 @@ impl Decoder {
         self.machine.loops(&self.plan)
     }
 
-    /// As if its loops had come round more often, or less, or had their counts elsewhere.
+    /// Changes the slots and counts of the open loops.
     pub fn renumber(&mut self, change: impl FnMut(&mut Loop)) {
         self.machine.renumber(&self.plan, change);
     }
 
-    /// Whether what it remembers comes from the text before its offset alone, inside the root element. It may be in the midst
-    /// of a text. It is not steady at a tag that has no end yet.
+    /// Whether its state depends only on the text before its offset, and it is inside the root element. This is not so at
+    /// an incomplete tag; inside a text it is.
     pub fn is_steady(&self) -> bool {
         self.reader.is_between() && !self.machine.done
     }
 
-    /// Whether the message has come to its end.
+    /// Whether the message has been read to its end.
     pub fn is_finished(&self) -> bool {
         self.reader.is_finished()
     }
 
-    /// As if it had read `offset` bytes of text.
+    /// Sets its offset, as if it had read `offset` bytes of text.
     pub fn move_to(&mut self, offset: u64) {
         let by = offset.wrapping_sub(self.reader.offset());
         self.reader.move_by(by);
         self.machine.move_by(by);
     }
 
-    /// How many levels are open: elements, and groups in them.
+    /// The number of open levels: elements, and groups in them.
     pub fn depth(&self) -> usize {
         self.machine.frames.len()
     }

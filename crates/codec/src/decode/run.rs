@@ -1,4 +1,4 @@
-//! Events of the reader, one after the other: the slow path, which calls the fast path wherever that knows what follows.
+//! The slow path: handles the events of the reader one by one, and calls the fast path wherever a known node is reached.
 
 use bsoap_xml::{Event, Scopes, State};
 
@@ -11,19 +11,19 @@ use super::options::Fast;
 use super::piece::Piece;
 use super::skeleton::{NodeId, NodeLoops, Origin, Skeleton};
 
-/// A decoding on its way.
+/// The decoding of one piece.
 pub(super) struct Run<'r, S> {
     pub(super) reader: &'r mut State,
     pub(super) scopes: &'r mut Scopes,
     pub(super) skeleton: &'r mut Skeleton,
-    /// The node that the slow path comes from, and the loops there.
+    /// The node that the slow path started from, and what had been written there.
     pub(super) origin: Option<Origin>,
-    /// Levels open where the fast path came to the place at which decoding is to stop.
+    /// Set if the fast path came to the end of an item at the end of the text: how many levels are open there.
     pub(super) stops_at: Option<usize>,
-    /// Whether the fast path came to the end of the message.
+    /// Whether the fast path reached the end of the message.
     pub(super) is_at_end: bool,
     pub(super) loops: &'r mut NodeLoops,
-    /// How many events of the reader the message took so far.
+    /// The number of events of the reader in this message so far.
     pub(super) events: &'r mut u64,
     pub(super) builder: Builder<'r, S>,
 }
@@ -34,7 +34,7 @@ impl Piece<'_> {
         (offset - self.base) as usize
     }
 
-    /// The text between two places, if it has not been let go.
+    /// The text between two offsets of the message; `None` if it is not in this piece.
     pub(super) fn between(&self, from: u64, to: u64) -> Option<&str> {
         let from = usize::try_from(from.checked_sub(self.base)?).ok()?;
         self.text.get(from..self.at(to))
@@ -42,7 +42,7 @@ impl Piece<'_> {
 }
 
 impl<S: Sink> Run<'_, S> {
-    /// Reads on until more text is needed or all is read.
+    /// Reads until more text is needed or the piece has been read.
     pub(super) fn run(&mut self, window: Piece<'_>) -> Result<(), Error> {
         let is_fast = self.builder.options.fast == Fast::On && self.builder.violations.is_none();
         let plan = self.builder.plan;
@@ -95,7 +95,7 @@ impl<S: Sink> Run<'_, S> {
         }
     }
 
-    /// Where the decoder is in front of a value: learns what the slow path did since the last one, and takes the fast path.
+    /// In front of a value: learns what the slow path did since the last node, and takes the fast path.
     fn learn_and_follow(&mut self, window: &Piece<'_>) {
         if let Some(node) = self.node() {
             self.learn(window, node);
@@ -111,7 +111,7 @@ impl<S: Sink> Run<'_, S> {
         is_start || matches!(machine.inside(), Some(Inside::Leaf(_)))
     }
 
-    /// The node of the state the decoder is in.
+    /// The node of the decoder's state; `None` if it has no node.
     fn node(&mut self) -> Option<NodeId> {
         let (plan, options) = (self.builder.plan, self.builder.options);
         let machine = &*self.builder.machine;
@@ -134,7 +134,8 @@ impl<S: Sink> Run<'_, S> {
         );
     }
 
-    /// Notes for what is learned which loops are open behind a tag with attributes, and how few levels between tags.
+    /// Notes what learning needs: which loops are open behind a tag with attributes, and the least number of levels open
+    /// between two tags.
     #[inline]
     fn log_state(&mut self) {
         let builder = &mut self.builder;
@@ -165,7 +166,7 @@ impl<S: Sink> Run<'_, S> {
 }
 
 impl<S: Sink> Builder<'_, S> {
-    /// Notes the place, if one is wanted: nothing is begun there.
+    /// Notes the place where the decoder is, if one is due and the decoder is between two tags.
     #[inline(always)]
     pub(super) fn note(&mut self, reader: &State, offset: u64) {
         if let Some(places) = self.sink.places()

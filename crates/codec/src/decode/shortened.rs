@@ -1,8 +1,9 @@
-//! The bases of groups of places, kept short: which shape each has, which group is around it, and the numbers of its loops.
+//! The bases of groups of places, in compact form: the shape of each, the group around it, and the slots and counts of its
+//! loops.
 //!
-//! Places come in the order of the text, and so do bases: the loops further out are most often those of the base before, with
-//! the same counts. So a base says how many they are, and the numbers of the others; every sixteenth contains all, so that one
-//! is found without reading those before it.
+//! Bases come in the order of the text, and most outer loops of a base are those of the base before, with the same counts.
+//! So a base is stored as the number of these loops and the numbers of the others. Every sixteenth base contains all
+//! numbers, so that finding one does not need all bases before it.
 //!
 //! ```text
 //! shape │ how far back the group around it is │ loops as before │ other loops │ slot, count │ slot, count │ …
@@ -23,18 +24,18 @@ pub(super) struct Base {
     pub(super) shape: u32,
     /// The group around it; [`NONE`] if there was none.
     pub(super) outer: u32,
-    /// The numbers of the loops that are open, outermost first.
+    /// The slots and counts of the open loops, outermost first.
     pub(super) loops: Vec<Numbers>,
 }
 
-/// The bases of many groups, which are numbered as they come.
+/// The bases of many groups, numbered in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bases {
     bytes: Vec<u8>,
-    /// Where every sixteenth begins.
+    /// Where every sixteenth base begins.
     runs: Vec<usize>,
     count: u32,
-    /// The loops of the last one.
+    /// The loops of the last base.
     last: Vec<Numbers>,
 }
 
@@ -42,7 +43,7 @@ pub(super) struct Bases {
 const RUN: u32 = 16;
 
 impl Bases {
-    /// Keeps a base, and gives its number.
+    /// Adds a base, and returns its number.
     pub(super) fn push(&mut self, base: Base) -> u32 {
         let group = self.count;
         if group.is_multiple_of(RUN) {
@@ -74,12 +75,12 @@ impl Bases {
         self.bytes.push(number as u8);
     }
 
-    /// How many there are.
+    /// The number of bases.
     pub(super) fn len(&self) -> usize {
         self.count as usize
     }
 
-    /// A base.
+    /// The base with a number; `None` if there is none.
     pub(super) fn of(&self, group: u32) -> Option<Base> {
         let mut reader = self.run(group)?;
         let mut numbers: Vec<Numbers> = Vec::new();
@@ -102,7 +103,7 @@ impl Bases {
         None
     }
 
-    /// The shape of a base, and the group around it.
+    /// The shape of a base and the group around it; `None` if there is no such base.
     pub(super) fn head(&self, group: u32) -> Option<(u32, u32)> {
         let mut reader = self.run(group)?;
         for _ in 0..group % RUN {
@@ -116,7 +117,7 @@ impl Bases {
         Some((head.shape, head.outer(group)))
     }
 
-    /// What is stored from the last base on that contains all of its numbers.
+    /// A reader at the last base before this one, or itself, that contains all numbers.
     fn run(&self, group: u32) -> Option<BaseReader<'_>> {
         let from = *self.runs.get((group / RUN) as usize)?;
         (group < self.count).then(|| BaseReader(self.bytes[from..].iter()))
@@ -142,10 +143,10 @@ impl Bases {
     }
 }
 
-/// Numbers, one after the other.
+/// Reads the numbers of bases, one after the other.
 struct BaseReader<'a>(std::slice::Iter<'a, u8>);
 
-/// What a base begins with.
+/// The first numbers of a base.
 struct Head {
     shape: u32,
     back: u32,

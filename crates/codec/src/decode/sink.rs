@@ -1,4 +1,4 @@
-//! What the decoder reports of each value it reads: where its lexical form is in the text.
+//! What receives the location of each value that the decoder reads.
 
 use super::place::Places;
 use super::trace::Site;
@@ -10,24 +10,25 @@ pub(crate) trait Sink {
     /// Whether [places](Self::places) are noted.
     const NOTES: bool = false;
 
-    /// The lexical form of `slot` begins at `offset`; and how the value can be read again alone.
+    /// Receives the location of a value: its slot, where its lexical form begins, and how it can be read again alone.
     fn found(&mut self, slot: usize, offset: u64, site: Site);
 
-    /// The same of consecutive slots, markers among them. The sites repeat, beginning with the one numbered `first`.
+    /// As [`found`](Self::found), for consecutive slots with their markers. `sites` are those of one item, repeated; the
+    /// first slot has site number `first`.
     #[inline(always)]
     fn found_all(&mut self, _slot: usize, _offsets: &[u32], _sites: &[Site], _first: usize) {}
 
-    /// How many slots have been reported.
+    /// The number of slots reported so far.
     #[inline(always)]
     fn reported(&self) -> usize {
         0
     }
 
-    /// Takes back what was reported of all slots but the first ones.
+    /// Removes what was reported, except of this number of first slots.
     #[inline(always)]
     fn take_back(&mut self, _: usize) {}
 
-    /// Where places are noted at which reading could be taken up again, if they are.
+    /// Where places for checkpoints are noted; `None` if none are wanted.
     #[inline(always)]
     fn places(&mut self) -> Option<&mut Places> {
         None

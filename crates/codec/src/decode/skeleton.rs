@@ -41,16 +41,17 @@ pub(super) const MAX_ATTRIBUTE_LENGTH: usize = 1 << 12;
 /// Longer gaps are not learned.
 pub(super) const MAX_GAP_LENGTH: usize = 1 << 12;
 
-/// What all nodes and gaps may take. A peer whose every message is different fills this; then all is forgotten.
+/// The memory that all nodes and gaps may take. If messages with ever new structures fill it, everything is forgotten.
 pub(super) const MAX_BYTES: usize = 1 << 20;
 
-/// How many nodes are learned before one of them has been met again.
+/// The number of nodes that may be learned before a known node is met again.
 pub(super) const MAX_CREDIT: u32 = 1 << 11;
 
-/// How many more with each message: a stream whose structures are new each time is left to the slow path, until they repeat.
+/// How many more nodes may be learned with each message. A stream whose structures are always new is left to the slow path
+/// until they repeat.
 pub(super) const CREDIT_OF_MESSAGE: u32 = 4;
 
-/// States with more levels are not learned: to compare and to restore them takes longer than to read on.
+/// States with more levels are not learned: comparing and restoring them would take longer than the slow path.
 pub(super) const MAX_LEVELS: usize = 96;
 
 /// A gap with more values and attributes in it is not learned.
@@ -63,14 +64,14 @@ pub(super) const MAX_IN_VAIN: u32 = 32;
 #[derive(Debug)]
 pub(super) struct Skeleton {
     pub(super) nodes: Vec<Node>,
-    /// By hash of the state.
+    /// The nodes by the hash of their state.
     pub(super) by_state: HashMap<u64, NodeId>,
-    /// The node at the beginning of messages with the root of the last one.
+    /// The root of the last message, and the node at the beginning of such messages.
     pub(super) start: Option<(ElementId, NodeId)>,
-    /// A scope that is valid as long as all are.
+    /// A namespace scope of one of the states: if it is forgotten, all are.
     pub(super) scope: Option<ScopeId>,
     pub(super) bytes: usize,
-    /// How many nodes may be learned until one is met again.
+    /// How many nodes may still be learned before a known one is met.
     pub(super) credit: u32,
 }
 
@@ -87,17 +88,18 @@ impl Default for Skeleton {
     }
 }
 
-/// A place of the structure.
+/// A place in the structure of messages: in front of a value, or at the start or end of a message.
 #[derive(Debug)]
 pub(super) struct Node {
     /// The state there; `None` in front of an attribute's value, where the slow path cannot start.
     pub(super) state: Option<Box<Checkpoint>>,
     pub(super) kind: NodeKind,
-    /// What may follow, the likeliest first.
+    /// The gaps that may follow, the one used most recently first.
     pub(super) gaps: Vec<Gap>,
-    /// If the value is the first of an array's item, all whose values are numbers: the way round.
+    /// If the value is the first of an array's items, all of whose values are numbers: the nodes from there to the next
+    /// item.
     pub(super) cycle: Option<Box<Cycle>>,
-    /// How often a gap was learned, less half of that each time one was used.
+    /// The number of gaps learned; halved each time one is used.
     pub(super) in_vain: u32,
     pub(super) learned: u32,
 }
@@ -116,10 +118,10 @@ pub(super) enum NodeKind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ValueRule {
     pub(super) leaf: LeafId,
-    /// `None` if facets of the type need the text.
+    /// How it is read quickly; `None` if facets of its type need the lexical form.
     pub(super) plain: Option<Plain>,
     pub(super) site: Site,
-    /// Whether the value is its text as it is, and its facets can be proved without the slow path.
+    /// Whether the value is its text unchanged, and its facets can be proved without the slow path.
     pub(super) is_text: bool,
     /// Whether an empty text is replaced by another value.
     pub(super) has_default: bool,
@@ -129,19 +131,19 @@ pub(super) struct ValueRule {
     pub(super) scope: ScopeId,
 }
 
-/// What follows a value, up to the next.
+/// The text from a value to the next one, and what it stands for.
 #[derive(Debug)]
 pub(super) struct Gap {
     pub(super) text: Separator,
-    /// The slots it adds,
+    /// The slots that it adds.
     pub(super) slots: Box<[u64]>,
     pub(super) to: NodeId,
     pub(super) leads: Leads,
-    /// The least number of levels open in it between two tags,
+    /// The least number of levels that are open in it between two tags.
     pub(super) lowest: u32,
-    /// whether all else it means is one more of the innermost loop: it leads to the next item of an array,
+    /// Whether it leads to the next item of an array: its only other effect is one more occurrence of the innermost loop.
     pub(super) is_again: bool,
-    /// and what else it means, which is nothing for most.
+    /// Its other effects; `None` for most gaps.
     pub(super) more: Option<Box<Effect>>,
 }
 
@@ -159,24 +161,24 @@ pub(super) enum Leads {
 /// The rarer effects of a gap.
 #[derive(Debug, Default)]
 pub(super) struct Effect {
-    /// The octets it adds to the heap,
+    /// The octets that it adds to the heap.
     pub(super) heap: Box<[u8]>,
-    /// and which of its slots are relative to these.
+    /// Which of its slots point to these octets, by an offset from the first.
     pub(super) in_heap: Box<[u32]>,
-    /// Lexical forms in it that are reported to a trace.
+    /// The lexical forms inside the gap that are reported to a trace.
     pub(super) found: Box<[FoundValue]>,
-    /// Loops that are counted: how far in, outermost first.
+    /// The loops that it counts on: the index of each, outermost first, and by how much.
     pub(super) counted: Box<[(u32, LoopStep)]>,
-    /// How many of the loops open before stay open. The others end:
+    /// How many of the loops open before it stay open.
     pub(super) kept: u32,
     pub(super) ended: Box<[LoopStep]>,
-    /// The loops it begins: which of its slots, and the count so far.
+    /// The loops that it begins: the slot of each count, from the gap's first slot on, and the count so far.
     pub(super) begun: Box<[OpenLoop]>,
-    /// Where in it the lowest level is reached.
+    /// Where in it the least number of levels is reached.
     pub(super) lowest_at: u32,
 }
 
-/// What happens to the count of a loop.
+/// A change of a loop's count, and the bounds that the count must keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LoopStep {
     pub(super) by: u32,
@@ -184,7 +186,7 @@ pub(super) struct LoopStep {
     pub(super) most: u32,
 }
 
-/// A loop: the slot of its count, and the count so far.
+/// An open loop: the slot of its count, the count so far, and the bounds of the count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OpenLoop {
     pub(super) slot: u32,
@@ -193,7 +195,7 @@ pub(super) struct OpenLoop {
     pub(super) most: u32,
 }
 
-/// A lexical form in a gap: its slot and its place there.
+/// A lexical form inside a gap: its slot and its offset, both from the beginning of the gap.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FoundValue {
     pub(super) slot: u32,
@@ -201,7 +203,7 @@ pub(super) struct FoundValue {
     pub(super) site: Site,
 }
 
-/// How much of a Record has been written.
+/// How much of a Record has been written: its slots, and bytes of its heap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Written {
     pub(super) slots: usize,
@@ -211,34 +213,34 @@ pub(super) struct Written {
 /// The node at which the slow path took over, and what had been written there.
 pub(super) type Origin = (NodeId, Written);
 
-/// The loops at a node.
+/// The loops at two nodes.
 #[derive(Debug, Default)]
 pub(super) struct NodeLoops {
     pub(super) here: Vec<OpenLoop>,
-    /// Those at the last node that had a state.
+    /// The loops at the last node that has a state.
     pub(super) before: Vec<OpenLoop>,
 }
 
-/// What the slow path did since it took over.
+/// What the slow path did since the last node, for learning a gap.
 #[derive(Debug, Default)]
 pub(super) struct Log {
-    /// Whether the slow path is on its way from a node.
+    /// Whether anything is logged: the slow path started from a node.
     pub(super) is_on: bool,
-    /// Nothing is to be learned of what it does.
+    /// Whether nothing can be learned from what it did.
     pub(super) is_void: bool,
-    /// The first value, that of the node where it took over.
+    /// The first value, which is that of the node it started from.
     pub(super) value: Option<LoggedValue>,
     pub(super) attributes: Vec<LoggedAttribute>,
-    /// How many attributes there were behind a tag, and the loops open there.
+    /// For each tag with attributes: the number of attributes so far, and the loops open behind the tag.
     pub(super) tags: Vec<(usize, Vec<OpenLoop>)>,
-    /// Slots that are relative to the heap.
+    /// The slots that point into the heap.
     pub(super) in_heap: Vec<usize>,
     pub(super) found: Vec<LoggedForm>,
-    /// The least number of levels open between two tags, and where.
+    /// The least number of levels open between two tags, and the offset there.
     pub(super) lowest: Option<(usize, u64)>,
 }
 
-/// A value that was read: its text, and what had been written behind it.
+/// A value that was read: where its text is, and how much had been written behind it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoggedValue {
     pub(super) from: u64,
@@ -255,7 +257,7 @@ pub(super) struct LoggedAttribute {
     pub(super) scope: ScopeId,
 }
 
-/// Where a lexical form is.
+/// The location of a lexical form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoggedForm {
     pub(super) slot: usize,
@@ -263,22 +265,22 @@ pub(super) struct LoggedForm {
     pub(super) site: Site,
 }
 
-/// The way round from the first value of an array's item to that of the next.
+/// The nodes from the first value of an array's item to the first value of the next item.
 #[derive(Debug)]
 pub(super) struct Cycle {
-    /// The nodes of its values,
+    /// The nodes of an item's values.
     pub(super) nodes: Box<[NodeId]>,
-    /// and how a kernel reads them.
+    /// How a kernel reads each of these values.
     pub(super) columns: Box<[Column]>,
-    /// Slots of an item,
+    /// The number of slots of an item.
     pub(super) slots: usize,
-    /// and how each of them can be read again.
+    /// How each slot of an item can be read again.
     pub(super) sites: Box<[Site]>,
-    /// Which slots of an item must be in a range.
+    /// The slots of an item whose values must be in a range.
     pub(super) ranges: Box<[(usize, RealRange)]>,
-    /// Levels open between two items.
+    /// The number of levels open between two items.
     pub(super) levels: usize,
-    /// How much of what is between two items belongs to the first.
+    /// The bytes behind an item's last value that belong to this item, up to the end tag of the item.
     pub(super) end: usize,
 }
 
@@ -294,24 +296,24 @@ impl Skeleton {
 }
 
 impl Log {
-    /// A slot that is relative to the heap was written.
+    /// Notes that a slot that points into the heap was written.
     #[inline]
     pub(super) fn push_in_heap(&mut self, slot: usize) {
         if self.is_on {
-            // What was written before at this slot has been taken back.
+            // Slots from this one on that were noted before have been removed.
             while self.in_heap.pop_if(|last| *last >= slot).is_some() {}
             self.in_heap.push(slot);
         }
     }
 
-    /// Gives up if there is too much.
+    /// Stops logging if there is too much.
     pub(super) fn limit(&mut self) {
         if self.found.len() + self.in_heap.len() + self.attributes.len() > MAX_LOGGED {
             (self.is_on, self.is_void) = (false, true);
         }
     }
 
-    /// A lexical form was found.
+    /// Notes a lexical form.
     #[cold]
     pub(super) fn push_found(&mut self, form: LoggedForm) {
         while self.found.pop_if(|last| last.slot >= form.slot).is_some() {}
@@ -330,7 +332,7 @@ impl Log {
 }
 
 impl Node {
-    /// Sets a decoder to the state of the node, where loops have these numbers.
+    /// Sets a decoder to the state of the node, with these loops, at an offset of the message.
     pub(super) fn restore(
         &self,
         reader: &mut State,

@@ -1,18 +1,19 @@
-//! The trace of a decoding: where each slot's lexical form begins, and how it can be read again alone.
+//! The trace of a decoding: where the lexical form of each slot begins, and how it can be read again alone.
 //!
-//! It is kept as differential deserialization needs it: flat, so that a shift of all that follows is
-//! one addition over a slice; and without lengths, since the text itself shows where a lexical form ends.
+//! Its layout is what differential deserialization needs: flat, so that moving all that follows is one addition over a
+//! slice; and without lengths, since the text shows where a lexical form ends.
 
 use crate::plan::LeafId;
 
 use super::sink::Sink;
 
-/// How a slot's lexical form can be read again without what is around it: by which leaf, and what ends it.
+/// How the lexical form of a slot can be read again alone: by which leaf, and what ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Site(u16);
 
 impl Site {
-    /// It cannot: it is a marker, or its own text is not enough to read it (names, lists, fixed values that are checked).
+    /// It cannot be read alone: it is a marker, or its own text is not enough (names, lists, fixed values that are
+    /// checked).
     pub const NONE: Self = Self(u16::MAX);
 
     /// The content of an element; it ends with `<`.
@@ -60,7 +61,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Forgets all; keeps the memory.
+    /// Removes all entries; keeps the memory.
     pub fn clear(&mut self) {
         self.starts.clear();
         self.sites.clear();
@@ -71,7 +72,7 @@ impl Trace {
         self.starts.capacity() * size_of::<u32>() + self.sites.capacity() * size_of::<Site>()
     }
 
-    /// Covers all of `slots`, now that no text follows any more; forgets what is beyond.
+    /// Makes it cover exactly `slots` slots at the end of a message: slots without text begin at `end`.
     pub fn fit(&mut self, slots: usize, end: u32) {
         self.starts.resize(slots, end);
         self.sites.resize(slots, Site::NONE);
@@ -115,7 +116,7 @@ impl Sink for &mut Trace {
             self.starts.push(offset);
             self.sites.push(site);
         } else if reported + 1 == slot && is_next {
-            // Before many a value there is a marker.
+            // Many values have a marker before them.
             self.starts.extend_from_slice(&[offset, offset]);
             self.sites.extend_from_slice(&[Site::NONE, site]);
         } else {
