@@ -1,5 +1,5 @@
-//! Bypass with back-off: a stream whose messages have nothing in common is not compared, except for a few messages from
-//! time to time that find out whether this has changed.
+//! Bypass with back-off: messages of a stream without similarity are not compared, except for a few messages from time to
+//! time that show whether this has changed.
 //!
 //! ```text
 //! compared    bypassed    compared    bypassed    compared     bypassed
@@ -16,11 +16,11 @@ pub(crate) struct Backoff {
     pauses: (u32, u32),
     /// Each pause is this many times as long as the previous one.
     growth: u32,
-    /// Each useful message makes the next pause this many times shorter.
+    /// Each useful message divides the length of the next pause by this.
     recovery: u32,
     /// The number of dissimilar messages that are tolerated before the first pause.
     first: u32,
-    /// The number that is tolerated after a pause.
+    /// The number of dissimilar messages that are tolerated after a pause.
     after_pause: u32,
     /// Each useful message adds this to the number of dissimilar messages that are tolerated.
     reward: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// For the receiver. A session goes from one operation to the next, so some dissimilar messages are forgiven.
+    /// For the receiver. A session alternates between operations, so some dissimilar messages are tolerated.
     pub(crate) const RECEIVE: Self = Self {
         pauses: (1, 32),
         growth: 2,
@@ -40,8 +40,8 @@ impl Backoff {
         most: 4,
     };
 
-    /// For the sender. A template costs more than a history, so pauses are longer; messages that take turns must be found out
-    /// in one go, so after a pause as many are compared as there may be templates.
+    /// For the sender, with this maximum number of templates per stream. A template costs more than a history, so pauses are longer.
+    /// Alternating messages must be recognised within one series, so as many are compared as there may be templates.
     pub(crate) fn send(templates: usize) -> Self {
         let tolerated = templates.clamp(3, 16) as u32 - 1;
         Self {
@@ -60,11 +60,11 @@ impl Backoff {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bypass {
     backoff: Backoff,
-    /// Messages left to be bypassed.
+    /// The number of messages of the current pause that are still to come.
     left: u32,
-    /// The length of the last pause.
+    /// The length of the last pause in messages; 0 if there was none, or if the stream has been useful since.
     pause: u32,
-    /// Dissimilar messages that will be tolerated.
+    /// The number of further dissimilar messages that are tolerated.
     tolerated: u32,
 }
 
@@ -104,19 +104,19 @@ impl Bypass {
         }
     }
 
-    /// How many messages are left to be bypassed. The last one may be kept.
+    /// The number of messages of the current pause that are still to come. The last of them may be kept.
     #[inline]
     pub(crate) fn left(&self) -> u32 {
         self.left
     }
 
-    /// The length of the last pause; 0 if nothing is known against the stream.
+    /// The length of the last pause in messages; 0 if there was none, or if the stream has been useful since.
     #[inline]
     pub(crate) fn last_pause(&self) -> u32 {
         self.pause
     }
 
-    /// Comparing a message paid.
+    /// Records that comparing a message saved work.
     #[inline]
     pub(crate) fn useful(&mut self) {
         if self.pause > 0 {
@@ -130,7 +130,7 @@ impl Bypass {
         self.tolerated = (self.tolerated + self.backoff.reward).min(self.backoff.most);
     }
 
-    /// Comparing a message did not pay: begins a pause.
+    /// Records that comparing a message saved no work, and begins a pause.
     pub(crate) fn useless(&mut self) {
         let (shortest, longest) = self.backoff.pauses;
         self.pause = (self.pause * self.backoff.growth).clamp(shortest, longest);
@@ -138,7 +138,7 @@ impl Bypass {
         self.tolerated = self.backoff.after_pause;
     }
 
-    /// A message was not similar to any before. Returns true if that begins a pause.
+    /// Records that a message was not similar to any saved one. Returns `true` if a pause begins.
     pub(crate) fn dissimilar(&mut self) -> bool {
         if self.tolerated > 0 {
             self.tolerated -= 1;
@@ -148,7 +148,7 @@ impl Bypass {
         true
     }
 
-    /// A message was compared: usefully, or it was dissimilar. Returns true if that begins a pause.
+    /// Records whether comparing a message saved work. If not, the message was dissimilar. Returns `true` if a pause begins.
     pub(crate) fn learn(&mut self, was_useful: bool) -> bool {
         if was_useful {
             self.useful();
@@ -157,7 +157,7 @@ impl Bypass {
         self.dissimilar()
     }
 
-    /// Begins a pause as long as any.
+    /// Begins a pause of the maximum length.
     pub(crate) fn pause_longest(&mut self) {
         self.pause = self.backoff.pauses.1;
         self.left = self.pause;

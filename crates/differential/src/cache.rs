@@ -1,16 +1,16 @@
-//! The cache of saved messages. Templates, histories and skeletons are kept by the same rules.
+//! The cache of saved messages: templates, histories and skeletons are kept by the same rules.
 //!
 //! ```text
 //! message ──► its group ──► bypassed, or no memory?   converted without a saved message
 //!                      └──► a similar saved message?  check out ──► convert, without the lock ──► check in
 //! ```
 //!
-//! - A **group** holds the saved messages of one stream. The group used least recently is forgotten when there are too many.
-//! - A saved message is **checked out** for one use, so that messages of one owner are converted at the same time. If all
-//!   are checked out, another one is made.
-//! - All saved messages together stay within a number of bytes: those used least recently are evicted.
-//! - **Bypass**: a group whose saved messages save nothing, or evict one another, is bypassed for a while (see
-//!   [`Bypass`]), and so is the whole cache if the budget of all caches has no memory for it.
+//! - A **group** holds the saved messages of one stream. If there are too many groups, the least recently used one is dropped.
+//! - A saved message is **checked out** for one use, so several messages of one owner can be converted at the same time. If
+//!   all saved messages are checked out, another one is made.
+//! - The total size of all saved messages is limited. The least recently used ones are evicted.
+//! - **Bypass**: a group is bypassed for a while (see [`Bypass`]) if its saved messages save no work or evict one another.
+//!   The whole cache is bypassed if the budget of all caches has no memory for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,52 +18,55 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::bypass::{Bypass, Turn};
 use crate::timing::Timer;
 
-/// Messages that are converted without a saved one before memory is asked for again.
+/// After the budget had no memory, this number of messages is converted without saving anything.
 const NO_MEMORY_PAUSE: u32 = 32;
 
-/// How much a cache may hold.
+/// The limits of a cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
+    /// The size of all saved messages together.
     pub(crate) bytes: usize,
+    /// The number of groups.
     pub(crate) groups: usize,
-    /// Saved messages of one group.
+    /// The number of saved messages in one group.
     pub(crate) entries: usize,
 }
 
-/// Saved messages of one owner.
+/// The saved messages of one owner: a client, a connection or a principal.
 #[derive(Debug)]
 pub(crate) struct Cache<G, V> {
     limits: Limits,
     groups: Vec<Group<G, V>>,
-    /// The group of the last message: the next one is most likely of the same, or of the one behind it.
+    /// The index of the last message's group. The next message most likely belongs to this group, or to the one after it.
     recent: usize,
-    /// Goes up by one with each message.
+    /// The number of messages so far.
     clock: u64,
-    /// Bytes of the saved messages that are not checked out.
+    /// The size in bytes of the saved messages that are not checked out.
     held: usize,
-    /// Bytes outside of the saved messages that count against the same limit, such as buffers and compressed chunks.
+    /// The bytes of buffers and compressed chunks, which count against the same limit.
     extra: ByteCount,
-    /// Saved messages evicted since the last report.
+    /// The number of saved messages evicted since it was last returned by `check_in`.
     evicted: u64,
-    /// Messages left for which no memory is asked.
+    /// The number of messages that are still to be converted without saving anything.
     no_memory: u32,
 }
 
-/// Bytes that are allocated and freed while nobody has access to the cache. Cloning shares the count.
+/// A count of bytes that can be changed without access to the cache. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByteCount(Arc<AtomicUsize>);
 
 /// The saved messages of one stream.
 #[derive(Debug)]
 pub(crate) struct Group<G, V> {
-    /// What identifies the stream, and what is known of it.
+    /// The key of the stream, and what the owner of the cache has learned about it.
     pub(crate) stream: G,
     pub(crate) bypass: Bypass,
-    /// What a byte costs without a saved message: see [`Timer`].
+    /// The cost of converting a byte without a saved message, as in [`Timer`].
     byte_cost: u64,
-    /// In order of use, most recent last.
-    #[allow(clippy::vec_box)] // they are moved with each message
+    /// The saved messages that are not checked out, the most recently used last.
+    #[allow(clippy::vec_box)] // entries are moved with each message
     entries: Vec<Box<Entry<V>>>,
+    /// The number of saved messages that are checked out or being made.
     checked_out: usize,
     id: GroupId,
     last_used: u64,
@@ -77,7 +80,7 @@ struct GroupId(u64);
 #[derive(Debug)]
 pub(crate) struct Entry<V> {
     pub(crate) value: V,
-    /// Bytes it takes, as of its check-in.
+    /// Its size in bytes when it was last used.
     pub(crate) memory: usize,
     last_used: u64,
 }
@@ -129,7 +132,7 @@ impl<G, V> Cache<G, V> {
         }
     }
 
-    /// Counts a message. True if it has to do without a saved message, for lack of memory.
+    /// Counts a message. Returns `true` if it must be converted without a saved message because the budget had no memory.
     #[inline]
     pub(crate) fn next_message(&mut self) -> bool {
         self.clock += 1;
@@ -138,7 +141,8 @@ impl<G, V> Cache<G, V> {
         no_memory
     }
 
-    /// The index of a message's group, and whether it was added just now. An index is valid until the next call.
+    /// Returns the index of the group whose stream satisfies `is_it`, and whether the group was added by this call. The index is
+    /// valid until the next call.
     #[inline]
     pub(crate) fn group_of(
         &mut self,
@@ -156,7 +160,7 @@ impl<G, V> Cache<G, V> {
     }
 
     fn find(&self, is_it: impl Fn(&G) -> bool) -> Option<usize> {
-        // Streams that take turns: the next one is often the one that was added next.
+        // Alternating streams: the next message often belongs to the group that was added next.
         let next = self.recent + 1;
         match self.groups.get(next) {
             Some(group) if is_it(&group.stream) => Some(next),
@@ -249,7 +253,7 @@ impl<G, V> Cache<G, V> {
         }
     }
 
-    /// Takes back what was checked out. Returns the number of saved messages that were evicted since the last message.
+    /// Takes back a checkout. Returns the number of saved messages that were evicted since the last check-in.
     #[inline]
     pub(crate) fn check_in(&mut self, checkout: Checkout<V>) -> u64 {
         if checkout.is_none() {
@@ -271,7 +275,7 @@ impl<G, V> Cache<G, V> {
             return;
         };
         if entry.memory > self.limits.bytes {
-            // It would be made again and again, and evicted each time.
+            // A saved message that is too large would be made and evicted with each message.
             group.bypass.pause_longest();
             self.evicted += 1;
             return;
@@ -287,7 +291,7 @@ impl<G, V> Cache<G, V> {
         self.shrink(self.limits.bytes);
         let group = &mut self.groups[index];
         if self.evicted > before && (returned.is_new || group.entries.is_empty()) {
-            // Saved messages that evict one another, or themselves, save little.
+            // Saved messages that evict one another save little.
             group.bypass.useless();
         }
     }
@@ -305,43 +309,44 @@ impl<G, V> Cache<G, V> {
         }
     }
 
-    /// Forgets everything.
+    /// Drops all groups and saved messages.
     pub(crate) fn clear(&mut self) {
         self.evicted += self.len() as u64;
         self.groups = Vec::new();
         self.held = 0;
     }
 
-    /// Forgets everything, because the budget has no memory for it, and saves nothing for a while.
+    /// Drops everything because the budget has no memory for it. Nothing of the next messages is saved.
     pub(crate) fn pause(&mut self) {
         self.clear();
         self.no_memory = NO_MEMORY_PAUSE;
     }
 
-    /// The counter of bytes outside of the saved messages that count against the same limit; the owner of the cache updates it.
+    /// The count of the bytes of buffers and compressed chunks, which the owner of the cache keeps up to date.
     #[inline]
     pub(crate) fn extra(&self) -> &ByteCount {
         &self.extra
     }
 
+    /// The bytes that count against the limit.
     #[inline]
     pub(crate) fn held(&self) -> usize {
         self.held + self.extra.get()
     }
 
-    /// Bytes held by the saved messages that are not checked out, and by what is known of streams.
+    /// The bytes that count against the limit, and those of the groups.
     pub(crate) fn memory(&self) -> usize {
         self.held() + self.groups.capacity() * size_of::<Group<G, V>>()
     }
 
-    /// How many saved messages are not checked out.
+    /// The number of saved messages that are not checked out.
     pub(crate) fn len(&self) -> usize {
         self.groups.iter().map(|group| group.entries.len()).sum()
     }
 }
 
 impl<G, V> Group<G, V> {
-    /// Whether the next message is to be converted without a saved one. Counts it, if so.
+    /// Returns `true` if the next message is to be converted without a saved one, and counts that message.
     #[inline]
     pub(crate) fn is_bypassed(&mut self) -> bool {
         self.bypass.turn() != Turn::Compare
@@ -353,7 +358,7 @@ impl<G, V> Group<G, V> {
         &self.entries
     }
 
-    /// The saved message used last, which is used again.
+    /// The saved message that was used last, and counts it as used by this message.
     #[inline]
     pub(crate) fn latest(&mut self) -> Option<&mut V> {
         let entry = self.entries.last_mut()?;
@@ -361,7 +366,7 @@ impl<G, V> Group<G, V> {
         Some(&mut entry.value)
     }
 
-    /// How many saved messages it has, those checked out included.
+    /// The number of saved messages, including those checked out.
     pub(crate) fn count(&self) -> usize {
         self.entries.len() + self.checked_out
     }
@@ -387,9 +392,9 @@ impl ByteCount {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Replaces a share of the count by another.
+    /// Subtracts `old` from the count and adds `new`.
     pub(crate) fn replace(&self, old: usize, new: usize) {
-        // Wraps around to what is less.
+        // If `new` is less, the addition wraps around.
         self.0.fetch_add(new.wrapping_sub(old), Ordering::Relaxed);
     }
 }

@@ -1,10 +1,10 @@
-//! What saved messages save, measured by the clock. It is only reported; nothing is decided by it.
+//! The time that saved messages save. It is only reported; no decision depends on it.
 
 use std::time::{Duration, Instant};
 
-/// Of short messages one in this many is timed: the clock takes as long as some of their values.
+/// One in this number of short messages is timed, because reading the clock takes as long as converting some of their values.
 const SAMPLED: u64 = 16;
-/// Bits behind the binary point of a cost.
+/// The number of fraction bits of a cost.
 const FRACTION: u32 = 10;
 
 /// Times the conversion of one message.
@@ -15,12 +15,13 @@ pub(crate) struct Timer {
     /// What a byte of text costs without a saved message, in 1/1024 ns; 0 if unknown.
     byte_cost: u64,
     is_on: bool,
-    /// How many messages this one is timed for.
+    /// The number of messages that this one is a sample of.
     weight: u32,
 }
 
 impl Timer {
-    /// For the `nth` message, where a byte costs that much as far as is known. `is_needed`: it is timed in any case.
+    /// A timer for the `nth` message. `byte_cost`: the known cost of a byte, 0 if unknown. A message that `is_long`, or whose time
+    /// `is_needed`, is timed in any case.
     #[inline]
     pub(crate) fn new(byte_cost: u64, is_long: bool, nth: u64, is_needed: bool) -> Self {
         Self {
@@ -30,7 +31,7 @@ impl Timer {
         }
     }
 
-    /// For a message that is not timed.
+    /// A timer for a message that is not timed.
     #[inline]
     pub(crate) fn off() -> Self {
         Self {
@@ -40,19 +41,20 @@ impl Timer {
         }
     }
 
+    /// The known cost of a byte, in 1/1024 ns; 0 if unknown.
     #[inline]
     pub(crate) fn byte_cost(self) -> u64 {
         self.byte_cost
     }
 
-    /// The time, if this message is timed.
+    /// The current time; `None` if this message is not timed.
     #[inline]
     pub(crate) fn start(self) -> Option<Instant> {
         self.is_on.then(Instant::now)
     }
 
-    /// A message was converted without a saved one. The least cost counts: much makes a message slower than it has to be, and
-    /// nothing makes it faster.
+    /// Records that a message of this number of bytes was converted without a saved one since `start`. The least cost is kept,
+    /// because disturbances only add time.
     #[inline]
     pub(crate) fn learn(&mut self, start: Option<Instant>, bytes: usize) {
         if let Some(start) = start {
@@ -68,7 +70,7 @@ impl Timer {
         };
     }
 
-    /// About how much time was saved by a message that was converted with a saved one, and by those it is timed for.
+    /// The approximate time saved by a message that was converted with a saved one since `start`, and by those it is a sample of.
     #[inline]
     pub(crate) fn saved(self, start: Option<Instant>, bytes: usize) -> Duration {
         start.map_or(Duration::ZERO, |start| {
@@ -82,7 +84,7 @@ impl Timer {
     }
 }
 
-/// Some days at most, which can be multiplied.
+/// A duration in nanoseconds, at most some days, so that products do not overflow.
 fn nanoseconds(taken: Duration) -> u64 {
     u64::try_from(taken.as_nanos()).map_or(1 << 50, |nanoseconds| nanoseconds.min(1 << 50))
 }

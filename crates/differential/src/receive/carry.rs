@@ -1,28 +1,29 @@
-//! Where two texts joined: how what follows there is numbered in the new Record.
+//! How slots and loops are renumbered where the old and the new text are resynchronised.
 //!
 //! ```text
 //! old   ─────│ slots 5, item* 1 so far    │ slots 9, item* 3 so far
 //! new   ─────────│ slots 7, item* 2 so far    │ slots 11, item* 4 so far
-//!             joined: by 2, loops (1 → 2)
+//!             resynchronised: slots + 2, count of item 1 → 2
 //! ```
 
 use bsoap_codec::decode::{Decoder, Loop};
 
-/// How places behind one at which two texts joined are numbered, which had other numbers in the text before.
+/// How slots and counts of loops behind a resynchronisation are renumbered from the old message to the new one.
 #[derive(Clone, Debug)]
 pub(super) struct Carry {
-    /// Where they joined: slots before.
+    /// The number of slots before the resynchronisation in the old Record.
     slots: u32,
-    /// By how many slots what follows has moved, modulo 2³².
+    /// The difference between new and old slot numbers, modulo 2³².
     by: u32,
-    /// The loops open there, before and now.
+    /// The loops open there in the old message, outermost first.
     before: Vec<Loop>,
+    /// The same loops in the new message.
     now: Vec<Loop>,
 }
 
 impl Carry {
-    /// The decoder has written this many `slots` now, and is in a state in which it had written `before.0`, with the loops
-    /// `before.1`.
+    /// The renumbering at the decoder's current state. `slots` have been written now; in the same state of the old message, `before.0`
+    /// slots were written and the loops `before.1` were open.
     pub(super) fn new(decoder: &Decoder, slots: usize, before: (usize, Vec<Loop>)) -> Self {
         Self {
             slots: before.0 as u32,
@@ -32,12 +33,12 @@ impl Carry {
         }
     }
 
-    /// Whether nothing has another number.
+    /// Whether no number changes.
     pub(super) fn is_none(&self) -> bool {
         self.by == 0 && self.before == self.now
     }
 
-    /// Takes over the loops of a later place, which come outermost first.
+    /// A function that renumbers the loops open at a later place. It is to be called for each of them, outermost first.
     pub(super) fn renumber(&self) -> impl FnMut(&mut Loop) + '_ {
         let mut pairs = self.before.iter().zip(&self.now);
         move |it| {
@@ -50,18 +51,18 @@ impl Carry {
         }
     }
 
-    /// Takes over the number of slots.
+    /// The new slot number of an old one behind the resynchronisation.
     pub(super) fn moved(&self, slots: u32) -> u32 {
         slots.wrapping_add(self.by)
     }
 
-    /// Of a place behind the join, how many slots were before it in the old Record.
+    /// The old slot number of a new one behind the resynchronisation.
     pub(super) fn old_slots(&self, slots: usize) -> usize {
         (slots as u32).wrapping_sub(self.by) as usize
     }
 
-    /// What the counts of open loops are in the end, with their slots: those of the old message, and as much more as they are
-    /// now. Nothing if one cannot be that.
+    /// The slots of the open loops' counts and the final counts: those of the `old` slots, plus the difference at the
+    /// resynchronisation. `None` if a count would violate the schema.
     pub(super) fn counts(&self, old: &[u64]) -> Option<Vec<(u32, u64)>> {
         let count = |(before, now): (&Loop, &Loop)| {
             let total = old

@@ -1,13 +1,13 @@
-//! What may be chosen about receiving differentially.
+//! The options of the default way to receive.
 
-/// How a stream is compared.
+/// Options for comparing the messages of a stream with the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
-    /// Whether a stream that does not repeat is read without comparing, but for a look from time to time.
+    /// Whether a stream without similarity is bypassed: decoded without comparison, except for a message from time to time.
     pub may_bypass: bool,
-    /// About how many bytes of text lie between two checkpoints. By default a 64th of the text, but at least 2 KiB and at
-    /// most 32 KiB: close enough that what lies between two is soon read, and far enough that they are few.
+    /// The approximate number of bytes of text between two checkpoints. `None` means a 64th of the text, but at least 2 KiB and
+    /// at most 32 KiB.
     pub spacing: Option<usize>,
 }
 
@@ -21,7 +21,7 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// How far apart checkpoints are in a text of this length.
+    /// The distance in bytes between checkpoints in a text of this length.
     pub(super) fn spacing(&self, length: usize) -> usize {
         match self.spacing {
             Some(spacing) => spacing.max(16),

@@ -1,4 +1,4 @@
-//! What all methods to receive have in common: what they do, what they return, and reading a message in full.
+//! The common parts of all methods to receive: their trait, their result, and decoding a whole message.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use super::pace::Pace;
 use crate::bypass::Bypass;
 use crate::stats::ReceiveCounts;
 
-/// A message that was read.
+/// A message that was received.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Received {
-    /// Its values. They may be kept: they are never changed.
+    /// The values. They never change, so the caller may keep them.
     pub record: Arc<Record>,
-    /// What changed since the message before.
+    /// The slots that changed since the previous message.
     pub changes: Changes,
-    /// How it was read.
+    /// How the message was read.
     pub mode: Mode,
-    /// Identifies the message; none if no [cache](super::HistoryCache) has a history of it.
+    /// Identifies the message; `None` if it was received without a history from a [cache](super::HistoryCache).
     pub stamp: Option<Stamp>,
-    /// The message that the changes are relative to.
+    /// The message that the changes are relative to; `None` if everything may have changed.
     pub since: Option<Stamp>,
 }
 
-/// Identifies a message among all that were read with a history.
+/// Identifies a message among all messages that this process has received with a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp(pub(super) u64);
 
@@ -37,16 +37,16 @@ pub struct Stamp(pub(super) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mode {
-    /// All of it was read, and kept for the next.
+    /// The whole message was decoded and kept for the next one.
     Regular,
-    /// It was compared with the one before, to the end.
+    /// The message was compared with the previous one to its end.
     Fast,
-    /// All of it was read, and nothing kept: the stream does not repeat.
+    /// The whole message was decoded and nothing was kept, because the stream is bypassed.
     Bypassed,
 }
 
 impl Received {
-    /// A message without a history.
+    /// A message that was received without a history.
     pub fn alone(record: impl Into<Arc<Record>>) -> Self {
         Self::new(record.into(), Changes::all(), Mode::Bypassed)
     }
@@ -62,24 +62,27 @@ impl Received {
     }
 }
 
-/// The message cannot be read this way: all of it has to be read.
+/// The message cannot be read by this method: a decoder has to read all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fail;
 
 /// Why a message was not compared to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotCompared {
-    /// There is no message to compare it with.
+    /// There is no previous message to compare it with.
     NoHistory,
-    /// It has little in common with the one before, so it is not worth keeping.
+    /// It has little in common with the previous message, so it is not worth keeping.
     Dissimilar,
-    /// Comparing it failed, or was given up.
+    /// The comparison failed, or was given up.
     Failed,
 }
 
-/// A method to receive a stream of messages, each compared with the one before.
+/// A method to receive a stream of messages by comparing each with the previous one.
 pub(super) trait Method: Debug + Send + Sync {
-    /// Reads all of a message, which has this text, and keeps it. It fails if the message is invalid.
+    /// Decodes a whole message and keeps it for the next one. `text` is the text in `message`.
+    ///
+    /// # Errors
+    /// Fails if the message is invalid.
     fn keep(
         &mut self,
         reader: &mut FullReader,
@@ -88,7 +91,7 @@ pub(super) trait Method: Debug + Send + Sync {
         message: &Bytes,
     ) -> Result<Arc<Record>, Fail>;
 
-    /// Reads a message as what differs from the one kept, and keeps it instead.
+    /// Compares a message with the one kept, decodes only what differs, and keeps the new message instead.
     fn compare(
         &mut self,
         reader: &mut FullReader,
@@ -102,32 +105,32 @@ pub(super) trait Method: Debug + Send + Sync {
         None
     }
 
-    /// Forgets the message kept.
+    /// Drops the message kept.
     fn forget(&mut self, reader: &mut FullReader);
 
-    /// Bytes of the Record that is kept, and those held for the next message besides.
+    /// The bytes of the Record that is kept, and the other bytes that are held for the next message.
     fn memory(&self) -> (usize, usize);
 
-    /// How many checkpoints it holds, and how many bytes they take.
+    /// The number of checkpoints held, and their size in bytes.
     fn checkpoints(&self) -> (usize, usize);
 }
 
-/// Reads messages in full.
+/// Decodes whole messages.
 #[derive(Debug)]
 pub(super) struct FullReader {
     pub(super) decoder: Decoder,
     pub(super) pace: Pace,
     pub(super) counts: ReceiveCounts,
-    /// Memory for the next message: a Record that was given out last, and that nobody else may hold any more.
+    /// The Record that was handed out last. Its memory is used for the next message if nobody else holds it.
     pub(super) spare: Option<Arc<Record>>,
 }
 
 impl FullReader {
-    /// Reads all of a message and keeps nothing.
+    /// Decodes a whole message and keeps nothing of it.
     pub(super) fn read(&mut self, root: ElementId, message: &[u8]) -> Result<Received, Error> {
         let mut shared = self.record(root);
         let since = self.pace.start(message.len());
-        // (If somebody keeps a weak one, he loses it.)
+        // Weak references to it are lost.
         let record = Arc::make_mut(&mut shared);
         self.decoder.decode_into(root, message, record)?;
         self.pace.learn(message.len(), since, false);
@@ -135,16 +138,16 @@ impl FullReader {
         Ok(Received::alone(shared))
     }
 
-    /// A Record that nobody else holds: the spare one, if it is one.
+    /// A Record that nobody else holds: the spare one if possible, otherwise a new one.
     fn record(&mut self, root: ElementId) -> Arc<Record> {
-        // (To ask for it to be changed takes as long as a value, and is done where it is.)
+        // Reading the count is cheaper than `Arc::get_mut`, which takes as long as decoding a value.
         let spare = self.spare.take();
         spare
             .filter(|record| Arc::strong_count(record) == 1)
             .unwrap_or_else(|| Arc::new(Record::new(self.decoder.plan().clone(), root)))
     }
 
-    /// The same, empty, for a message that is to be kept.
+    /// An empty Record for a message that is to be kept, in the memory of the spare one if possible.
     pub(super) fn empty_record(&mut self, root: ElementId) -> Record {
         let mut record = Arc::try_unwrap(self.record(root))
             .unwrap_or_else(|held| Record::new(held.plan().clone(), root));
@@ -153,7 +156,7 @@ impl FullReader {
     }
 }
 
-/// Frees unused capacity of a Record that is kept, unless it is a twentieth or less, or too little to be worth a copy.
+/// Frees the unused capacity of a Record that is kept, unless it is at most a twentieth or too little to be worth a copy.
 pub(super) fn fit(mut record: Record) -> Arc<Record> {
     fn fit<T>(values: &mut Vec<T>, little: usize) {
         if values.capacity() > values.len() + values.len() / 20 + little {
@@ -165,11 +168,11 @@ pub(super) fn fit(mut record: Record) -> Arc<Record> {
     Arc::new(record)
 }
 
-/// Bytes of unused strings that are tolerated in a Record.
+/// The number of bytes of unused strings that are tolerated in a Record.
 const MAX_UNUSED_HEAP: usize = 64 << 10;
 
-/// True if the next message is better read in full, because many strings of a Record are no longer used.
-/// `heap`: bytes of its strings when that was done last.
+/// Whether the next message should be decoded as a whole, because many strings in the heap of this Record are no longer used.
+/// `heap`: the heap's size in bytes when a whole message was last decoded.
 pub(super) fn is_worn(record: &Record, heap: usize) -> bool {
     record.heap().len() > 2 * heap + MAX_UNUSED_HEAP
 }

@@ -1,4 +1,4 @@
-//! The text of a message that is kept, and where it may be divided.
+//! The text of a message that is kept, and the places where a text may be divided.
 
 use bytes::Bytes;
 
@@ -6,14 +6,15 @@ use bytes::Bytes;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Text {
     message: Bytes,
-    /// The length of the byte order mark.
+    /// The length of the byte order mark in bytes; 0 if there is none.
     mark: usize,
 }
 
+/// The byte order mark in UTF-8.
 const MARK: &[u8] = b"\xEF\xBB\xBF";
 
 impl Text {
-    /// That of a message which is in UTF-8.
+    /// The text of a message in UTF-8.
     pub(super) fn new(message: Bytes) -> Self {
         let mark = match message.starts_with(MARK) {
             true => MARK.len(),
@@ -28,18 +29,19 @@ impl Text {
         self.message.get(self.mark..).unwrap_or_default()
     }
 
-    /// Whether these bytes were received.
+    /// Whether the message received has exactly these bytes.
     #[inline]
     pub(super) fn is_of(&self, message: &[u8]) -> bool {
         self.message == message
     }
 
+    /// The length of the byte order mark in bytes; 0 if there is none.
     pub(super) fn mark(&self) -> usize {
         self.mark
     }
 }
 
-/// The length of what declares a text's encoding: its first bytes, and the XML declaration.
+/// The number of bytes at the front of a text that determine its encoding: the first bytes and the XML declaration.
 pub(super) fn opening(text: &[u8]) -> usize {
     let declaration = match text.starts_with(b"<?xml") {
         true => memchr::memmem::find(text, b"?>").map_or(text.len(), |at| at + 2),
@@ -48,13 +50,13 @@ pub(super) fn opening(text: &[u8]) -> usize {
     declaration.max(FIRST)
 }
 
-/// Bytes that distinguish UTF-16, a byte order mark, and an XML declaration.
+/// This number of bytes distinguishes UTF-16, a byte order mark and an XML declaration.
 const FIRST: usize = 6;
 
-/// A good place to stop, behind a tag: the last one that ends before `end` and begins behind `from`.
+/// The offset behind the last end tag that lies completely between `from` and `end`. `None` if there is none.
 pub(super) fn cut(text: &[u8], from: usize, end: usize) -> Option<usize> {
     let mut part = text.get(from..end)?;
-    // The last tag may go on behind the end; then it is the one before.
+    // If the last tag continues beyond `end`, the tag before it is used.
     for _ in 0..2 {
         let tag = memchr::memmem::rfind(part, b"</")?;
         if let Some(length) = memchr::memchr(b'>', &part[tag..]) {
