@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-/// What changed since the previous message, by slots of both Records.
+/// The slots that changed since the previous message.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
+    /// Whether everything may have changed. Then there are no spans.
     all: bool,
-    /// If no slot moved, as is most often the case: a compact form, because large messages have many changes.
+    /// The changed slots, if no slot moved. This form is compact, because large messages can have many changes.
     in_place: Vec<Range<u32>>,
-    /// Otherwise.
+    /// The changed slots, if slots moved.
     moved: Vec<Span>,
 }
 
@@ -20,26 +21,28 @@ impl PartialEq for Changes {
 
 impl Eq for Changes {}
 
-/// Slots that changed. Slots outside of all spans are the same as before, the next to the next.
+/// A range of slots that changed. Slots outside of all spans did not change and are in the same order as before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Where they were in the previous Record.
+    /// The slots in the previous Record.
     pub before: Range<usize>,
-    /// Where they are now. If there are as many, nothing was inserted or removed.
+    /// The slots in the new Record. If there are as many as before, nothing was inserted or removed.
     pub now: Range<usize>,
 }
 
-/// Slots of the old Record that the decoder has read again, and those it wrote instead.
+/// A part of a message that the decoder has read again because its markup differed.
 #[derive(Clone, Debug)]
 pub(super) struct Region {
+    /// The slots of the old Record that were replaced.
     pub(super) old: Range<usize>,
+    /// The slots that the decoder wrote instead.
     pub(super) now: Range<usize>,
-    /// How many of the old ones, from the first on, count as changed, since they may have been changed in place before.
+    /// The number of old slots, from the first on, that count as changed because they may have been changed in place before.
     pub(super) reread: usize,
 }
 
 impl Region {
-    /// What changed of it. (Strings, which are elsewhere in the heap now, count as changed.)
+    /// The slots that changed in this region. Strings count as changed, because their place in the heap is new.
     fn changed(&self, old: &[u64], new: &[u64]) -> Span {
         let (old, new) = (&old[self.old.clone()], &new[self.now.clone()]);
         let front = match self.reread {
@@ -57,7 +60,7 @@ impl Region {
 }
 
 impl Changes {
-    /// There is no previous message, or it was not compared: everything may have changed.
+    /// A change set that says that everything may have changed: there was no previous message, or it was not compared.
     pub fn all() -> Self {
         Self {
             all: true,
@@ -65,7 +68,7 @@ impl Changes {
         }
     }
 
-    /// These slots, in their order; no slot moved.
+    /// A change set of these slots, which are in ascending order. No slot moved.
     pub(super) fn in_place(in_place: Vec<Range<u32>>) -> Self {
         Self {
             in_place,
@@ -73,8 +76,9 @@ impl Changes {
         }
     }
 
-    /// What changed where the decoder read regions again. `changed`: slots of the old Record that changed in place; they are in no
-    /// region, and in ascending order. `counts`: slots, now, of the counts of loops that were open behind a region.
+    /// A change set of a message of which the decoder read `regions` again. `changed`: the slots of the old Record that changed in
+    /// place, in ascending order, outside of the regions. `counts`: the new slots of the counts of loops that were open
+    /// behind a region. The last argument has the old and the new slots.
     pub(super) fn in_regions(
         regions: &[Region],
         changed: impl Iterator<Item = Range<usize>>,
@@ -119,7 +123,7 @@ impl Changes {
         }
     }
 
-    /// Whether everything may have changed, and no more is known.
+    /// Whether everything may have changed.
     pub fn is_all(&self) -> bool {
         self.all
     }
@@ -129,13 +133,13 @@ impl Changes {
         !self.all && self.in_place.is_empty() && self.moved.is_empty()
     }
 
-    /// Whether all values are still in the slots they were in.
+    /// Whether all values are in the same slots as before.
     pub fn keeps_places(&self) -> bool {
         let stays = |span: &Span| span.before.len() == span.now.len();
         !self.all && self.moved.iter().all(stays)
     }
 
-    /// What changed, in the order of the slots; nothing if [all](Self::is_all) did.
+    /// The ranges of slots that changed, in ascending order; empty if [everything](Self::is_all) may have changed.
     pub fn spans(&self) -> impl DoubleEndedIterator<Item = Span> + Clone {
         let in_place = self.in_place.iter().map(|slots| {
             let slots = slots.start as usize..slots.end as usize;
@@ -147,7 +151,7 @@ impl Changes {
         in_place.chain(self.moved.iter().cloned())
     }
 
-    /// How many slots of the Record now may have changed, of `slots`.
+    /// The number of slots of the new Record, which has `slots`, that may have changed.
     pub fn count(&self, slots: usize) -> usize {
         match self.all {
             true => slots,
@@ -156,7 +160,7 @@ impl Changes {
     }
 }
 
-/// Adds the slots whose bits are set, from a slot on, to those that changed.
+/// Appends to `changed` the slots whose bits are set in `bits`; the lowest bit is slot `from`.
 #[inline]
 pub(super) fn note(changed: &mut Vec<Range<u32>>, from: usize, mut bits: u64) {
     let from = from as u32;
@@ -167,7 +171,7 @@ pub(super) fn note(changed: &mut Vec<Range<u32>>, from: usize, mut bits: u64) {
         last.end += more;
         bits = bits.checked_shr(more).unwrap_or(0) << (more % 64);
     }
-    // Each run of ones: its first, and what is behind its last.
+    // The first bit of each run of ones, and the bit behind its last.
     let (mut firsts, mut ends) = (bits & !(bits << 1), !bits & (bits << 1));
     while firsts != 0 {
         let end = match ends {
@@ -180,7 +184,8 @@ pub(super) fn note(changed: &mut Vec<Range<u32>>, from: usize, mut bits: u64) {
     }
 }
 
-/// Adds slots in ascending order, numbered from one on, without a branch that depends on which are consecutive.
+/// Appends the slots `from` + `numbers`, which are in ascending order, to `changed`. No branch depends on which slots are
+/// consecutive.
 #[inline]
 pub(super) fn note_each(changed: &mut Vec<Range<u32>>, from: usize, numbers: &[u32]) {
     let Some(&first) = numbers.first() else {

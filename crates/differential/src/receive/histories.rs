@@ -4,12 +4,12 @@
 //! message ──► its kind: root element, and the last tags: </m:temperature></s:Body></s:Envelope>
 //!               │  a history of a similar message?   check it out   ──► compare         ──► check it in
 //!               │  such a message seen before?       begin one      ──► decode and keep ──► check it in
-//!               └─ otherwise                         decode it; remember that there was one
+//!               └─ otherwise                         decode it; remember the kind
 //! ```
 //!
-//! Each history decides itself when to be [bypassed](crate::bypass); this module only chooses the history that a message is
-//! compared with. A history is only made of the second of two messages of a kind: what comes once would pay for it and gain
-//! nothing.
+//! Each history decides itself when it is [bypassed](crate::bypass); this module only chooses the history that a message is
+//! compared with. A history is made only of the second of two messages of a kind: for a message that occurs once, it would be a
+//! cost without a benefit.
 
 mod checkout;
 
@@ -24,22 +24,22 @@ pub use checkout::HistoryCheckout;
 
 use checkout::{SavedHistory, With};
 
-/// This many histories are tried, also if none is useful.
+/// Up to this number of histories are made for one kind of message even if none is useful.
 const FREE_HISTORIES: usize = 4;
-/// Messages from this size on are all timed.
+/// Messages of at least this size in bytes are all timed.
 const LONG_MESSAGE: usize = 16 << 10;
 
-/// What is kept, and how much.
+/// The limits of a [`HistoryCache`], and the way messages are received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HistoryCachePolicy {
-    /// How messages of a kind are received.
+    /// The way messages with a history are received.
     pub way: Way,
-    /// Histories for one kind of message.
+    /// The maximum number of histories for one kind of message.
     pub histories: usize,
-    /// Bytes of all histories. Those used least recently are evicted.
+    /// The maximum size of all histories in bytes. The least recently used ones are evicted.
     pub bytes: usize,
-    /// Kinds of messages that are known.
+    /// The maximum number of kinds of messages.
     pub kinds: usize,
 }
 
@@ -55,21 +55,22 @@ impl Default for HistoryCachePolicy {
     }
 }
 
-/// Histories of one owner. They belong to the decoders of one Plan.
+/// The histories of one owner, for messages of one Plan.
 #[derive(Debug)]
 pub struct HistoryCache {
     policy: HistoryCachePolicy,
     cache: Cache<Kind, SavedHistory>,
 }
 
-/// Messages that are likely to answer the same question.
+/// The messages with the same root element and the same last end tags.
 #[derive(Debug)]
 struct Kind {
     root: ElementId,
+    /// The last end tags.
     tail: Box<[u8]>,
-    /// How many histories there should be: one, until messages turn out not to be similar to the one before.
+    /// The number of histories to keep: one, and one more for each time that a message was compared in vain.
     wanted: usize,
-    /// Whether any was useful since one more was wanted.
+    /// Whether any history was useful since `wanted` last grew.
     is_useful: bool,
 }
 
@@ -83,8 +84,8 @@ impl Kind {
         }
     }
 
-    /// A message was compared. `was_in_vain`: with one that it is not similar to, so there may be several streams that look
-    /// the same from outside.
+    /// Records whether comparing a message saved work, or whether it `was_in_vain` because the messages were not similar. Then there may be several
+    /// streams of this kind, and one more history is wanted, up to `most`.
     fn learn(&mut self, was_useful: bool, was_in_vain: bool, most: usize) {
         self.is_useful |= was_useful;
         if was_in_vain && (self.is_useful || self.wanted < FREE_HISTORIES) {
@@ -107,7 +108,7 @@ impl HistoryCache {
         }
     }
 
-    /// Chooses what the next message is decoded with. The result is to be [checked in](Self::check_in) afterwards, also after
+    /// Chooses what the next message is decoded with. The result has to be [checked in](Self::check_in) afterwards, also after
     /// an error.
     pub fn check_out(&mut self, root: ElementId, message: &[u8]) -> HistoryCheckout {
         if self.cache.next_message() {
@@ -135,7 +136,7 @@ impl HistoryCache {
         let count = group.count();
         match most_similar(group.entries(), &sample, message) {
             Some((similarity, entry)) if similarity.is_full() || count >= group.stream.wanted => {
-                // If it is similar to none, it replaces the one that was not useful for longest.
+                // A message that is similar to none replaces the least recently used history.
                 let entry = if similarity.is_low() { 0 } else { entry };
                 let mut saved = self.cache.check_out(index, entry, is_long);
                 if let Some(entry) = &mut saved.entry {
@@ -144,7 +145,7 @@ impl HistoryCache {
                 let is_similar = similarity.is_high();
                 HistoryCheckout::new(saved, With::History { is_similar })
             }
-            // All may be checked out; then there are more than were wanted.
+            // If all are checked out, there may be more histories than wanted.
             _ if count < self.policy.histories => {
                 let saved = self.cache.check_out_new(index, is_long);
                 let (way, sample) = (self.policy.way, Box::new(sample));
@@ -164,27 +165,27 @@ impl HistoryCache {
         self.cache.check_in(checkout.saved)
     }
 
-    /// Evicts histories, those used least recently first, until no more than `bytes` are held.
+    /// Evicts histories, the least recently used first, until at most `bytes` are held.
     pub fn shrink(&mut self, bytes: usize) {
         self.cache.shrink(bytes);
     }
 
-    /// Bytes held by the histories that are not checked out.
+    /// The size in bytes of the histories that are not checked out.
     pub fn memory(&self) -> usize {
         self.cache.memory() + self.cache.groups().count() * MAX_TAIL
     }
 
-    /// How many histories are not checked out.
+    /// The number of histories that are not checked out.
     pub fn len(&self) -> usize {
         self.cache.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no histories that are not checked out.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets everything, since there is no memory for it, and saves nothing of the next messages.
+    /// Drops all histories because the budget has no memory for them. Nothing of the next messages is saved.
     pub fn pause(&mut self) {
         self.cache.pause();
     }
@@ -196,7 +197,8 @@ impl Default for HistoryCache {
     }
 }
 
-/// The history of the message that this one is most similar to; of several, the one used last.
+/// The entry whose message is most similar to `message`, which has these samples, and its similarity. Of several, the most recently used one is
+/// chosen.
 fn most_similar(
     entries: &[Box<Entry<SavedHistory>>],
     sample: &TextSample,

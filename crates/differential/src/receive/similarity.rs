@@ -1,5 +1,4 @@
-//! How similar two messages are, judged from a few bytes of each, in nanoseconds and before anything is parsed: which kind a
-//! message is of, and which saved message of its kind it is most similar to.
+//! The kind of a message, and its similarity to other messages of this kind, judged by a few bytes before anything is parsed.
 //!
 //! ```text
 //! <s:Envelope …><s:Header>…</s:Header><s:Body><m:status>…12…</m:status></s:Body></s:Envelope>
@@ -7,19 +6,19 @@
 //!   from the front                    from the end
 //! ```
 //!
-//! Whatever the header contains, and however long it is, the last tags name the operation. Samples are taken at offsets counted
-//! from the nearer end: if something was inserted, most of them are still where they were.
+//! The last tags name the operation, whatever the header contains and however long it is. Offsets of samples are counted from
+//! the nearer end, so an insertion leaves most samples unchanged.
 
-/// Samples from either end.
+/// The number of samples from either end.
 const HALF: usize = 8;
 /// The longest tail, in bytes.
 pub(super) const MAX_TAIL: usize = 256;
-/// Tags of the tail: those of the operation, the Body and the Envelope.
+/// The number of tags in a tail: those of the operation, the Body and the Envelope.
 const TAIL_TAGS: usize = 3;
-/// Bytes at the end of a message that are not sampled: they are the same in all messages of a kind.
+/// The number of bytes at the end of a message that are not sampled, because they are the same in all messages of a kind.
 const UNSAMPLED: usize = 32;
 
-/// The end tags at the end of a message, which contain no value.
+/// The end tags at the end of a message: at most three, and at most [`MAX_TAIL`] bytes.
 pub(super) fn tail(message: &[u8]) -> &[u8] {
     let from = message.len().saturating_sub(MAX_TAIL);
     let last = &message[from..];
@@ -28,17 +27,18 @@ pub(super) fn tail(message: &[u8]) -> &[u8] {
     &last[end_tags.last().unwrap_or(last.len())..]
 }
 
-/// A few bytes of a message.
+/// Samples of a message's text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextSample {
+    /// The length of the message in bytes.
     length: usize,
-    /// The distance between samples. It is the same for messages of about one length, so that the samples of a new message,
-    /// once taken, can be compared with those of many.
+    /// The distance between samples. It is the same for messages of about the same length, so the samples of a new message
+    /// are taken once and compared with those of many messages.
     step: usize,
     words: [u64; 2 * HALF],
 }
 
-/// How many samples are the same, and whether the length is.
+/// The similarity of two messages: the number of equal samples, and whether the lengths are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Similarity {
     same: u8,
@@ -46,27 +46,30 @@ pub(super) struct Similarity {
 }
 
 impl Similarity {
+    /// Whether at least half of the samples are equal.
     pub(super) fn is_high(self) -> bool {
         usize::from(self.same) >= HALF
     }
 
+    /// Whether less than a quarter of the samples is equal.
     pub(super) fn is_low(self) -> bool {
         usize::from(self.same) < HALF / 2
     }
 
-    /// Whether no difference was found.
+    /// Whether all samples and the length are equal.
     pub(super) fn is_full(self) -> bool {
         self.same_length && usize::from(self.same) == 2 * HALF
     }
 }
 
 impl TextSample {
+    /// Takes the samples of a message.
     pub(super) fn of(message: &[u8]) -> Self {
         let step = (message.len() + 1).next_power_of_two() / (4 * HALF);
         Self::with_step(message, step.max(1))
     }
 
-    /// The bytes where a sample with this step has its own.
+    /// Takes the samples of a message at this distance from one another.
     fn with_step(message: &[u8], step: usize) -> Self {
         let word = |at: usize| {
             let bytes = message.get(at..at.checked_add(size_of::<u64>())?)?;
@@ -88,7 +91,7 @@ impl TextSample {
         }
     }
 
-    /// How similar the sampled message is to another, of which `other` is the sample.
+    /// The similarity of the sampled message to another `message` with the samples `other`.
     #[inline]
     pub(super) fn similarity(&self, other: &Self, message: &[u8]) -> Similarity {
         if self.step != other.step {

@@ -1,4 +1,4 @@
-//! A stream of messages, received in the way that was chosen.
+//! A stream of messages that are received in one of several ways.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use super::received::{FullReader, Method, Mode, NotCompared, Received};
 use crate::bypass::{Backoff, Bypass, Turn};
 use crate::stats::ReceiveCounts;
 
-/// How a stream of messages is received.
+/// The way in which a stream of messages is received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Way {
-    /// The text of the previous message is kept and compared, and only what differs is read.
+    /// The text of the previous message is kept and compared, and only what differs is decoded.
     Exact(Policy),
-    /// Portions of the previous message are compared, and the decoder is set back to checkpoints, as in the papers.
+    /// Portions of the text are compared with those of the previous message, and the decoder is set to checkpoints, as in the papers.
     Portions(Portioning),
-    /// Each message is read on its own.
+    /// Each message is decoded without regard to the previous one.
     Off,
 }
 
@@ -34,8 +34,8 @@ impl Default for Way {
     }
 }
 
-/// Reads the messages of a stream in one of several [ways](Way), which all give the same values and the same errors: those of
-/// a fresh [`Decoder`].
+/// Reads the messages of a stream in one of several [ways](Way). Values and errors are the same as those of a new [`Decoder`],
+/// whatever the way.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -55,19 +55,19 @@ impl Default for Way {
 #[derive(Debug)]
 pub struct Stream {
     way: Way,
-    /// None if each message is read on its own.
+    /// `None` if the way is [`Way::Off`].
     method: Option<Box<dyn Method>>,
     reader: FullReader,
     bypass: Bypass,
 }
 
 impl Stream {
-    /// For messages that are read by this Plan.
+    /// A stream of messages that are read by this Plan.
     pub fn new(way: Way, plan: Arc<Plan>, options: DecodeOptions) -> Self {
         Self::with_decoder(way, Decoder::new(plan, options))
     }
 
-    /// The same with a decoder that may have read such messages before.
+    /// A stream that uses this decoder, which may have read similar messages before.
     pub fn with_decoder(way: Way, decoder: Decoder) -> Self {
         let method: Option<Box<dyn Method>> = match way {
             Way::Exact(policy) => Some(Box::new(Exact::new(policy))),
@@ -88,18 +88,18 @@ impl Stream {
         }
     }
 
-    /// The way chosen.
+    /// The way in which messages are received.
     pub fn way(&self) -> Way {
         self.way
     }
 
-    /// Whether the next message will be read without comparing, since the last ones were not similar.
+    /// Whether the next message will be decoded without comparison, because the last ones were not similar or the way is [`Way::Off`].
     pub fn is_bypassed(&self) -> bool {
         self.method.is_none() || self.bypass.left() > 0
     }
 
-    /// Skips a message that would neither be compared nor kept, because it is read, and counted, elsewhere. Whether the next one is such a
-    /// message.
+    /// Counts a message that the caller decodes elsewhere, if it would neither be compared nor kept here. Returns `false` if the message has to be
+    /// passed to [`receive`](Self::receive).
     pub fn pass(&mut self) -> bool {
         let passes = self.method.is_none() || self.bypass.left() > 1;
         if passes {
@@ -109,10 +109,11 @@ impl Stream {
         passes
     }
 
-    /// Reads a whole message, whose root element must be `root`. It may be kept, as it is, for the next one.
+    /// Reads a whole message, whose root element must be `root`. The stream may keep `message` to compare the next one with it.
     ///
     /// # Errors
-    /// As [`Decoder::decode`], whatever the way. The previous message is forgotten then, or kept.
+    /// As [`Decoder::decode`], whatever the way. After an error, the next message is compared with the one before this one, or not
+    /// compared.
     pub fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
         let received = self.read(root, &message);
         let counts = &mut self.reader.counts;
@@ -132,7 +133,7 @@ impl Stream {
             return self.reader.read(root, message);
         };
         let reader = &mut self.reader;
-        // The traces and checkpoints count in 32 bits.
+        // Traces and checkpoints store offsets in 32 bits.
         let most = reader.decoder.options().limits.total_size;
         let fits = message.len() as u64 <= most.min(u64::from(u32::MAX) - 1);
         let turn = self.bypass.turn();
@@ -166,8 +167,8 @@ impl Stream {
         }
     }
 
-    /// Reads a whole message if it is, byte for byte, the previous one, and a compare is enough to know that. Then nothing of
-    /// it is kept: the text of the previous one is as good.
+    /// Reads a whole message if it equals the previous one byte for byte. `None` if it differs, or if the way does not keep the text.
+    /// Nothing of `message` is kept.
     pub fn again(&mut self, root: ElementId, message: &[u8]) -> Option<Received> {
         if self.bypass.left() > 0 {
             return None;
@@ -178,29 +179,29 @@ impl Stream {
         Some(Received::new(record, Changes::default(), Mode::Fast))
     }
 
-    /// About how many bytes it holds between messages.
+    /// The approximate number of bytes that the stream holds between messages.
     pub fn memory(&self) -> usize {
         let record = self.method.as_ref().map_or(0, |it| it.memory().0);
         let spare = self.reader.spare.as_ref().map_or(0, |it| it.memory());
         self.reader.decoder.memory() + record + spare + self.history_memory()
     }
 
-    /// How many of them are held for the next message besides the Record and the decoder: checkpoints, digests, text.
+    /// The number of bytes held for the next message besides the Record and the decoder: checkpoints, digests, text.
     pub fn history_memory(&self) -> usize {
         self.method.as_ref().map_or(0, |it| it.memory().1)
     }
 
-    /// How many checkpoints it holds, and how many bytes they take: locations and saved states, without digests and text.
+    /// The number of checkpoints, and their size in bytes: locations and saved states, without digests and text.
     pub fn checkpoints(&self) -> (usize, usize) {
         self.method.as_ref().map_or((0, 0), |it| it.checkpoints())
     }
 
-    /// What has been done so far. (Slots and bytes are counted by the [cache](super::HistoryCache) alone.)
+    /// Counts of the messages so far. Slots and bytes are counted only by the [cache](super::HistoryCache).
     pub fn counts(&self) -> &ReceiveCounts {
         &self.reader.counts
     }
 
-    /// The same, and counts from zero.
+    /// Returns the counts and sets them to zero.
     pub(super) fn take_counts(&mut self) -> ReceiveCounts {
         std::mem::take(&mut self.reader.counts)
     }

@@ -1,4 +1,4 @@
-//! Decoding one message with what was checked out for it. The cache is not needed meanwhile.
+//! Decoding one message with what was checked out for it, without access to the cache.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -14,10 +14,10 @@ use crate::receive::similarity::TextSample;
 use crate::receive::stream::{Stream, Way};
 use crate::stats::{ReceiveCounts, ReceiveStats};
 
-/// Messages below this size are copied to be kept: the buffer they came in may be much larger.
+/// Messages below this size in bytes are copied to be kept, because their receive buffer may be much larger.
 const SHARED_MESSAGE: usize = 64 << 10;
 
-/// What a message is decoded with.
+/// What one message is decoded with: a history, or only a decoder.
 #[derive(Debug)]
 #[must_use]
 pub struct HistoryCheckout {
@@ -62,13 +62,13 @@ impl HistoryCheckout {
         Self::new(saved, With::Plain { is_bypassed })
     }
 
-    /// Whether a decoder is needed to read the message.
+    /// Whether [`receive`](Self::receive) needs a decoder.
     pub fn wants_decoder(&self) -> bool {
         !matches!(self.with, With::History { .. })
     }
 
-    /// Reads the message, with a `decoder` if one is [needed](Self::wants_decoder), or a `new` one if there is none. The
-    /// decoder is there afterwards, unless the history keeps it.
+    /// Reads the message. If a decoder is [needed](Self::wants_decoder), `decoder` is used, or a `new` one if there is none; it is in `decoder`
+    /// afterwards, unless a new history keeps it. Returns the message, and what is to be added to the counts.
     pub fn receive(
         &mut self,
         root: ElementId,
@@ -141,7 +141,7 @@ impl HistoryCheckout {
             history.stamp = Stamp::next();
         }
         let (mut counts, stamp) = (history.stream.take_counts(), history.stamp);
-        // Not if there was nothing to compare with: after an error, or when a history was given up to be made again.
+        // If there was nothing to compare with, after an error or because the history was dropped, nothing failed.
         let gave_up = !is_similar && history.stream.is_bypassed();
         let failed = counts.reads.failed > 0 || gave_up;
         self.was_in_vain = failed && !*is_new && !was_bypassed;
@@ -167,7 +167,7 @@ impl HistoryCheckout {
 }
 
 impl SavedHistory {
-    /// Reads a message. True if it was that of the history, byte for byte.
+    /// Reads a message. Returns `true` if it equals the message of the history byte for byte.
     fn read(&mut self, root: ElementId, message: &Bytes) -> (bool, Result<Received, Error>) {
         if message.len() >= SHARED_MESSAGE {
             return (false, self.stream.receive(root, message.clone()));
@@ -189,7 +189,7 @@ impl Stamp {
     }
 }
 
-/// Counts the slots and bytes of a message.
+/// Counts the slots and bytes of a message of this length.
 fn count(reads: &mut ReceiveStats, received: &Received, length: usize) {
     if received.mode == Mode::Fast {
         let slots = received.record.slots().len();
