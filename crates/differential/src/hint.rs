@@ -4,11 +4,11 @@
 //! ```text
 //! sender    values ──encode──► text and Outline ──► key, lengths ──► <b:hint key="…" at="…"/> between the slices of the text
 //! receiver  key ──► skeleton ──► bytes between the values the same?  each value a lexical form of its type?  ──► Record
-//!                       └ none, or not so: an ordinary reading, which makes one
+//!                       └ no skeleton, or a difference: a decoder reads the message, and a skeleton is made of it
 //! ```
 //!
-//! A hint is never believed: it picks a candidate and says where to look, and every byte of the message is compared or read.
-//! So the Record, and what is wrong with a message, are those of an ordinary reading. See `docs/design/hints.md`.
+//! A hint is never trusted: it selects a skeleton and gives locations, but every byte of the message is compared or read. Values and
+//! errors are therefore those of a decoder. See `docs/design/hints.md`.
 
 mod block;
 mod outline;

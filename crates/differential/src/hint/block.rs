@@ -1,36 +1,36 @@
-//! The header block as text.
+//! The text of the header block that contains a hint.
 //!
 //! ```text
 //! <b:hint xmlns:b="urn:bsoap:hint" key="0123456789abcdef0123456789abcdef" at="DJTI*3F~1f4;"/>
-//!                                       which skeleton                        how long the values are
+//!                                       selects the skeleton                  the lengths of the values
 //! ```
 //!
-//! Locations are encoded by their differences from those of the skeleton: the lengths of the values, in the order of the
-//! text. A value's location is that in the skeleton without values, plus the sum of the lengths before it.
+//! Locations are given as the lengths of the values, in the order of the text. The location of a value is its location in the
+//! skeleton, which has no values, plus the sum of the lengths before it.
 //!
 //! | in `at` | means |
 //! |---|---|
 //! | a byte from `@` to `}` | a value of this length: `@` is 0, `}` is 61 |
-//! | `~`, hexadecimal digits, `;` | a longer one |
-//! | `*`, decimal digits, one of the above | this many values of that length (stride form) |
+//! | `~`, hexadecimal digits, `;` | a value of this length |
+//! | `*`, decimal digits, a length as above | this number of values of that length (stride form) |
 //! | the end | no length is given for the values that follow: their ends are searched for |
 //!
-//! Each byte is allowed unescaped in an attribute, and no colon is among them, so nothing looks like a prefixed name.
+//! All these bytes are allowed unescaped in an attribute. None is a colon, so no part of `at` looks like a prefixed name.
 
 /// The namespace of the block.
 pub const NAMESPACE: &str = "urn:bsoap:hint";
 
-/// All before the key.
+/// The text of a block before the key.
 pub(super) const OPEN: &[u8] = b"<b:hint xmlns:b=\"urn:bsoap:hint\" key=\"";
-/// Between the key and the lengths.
+/// The text between the key and the lengths.
 pub(super) const AT: &[u8] = b"\" at=\"";
-/// Behind the key, or the lengths.
+/// The text after the lengths, or after the key if there are no lengths.
 pub(super) const CLOSE: &[u8] = b"\"/>";
-/// Digits of a key.
+/// The number of digits of a key.
 pub(super) const DIGITS: usize = 32;
-/// A block begins within this many bytes, or is not searched for.
+/// A block is only searched for in this number of bytes at the front of a message.
 const FRONT: usize = 8 << 10;
-/// The longest `at` that is written, and read.
+/// The maximum length of `at` in bytes.
 pub(super) const LONGEST: usize = 1024;
 
 /// The longest length that takes one byte.
@@ -44,7 +44,7 @@ pub(super) const ZERO: u8 = b'@';
 pub struct Key(pub u128);
 
 impl Key {
-    /// Its digits.
+    /// The key as hexadecimal digits.
     pub(super) fn digits(self) -> [u8; DIGITS] {
         let mut digits = [0; DIGITS];
         for (index, digit) in digits.iter_mut().enumerate() {
@@ -54,7 +54,7 @@ impl Key {
         digits
     }
 
-    /// From its digits.
+    /// The key with these digits; `None` if they are not 32 lower-case hexadecimal digits.
     pub(super) fn parse(digits: &[u8]) -> Option<Self> {
         let digits: &[u8; DIGITS] = digits.try_into().ok()?;
         let mut key = 0;
@@ -70,21 +70,22 @@ impl Key {
     }
 }
 
-/// A block in the text of a message, spelled as [`HintBlock::write`] spells it. Others are of use to nobody.
+/// The location of a block in a message. Its text has exactly the form that [`HintBlock::write`] produces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HintBlock {
-    /// Its first byte.
+    /// The offset of the first byte.
     pub(super) from: usize,
     pub(super) key: Key,
-    /// Where the lengths begin, and where they end; both are the end of the key if there are none.
+    /// The offset of the lengths, or the end of the key if there are no lengths.
     pub(super) at: usize,
+    /// The end of the lengths, or of the key if there are no lengths.
     pub(super) at_end: usize,
-    /// Behind its last byte.
+    /// The end of the block.
     pub(super) to: usize,
 }
 
 impl HintBlock {
-    /// The block of a message, if it appears to have one. (A comment or a value may contain what looks like a block.)
+    /// Finds the block of a message. It may be inside a comment or a value that looks like a block. `None` if there is none.
     pub(super) fn find(message: &[u8]) -> Option<Self> {
         let front = &message[..message.len().min(FRONT)];
         let from = memchr::memmem::find(front, OPEN)?;
@@ -101,7 +102,7 @@ impl HintBlock {
         })
     }
 
-    /// Appends a block.
+    /// Appends a block with this key and these lengths, as [`LengthWriter`] writes them, to `out`.
     pub(super) fn write(key: Key, lengths: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(OPEN);
         out.extend_from_slice(&key.digits());
@@ -113,8 +114,8 @@ impl HintBlock {
     }
 }
 
-/// The lengths behind a key that ends at `behind`: where they begin and end, and where the block ends. They are of bytes
-/// that mean nothing to XML; whether they are lengths is not looked at.
+/// Where the lengths after a key that ends at `behind` begin and end, and where the block ends. The bytes of the lengths are checked to be
+/// allowed in `at`, but not to be lengths. `None` if the block has another form.
 #[inline]
 pub(super) fn lengths(message: &[u8], behind: usize) -> Option<(usize, usize, usize)> {
     let rest = message.get(behind..)?;
@@ -140,11 +141,11 @@ pub(super) fn is_block_byte(byte: u8) -> bool {
     byte.is_ascii_digit() | (byte == b'*') | (byte == b';') | (ZERO..=b'~').contains(&byte)
 }
 
-/// The lengths in an `at`, value by value.
+/// An iterator over the lengths in an `at`, one for each value.
 #[derive(Clone, Debug)]
 pub(super) struct Lengths<'t> {
     rest: &'t [u8],
-    /// How many more values have this length.
+    /// The number of further values that have this `length`.
     again: u64,
     length: usize,
 }
@@ -158,7 +159,7 @@ impl<'t> Lengths<'t> {
         }
     }
 
-    /// A length that takes more than a byte.
+    /// Parses the rest of a length after `~`.
     #[cold]
     fn long(&mut self) -> Option<usize> {
         let length = memchr::memchr(b';', self.rest)?;
@@ -167,6 +168,7 @@ impl<'t> Lengths<'t> {
         usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     }
 
+    /// Parses one length.
     fn one(&mut self) -> Option<usize> {
         let (&byte, rest) = self.rest.split_first()?;
         self.rest = rest;
@@ -177,6 +179,7 @@ impl<'t> Lengths<'t> {
         }
     }
 
+    /// Parses the rest of a stride after `*`, and returns its length.
     #[cold]
     fn many(&mut self) -> Option<usize> {
         let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit());
@@ -207,7 +210,7 @@ impl Iterator for Lengths<'_> {
     }
 }
 
-/// Writes an `at`, without strides: too few lengths are written for those to be shorter.
+/// Writes the lengths of an `at`. Strides are not used, because they would not be shorter for so few lengths.
 #[derive(Debug, Default)]
 pub(super) struct LengthWriter {
     text: Vec<u8>,
@@ -234,12 +237,12 @@ impl LengthWriter {
         self.text.push(b';');
     }
 
-    /// All lengths.
+    /// The lengths written since the last `clear`.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Forgets them; keeps the memory.
+    /// Removes all lengths.
     pub(super) fn clear(&mut self) {
         self.text.clear();
     }

@@ -1,34 +1,34 @@
-//! The outline of a message: how long its values are, and which of the texts around values it has.
+//! The outline of a message: the lengths of its values, and a digest that identifies the text between them.
 //!
 //! ```text
 //! slots   ABSENT │ PRESENT │ 2 │ value value │ BRANCH │ value │ …        all but values: what was decided on the way
 //!         └────────── digested ┘  └ lengths ┘ └ digested ┘
 //! ```
 //!
-//! From the same Plan, root, options and decisions comes the same text but for the values. So an outline is made from slots,
-//! not from text, and costs little where one value follows another.
+//! With the same Plan, root, options and slots that are not values, the text between the values is the same. An outline is therefore made from
+//! slots, not from text. Consecutive values add nothing to the digest.
 
 use bsoap_codec::Record;
 use bsoap_codec::encode::{LeafRef, Places, Rows};
 
 use super::block::LengthWriter;
 
-/// What is recorded of a message while it is written.
+/// The outline of a message, recorded while the message is encoded.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     lengths: LengthWriter,
-    /// How many values have been written.
+    /// The number of values written so far.
     pub(super) values: usize,
-    /// A digest of all that is no value: if it is the same, then, but for forgeries, so is the text between the values of
-    /// two messages with the same Plan, root and options.
+    /// A digest of all slots that are not values. If it is equal for two messages with the same Plan, root and options, the text
+    /// between their values is equal too, unless somebody constructed a collision.
     pub(super) structure: u64,
 }
 
 impl Outline {
-    /// Of messages with more values no lengths are recorded: the ends are found when the values are read.
+    /// The lengths of messages with more values are not recorded; the receiver searches for the ends of their values.
     pub(super) const MAX_LENGTHS: usize = 48;
 
-    /// The lengths of all values as the block has them; nothing if there are too many.
+    /// The lengths of all values in the form of the block; empty if there are more than [`MAX_LENGTHS`](Self::MAX_LENGTHS) values.
     pub(super) fn lengths(&self) -> &[u8] {
         match self.values <= Self::MAX_LENGTHS {
             true => self.lengths.text(),
@@ -36,7 +36,7 @@ impl Outline {
         }
     }
 
-    /// Adds the length of a value.
+    /// Counts a value of this length.
     #[inline(always)]
     pub(super) fn push(&mut self, length: usize) {
         self.values += 1;
@@ -45,16 +45,17 @@ impl Outline {
         }
     }
 
+    /// Adds a word to the digest.
     fn digest(&mut self, word: u64) {
         let mixed = (self.structure ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.structure = mixed ^ mixed >> 32;
     }
 }
 
-/// Makes an outline.
+/// Records the outline of a message from the values that the encoder reports.
 pub(super) struct OutlineRecorder<'r> {
     record: &'r Record,
-    /// The slot behind the value recorded last.
+    /// The slot after the last value recorded.
     next: usize,
     outline: &'r mut Outline,
 }
@@ -70,7 +71,7 @@ impl<'r> OutlineRecorder<'r> {
         }
     }
 
-    /// Digests the slots before one, as far as they are of no value.
+    /// Adds the slots between the last value and this slot to the digest.
     #[inline(always)]
     fn digest_before(&mut self, slot: usize) {
         if self.next < slot {
@@ -78,6 +79,7 @@ impl<'r> OutlineRecorder<'r> {
         }
     }
 
+    /// Adds the slots up to this one to the digest.
     #[inline(never)]
     fn digest(&mut self, slot: usize) {
         let slots = self.record.slots().get(self.next..slot);
@@ -86,7 +88,7 @@ impl<'r> OutlineRecorder<'r> {
         }
     }
 
-    /// Digests what is left.
+    /// Adds the slots after the last value to the digest.
     pub(super) fn finish(mut self) {
         self.digest(self.record.slots().len());
     }
@@ -100,7 +102,7 @@ impl Places for OutlineRecorder<'_> {
         self.outline.push(length);
     }
 
-    /// Its text is part of the structure; where in the heap that lies is not.
+    /// The text of a kept fragment is part of the structure, but its place in the heap is not.
     #[cold]
     fn hidden(&mut self, slot: usize) {
         self.digest_before(slot);

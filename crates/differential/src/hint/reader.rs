@@ -1,13 +1,12 @@
-//! Following a skeleton: what a message costs whose skeleton is known.
+//! Reading a message whose skeleton is known.
 //!
 //! ```text
 //! head = head?   lengths   piece = piece?  value  piece = piece?  value  …  tail = tail?
 //! ```
 //!
-//! A value's location is known from the given lengths, before the values before it have been read: so nothing waits for
-//! anything, and the processor reads several values at the same time. Each must be read completely and have the given
-//! length, and all bytes between are compared. If anything differs, the hint is not followed, and an ordinary
-//! reading says what it is.
+//! The given lengths say where each value is before the previous values have been read, so the processor reads several values at
+//! the same time. Each value must have the given length, and all bytes between the values are compared. If anything
+//! differs, a decoder reads the message.
 
 use std::sync::Arc;
 
@@ -25,23 +24,24 @@ use super::skeleton::{BlockSpace, Info, Skeleton};
 /// The bytes of a block after its key that are copied in one step.
 const COPY: usize = 64;
 
-/// How many bytes of a message are prefetched at once; the processor prefetches the rest of longer ones.
+/// The number of bytes of a message that are prefetched; the processor prefetches the rest of longer messages.
 const PREFETCHED: usize = 1024;
 
-/// What decodes the values that are not plain; made when it is needed.
+/// A decoder for values that are not plain, which is made when it is needed first.
 pub(super) struct Lazy<'d> {
     pub(super) decoder: &'d mut Option<Box<Decoder>>,
     pub(super) new: &'d dyn Fn() -> Decoder,
 }
 
 impl Lazy<'_> {
+    /// The decoder.
     pub(super) fn get(&mut self) -> &mut Decoder {
         self.decoder.get_or_insert_with(|| Box::new((self.new)()))
     }
 }
 
 impl Skeleton {
-    /// Whether a message begins as those of this skeleton do, up to the key.
+    /// Whether a message begins with this skeleton's head, which ends with the key.
     #[inline]
     pub(super) fn begins(&self, message: &[u8]) -> bool {
         let head = self.head.len();
@@ -51,8 +51,8 @@ impl Skeleton {
         message.starts_with(&self.head)
     }
 
-    /// Reads a message that begins as those of this skeleton do: afterwards its values are there. `None` if it has to be read
-    /// otherwise; the values of the message before are then lost.
+    /// Reads a message that [begins](Self::begins) with the head into `values`. `None` if the message does not follow the skeleton; then the
+    /// contents of `values` are unspecified.
     pub(super) fn read(&mut self, message: &[u8], decoder: &mut Lazy<'_>) -> Option<()> {
         self.follow(message, decoder)?;
         self.misses = 0;
@@ -68,7 +68,7 @@ impl Skeleton {
         let record = Arc::make_mut(&mut self.values);
         let (slots, heap) = record.parts_mut();
         if heap.len() != self.heap {
-            // (Not if it is that long: what has just been written is slow to read in other portions, and all waits for it.)
+            // Not called if the length is right: reading a length that was just written in parts would stall.
             heap.truncate(self.heap);
         }
         let mut filled = None;
@@ -102,11 +102,11 @@ impl Skeleton {
         keep((self.head.len(), self.block), record, message, to)
     }
 
-    /// Where the lengths begin and end, and where the block ends.
+    /// Where the lengths begin and end, and where the block ends. `None` if the block has another form.
     #[inline]
     fn lengths(&self, message: &[u8]) -> Option<(usize, usize, usize)> {
         let behind = self.head.len();
-        // Most often, a byte for each value.
+        // Usually one byte gives the length of each value.
         let short = behind + AT.len();
         let end = short + self.form.blanks().len();
         let is_short = message.get(behind..short) == Some(AT)
@@ -119,8 +119,8 @@ impl Skeleton {
     }
 }
 
-/// Puts the block, which ends at `to`, into its space, which has its first bytes already, or at the end of the heap. `head` are
-/// the bytes up to the end of its key.
+/// Stores the block, which ends at `to`, in its space in the heap, or at the end of the heap if it is longer. The space already
+/// contains the block's first bytes, up to the key. `head` is the offset of the end of the key.
 #[inline]
 fn keep(
     (head, (slot, space)): (usize, (u32, BlockSpace)),

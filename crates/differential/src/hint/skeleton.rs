@@ -1,4 +1,4 @@
-//! The skeleton: what a receiver keeps of the messages of one key.
+//! The skeleton: what a receiver keeps for all messages with one structure key.
 //!
 //! ```text
 //! <e:Envelope …><e:Header><b:hint … key="…" at="…"/></e:Header><e:Body><m:op><x>1.5</x><y>two</y></m:op></e:Body></e:Envelope>
@@ -6,9 +6,8 @@
 //!                                                                              field 0     field 1
 //! ```
 //!
-//! All bytes but those of the block's lengths and of the fields are the same in every message of the skeleton: it is a
-//! straight list of pieces and fields. What a decoder found in the message it was made of is in its Record; only the
-//! slots of the fields change.
+//! Only the lengths in the block and the values of the fields differ between messages of a skeleton. A skeleton is therefore a list of
+//! pieces and fields, and the Record of the message from which it was made. Only the slots of the fields and of the block change.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,53 +20,57 @@ use bsoap_datatypes::{Datatype, Variety, WhiteSpace};
 
 use super::block::{DIGITS, HintBlock, Key, Lengths, OPEN};
 
-/// The most space that is kept for a string.
+/// The maximum space in bytes that is reserved for a string.
 const LARGEST: usize = 4096;
 
-/// What all messages with one structure key have in common: their text without the values, and where the values go.
+/// The text that all messages with one structure key have in common, and the slots of their values.
 #[derive(Debug)]
 pub(super) struct Skeleton {
     pub(super) root: ElementId,
     pub(super) key: Key,
-    /// From the first byte of a message to the end of the key.
+    /// The text from the first byte of a message to the end of the key.
     pub(super) head: Box<[u8]>,
-    /// What is behind the block. Equal pieces that are near one another lie in the same place; a field's kind is the number
-    /// of its info.
+    /// The pieces and fields after the block. Equal pieces that are near one another are stored once. A field's `kind` is an index of
+    /// `infos`.
     pub(super) form: Form,
+    /// How the values of the fields are read.
     pub(super) infos: Vec<Info>,
-    /// The slot of the block, and its space.
+    /// The slot that stores the block as XML, and the space of the block in the heap.
     pub(super) block: (u32, BlockSpace),
-    /// The values of the message read last.
+    /// The values of the last message.
     pub(super) values: Arc<Record>,
-    /// Octets of its heap that stay: what belongs to no field, and the space of the strings.
+    /// The number of octets of the heap that every message has: those of the first message, and the space of the strings.
     pub(super) heap: usize,
-    /// Messages that long do not pass the limits of a Record.
+    /// Messages up to this length in bytes stay within the limits of a Record.
     pub(super) longest: usize,
-    /// The longest text of a value.
+    /// The limit of a value's length in bytes.
     pub(super) text_length: usize,
-    /// Whether the sender counts values that are no fields here: its lengths are of no use then.
+    /// Whether the given lengths are ignored, because the sender counts other values than the fields.
     pub(super) is_left_alone: bool,
-    /// Whether all values can be read at once, if a byte gives the length of each.
+    /// Whether the kernel may read all values together, if one byte gives the length of each.
     pub(super) is_plain: bool,
-    /// Messages that did not follow it since the last that did.
+    /// The number of messages in a row that did not follow the skeleton.
     pub(super) misses: u32,
 }
 
-/// Octets of the heap that are a string's.
+/// The space of the block in the heap.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BlockSpace {
+    /// The offset in the heap.
     pub(super) at: u32,
-    /// A multiple of [`WIDEST`].
+    /// The size in octets, a multiple of [`WIDEST`].
     pub(super) width: u32,
 }
 
-/// What a value is.
+/// How the values of a field are read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Info {
+    /// The leaf of the value.
     pub(super) site: Site,
     pub(super) kind: LeafKind,
+    /// How the kernel reads the value.
     pub(super) filling: Filling,
-    /// The quote it ends with; 0 for content.
+    /// The quote that ends an attribute value; 0 for an element.
     pub(super) quote: u8,
 }
 
@@ -82,7 +85,7 @@ impl Info {
     }
 }
 
-/// Reads a message as a decoder does, and makes its skeleton if it has one.
+/// Decodes a message with this hint block, and makes a skeleton of it if possible.
 pub(super) fn learn(
     decoder: &mut Decoder,
     root: ElementId,
@@ -98,7 +101,7 @@ pub(super) fn learn(
     decoder.start(root);
     let read = decoder.read(Piece::whole(text), &mut record, Some(&mut trace));
     if read.is_err() {
-        // Said of all of it.
+        // Decoding the whole message reports the error.
         return plain(decoder);
     }
     trace.fit(record.slots().len(), text.len() as u32);
@@ -108,7 +111,7 @@ pub(super) fn learn(
     Ok((record, skeleton.map(Box::new)))
 }
 
-/// A text in UTF-8 that lies in a message, at its end.
+/// The text of a message in UTF-8, without the byte order mark; `None` if it has another encoding or is 4 GiB long.
 fn plain_text(message: &[u8]) -> Option<&str> {
     if message.len() >= u32::MAX as usize {
         return None;
@@ -119,19 +122,20 @@ fn plain_text(message: &[u8]) -> Option<&str> {
     }
 }
 
-/// Where the pieces before this one are sought for an equal one.
+/// A piece is compared with this number of pieces before it, to store equal ones once.
 const NEAR: usize = 8;
 
-/// Makes a skeleton.
+/// Makes a skeleton of a message.
 struct Maker<'m> {
     decoder: &'m Decoder,
     message: &'m [u8],
-    /// Bytes of the message before its text.
+    /// The length of the message's byte order mark in bytes.
     mark: usize,
+    /// The bytes of all pieces.
     pieces: Vec<u8>,
     fields: Vec<Blank>,
     infos: Vec<Info>,
-    /// Octets of heap for strings.
+    /// The number of octets of heap reserved for strings.
     strings: usize,
 }
 
@@ -165,7 +169,7 @@ impl<'m> Maker<'m> {
             }
             let start = start as usize + self.mark;
             if start < end {
-                // A value before the block, or in one that was taken for its own.
+                // There is a value before the block, or inside a text that looked like a block.
                 return None;
             }
             if let Some((info, length)) = self.info(site, start) {
@@ -214,7 +218,7 @@ impl<'m> Maker<'m> {
         !lengths.starts_with(&given)
     }
 
-    /// The slot in which the block is kept, byte for byte.
+    /// The slot in which the block is kept byte for byte; `None` if there is none.
     fn slot_of(&self, block: &HintBlock, record: &Record, trace: &Trace) -> Option<usize> {
         let from = u32::try_from(block.from.checked_sub(self.mark)?).ok()?;
         let text = &self.message[block.from..block.to];
@@ -232,7 +236,7 @@ impl<'m> Maker<'m> {
         })
     }
 
-    /// The value at a location and its length, if it can be read again.
+    /// The index of the [`Info`] of the value that begins at `start`, and the value's length. `None` if the value cannot be read alone.
     fn info(&mut self, site: Site, start: usize) -> Option<(u32, usize)> {
         let leaf = site.leaf()?;
         let before = *self.message.get(start.checked_sub(1)?)?;
@@ -249,7 +253,7 @@ impl<'m> Maker<'m> {
         if let Some(index) = self.infos.iter().rposition(known) {
             return Some((index as u32, length));
         }
-        // (An infinite number of leaves is not to make this quadratic.)
+        // The search above would be quadratic in the number of leaves.
         if self.infos.len() >= 4096 {
             return None;
         }
@@ -289,7 +293,7 @@ impl<'m> Maker<'m> {
         Some(())
     }
 
-    /// The bytes of a piece: in a place of their own, if they are not those of one before.
+    /// Stores the piece between two offsets of the message, unless one of the last pieces is equal. Returns its offset in `pieces` and its length.
     fn piece(&mut self, from: usize, to: usize) -> (u32, u32) {
         let bytes = &self.message[from..to];
         let near = self.fields.iter().rev().take(NEAR);
@@ -304,7 +308,7 @@ impl<'m> Maker<'m> {
         (at as u32, bytes.len() as u32)
     }
 
-    /// Space for a string, and for a longer one.
+    /// Reserves heap space for a string of this length, and a quarter more. Returns the range in the strings' space.
     fn reserve(&mut self, length: usize) -> Range<usize> {
         let width = (length + length / 4 + 1)
             .next_multiple_of(WIDEST)
@@ -335,7 +339,7 @@ fn block_space(space: Range<usize>, stays: usize) -> BlockSpace {
     }
 }
 
-/// How the values of a leaf are read.
+/// How the kernel reads the values of a leaf.
 fn filling(plan: &Plan, leaf: LeafId, quote: u8) -> Filling {
     let leaf = plan.leaf(leaf);
     if let Some(number) = leaf.kind.number() {

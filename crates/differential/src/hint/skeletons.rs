@@ -1,14 +1,14 @@
-//! The skeletons of one owner.
+//! The cache of skeletons of one owner.
 //!
 //! ```text
 //! message ──► begins like the skeleton used last?   check it out   ──► follow              ──► check it in
-//!               │  a known key?                     check that out ──► follow              ──► check it in
-//!               │  a key                            decode, and learn a skeleton           ──► check it in
-//!               └─ none                             nothing to do with hints
+//!               │  a skeleton with its key?         check it out   ──► follow              ──► check it in
+//!               │  another key                      decode, and make a skeleton            ──► check it in
+//!               └─ no key                           the message has no hint
 //! ```
 //!
-//! While a skeleton is checked out, the next message of its key makes another one. The first message of a key is learned from
-//! at once, until that was useless several times: then the second.
+//! While a skeleton is checked out, the next message with its key makes another one. A skeleton is made of the first message
+//! with a key. If several skeletons were useless, it is made of the second message with a key.
 
 use std::sync::Arc;
 
@@ -23,20 +23,20 @@ use crate::bypass::{Backoff, Bypass};
 use crate::cache::{Cache, Checkout, Entry, Limits};
 use crate::stats::HintCounts;
 
-/// After this many skeletons in a row that no message followed, keys have to be seen twice.
+/// After this number of skeletons in a row that no message followed, a key must be seen twice before a skeleton is made.
 const USELESS_SKELETONS: u32 = 8;
-/// Keys remembered for that.
+/// The number of keys that are remembered for that.
 const SEEN_KEYS: usize = 64;
-/// How often in a row a skeleton is learned again because a message did not follow it.
+/// The number of times in a row that a skeleton is made again because a message did not follow it.
 const MAX_MISSES: u32 = 2;
 
-/// What is kept, and how much.
+/// The limits of a [`SkeletonCache`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkeletonCachePolicy {
-    /// Number of skeletons.
+    /// The maximum number of skeletons.
     pub skeletons: usize,
-    /// Bytes of all skeletons. Those used least recently are evicted.
+    /// The maximum size of all skeletons in bytes. The least recently used ones are evicted.
     pub bytes: usize,
 }
 
@@ -50,11 +50,11 @@ impl Default for SkeletonCachePolicy {
     }
 }
 
-/// Skeletons of one owner. They belong to the decoders of one Plan.
+/// The skeletons of one owner, for messages of one Plan.
 #[derive(Debug)]
 pub struct SkeletonCache {
     policy: SkeletonCachePolicy,
-    /// With one group: a message is recognised by its first bytes.
+    /// All skeletons are in one group, because a message is recognised by its first bytes.
     cache: Cache<Keys, Skeleton>,
 }
 

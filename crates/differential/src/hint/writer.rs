@@ -1,13 +1,13 @@
-//! Making hints: what a sender adds to messages that it writes.
+//! Writing messages with hints.
 //!
 //! ```text
-//! <?xml …?><e:Envelope …>│<e:Body>…</e:Body></e:Envelope>          the text, as it lies
-//!                        └ <e:Header><b:hint …/></e:Header>        a small buffer of its own, sent in between
+//! <?xml …?><e:Envelope …>│<e:Body>…</e:Body></e:Envelope>          the text as it was encoded
+//!                        └ <e:Header><b:hint …/></e:Header>        a separate buffer that is sent in between
 //! ```
 //!
-//! The key is computed once for a structure. Which structure a message has is decided by its [`Outline`], which is made while it is
-//! encoded; where two structures had the same, a receiver would find the hint wrong. The block stays as it is from message to
-//! message, and lengths are written over lengths.
+//! The key is computed once for each structure. The [`Outline`] that is made while a message is encoded identifies its structure. If two structures
+//! had the same outline, receivers would find the hint wrong and decode the message. The block is kept from message to message, and new
+//! lengths are written over the old ones.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -21,51 +21,52 @@ use bytes::{Bytes, BytesMut};
 use super::block::{CLOSE, HintBlock, Key};
 use super::outline::{Outline, OutlineRecorder};
 
-/// The approximate size of a structure in bytes.
+/// The approximate size in bytes of what is kept of a structure.
 const SIZE: usize = 1024;
 /// The number of structures that are kept.
 const KNOWN: usize = 8;
-/// After this number of structures in a row that did not come again, messages go without hints for a while.
+/// After this number of new structures in a row, the next messages are written without hints.
 const PATIENCE: u32 = 8;
-/// How many messages go without.
+/// The number of messages that are then written without hints.
 const PAUSE: u32 = 64;
 
-/// Writes messages with hints. It belongs to a stream of messages, and serves several as well.
+/// Writes the messages of one or several streams with hints.
 #[derive(Debug, Default)]
 pub struct Writer {
-    /// Structures; the one used last is last.
+    /// The structures of the last messages, the most recently used last.
     known: Vec<Known>,
     outline: Outline,
-    /// Structures in a row that were new.
+    /// The number of new structures in a row.
     new: u32,
-    /// How many messages go without hints from now on.
+    /// The number of messages that are still to be written without hints.
     pause: u32,
 }
 
-/// A header block, and where it goes.
+/// A header block with a hint, and its place in the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Hint<'w> {
-    /// Its text, with the tags of a Header around it if the message has none.
+    /// The text of the block, inside a Header element if the message has no Header.
     pub text: &'w [u8],
-    /// The byte of the message that it precedes.
+    /// The offset in the message at which the text is to be inserted.
     pub at: usize,
 }
 
-/// A structure.
+/// A structure of messages, and its header block.
 #[derive(Debug)]
 struct Known {
-    /// Held, so that no other Plan has its address.
+    /// The Plan is held so that no other Plan gets its address.
     plan: Arc<Plan>,
     shape: StructureShape,
     key: Key,
     place: BlockPosition,
-    /// What was sent last within a message, and where in it the lengths are.
+    /// The text inserted into the last message.
     text: Vec<u8>,
+    /// The range of the lengths in `text`.
     lengths: Range<usize>,
 }
 
-/// What distinguishes the structures of a Plan.
+/// Identifies a structure among those of a Plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct StructureShape {
     root: ElementId,
@@ -75,15 +76,18 @@ struct StructureShape {
     structure: u64,
 }
 
-/// Where a block goes in the messages of a structure.
+/// The place of a block in the messages of a structure.
 #[derive(Clone, Debug)]
 struct BlockPosition {
+    /// The offset in the message.
     at: usize,
+    /// The Header's start tag, if the message has no Header; otherwise empty.
     before: Vec<u8>,
+    /// The Header's end tag, if the message has no Header; otherwise empty.
     after: Vec<u8>,
 }
 
-/// The locations of a message's values, in order.
+/// The offsets and lengths of a message's values, in the order of the text.
 #[derive(Default)]
 pub(super) struct ValueLocations(pub(super) Vec<(usize, usize)>);
 
@@ -94,13 +98,13 @@ impl Places for ValueLocations {
 }
 
 impl Writer {
-    /// One that knows no structure yet.
+    /// A writer that knows no structure.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Appends the text of a message to `out`, which is empty, and says what is to be sent within it. Nothing, if a hint is
-    /// not worth it, or has no place.
+    /// Appends the text of a message to `out`, which is empty, and returns the hint to be inserted into it. `None` if the text has no place for a hint,
+    /// or if most of the last messages had new structures.
     ///
     /// # Errors
     /// As [`bsoap_codec::encode()`].
@@ -138,7 +142,7 @@ impl Writer {
         Ok(self.known.last_mut().map(|known| known.hint(lengths)))
     }
 
-    /// Brings a structure to the end, if it is known.
+    /// Moves a structure to the end of `known`. Returns `false` if it is not known.
     fn find(&mut self, shape: StructureShape, plan: &Arc<Plan>) -> bool {
         let is_it = |known: &Known| known.shape == shape && Arc::ptr_eq(&known.plan, plan);
         let Some(index) = self.known.iter().rposition(is_it) else {
@@ -148,7 +152,7 @@ impl Writer {
         true
     }
 
-    /// A structure that is new.
+    /// Makes a structure for the first message that has it. `None` if its text has no place for a hint.
     #[cold]
     fn meet(&mut self, shape: StructureShape, record: &Record) -> Result<Option<Known>, Error> {
         self.new += 1;
@@ -157,7 +161,7 @@ impl Writer {
         }
         let (mut text, mut values) = (Vec::new(), ValueLocations::default());
         Encoder::new(shape.options).encode_with(record, &mut text, &mut values)?;
-        // The location of a block is computed once for all messages of the structure: no value precedes it.
+        // The place of a block must be the same in all messages of the structure, so no value may precede it.
         let first = values.0.first().map_or(text.len(), |&(offset, _)| offset);
         Ok(place(&text)
             .filter(|place| place.at <= first)
@@ -178,7 +182,7 @@ impl Writer {
         self.known.push(known);
     }
 
-    /// About how many bytes it holds.
+    /// The approximate number of bytes held.
     pub fn memory(&self) -> usize {
         self.known.len() * (size_of::<Known>() + SIZE)
     }
@@ -210,7 +214,7 @@ impl Known {
 }
 
 impl Hint<'_> {
-    /// Puts it into a message that lies in chunks.
+    /// Inserts the hint into a message that consists of chunks.
     pub fn splice(&self, chunks: &mut Vec<Bytes>) {
         let mut before = 0;
         for index in 0..chunks.len() {
@@ -226,7 +230,7 @@ impl Hint<'_> {
         }
     }
 
-    /// The message with the hint in it.
+    /// Returns a copy of the message with the hint inserted.
     pub fn within(&self, text: &[u8]) -> Bytes {
         let at = self.at.min(text.len());
         let mut whole = BytesMut::with_capacity(text.len() + self.text.len());
@@ -257,10 +261,11 @@ fn key(text: &[u8], values: &[(usize, usize)]) -> Key {
     Key(high << 64 | low)
 }
 
-/// Where a block goes: behind the start tag of the Header, or with a Header of its own behind that of the Envelope.
+/// The place of a block: after the start tag of the Header, or, with a new Header, after the start tag of the Envelope. `None` if the text
+/// does not begin with an Envelope that contains a Header or a Body.
 fn place(text: &[u8]) -> Option<BlockPosition> {
     let mut from = 0;
-    // What is not the root's start tag: the declaration, comments, instructions.
+    // Skips the XML declaration, comments and processing instructions.
     let root = loop {
         let at = from + memchr::memchr(b'<', &text[from..])?;
         match text.get(at + 1)? {
@@ -294,7 +299,7 @@ fn place(text: &[u8]) -> Option<BlockPosition> {
     })
 }
 
-/// Behind the tag that begins at a place.
+/// The end of the tag that begins at `from`; `None` if it does not end.
 fn tag_end(text: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {
@@ -306,6 +311,7 @@ fn tag_end(text: &[u8], from: usize) -> Option<usize> {
     }
 }
 
+/// The name at the front of a text.
 fn name(text: &[u8]) -> &[u8] {
     let is_end = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'>' | b'/');
     &text[..text.iter().position(is_end).unwrap_or(text.len())]
