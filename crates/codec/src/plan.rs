@@ -42,7 +42,7 @@ macro_rules! ids {
         pub struct $name(pub u32);
 
         impl $name {
-            /// This number as an index into the Plan's table.
+            /// The number as an index into the table of the Plan.
             #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
@@ -71,13 +71,13 @@ pub struct Plan {
     pub(crate) elements: Vec<Element>,
     pub(crate) types: Vec<Type>,
     pub(crate) particles: Vec<Particle>,
-    /// Children of group particles, in ranges that [`Term`] has.
+    /// The children of group particles; a [`Term`] has the range of its children.
     pub(crate) children: Vec<ParticleId>,
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) leaves: Vec<Leaf>,
     /// A prefix for each namespace of the vocabulary, by `NamespaceId`; the empty string for no namespace.
     pub(crate) prefixes: Vec<String>,
-    /// What encoder and views derive from the above when first asked.
+    /// What encoder and views derive from the tables above when they first need it.
     pub(crate) derived: Derived,
 }
 
@@ -146,7 +146,7 @@ impl Plan {
         self.derived.program.get_or_init(|| Program::compile(self))
     }
 
-    /// What types look like as objects.
+    /// The shapes of types as objects.
     pub(crate) fn shapes(&self) -> &Shapes {
         self.derived.shapes.get_or_init(|| Shapes::new(self))
     }
@@ -179,7 +179,7 @@ pub struct Element {
     pub default: Option<Box<str>>,
     /// The only value allowed.
     pub fixed: Option<Box<str>>,
-    /// `<prefix:local` and `</prefix:local>` as the encoder writes them.
+    /// The beginning of the start tag, `<prefix:local`, as the encoder writes it.
     pub open_tag: Box<[u8]>,
     /// The end tag as the encoder writes it.
     pub close_tag: Box<[u8]>,
@@ -187,14 +187,14 @@ pub struct Element {
     pub has_state: bool,
     /// Whether the value is always exactly one slot, even when absent or nil.
     pub is_scalar: bool,
-    /// Slots of a value, state marker included, if that number never varies.
+    /// The number of slots of a value, with its state marker, if it is the same for all values.
     pub stride: Option<u32>,
     /// Whether values of this element are header blocks or otherwise belong to SOAP itself; free for
     /// the layers above.
     pub role: Role,
 }
 
-/// What an element is to SOAP.
+/// The role of an element in SOAP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Role {
@@ -217,7 +217,7 @@ pub struct Type {
     pub attributes: Range<u32>,
     /// Which undeclared attributes are allowed and kept, if any.
     pub any_attribute: Option<Wildcard>,
-    /// What is between the tags.
+    /// The content of its elements.
     pub content: Content,
     /// The types that `xsi:type` may name in its place, itself included; empty if there is no choice.
     pub alternatives: Box<[TypeId]>,
@@ -225,7 +225,7 @@ pub struct Type {
     pub base: Option<TypeId>,
     /// Whether only a derived type may appear.
     pub is_abstract: bool,
-    /// Slots of attributes and content, if that number never varies.
+    /// The number of slots of attributes and content, if it is the same for all values.
     pub stride: Option<u32>,
 }
 
@@ -267,13 +267,13 @@ pub struct Particle {
     pub max: u32,
     /// What occurs.
     pub term: Term,
-    /// Whether nothing at all satisfies it.
+    /// Whether it can be absent altogether.
     pub is_emptiable: bool,
-    /// Slots of the particle when nothing of it is there (all of them zero); meaningful if it is emptiable.
+    /// The number of slots of the particle if it is absent, all of them zero; meaningful if it is emptiable.
     pub absent: u32,
     /// Which names an occurrence can start with, and through which child.
     pub first: FirstSet,
-    /// Slots of the particle with its markers, if that number never varies.
+    /// The number of slots of the particle with its markers, if it is always the same.
     pub stride: Option<u32>,
 }
 
@@ -281,13 +281,13 @@ pub struct Particle {
 pub const UNBOUNDED: u32 = u32::MAX;
 
 impl Particle {
-    /// Exactly once: no marker.
+    /// Whether it occurs exactly once; it has no marker then.
     #[inline]
     pub fn is_required_once(&self) -> bool {
         self.min == 1 && self.max == 1
     }
 
-    /// May occur more than once: a count marker.
+    /// Whether it may occur more than once; it has a count marker then.
     #[inline]
     pub fn repeats(&self) -> bool {
         self.max > 1
@@ -309,10 +309,10 @@ pub enum Term {
     Any(Wildcard),
 }
 
-/// `any` or `anyAttribute`: which namespaces are admitted.
+/// A wildcard, `any` or `anyAttribute`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wildcard {
-    /// The namespaces admitted.
+    /// The namespaces that it allows.
     pub namespaces: NamespaceConstraint,
     /// How strictly content is checked against declarations.
     pub process: ProcessContents,
@@ -330,7 +330,7 @@ pub enum NamespaceConstraint {
 }
 
 impl NamespaceConstraint {
-    /// Whether a name in `namespace` (empty: none) is admitted.
+    /// Whether names of a namespace are allowed; the empty string is no namespace.
     pub fn admits(&self, namespace: &str) -> bool {
         match self {
             Self::Any => true,
@@ -343,11 +343,11 @@ impl NamespaceConstraint {
 /// `processContents` of a wildcard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProcessContents {
-    /// Declarations must be found and obeyed.
+    /// The content must have a declaration and be valid.
     Strict,
-    /// Obeyed where found.
+    /// The content must be valid if it has a declaration.
     Lax,
-    /// Not looked at.
+    /// The content is not checked.
     Skip,
 }
 
@@ -361,7 +361,7 @@ pub struct Attribute {
     pub leaf: LeafId,
     /// Whether it must be there.
     pub required: bool,
-    /// The value it has when missing.
+    /// The value that it has if it is absent.
     pub default: Option<Box<str>>,
     /// The only value allowed.
     pub fixed: Option<Box<str>>,
@@ -373,21 +373,22 @@ pub struct Attribute {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Leaf {
-    /// How it lies in its slot.
+    /// How its values are stored in their slot.
     pub kind: LeafKind,
     /// The simple type: white space, lexical form, facets.
     pub simple: Arc<SimpleType>,
-    /// Whether the type asks for more than `kind` checks: facets, or a union.
+    /// Whether the type has more rules than `kind` checks: facets, or a union.
     pub has_facets: bool,
-    /// If all that it asks for more is a number between bounds: those.
+    /// The bounds of its numbers, if it has no other rules.
     pub(crate) bounds: Option<Bounds>,
     /// Whether its value is its text unchanged: an atomic type that preserves white space.
     pub(crate) is_verbatim: bool,
-    /// If it is, and all that it asks for more is a length: texts of this many bytes are sure to have it.
+    /// The lengths in bytes at which a text is certainly valid, if its value is its text unchanged and a length is its only
+    /// facet.
     pub(crate) sure: Option<RangeInclusive<u32>>,
 }
 
-/// How a simple value lies in its slot.
+/// How a simple value is stored in its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeafKind {
     /// 0 or 1.
@@ -421,7 +422,7 @@ pub enum LeafKind {
 }
 
 impl LeafKind {
-    /// What the kernels that convert many numbers at once call it; `None` if they do not know it.
+    /// The kind of number for the vectorised kernels; `None` if they cannot convert it.
     pub fn number(self) -> Option<Number> {
         Some(match self {
             Self::Double => Number::Double,

@@ -13,7 +13,7 @@ use super::piece::Piece;
 use super::plain::Plain;
 use super::skeleton::{
     CREDIT_OF_MESSAGE, Cycle, Effect, FoundValue, Gap, Leads, Log, LoggedAttribute, LoopStep,
-    MAX_BYTES, MAX_CREDIT, MAX_GAP_LENGTH, MAX_GAPS, MAX_IN_VAIN, MAX_LEVELS, Node, NodeId,
+    MAX_BYTES, MAX_CREDIT, MAX_GAP_LENGTH, MAX_GAPS, MAX_LEARNED, MAX_LEVELS, Node, NodeId,
     NodeKind, OpenLoop, Origin, Skeleton, ValueRule, Written,
 };
 use super::trace::Site;
@@ -284,7 +284,6 @@ impl Skeleton {
             self.bytes -= node.gaps.remove(replaced).memory();
         }
         node.gaps.insert(0, gap);
-        node.in_vain += 1;
         node.learned = node.learned.saturating_add(1);
     }
 }
@@ -500,13 +499,13 @@ impl Node {
             kind,
             gaps: Vec::new(),
             cycle: None,
-            in_vain: 0,
             learned: 0,
         }
     }
 
+    /// Whether another gap is to be learned. An attempt that is refused is counted, too.
     fn may_learn(&mut self) -> bool {
-        let may = self.in_vain < MAX_IN_VAIN || self.learned.is_power_of_two();
+        let may = self.learned < MAX_LEARNED || self.learned.is_power_of_two();
         self.learned = self.learned.saturating_add(u32::from(!may));
         may
     }

@@ -57,8 +57,8 @@ pub(super) const MAX_LEVELS: usize = 96;
 /// A gap with more values and attributes in it is not learned.
 pub(super) const MAX_LOGGED: usize = 256;
 
-/// A node whose gaps were learned this many times more often than they were used only learns at powers of two.
-pub(super) const MAX_IN_VAIN: u32 = 32;
+/// A node that has learned this number of gaps learns another only when the number of attempts is a power of two.
+pub(super) const MAX_LEARNED: u32 = 32;
 
 /// What a decoder has learned of the structures of its stream.
 #[derive(Debug)]
@@ -99,8 +99,7 @@ pub(super) struct Node {
     /// If the value is the first of an array's items, all of whose values are numbers: the nodes from there to the next
     /// item.
     pub(super) cycle: Option<Box<Cycle>>,
-    /// The number of gaps learned; halved each time one is used.
-    pub(super) in_vain: u32,
+    /// The number of gaps learned, and of those refused since there had been too many.
     pub(super) learned: u32,
 }
 

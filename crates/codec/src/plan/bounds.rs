@@ -1,16 +1,16 @@
-//! Bounds of numbers, made ready to be compared with slots: what most facets of numbers are, so that a validating decoder
-//! goes as fast as another.
+//! The bounds of numbers, prepared for comparing slots. Most facets of numbers are bounds, so a validating decoder is as
+//! fast as another.
 
 use bsoap_datatypes::{AtomicValue, Bound, SimpleType, integer};
 
 use super::LeafKind;
 
-/// The range of a number whose type has no facets but its bounds.
+/// The range of the numbers of a type that has no facets but bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Bounds {
-    /// Integers: the kind of all integers in the range, and of no others.
+    /// Integers: the leaf kind that has exactly this range.
     Integer(LeafKind),
-    /// Floats and doubles, both ends included; NaN is not in it.
+    /// Floats and doubles: the range, without NaN.
     Real(Range),
 }
 
@@ -33,11 +33,11 @@ impl Range {
         (self.least <= value) & (value <= self.most)
     }
 
-    /// Whether all are.
+    /// Whether the numbers in all slots are in the range.
     pub(crate) fn has_all(&self, slots: &[u64]) -> bool {
         let (least, most) = (self.least, self.most);
         match self.is_double {
-            // No branch for each, so that many are compared at once.
+            // Without a branch for each number, many are compared at once.
             true => slots.iter().fold(true, |all, &slot| {
                 let value = f64::from_bits(slot);
                 all & (least <= value) & (value <= most)
@@ -48,7 +48,7 @@ impl Range {
 }
 
 impl Bounds {
-    /// Those of a simple type of this kind, if it has bounds and no other facets.
+    /// The bounds of a simple type of this kind; `None` if it has other facets or no bounds.
     pub(super) fn of(kind: LeafKind, simple: &SimpleType) -> Option<Self> {
         let facets = simple.facets();
         let (min, max) = (facets.min(), facets.max());
@@ -74,7 +74,7 @@ impl Bounds {
                     max: most.min(high),
                 }))
             }
-            // Of unsigned numbers a least one would want a kind of its own.
+            // There is no leaf kind for unsigned numbers with a least value other than 0.
             LeafKind::Unsigned { max: high } => {
                 let is_any =
                     |bound: &Bound| bound.is_inclusive() && integer_in(bound, 0) == Some(0);
@@ -96,7 +96,7 @@ impl Bounds {
     }
 }
 
-/// The last integer in the range that ends here; `inwards` is the step to it if the bound itself is not in it.
+/// The last integer inside a bound; `inwards` is the step from the bound to it if the bound is exclusive.
 fn integer_in(bound: &Bound, inwards: i64) -> Option<i64> {
     let text = bound.lexical().as_bytes();
     let (value, length) = integer::parse_prefix_i64(text)?;
@@ -115,7 +115,7 @@ fn unsigned_in(bound: &Bound) -> Option<u64> {
         .flatten()
 }
 
-/// The same for floats and doubles.
+/// The last float or double inside a bound.
 fn real_in(bound: &Bound, is_least: bool) -> Option<f64> {
     match (bound.value(), bound.is_inclusive(), is_least) {
         (AtomicValue::Double(value), ..) if value.is_nan() => None,

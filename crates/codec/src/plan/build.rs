@@ -1,8 +1,8 @@
 //! Building a Plan. Only the schema compiler does this.
 //!
-//! Definitions may refer to types that are defined later (types are recursive), so a type is first
-//! reserved, then defined. [`PlanBuilder::finish`] checks that all is there and derives what the hot
-//! path wants ready: strides, first sets, tag bytes.
+//! Definitions may refer to types that are defined later (types are recursive), so a type is first reserved, then defined.
+//! [`PlanBuilder::finish`] checks that all types are defined and derives what encoding and decoding use: strides, first
+//! sets, tag bytes.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -17,8 +17,7 @@ use super::{
     Plan, Role, Term, Type, TypeId, Wildcard,
 };
 
-/// The widest row kept as a row. Types may contain one another, so without a bound a small schema
-/// could ask for a row of 2⁴⁰ slots.
+/// The largest stride. Types may contain one another, so without this limit a small schema could have a row of 2⁴⁰ slots.
 const MAX_STRIDE: u32 = 4096;
 
 /// Collects definitions; [`finish`](Self::finish) makes the [`Plan`].
@@ -26,7 +25,7 @@ const MAX_STRIDE: u32 = 4096;
 pub struct PlanBuilder {
     names: VocabularyBuilder,
     namespaces: Vec<(String, Option<String>)>,
-    /// Local name of each `NameId` with its namespace, for tag bytes.
+    /// The namespace and local name of each `NameId`, for the bytes of tags.
     spelled: HashMap<NameId, (String, String)>,
     elements: Vec<ElementDef>,
     types: Vec<Option<TypeDef>>,
@@ -35,7 +34,7 @@ pub struct PlanBuilder {
     leaf_of: HashMap<*const SimpleType, LeafId>,
 }
 
-/// An element to be.
+/// The definition of an element.
 #[derive(Clone, Debug)]
 pub struct ElementDef {
     /// Its expanded name.
@@ -50,11 +49,11 @@ pub struct ElementDef {
     pub default: Option<String>,
     /// `fixed`
     pub fixed: Option<String>,
-    /// What it is to SOAP.
+    /// Its role in SOAP.
     pub role: Role,
 }
 
-/// A type to be.
+/// The definition of a type.
 #[derive(Clone, Debug)]
 pub struct TypeDef {
     /// Its expanded name, if it has one.
@@ -63,7 +62,7 @@ pub struct TypeDef {
     pub attributes: Vec<AttributeDef>,
     /// `anyAttribute`
     pub any_attribute: Option<Wildcard>,
-    /// What is between the tags. (For `Mixed`, leave `elements` empty: it is derived.)
+    /// The content. (For `Mixed`, leave `elements` empty: it is derived.)
     pub content: Content,
     /// What `xsi:type` may name instead, itself included (unless abstract); empty for no choice.
     pub alternatives: Vec<TypeId>,
@@ -73,7 +72,7 @@ pub struct TypeDef {
     pub is_abstract: bool,
 }
 
-/// An attribute use to be.
+/// The definition of an attribute use.
 #[derive(Clone, Debug)]
 pub struct AttributeDef {
     /// Its expanded name.
@@ -88,7 +87,7 @@ pub struct AttributeDef {
     pub fixed: Option<String>,
 }
 
-/// A particle to be.
+/// The definition of a particle.
 #[derive(Clone, Debug)]
 pub struct ParticleDef {
     /// `minOccurs`
@@ -99,7 +98,7 @@ pub struct ParticleDef {
     pub term: TermDef,
 }
 
-/// A term to be: groups name their children.
+/// The definition of a term.
 #[derive(Clone, Debug)]
 pub enum TermDef {
     /// An element.
@@ -235,12 +234,12 @@ impl PlanBuilder {
             sure: simple.sure_length().filter(|_| is_verbatim),
         });
         let id = LeafId(self.leaves.len() as u32 - 1);
-        // The Leaf above keeps the type alive, so its address stays its own.
+        // The leaf keeps the type alive, so no other type gets its address.
         self.leaf_of.insert(Arc::as_ptr(simple), id);
         id
     }
 
-    /// Checks and derives; the Plan is then ready for the hot path.
+    /// Checks the definitions and makes the Plan.
     ///
     /// # Errors
     /// When a reserved type was never defined, or a table is too large to number.
@@ -307,7 +306,7 @@ fn kind_of(datatype: Datatype) -> LeafKind {
     }
 }
 
-/// One prefix per namespace of the vocabulary, all different; none for no namespace.
+/// Gives each namespace of the vocabulary a different prefix; the empty string for no namespace.
 fn assign_prefixes(
     vocabulary: &bsoap_xml::Vocabulary,
     proposed: &[(String, Option<String>)],
@@ -423,7 +422,7 @@ impl Plan {
         });
     }
 
-    /// Fills in all that follows from the definitions.
+    /// Derives all that follows from the definitions.
     fn derive(&mut self) {
         for particle in self.bottom_up() {
             self.derive_particle(particle);
@@ -432,8 +431,8 @@ impl Plan {
         self.derive_strides();
     }
 
-    /// Every particle after its children. (Groups cannot contain themselves: XML Schema Part 1
-    /// §3.8.6; types can, but a particle names an element, not what is in it.)
+    /// All particles, each after its children. (Groups cannot contain themselves: XML Schema Part 1 §3.8.6. Types can, but
+    /// a particle refers to an element, not to its content.)
     fn bottom_up(&self) -> Vec<ParticleId> {
         let mut order = Vec::with_capacity(self.particles.len());
         let mut seen = vec![false; self.particles.len()];
@@ -518,7 +517,7 @@ impl Plan {
         particle.first = FirstSet::new(names, wildcards);
     }
 
-    /// The slots of a particle of which nothing is there; its children are derived already.
+    /// The number of slots of an absent particle; its children have been derived before.
     fn absent_slots(&self, id: ParticleId) -> u32 {
         let particle = self.particle(id);
         if particle.repeats() {
@@ -558,7 +557,7 @@ impl Plan {
         }
     }
 
-    /// Strides, to a fixed point from below: a recursive type never gets one.
+    /// Derives strides, repeating until nothing changes. A recursive type never gets one.
     fn derive_strides(&mut self) {
         let order = self.bottom_up();
         loop {

@@ -1,4 +1,4 @@
-//! A fingerprint of how an element lies in a Record: what generated code relies on.
+//! A fingerprint of the layout of an element in a Record, which generated code checks.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// The same, whatever the element itself is called: two elements that agree in it have the same layout in a Record.
+    /// A fingerprint without the name of the element: elements with the same one have the same layout in a Record.
     pub fn content_fingerprint(&self, element: ElementId) -> u64 {
         let found = self.element(element);
         let mut this = Fingerprint::new(self);
@@ -35,7 +35,7 @@ impl Plan {
 struct Fingerprint<'p> {
     plan: &'p Plan,
     hash: u64,
-    /// Types by the order they were met in.
+    /// The number of each type, in the order in which they were met.
     met: HashMap<TypeId, u64>,
     todo: Vec<TypeId>,
 }
@@ -106,7 +106,7 @@ impl<'p> Fingerprint<'p> {
         let element = self.plan.element(id);
         self.meet(element.ty);
         if element.has_state {
-            // State markers hold numbers of types: they have to be the same ones.
+            // State markers contain type numbers, so these must be the same.
             self.number(element.ty.0.into());
             for &ty in &self.plan.ty(element.ty).alternatives {
                 self.number(ty.0.into());

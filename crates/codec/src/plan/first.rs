@@ -1,4 +1,4 @@
-//! Which names a particle can start with: what the decoder asks at every start tag.
+//! The names that a particle can start with; the decoder looks here at every start tag.
 
 use bsoap_xml::{NameId, Vocabulary};
 
@@ -21,7 +21,7 @@ pub struct FirstSet {
 pub enum Step {
     /// As the name of a declared element, through the child of this index.
     Named(u32),
-    /// Through a wildcard, which is or is in the child of this index.
+    /// Through a wildcard, which is the child of this index or inside it.
     Wild(u32),
 }
 
@@ -47,7 +47,7 @@ impl FirstSet {
         }
     }
 
-    /// The way a name of the vocabulary takes, or `None` if the particle cannot start with it.
+    /// How a name of the vocabulary enters the particle; `None` if the particle cannot start with it.
     #[inline]
     pub fn step(&self, name: NameId, vocabulary: &Vocabulary) -> Option<Step> {
         if let Some(child) = self.named(name) {
@@ -59,11 +59,11 @@ impl FirstSet {
         self.wild(vocabulary.namespace(name))
     }
 
-    /// The way of a declared name only.
+    /// The index of the child that a name enters as a declared element; `None` if there is none.
     #[inline]
     pub fn named(&self, name: NameId) -> Option<u32> {
         match &*self.names {
-            // Most often it is one element's.
+            // Most often there is only one element.
             [(only, child)] => (*only == name).then_some(*child),
             names => {
                 let found = names.binary_search_by_key(&name, |entry| entry.0).ok()?;
@@ -72,7 +72,7 @@ impl FirstSet {
         }
     }
 
-    /// The way of a name that the vocabulary does not have: only a wildcard can take it.
+    /// How a name outside the vocabulary enters the particle: only a wildcard can accept it.
     pub fn wild(&self, namespace: &str) -> Option<Step> {
         self.wildcards
             .iter()

@@ -1,16 +1,14 @@
-//! What the encoder runs: a Plan, compiled to a list of small instructions.
+//! The program that the encoder runs: a Plan compiled to a list of small instructions.
 //!
-//! All markup between two values that never varies is one literal, so that a message is mostly
-//! "copy these bytes, write this number":
+//! Constant markup between two values is one literal, so encoding a message is mostly copying literals and writing values:
 //!
 //! ```text
 //! {int x, int y, double v}   Literal "<p><x>"  Leaf  Literal "</x><y>"  Leaf  Literal "</y><v>"  Leaf  Literal "</v></p>"
 //! ```
 //!
-//! Each type has an entry point. It expects `<name` of its element written and stops before the end
-//! tag: it writes attributes, `>` and content. Small types are copied into the elements that have
-//! them, others are called. Arrays of numbers and of flat structs of numbers have an instruction of
-//! their own ([`Table`]).
+//! Each type has an entry point. When it is called, `<name` of the element has been written; it writes attributes, `>` and
+//! content, but not the end tag. Small types are copied into the elements that have them, others are called. Arrays of
+//! numbers and of flat structs of numbers have an instruction of their own ([`Table`]).
 
 mod compile;
 mod form;
@@ -40,7 +38,7 @@ pub(crate) struct Program {
     pub(crate) ops: Vec<Op>,
     /// The elements that are scalars and may be absent or nil.
     pub(crate) fields: Vec<Field>,
-    /// Constant markup, and [`PAD`] bytes more, so that copies of fixed size stay inside.
+    /// All constant markup, followed by [`PAD`] spare bytes, so that copies of a fixed size stay inside.
     literals: Vec<u8>,
     /// Where choices jump to, by marker.
     pub(crate) targets: Vec<u32>,
@@ -51,13 +49,13 @@ pub(crate) struct Program {
     forms: Vec<LeafForm>,
     /// ` xmlns:prefix="uri"` of each namespace of the vocabulary; the last one is that of [`XSI`].
     pub(crate) declarations: Vec<Box<[u8]>>,
-    /// The types that elements of SOAP itself have.
+    /// Whether a type is that of one of SOAP's own elements, by type.
     soap_types: Vec<bool>,
-    /// The elements that declare their namespaces themselves: what SOAP's own elements carry.
+    /// Whether an element declares its namespaces itself, by element: header blocks, bodies and details do.
     pub(crate) is_scope: Vec<bool>,
     element_namespaces: Vec<OnceLock<Box<[NamespaceId]>>>,
     type_namespaces: Vec<OnceLock<Box<[NamespaceId]>>>,
-    /// The namespace of `xsi:` attributes: one of the vocabulary, or the number after its last.
+    /// The number of the namespace of `xsi:` attributes: that in the vocabulary, or the number after the last one.
     pub(crate) xsi: NamespaceId,
     pub(crate) xsi_prefix: String,
 }
@@ -76,7 +74,7 @@ impl Span {
     }
 }
 
-/// How a leaf is written.
+/// How values of a leaf are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Boolean,
@@ -93,7 +91,7 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    /// What a kernel calls it.
+    /// The kind of number for the vectorised kernels; `None` if they cannot write it.
     pub(crate) fn to_number(self) -> Option<Number> {
         Some(match self {
             Self::Double => Number::Double,
@@ -122,12 +120,12 @@ impl Form {
         }
     }
 
-    /// Whether values need nothing but their slot and the heap.
+    /// Whether writing a value needs only its slot and the heap, and no namespaces.
     pub(crate) fn is_plain(self) -> bool {
         self.is_number() || self == Self::Text
     }
 
-    /// Whether it is at most 24 bytes and needs nothing but its slot.
+    /// Whether values are numbers or booleans: at most 24 bytes, written from the slot alone.
     pub(crate) fn is_number(self) -> bool {
         matches!(
             self,
@@ -142,13 +140,13 @@ impl Form {
 pub(crate) struct Op {
     pub(crate) before: Markup,
     pub(crate) action: Action,
-    /// Bytes that the fast path writes at most, copies of fixed size included.
+    /// The most bytes that the fast path writes, with those of copies of a fixed size.
     pub(crate) space: u32,
-    /// The form of the value that is written, if one is.
+    /// The leaf form of the value that is written; [`LeafRef::NONE`] if there is none.
     pub(crate) leaf: LeafRef,
 }
 
-/// Markup, and its first bytes. They are padded, so that copying them has a fixed size.
+/// Markup, with a copy of its first bytes that is padded to a fixed size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Markup {
     pub(crate) bytes: [u8; PAD],
@@ -167,59 +165,60 @@ impl Markup {
     }
 }
 
-/// What an instruction does behind its markup. Those that read a slot say so first.
+/// What an instruction does after its markup. The comments name the slots that it reads first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Action {
-    /// Nothing more.
+    /// Nothing.
     Literal,
-    /// Value: writes it as content.
+    /// Reads a value: writes it as content.
     Value(Form),
-    /// The same of the commonest forms, each a jump of its own.
+    /// As `Value`, for the most common forms.
     Text,
     Signed,
     Double,
-    /// Presence or state, value: an element that is a scalar and may be absent or nil. Its number in `Program::fields`.
+    /// Reads presence or state, and a value: an element that is a scalar and may be absent or nil. Has its index in
+    /// `Program::fields`.
     Field(u32),
-    /// Value: an XML fragment, written as it is.
+    /// Reads a value: an XML fragment, written unchanged.
     Fragment,
-    /// Marker, value: an attribute that is written if the marker says so.
+    /// Reads a marker and a value: an attribute that is written if the marker says so.
     OptionalAttribute(Form),
-    /// Value: a required attribute.
+    /// Reads a value: a required attribute.
     Attribute(Form),
-    /// Value: the attributes of a wildcard.
+    /// Reads a value: the attributes of a wildcard.
     AnyAttribute,
-    /// Value of QNames: declares the prefixes it needs, does not write it yet.
+    /// Looks at a value of QNames and declares the prefixes it needs; another instruction writes the value.
     DeclareNames(Form),
-    /// Presence: goes on, or to `absent`.
+    /// Reads presence: goes on, or to `absent`.
     Optional {
         absent: u32,
     },
-    /// Presence, and if absent a value: goes on before the value, or to `absent` after it.
+    /// Reads presence: goes on if present; otherwise skips a value and goes to `absent`.
     OptionalValue {
         absent: u32,
     },
-    /// Presence and state of an element that has a state: writes its start and enters its type, or goes to `done`.
+    /// Reads the state of an element: writes its start tag and enters its type, or goes to `done` if it is absent or nil.
     State {
         element: ElementId,
         done: u32,
-        /// Whether what it declares is forgotten by an [`Action::Leave`].
+        /// Whether an [`Action::Leave`] follows, which forgets the namespaces declared here.
         is_scope: bool,
         is_optional: bool,
     },
-    /// Count: goes on that often, or to `done`.
+    /// Reads a count: repeats what follows that many times, then goes to `done`.
     Repeat {
         done: u32,
     },
-    /// The end of an occurrence: back to `body`, or on.
+    /// The end of an occurrence: goes back to `body`, or on after the last one.
     Again {
         body: u32,
     },
-    /// Branch: goes to the target of the marker.
+    /// Reads the marker of a choice: goes to the target of its branch.
     Choice {
         targets: u32,
         count: u32,
     },
-    /// Count, rows: an array of numbers or flat structs of numbers.
+    /// Reads a count and rows: an array of numbers or flat structs of numbers. Has the index of its table.
     Rows(u32),
     Jump(u32),
     /// Runs the instructions of a type; until the program is complete, `entry` is the number of that type.
@@ -227,13 +226,13 @@ pub(crate) enum Action {
         entry: u32,
     },
     Return,
-    /// Remembers which namespaces are declared ...
+    /// Notes which namespaces have been declared.
     Enter,
-    /// ... and forgets those declared since.
+    /// Forgets the namespaces declared since [`Action::Enter`].
     Leave,
     /// Declares the namespaces an element needs.
     Declare(ElementId),
-    /// A marker that no Plan writes led here.
+    /// Reached by a marker that is not valid: an error.
     Mismatch,
 }
 
@@ -255,13 +254,13 @@ pub(crate) struct Field {
     pub(crate) open: Markup,
     pub(crate) close: Markup,
     pub(crate) form: Form,
-    /// The marker that says that it is there.
+    /// The marker that says that it is present.
     pub(crate) present: u64,
     pub(crate) element: ElementId,
     pub(crate) is_optional: bool,
 }
 
-/// An array of flat rows: the markup before each number, and between and behind the rows.
+/// An array of flat rows: the markup before each number, between the rows and behind them.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) first: Span,
@@ -270,17 +269,17 @@ pub(crate) struct Table {
     pub(crate) last: Span,
     /// The numbers of a row; the markup before the first is `first` or `between`.
     pub(crate) cells: Vec<(Span, Form)>,
-    /// The columns of the table for the kernels that write rows of numbers; empty if a column is not of numbers.
+    /// The columns for the kernels that write rows of numbers; empty if a column has no numbers.
     pub(crate) columns: Vec<Column>,
     /// The form of the first number of a row; those of the others follow.
     pub(crate) leaf: LeafRef,
-    /// Bytes a row can take, copies of fixed size included.
+    /// The most bytes of a row, with those of copies of a fixed size.
     pub(crate) space: usize,
 }
 
 impl Program {
-    /// Whether what follows the instruction belongs to it: the end tag of a value, or the QName whose namespace it declared
-    /// (the text of a piece depends on no value behind it).
+    /// Whether the text after this instruction belongs to its value: an end tag, or a QName whose prefix it declared. The
+    /// encoder does not stop there, so that the text of a piece depends on no later value.
     pub(crate) fn is_open_behind(&self, pc: u32) -> bool {
         let op = self.ops.get(pc as usize);
         op.is_some_and(|op| {
@@ -301,7 +300,7 @@ impl Program {
         self.forms.get(leaf.0 as usize)
     }
 
-    /// The two parts of a literal before and behind `at`.
+    /// Splits a literal at `at`.
     #[inline]
     pub(crate) fn split(span: Span, at: usize) -> (Span, Span) {
         let at = span.length.min(at as u32);
@@ -317,15 +316,16 @@ impl Program {
             .unwrap_or_default()
     }
 
-    /// The bytes from the start of a literal of at most [`PAD`] bytes, and its length.
+    /// A copy of fixed size from the start of a literal, and the literal's length; `None` if it is longer than [`PAD`]
+    /// bytes.
     #[inline]
     pub(crate) fn padded(&self, span: Span) -> Option<(&[u8; PAD], usize)> {
         let padded = self.literals.get(span.start as usize..)?.first_chunk()?;
         (span.length as usize <= PAD).then_some((padded, span.length as usize))
     }
 
-    /// The namespaces that an element's markup can need, as far as its declaration says: not those
-    /// of derived types, wildcards and values, and not those of what SOAP's own elements carry.
+    /// The namespaces that the markup of an element can need by its declaration: not those of derived types, wildcards and
+    /// values, and not those inside SOAP's own elements.
     pub(crate) fn namespaces_of(&self, plan: &Plan, root: ElementId) -> &[NamespaceId] {
         self.element_namespaces[root.index()].get_or_init(|| {
             let mut reach = Reach::new(plan, self);
@@ -334,7 +334,7 @@ impl Program {
         })
     }
 
-    /// The same of a type.
+    /// The namespaces that the markup of a type's content can need.
     pub(crate) fn namespaces_of_type(&self, plan: &Plan, ty: TypeId) -> &[NamespaceId] {
         self.type_namespaces[ty.index()].get_or_init(|| {
             let mut reach = Reach::new(plan, self);
@@ -344,8 +344,8 @@ impl Program {
     }
 }
 
-/// Appends ` xmlns:prefix="uri"`. A character that XML cannot carry is left out: no document can
-/// have had it in a namespace.
+/// Appends ` xmlns:prefix="uri"`. Characters that XML does not allow are left out: no document can have them in a
+/// namespace.
 pub(crate) fn declare(prefix: &str, uri: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b" xmlns:");
     out.extend_from_slice(prefix.as_bytes());

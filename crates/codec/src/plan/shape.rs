@@ -1,5 +1,5 @@
-//! What a type looks like as an object: the keys of its attributes and children, and whether its
-//! children can be shown as they come.
+//! The shape of a type as an object: the keys of its attributes and children, and whether its children can be listed in the
+//! order of the Record.
 
 use std::collections::HashMap;
 
@@ -14,26 +14,26 @@ pub(crate) struct Shapes {
     attribute_keys: Vec<Box<str>>,
 }
 
-/// What a type looks like as an object.
+/// The shape of a type as an object.
 #[derive(Debug, Default)]
 pub(crate) struct Shape {
-    /// Each key belongs to one particle that is reached once: children can be shown as they come.
+    /// Whether children can be listed in the order of the Record: each key belongs to one particle, which is reached once.
     pub(crate) streams: bool,
     /// The children by name, in schema order.
     pub(crate) children: Vec<Child>,
     /// Whether a wildcard is among the children.
     pub(crate) has_any: bool,
-    /// The numbers of children by name, where there are many.
+    /// The indexes of children by name, if there are many.
     numbers: HashMap<NameId, usize>,
-    /// Whether two children have one local name.
+    /// Whether two children have the same local name.
     has_twins: bool,
     /// Whether an attribute is called `type`, so that the derived type needs another key.
     has_type_attribute: bool,
-    /// The same of `nil`.
+    /// Whether an attribute is called `nil`, so that being nil needs another key.
     has_nil_attribute: bool,
 }
 
-/// This many children are searched faster than a map.
+/// Up to this number of children, searching them is faster than a map.
 const MANY: usize = 16;
 
 /// A child element by name.
@@ -45,7 +45,7 @@ pub(crate) struct Child {
     pub(crate) repeats: bool,
     /// Whether it can be nil.
     pub(crate) nillable: bool,
-    /// Whether its value is a list, an array itself.
+    /// Whether its value is a list, so that a single one is an array already.
     pub(crate) is_list: bool,
 }
 
@@ -104,7 +104,7 @@ impl Shape {
         )
     }
 
-    /// The number of a child among [`children`](Self::children).
+    /// The index of a child among [`children`](Self::children).
     pub(crate) fn index(&self, name: NameId) -> Option<usize> {
         if self.children.len() > MANY {
             self.numbers.get(&name).copied()
@@ -119,7 +119,7 @@ impl Shape {
             .is_some_and(|index| self.children[index].repeats)
     }
 
-    /// The key of the derived type.
+    /// The key that names the actual type.
     pub(crate) fn type_key(&self) -> &'static str {
         if self.has_type_attribute {
             "@xsi:type"
@@ -156,7 +156,7 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
     let counts = Counts::of(plan, root);
     let mut particles = vec![root];
     let mut wildcards = 0;
-    // A group repeats, or is an `all`: the order of children is not known from their names.
+    // If a group repeats, or is an `all`, the names of children do not tell their order.
     let mut has_order = false;
     while let Some(id) = particles.pop() {
         let particle = plan.particle(id);
@@ -208,7 +208,7 @@ fn shape(plan: &Plan, id: TypeId) -> Shape {
     shape
 }
 
-/// How many elements of each name a particle admits at most.
+/// The largest number of elements of each name that a particle allows.
 struct Counts(HashMap<NameId, u64>);
 
 impl Counts {
@@ -216,7 +216,8 @@ impl Counts {
         self.0.get(&name).copied().unwrap_or(0)
     }
 
-    /// Adds up sequences, takes the largest of choices. (Groups nest no deeper than a schema document does.)
+    /// Counts: the sum over sequences, the largest number over choices. (Groups nest no deeper than a schema document
+    /// does.)
     fn of(plan: &Plan, id: ParticleId) -> Self {
         let particle = plan.particle(id);
         let mut counts: HashMap<NameId, u64> = HashMap::new();
@@ -241,8 +242,8 @@ impl Counts {
     }
 }
 
-/// What `@type` says for an actual type in place of a declared one: its local name, or
-/// `{namespace}local` where two types share it.
+/// The name of an actual type that replaces a declared one, as `@type` has it: its local name, or `{namespace}local` where
+/// two types share that.
 pub(crate) fn type_name(plan: &Plan, declared: TypeId, actual: TypeId) -> Option<String> {
     let name = plan.ty(actual).name?;
     let local = plan.vocabulary.local(name);

@@ -1,4 +1,4 @@
-//! A Plan → its program.
+//! Compiles a Plan to its program.
 
 use std::sync::OnceLock;
 
@@ -14,23 +14,23 @@ use crate::plan::{
 };
 use crate::record::marker;
 
-/// Elements of types that are copied rather than called have at most this many children ...
+/// The most children of an element whose type is copied rather than called.
 const INLINE_CHILDREN: usize = 16;
-/// ... and nest at most this deep ...
+/// The greatest depth to which types are copied.
 const INLINE_DEPTH: usize = 3;
-/// ... and are copied for as long as the program has fewer instructions, and bytes of markup, than these ...
+/// Types are copied as long as the program has fewer instructions than this.
 const INLINE_OPS: usize = 1 << 13;
 const INLINE_BYTES: usize = 1 << 18;
-/// ... and this many times those that it has if every type is called: a program must not grow out of proportion.
+/// Types are copied as long as the program is less than this many times as large as if every type were called.
 const INLINE_GROWTH: usize = 8;
-/// Behind every this many children an encoder may stop: the literal ends there.
+/// After this number of children a literal ends, so that an encoder may stop there.
 const WIDE: usize = 32;
-/// The most numbers in a row of a [`Table`] ...
+/// The most numbers in a row of a [`Table`].
 const MAX_CELLS: usize = 64;
-/// ... and the most bytes of markup between two of them.
+/// The most bytes of markup between two numbers of a row.
 const MAX_MARKUP: usize = 4096;
-/// What the fast path may write beyond markup longer than [`PAD`]: a value and its pad, markup on both sides of it, and what
-/// copies of fixed size write too much.
+/// The most bytes that the fast path writes besides markup longer than [`PAD`]: a value and its pad, markup on both sides,
+/// and the excess of copies of a fixed size.
 const SPACE: usize = SHORT_TEXT + 5 * PAD;
 
 impl Program {
@@ -71,7 +71,7 @@ impl Program {
         program
     }
 
-    /// Copies short markup into the instructions, and lets calls lead to types.
+    /// Copies short markup into the instructions, and sets the targets of calls.
     fn finish(&mut self) {
         self.literals.extend([0; PAD]);
         let literals = &self.literals;
@@ -118,14 +118,14 @@ struct Compiler<'p> {
     program: Program,
     /// Where the literal that is being collected starts.
     pending: usize,
-    /// Bytes of the end tag of the element whose type is being copied; 0 if the type is compiled for all that have it.
+    /// The length of the end tag of the element whose type is being copied; 0 if the type is compiled to be called.
     close: usize,
-    /// Whether the element being compiled is among text.
+    /// Whether the element being compiled is in mixed content.
     is_in_mixed: bool,
     limits: CopyLimits,
 }
 
-/// Up to where types are copied.
+/// The limits up to which types are copied.
 struct CopyLimits {
     ops: usize,
     bytes: usize,
@@ -179,7 +179,7 @@ impl Compiler<'_> {
         self.program.literals.extend_from_slice(bytes);
     }
 
-    /// The literal collected so far, no instruction for it.
+    /// Takes the literal collected so far, without an instruction for it.
     fn take(&mut self) -> Span {
         let end = self.program.literals.len();
         let start = std::mem::replace(&mut self.pending, end);
@@ -206,8 +206,8 @@ impl Compiler<'_> {
         self.program.ops.len() - 1
     }
 
-    /// The instruction added last writes a value of this form. (QNames have no form: they take more than their slot to
-    /// write.)
+    /// Gives the instruction added last the form of the value that it writes. (QNames have no form: writing them needs more
+    /// than their slot.)
     fn writes(&mut self, form: LeafForm) {
         if !form.is_name()
             && let Some(op) = self.program.ops.last_mut()
@@ -217,7 +217,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A value with the markup before it.
+    /// Compiles a value with the markup before it.
     fn leaf(&mut self, leaf: LeafId) {
         let form = Form::of(self.plan.leaf(leaf).kind);
         let before = self.take();
@@ -237,7 +237,7 @@ impl Compiler<'_> {
         self.push(before, Action::Again { body });
     }
 
-    /// An element that may be absent or nil, if one instruction can write it.
+    /// Compiles an element that may be absent or nil to one instruction; `None` if that is not possible.
     fn field(&mut self, id: ElementId, is_optional: bool) -> Option<()> {
         let element = self.plan.element(id);
         let Content::Simple(leaf) = self.plan.ty(element.ty).content else {
@@ -271,13 +271,13 @@ impl Compiler<'_> {
         Some(())
     }
 
-    /// The place of the next instruction.
+    /// The index of the next instruction.
     fn label(&mut self) -> u32 {
         self.flush();
         self.program.ops.len() as u32
     }
 
-    /// Lets the instruction at `at` jump here.
+    /// Sets the jump of the instruction at `at` to the next instruction.
     fn land(&mut self, at: usize) {
         let here = self.label();
         match &mut self.program.ops[at].action {
@@ -288,7 +288,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Attributes, `>`, content.
+    /// Compiles the attributes of a type, `>` and the content.
     fn type_body(&mut self, id: TypeId, depth: usize) {
         let ty = self.plan.ty(id);
         let close = std::mem::take(&mut self.close);
@@ -360,7 +360,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A particle with its markers. `soap`: inside an element of SOAP itself.
+    /// Compiles a particle with its markers. `soap`: it is inside one of SOAP's own elements.
     fn particle(&mut self, id: ParticleId, soap: bool, depth: usize) {
         let particle = self.plan.particle(id);
         if particle.repeats() {
@@ -382,7 +382,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A particle that may be missing.
+    /// Compiles a particle that may be absent.
     fn optional(&mut self, id: ParticleId, soap: bool, depth: usize) {
         let has_value = match &self.plan.particle(id).term {
             Term::Choice(_) => return self.occurrence(id, soap, depth),
@@ -409,7 +409,7 @@ impl Compiler<'_> {
         self.land(optional);
     }
 
-    /// A term without the markers of its particle.
+    /// Compiles a term without the markers of its particle.
     fn occurrence(&mut self, id: ParticleId, soap: bool, depth: usize) {
         match &self.plan.particle(id).term {
             Term::Element(element) => self.element(*element, soap, depth),
@@ -441,7 +441,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// A child of an `all` or of mixed content: it is there by being named.
+    /// Compiles a child of an `all` or of mixed content, which a marker has named already.
     fn named(&mut self, id: ParticleId, soap: bool, depth: usize) {
         if self.plan.particle(id).repeats() {
             self.particle(id, soap, depth);
@@ -453,7 +453,7 @@ impl Compiler<'_> {
     fn mixed(&mut self, elements: &[ParticleId], soap: bool, depth: usize) {
         let repeat = self.op(Action::Repeat { done: 0 });
         let body = self.label();
-        // Each item is one element, however often its particle repeats.
+        // Each item is one element, even if its particle repeats.
         self.branches(elements, Some(Action::Text), |compiler, child| {
             compiler.occurrence(child, soap, depth);
         });
@@ -461,14 +461,14 @@ impl Compiler<'_> {
         self.land(repeat);
     }
 
-    /// A jump by marker: 0 to `zero` (or past all branches), `1 + i` to child `i`.
+    /// Compiles a jump by marker: 0 goes to `zero` (or past all branches), `1 + i` to child `i`.
     fn branches(
         &mut self,
         children: &[ParticleId],
         zero: Option<Action>,
         branch: impl Fn(&mut Self, ParticleId),
     ) {
-        // The targets of inner choices are added while this one is being compiled.
+        // Compiling this choice adds the targets of inner choices behind its own.
         let targets = self.program.targets.len();
         self.program.targets.resize(targets + 1 + children.len(), 0);
         self.op(Action::Choice {
@@ -497,7 +497,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// An element that is there, or whose state marker says so.
+    /// Compiles an element that is present, or whose state marker says whether it is.
     fn element(&mut self, id: ElementId, soap: bool, depth: usize) {
         let element = self.plan.element(id);
         if element.has_state {
@@ -526,7 +526,7 @@ impl Compiler<'_> {
         self.program.ops.len() < self.limits.ops && self.program.literals.len() < self.limits.bytes
     }
 
-    /// Attributes and content: copied if short, otherwise a call.
+    /// Compiles attributes and content: copied if they are short, otherwise called.
     fn value(&mut self, element: &Element, depth: usize) {
         if depth < INLINE_DEPTH && self.may_copy() && self.is_short(self.plan.ty(element.ty)) {
             self.type_body(element.ty, depth + 1);
@@ -588,7 +588,7 @@ impl Compiler<'_> {
         self.land(state);
     }
 
-    /// An array of this element as a table, if it is a row of numbers and nothing else.
+    /// Makes a table for an array of this element; `None` if its items are not rows of numbers.
     fn table(&mut self, id: ElementId) -> Option<u32> {
         if !self.may_copy() {
             return None;
@@ -623,7 +623,7 @@ impl Compiler<'_> {
             })
             .collect();
         let space = |span: Span| PAD + (span.length as usize).max(PAD);
-        // The first number is counted with the markup between rows, as is every other with what precedes it.
+        // Each number is counted with the markup before it; the first with the markup between rows.
         let space = space(between)
             + cells
                 .iter()
@@ -644,7 +644,7 @@ impl Compiler<'_> {
         Some(self.program.tables.len() as u32 - 1)
     }
 
-    /// The numbers of a row as kernels write them, if all are numbers: each with the markup behind it.
+    /// The columns of a row for the kernels, each with the markup behind it; `None` if not all values are numbers.
     fn columns(&self, cells: &[(Span, Form)], between: Span) -> Option<Vec<Column>> {
         let behind = cells.iter().skip(1).map(|&(before, _)| before);
         let behind = behind.chain([between]);
@@ -659,7 +659,7 @@ impl Compiler<'_> {
     }
 }
 
-/// The numbers of a row with the markup before each; what is left in `text` follows the last.
+/// Adds the numbers of a row, each with the markup before it. The markup left in `text` follows the last number.
 fn row(
     plan: &Plan,
     id: ElementId,
@@ -718,7 +718,7 @@ fn row(
     Some(())
 }
 
-/// ` xmlns:prefix="uri"`; nothing where none is needed or possible.
+/// ` xmlns:prefix="uri"`; empty if no declaration is needed or possible.
 fn declaration(prefix: &str, uri: &str) -> Box<[u8]> {
     let mut out = Vec::new();
     if !prefix.is_empty() && prefix != "xml" {

@@ -1,4 +1,4 @@
-//! How the values at one place of a Plan are written: their form, and what is around them.
+//! How the values at one place of a Plan are written: their lexical form, and what contains them.
 
 use bsoap_datatypes::{Datatype, Variety};
 
@@ -6,22 +6,22 @@ use crate::plan::{LeafId, LeafKind, Plan};
 
 use super::Form;
 
-/// A [`LeafForm`] of a Plan, by number.
+/// The number of a [`LeafForm`] of a Plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LeafRef(pub u32);
 
 impl LeafRef {
-    /// That of a value that has none: a QName, whose prefix depends on where it is.
+    /// The number for QNames, which have no leaf form: their prefix depends on where they are.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
-/// Where the white space goes that fills the width of a value.
+/// Where the padding of a value is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PadPlace {
-    /// Behind the value, inside its element: `<x>1  </x>`. The type's white space is collapsed, so it means the same.
+    /// Behind the value, inside its element: `<x>1  </x>`. The type collapses white space, so the value is the same.
     #[default]
     Inside,
-    /// Behind the end tag: `<x>1</x>  `. What contains the element has elements only, so it means the same.
+    /// Behind the end tag: `<x>1</x>  `. The element is in element-only content, where white space has no meaning.
     AfterTag,
 }
 
@@ -30,16 +30,16 @@ pub enum PadPlace {
 pub enum Holder {
     /// The content of an element.
     Element {
-        /// Bytes of its end tag; 0 if it differs from element to element.
+        /// The length of its end tag; 0 if that differs from element to element.
         close: usize,
     },
     /// The quotes of an attribute.
     Attribute,
-    /// A list in an element ...
+    /// A list in an element: the value is one of its items.
     List,
-    /// ... or in an attribute.
+    /// A list in an attribute: the value is one of its items.
     AttributeList,
-    /// Itself: XML kept as it is.
+    /// Nothing: it is XML kept unchanged.
     Xml,
 }
 
@@ -56,7 +56,7 @@ pub struct LeafForm {
 }
 
 impl LeafForm {
-    /// Of values of a leaf (or of the items of a list).
+    /// The form of the values of a leaf, or of the items of a list.
     pub(super) fn new(plan: &Plan, leaf: LeafId, holder: Holder, element_only: bool) -> Self {
         let kind = plan.leaf(leaf).kind;
         if let LeafKind::List(item) = kind {
@@ -85,7 +85,7 @@ impl LeafForm {
         };
         let collapses = match kind {
             LeafKind::Text => datatype.is_some_and(|datatype| {
-                // Of strings no reader is sure to drop any white space.
+                // Readers may keep the white space of strings.
                 !datatype.is_derived_from(Datatype::String)
                     && !matches!(datatype, Datatype::AnyUri | Datatype::AnySimpleType)
             }),
@@ -105,7 +105,7 @@ impl LeafForm {
         }
     }
 
-    /// Of text among the elements of mixed content.
+    /// The form of text in mixed content.
     pub(super) fn mixed_text() -> Self {
         Self {
             form: Form::Text,
@@ -114,7 +114,7 @@ impl LeafForm {
         }
     }
 
-    /// Of XML kept as it is.
+    /// The form of XML kept unchanged.
     pub(super) fn xml() -> Self {
         Self {
             form: Form::Text,
@@ -131,12 +131,12 @@ impl LeafForm {
         self.holder
     }
 
-    /// The leaf of the Plan whose values these are; none of text in mixed content and XML kept as it is.
+    /// The leaf of the values; `None` for text in mixed content and XML kept unchanged.
     pub fn leaf(&self) -> Option<LeafId> {
         self.leaf
     }
 
-    /// The longest lexical form, if there is one.
+    /// The length of the longest lexical form in bytes; `None` if there is no limit.
     pub fn widest(&self) -> Option<usize> {
         self.widest
     }
@@ -156,7 +156,7 @@ impl LeafForm {
         !self.is_number()
     }
 
-    /// Whether white space at this place means nothing.
+    /// Whether the value may be padded at this place: white space there has no meaning.
     #[inline]
     pub fn may_pad(&self, place: PadPlace) -> bool {
         match (place, self.holder) {
@@ -168,7 +168,7 @@ impl LeafForm {
         }
     }
 
-    /// Bytes of the end tag, if the value is in an element of its own and its end tag is always the same.
+    /// The length of the end tag, if the value is the content of an element whose end tag is always the same; otherwise 0.
     #[inline]
     pub(crate) fn close(&self) -> usize {
         match self.holder {
@@ -179,7 +179,7 @@ impl LeafForm {
 }
 
 impl Plan {
-    /// How the values are written that an encoder recorded with this number.
+    /// The leaf form with a number that an encoder reported.
     #[inline]
     pub fn leaf_form(&self, leaf: LeafRef) -> Option<&LeafForm> {
         self.program().form(leaf)

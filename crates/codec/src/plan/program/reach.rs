@@ -1,4 +1,4 @@
-//! Which namespaces the markup of an element or a type can need.
+//! The namespaces that the markup of an element or a type can need.
 
 use bsoap_xml::{NameId, NamespaceId};
 
@@ -54,7 +54,7 @@ impl<'p> Reach<'p> {
         }
     }
 
-    /// All that a type can contain.
+    /// Walks over all that a type can contain.
     pub(super) fn ty_of(&mut self, id: TypeId) {
         self.types[id.index()] = true;
         self.todo.push(id);
