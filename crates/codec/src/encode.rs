@@ -1,11 +1,10 @@
-//! Record → text.
+//! Encoding: turns a Record into text.
 //!
 //! The Plan is compiled once to a list of small instructions (`plan::program`); an interpreter with a stack of its own runs
-//! them over the slots (`interpreter`). The start tag of the root declares the namespaces
-//! that its declaration can reach; what only a value brings along (a derived type, a QName, an
-//! attribute a wildcard admitted) is declared where it is first needed. What SOAP's own elements
-//! carry (header blocks, bodies, details) declares its own namespaces, so that a message does not
-//! name those of all other operations of its service.
+//! them over the slots (`interpreter`). The start tag of the root declares the namespaces that its type needs. Namespaces
+//! that only a value needs (a derived type, a QName, an attribute of a wildcard) are declared at the element that needs
+//! them. Header blocks, bodies and details declare their own namespaces, so that a message does not declare those of all
+//! other operations of its service.
 
 mod control;
 mod error;
@@ -31,7 +30,7 @@ use interpreter::Interpreter;
 
 const DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";
 
-/// Appends text as content of an element: what a value of type string looks like in a message.
+/// Appends text as the content of an element, with `&`, `<` and other special characters escaped.
 ///
 /// # Errors
 /// [`ErrorKind::Character`], if XML cannot carry one of its characters; `out` holds what precedes it.
@@ -39,7 +38,7 @@ pub fn escape_content(text: &[u8], out: &mut Vec<u8>) -> Result<(), ErrorKind> {
     escape::text(text, out).map_err(Into::into)
 }
 
-/// Appends text as the value of an attribute, between double quotes.
+/// Appends text as the value of an attribute, escaped for double quotes.
 ///
 /// # Errors
 /// As [`escape_content`].
@@ -53,7 +52,7 @@ pub fn escape_attribute(text: &[u8], out: &mut Vec<u8>) -> Result<(), ErrorKind>
 pub struct EncodeOptions {
     /// Whether the text begins with `<?xml version="1.0" encoding="UTF-8"?>`.
     pub declaration: bool,
-    /// How many elements of types that are not flat may lie in one another.
+    /// How deep elements may nest, not counting elements of flat types.
     pub depth: usize,
 }
 
@@ -80,7 +79,7 @@ impl EncodeOptions {
 /// Appends the text of a Record, with an XML declaration.
 ///
 /// # Errors
-/// When the Record holds what XML cannot carry, or was not made by its Plan.
+/// If a text has a character that XML does not allow, or the slots do not fit the Plan.
 pub fn encode(record: &Record, out: &mut Vec<u8>) -> Result<(), Error> {
     Encoder::default().encode(record, out)
 }
@@ -100,16 +99,15 @@ impl Encoder {
     /// Appends the text of a Record.
     ///
     /// # Errors
-    /// When the Record holds what XML cannot carry, or was not made by its Plan. What was written by
-    /// then is taken back.
+    /// If a text has a character that XML does not allow, or the slots do not fit the Plan. `out` is then as it was before.
     pub fn encode(&self, record: &Record, out: &mut Vec<u8>) -> Result<(), Error> {
         self.encode_with(record, out, ())
     }
 
-    /// The same, and records the locations of values.
+    /// As [`encode`](Self::encode), and reports the locations of values to `places`.
     ///
     /// # Errors
-    /// As [`encode`](Self::encode). What was recorded is then of no use.
+    /// As [`encode`](Self::encode). The locations reported by then are of no use.
     pub fn encode_with<P: Places>(
         &self,
         record: &Record,
@@ -117,7 +115,7 @@ impl Encoder {
         places: P,
     ) -> Result<(), Error> {
         let start = out.len();
-        // A guess that is right for numbers saves the first few times the buffer would grow.
+        // An estimate of the length, so that the buffer seldom has to grow.
         out.reserve(256 + record.slots.len() * 16 + record.heap.len());
         let mut interpreter = Interpreter::new(record, out, (), places, self.options.depth);
         match whole(&mut interpreter, record, self.options) {

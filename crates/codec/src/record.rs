@@ -14,15 +14,15 @@ pub(crate) mod walk;
 
 pub use column::{Column, Scalar};
 
-/// Marker slots: they decide what the schema leaves open.
+/// The values of marker slots, which say which of the possibilities of the schema a message uses.
 pub mod marker {
-    /// Not there.
+    /// The element or attribute is absent.
     pub const ABSENT: u64 = 0;
-    /// There.
+    /// It is present.
     pub const PRESENT: u64 = 1;
-    /// There, with `xsi:nil="true"`.
+    /// It is present, with `xsi:nil="true"`.
     pub const NIL: u64 = 2;
-    /// Not in the text; its value comes from the schema.
+    /// An attribute is not in the text; its value is the default of the schema.
     pub const DEFAULTED: u64 = 3;
 
     use crate::plan::TypeId;
@@ -56,7 +56,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A Record with no slots yet, to be filled in document order.
+    /// An empty Record, to be filled in document order.
     pub fn new(plan: Arc<Plan>, root: ElementId) -> Self {
         Self {
             plan,
@@ -81,13 +81,13 @@ impl Record {
         &self.slots
     }
 
-    /// What text and octet slots point into.
+    /// The heap: the octets that heap slots point to.
     pub fn heap(&self) -> &[u8] {
         &self.heap
     }
 
-    /// Its memory, for what changes some of the values of a message and knows the layout. Whatever it holds, reading
-    /// it is safe; whether it still means a message is the caller's affair.
+    /// Its slots and its heap, for code that knows the layout and changes values. Any content is safe to read; whether it
+    /// still is a valid message is up to the caller.
     pub fn parts_mut(&mut self) -> (&mut Vec<u64>, &mut Vec<u8>) {
         (&mut self.slots, &mut self.heap)
     }
@@ -97,20 +97,20 @@ impl Record {
         self.slots.capacity() * size_of::<u64>() + self.heap.capacity()
     }
 
-    /// The octets a heap slot points at; empty if the slot is not a heap slot of this Record.
+    /// The octets that a heap slot points to; empty if the slot is not a heap slot of this Record.
     #[inline]
     pub fn octets(&self, slot: u64) -> &[u8] {
         let (start, length) = heap_range(slot);
         self.heap.get(start..start + length).unwrap_or_default()
     }
 
-    /// The text a heap slot points at; empty if it is not text.
+    /// The text that a heap slot points to; empty if it is not text.
     #[inline]
     pub fn text(&self, slot: u64) -> &str {
         std::str::from_utf8(self.octets(slot)).unwrap_or_default()
     }
 
-    /// Becomes a copy of another; keeps its memory.
+    /// Makes it a copy of another Record; keeps its memory.
     pub fn copy_from(&mut self, other: &Self) {
         self.plan.clone_from(&other.plan);
         self.root = other.root;
@@ -118,15 +118,15 @@ impl Record {
         self.heap.clone_from(&other.heap);
     }
 
-    /// Changes a slot that is there, and says whether it is. What the Plan says of the slot is not checked: only the value
-    /// of a number may be changed to another one of its type, and a heap slot to one that
-    /// [`append_octets`](Self::append_octets) gave.
+    /// Changes a slot. Returns `false` if there is no such slot. The change is not checked against the Plan: a number may
+    /// be changed only to another number of its type, and a heap slot only to one that
+    /// [`append_octets`](Self::append_octets) returned.
     pub fn set_slot(&mut self, slot: usize, value: u64) -> bool {
         let own = self.slots.get_mut(slot);
         own.map(|own| *own = value).is_some()
     }
 
-    /// Appends octets to the heap, for a heap slot that is to point at them.
+    /// Appends octets to the heap, and returns the heap slot that points to them.
     ///
     /// # Errors
     /// [`HeapFull`] past 4 GiB.
@@ -136,7 +136,7 @@ impl Record {
         Ok(slot)
     }
 
-    /// Puts another heap in place of its own, and gives that back. Heap slots then point into the other one.
+    /// Replaces its heap by another, and returns the old one. Heap slots then point into the new heap.
     pub fn replace_heap(&mut self, heap: Vec<u8>) -> Vec<u8> {
         std::mem::replace(&mut self.heap, heap)
     }
@@ -154,7 +154,7 @@ impl Record {
         self.slots.push(slot);
     }
 
-    /// Appends octets to the heap and a slot that points at them.
+    /// Appends octets to the heap, and a slot that points to them.
     ///
     /// # Errors
     /// [`HeapFull`] past 4 GiB.
@@ -168,8 +168,7 @@ impl Record {
     }
 }
 
-/// Two Records are equal if the same Plan and root gave them the same values: where strings are in
-/// the heap does not matter.
+/// Two Records are equal if they have the same Plan, root and values; the order of strings in the heap does not matter.
 impl PartialEq for Record {
     fn eq(&self, other: &Self) -> bool {
         if !Arc::ptr_eq(&self.plan, &other.plan)
@@ -189,14 +188,14 @@ impl PartialEq for Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapFull;
 
-/// The slot that points at `length` octets from `start`, if they lie within 4 GiB.
+/// The heap slot for `length` octets from `start` on; `None` beyond 4 GiB.
 #[inline]
 pub(crate) fn heap_slot(start: usize, length: usize) -> Option<u64> {
     let (start, length) = (u32::try_from(start).ok()?, u32::try_from(length).ok()?);
     Some(u64::from(start) | u64::from(length) << 32)
 }
 
-/// Start and length in a heap slot.
+/// The start and length of the octets that a heap slot points to.
 #[inline]
 pub(crate) fn heap_range(slot: u64) -> (usize, usize) {
     ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)

@@ -6,7 +6,7 @@ use crate::escape::BadCharacter;
 
 /// A Record that could not be written, and where in it.
 ///
-/// The text written so far stays where it was written; it is not a message.
+/// An incomplete text is not a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     kind: ErrorKind,
@@ -18,15 +18,15 @@ pub struct Error {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A character that XML cannot carry, not even as a reference.
+    /// A character that XML does not allow, not even as a reference.
     Character(u32),
-    /// The slots are not what the Plan says they are: the Record was not made by it.
+    /// The slots do not fit the Plan: the Record was not made for it.
     Mismatch,
-    /// A QName whose local part is no name.
+    /// A QName whose local part is not a valid name.
     Name(String),
-    /// Attributes or a fragment kept as XML that are not XML.
+    /// XML kept for a wildcard or its attributes is not well-formed.
     Fragment,
-    /// More elements in one another than [`EncodeOptions::depth`](super::EncodeOptions::depth).
+    /// Elements nest deeper than [`EncodeOptions::depth`](super::EncodeOptions::depth).
     Depth(usize),
 }
 

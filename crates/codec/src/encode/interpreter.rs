@@ -1,8 +1,8 @@
-//! The interpreter that runs a [`Program`] over a Record. Its stack is its own, so the depth of a message does not matter.
+//! The interpreter that runs a [`Program`] over a Record. It has a stack of its own, so deep messages cannot overflow the
+//! thread's stack.
 //!
-//! The fast path runs instructions that copy markup and write plain values, one after another. The buffer is made longer by
-//! a window at a time; the end of the text in it, the next slot and the next instruction are all that changes
-//! meanwhile, and stay in registers:
+//! The fast path runs instructions that copy markup and write plain values. The buffer grows by a window at a time; inside
+//! a window only the end of the text, the next slot and the next instruction change, and they stay in registers:
 //!
 //! ```text
 //!           written                                         window
@@ -11,12 +11,12 @@
 //!                          value  markup            value
 //! ```
 //!
-//! Markup of up to [`PAD`] bytes is one copy of fixed size, whatever its length. An instruction first makes sure that there
-//! is space for all it writes and that the slots are as it needs them. If they are not, or if it takes more than this (an
-//! actual type, a list, a QName, a long text, an error), nothing of it has been done, and the slow path runs it.
+//! Markup of up to [`PAD`] bytes is copied with a fixed size. An instruction first checks that there is space for all it
+//! writes and that its slots are valid. If not, or if it needs more work (an actual type, a list, a QName, a long text, an
+//! error), the fast path ends before it, and the slow path runs it.
 //!
-//! What is recorded of a message is up to [`Places`], where to stop and how wide values are to [`Control`]; both cost
-//! nothing where they are `()`.
+//! [`Places`] receives the locations of values; [`Control`] decides where to stop and how wide values are. Both cost
+//! nothing if they are `()`.
 
 use bsoap_datatypes::{double, integer};
 use bsoap_xml::{NamespaceId, scan};
@@ -39,13 +39,13 @@ use super::state::{EncoderFrame, Loop, Phase, Position};
 const TINY_TEXT: usize = 32;
 /// The buffer is made longer by this many bytes at a time.
 const WINDOW: usize = 1024;
-/// This many bytes of the heap are searched at once for what has to be escaped.
+/// This many bytes of the heap are searched at once for characters that must be escaped.
 const LOOK_AHEAD: usize = 2048;
 
-/// Most messages need no more frames than these.
+/// The stack; most messages need no more than 8 frames.
 pub(super) type Stack = SmallVec<[EncoderFrame; 8]>;
 
-/// A Record being written.
+/// The state of writing a Record.
 pub(super) struct Interpreter<'r, 'o, C, P> {
     pub(super) plan: &'r Plan,
     pub(super) program: &'r Program,
@@ -54,33 +54,33 @@ pub(super) struct Interpreter<'r, 'o, C, P> {
     /// The next slot.
     pub(super) at: usize,
     pub(super) out: &'o mut Vec<u8>,
-    /// Where in `out` the text begins from which locations are counted.
+    /// The index in `out` from which locations are counted.
     pub(super) start: usize,
     pub(super) control: C,
     pub(super) places: P,
     pub(super) scope: Scope<'r>,
     pub(super) stack: Stack,
-    /// Calls on the stack.
+    /// The number of calls on the stack.
     pub(super) depth: usize,
     pub(super) max_depth: usize,
-    /// The pad of the value written last, if it goes behind its end tag.
+    /// The pad of the last value, if it goes behind the end tag.
     pub(super) pad: PadBehind,
-    /// The width, and the bytes of the end tag before its pad, of a value that the fast path has left to the slow path: it is
-    /// asked for once.
+    /// For a value that the fast path left to the slow path: its width, and the length of its end tag if the pad goes
+    /// behind that. [`Control`] is asked for it only once.
     pub(super) asked: Option<(usize, Option<usize>)>,
     clean: Clean,
-    /// Those of the rows written last.
+    /// The locations of the numbers in the last rows.
     pub(super) located: Locations,
 }
 
-/// This many spaces, behind an end tag of that many bytes which comes next.
+/// A pad behind the end tag that follows: the length of the end tag, and the number of spaces.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PadBehind {
     pub(super) close: usize,
     pub(super) spaces: usize,
 }
 
-/// How far the fast path has come.
+/// The position of the fast path.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     /// The next instruction.
@@ -92,32 +92,32 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// The next instruction follows.
+    /// The position at the next instruction in order.
     #[inline(always)]
     fn next(self, at: usize, end: usize) -> Self {
         let pc = self.pc + 1;
         Self { pc, at, end }
     }
 
-    /// The next instruction is another.
+    /// The position at another instruction.
     #[inline(always)]
     fn to(self, pc: u32, at: usize) -> Self {
         Self { pc, at, ..self }
     }
 }
 
-/// Why the fast path ends before an instruction.
+/// Why the fast path ended before an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Exit {
-    /// It needs this much space.
+    /// The instruction needs this many bytes of space.
     Full(usize),
     /// The text, or the slots, have reached a limit of [`Control`].
     Limit,
-    /// It is for the slow path.
+    /// The slow path must run the instruction.
     Slow,
 }
 
-/// A part of the heap without anything that has to be escaped in content.
+/// A range of the heap without characters that must be escaped in content.
 #[derive(Clone, Copy, Debug, Default)]
 struct Clean {
     start: usize,
@@ -130,8 +130,8 @@ impl Clean {
         start >= self.start && end <= self.end
     }
 
-    /// The part from `start` on. Strings mostly lie in the order in which they are written: looking ahead is one long scan
-    /// instead of many short ones. Where they do not, each is scanned by itself.
+    /// The range from `start` on, for a string that ends at `end`. Strings mostly lie in the order in which they are
+    /// written, so one long scan looks ahead for many of them. If they do not, each string is scanned by itself.
     #[inline(never)]
     fn from(self, heap: &[u8], start: usize, end: usize) -> Self {
         let ahead = if start >= self.start { LOOK_AHEAD } else { 0 };
@@ -145,7 +145,7 @@ impl Clean {
 }
 
 impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
-    /// Locations are counted from what `out` holds now.
+    /// An interpreter that appends to `out`. Locations are counted from the present end of `out`.
     pub(super) fn new(
         record: &'r Record,
         out: &'o mut Vec<u8>,
@@ -176,8 +176,8 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
         }
     }
 
-    /// Runs the instructions from `pc` until the root's type returns, or to where [`Control`] stops it: before that
-    /// instruction or between its rows.
+    /// Runs the instructions from `pc` on, until the root's type returns (`None`) or [`Control`] stops it: before an
+    /// instruction, or between the rows of one.
     pub(super) fn run(&mut self, mut pc: u32) -> Result<Option<Phase>> {
         let program = self.program;
         loop {
@@ -191,7 +191,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
             }
             let op = program.ops.get(pc as usize).ok_or(ErrorKind::Mismatch)?;
             match op.action {
-                // That of the root's type: the fast path takes all others.
+                // The end of the root's type; the fast path handles all other returns.
                 Action::Return => return Ok(None),
                 Action::Rows(table) => {
                     let table = &program.tables[table as usize];
@@ -224,7 +224,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
         })
     }
 
-    /// Runs instructions for as long as the fast path can. Returns the first that is left.
+    /// Runs instructions as long as the fast path can. Returns the first instruction that it did not run, and why.
     fn run_fast(&mut self, pc: u32) -> (u32, Exit) {
         let mut out = std::mem::take(self.out);
         let (at, end) = (self.at, out.len());
@@ -233,7 +233,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
             let exit;
             (cursor, exit) = self.run_in(&mut out, cursor);
             if let Exit::Full(space) = exit {
-                // By a window, but not beyond what the buffer holds without growing if that is enough.
+                // Adds a window, but not more than the capacity of the buffer.
                 let length = (out.len() + WINDOW).min(out.capacity());
                 out.resize(length.max(cursor.end + space), 0);
                 continue;
@@ -245,7 +245,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
         }
     }
 
-    /// Never inlined: among the variables of its caller, its own do not stay in registers.
+    /// Runs instructions inside a window. It is never inlined, so that its variables stay in registers.
     #[inline(never)]
     fn run_in(&mut self, window: &mut [u8], mut cursor: Cursor) -> (Cursor, Exit) {
         let ops = self.program.ops.as_slice();
@@ -277,7 +277,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
         (cursor, exit)
     }
 
-    /// Runs an instruction for which there is space; `None` if it is left to the slow path.
+    /// Runs an instruction for which there is space. Returns the position behind it; `None` if the slow path must run it.
     #[inline(always)]
     fn step(&mut self, op: &Op, window: &mut [u8], cursor: Cursor) -> Option<Cursor> {
         let Cursor { at, end, .. } = cursor;
@@ -322,7 +322,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
                 let field = self.program.fields.get(field as usize)?;
                 self.field(window, op, field, cursor)
             }
-            // Wildcards hardly ever admit attributes.
+            // Messages hardly ever have attributes that only a wildcard allows.
             Action::AnyAttribute => {
                 let is_empty = heap_range(self.slot(at)?).1 == 0;
                 is_empty.then_some(cursor.next(at + 1, end))
@@ -331,7 +331,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
         }
     }
 
-    /// The same of an instruction that may lead elsewhere.
+    /// Runs an instruction that may jump. Returns the next position; `None` if the slow path must run it.
     #[inline(always)]
     fn turn(&mut self, op: &Op, window: &mut [u8], cursor: Cursor) -> Option<Cursor> {
         let Cursor { pc, at, end } = cursor;
@@ -394,7 +394,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
         self.slots.get(at).copied()
     }
 
-    /// Whether the innermost loop has an occurrence left; if not, it ends.
+    /// Whether the innermost loop has another occurrence; if not, the loop is removed.
     #[inline(always)]
     fn is_again(&mut self) -> bool {
         if let Some(EncoderFrame::Repeat(innermost)) = self.stack.last_mut() {
@@ -407,7 +407,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
         false
     }
 
-    /// Where a type was called from; `None` for the root's.
+    /// Returns from a call: the instruction behind it; `None` for the root's type.
     #[inline(always)]
     fn back(&mut self) -> Option<u32> {
         let Some(&EncoderFrame::Return(to)) = self.stack.last() else {
@@ -418,7 +418,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
         Some(to)
     }
 
-    /// Declares what an element needs.
+    /// Declares the namespaces that an element needs.
     #[inline(never)]
     fn declare(&mut self, window: &mut [u8], element: ElementId, mut end: usize) -> Option<usize> {
         let namespaces = self.program.namespaces_of(self.plan, element);
@@ -439,7 +439,7 @@ impl<'r, 'o, C: Control, P: Places> Interpreter<'r, 'o, C, P> {
 
 /// Markup and values on the fast path.
 impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
-    /// Writes markup, with the pad behind the end tag it begins with, and returns where the text ends.
+    /// Writes markup. If a pad is due behind the end tag at its beginning, writes that, too. Returns where the text ends.
     #[inline(always)]
     fn markup(&mut self, window: &mut [u8], markup: &Markup, end: usize) -> usize {
         if C::STUFFS && self.pad.spaces > 0 && markup.len() > 0 {
@@ -464,7 +464,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         long_markup(window, rest, end + spaces)
     }
 
-    /// An element that is a scalar, and may be absent or nil.
+    /// Writes an element that is a scalar and may be absent or nil.
     #[inline(always)]
     fn field(
         &mut self,
@@ -516,7 +516,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         Some(cursor.next(at + 1, end + 1))
     }
 
-    /// A number or a truth value; `None` for other values.
+    /// Writes a number or a boolean and returns its length; `None` for other values.
     #[inline(always)]
     fn number(
         &mut self,
@@ -536,7 +536,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         self.written(window, leaf, at, (end, length))
     }
 
-    /// Text as content.
+    /// Writes text as content. Returns where the text ends; `None` if the slow path must write it.
     #[inline(always)]
     fn text(&mut self, window: &mut [u8], op: &Op, at: usize, end: usize) -> Option<usize> {
         let (start, length) = heap_range(self.slot(at)?);
@@ -585,7 +585,8 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         self.written(window, op.leaf, at, (end, length))
     }
 
-    /// Records a value that has been written, and pads it. Returns where the text ends; `None` if the pad is too long.
+    /// Reports the location of a value that has been written, and pads it. Returns where the text ends; `None` if the pad
+    /// is too long.
     #[inline(always)]
     fn written(
         &mut self,
@@ -619,7 +620,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
     }
 }
 
-/// The front of the window behind the text.
+/// The first `N` bytes of the window behind the text.
 #[inline(always)]
 fn front<const N: usize>(window: &mut [u8], end: usize) -> &mut [u8; N] {
     match window[end..].first_chunk_mut() {

@@ -1,4 +1,4 @@
-//! How single values are written: what a patch needs.
+//! Writing single values.
 
 use bsoap_datatypes::{binary, boolean, double, float, integer};
 
@@ -61,7 +61,7 @@ pub(super) fn number(form: Form, slot: u64, out: &mut [u8; 32]) -> usize {
         Form::Signed => integer::format_i64(slot as i64, out),
         Form::Unsigned => integer::format_u64(slot, out),
         _ => {
-            // Either as many bytes as the longer.
+            // Copies of the same size for both values.
             out[..5].copy_from_slice(if slot == 0 { b"false" } else { b"true " });
             boolean::text(slot != 0).len()
         }

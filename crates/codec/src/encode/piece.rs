@@ -1,4 +1,4 @@
-//! Record → text, piece by piece: the interpreter, stopped and resumed.
+//! Encoding piece by piece: the interpreter is stopped and resumed.
 
 use crate::plan::program::{LeafRef, PadPlace, Program};
 use crate::record::Record;
@@ -41,16 +41,16 @@ pub struct PieceEncoder<'r> {
 /// Why a piece ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It has the size asked for.
+    /// It has the size that was asked for.
     Size,
-    /// It ends where it was to end.
+    /// It reached the State given as `until`.
     Until,
-    /// The message is at its end.
+    /// The message is complete.
     End,
 }
 
 impl<'r> PieceEncoder<'r> {
-    /// Begins with the first byte.
+    /// An encoder at the start of the message.
     pub fn new(record: &'r Record, options: EncodeOptions) -> Self {
         Self {
             record,
@@ -60,10 +60,10 @@ impl<'r> PieceEncoder<'r> {
         }
     }
 
-    /// Goes on from a State, whose slot and loops are those of this Record.
+    /// An encoder at a State whose slot and loops belong to this Record.
     ///
     /// # Errors
-    /// [`ErrorKind::Mismatch`] if the Record cannot be there.
+    /// [`ErrorKind::Mismatch`] if the State does not fit the Record.
     pub fn resume(record: &'r Record, state: State, options: EncodeOptions) -> Result<Self, Error> {
         let encoder = Self {
             record,
@@ -78,26 +78,26 @@ impl<'r> PieceEncoder<'r> {
         }
     }
 
-    /// Its state.
+    /// The State at the end of the last piece.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Its state.
+    /// The State at the end of the last piece.
     pub fn into_state(self) -> State {
         self.state
     }
 
-    /// Appends the next piece: up to the first place from `size` bytes on where it can stop, or to where its state is as
-    /// `until` says (same slot, and [agrees](State::agrees)), or to the end.
+    /// Appends the next piece. It ends at the first possible place from `size` bytes on, or where its State has the slot of
+    /// `until` and [agrees](State::agrees) with it, or at the end of the message.
     ///
-    /// It cannot stop between a value and its end tag, nor inside a value or a list. (A buffer with space for 512
-    /// bytes more than `size` does not grow, unless there is a long value.) A piece is not empty, but for one that ends at
-    /// `until` or at the end at once. Places are counted from the start of the piece.
+    /// It cannot stop between a value and its end tag, nor inside a value or a list. (A buffer with space for `size` and
+    /// 512 more bytes does not grow, unless there is a long value.) A piece is empty only if it ends at `until` or at the
+    /// end of the message at once. Locations are counted from the start of the piece.
     ///
     /// # Errors
-    /// As [`Encoder::encode`](super::Encoder::encode). What was written of the piece is taken back; locations have been recorded
-    /// all the same. The encoder cannot go on: further calls give the same error.
+    /// As [`Encoder::encode`](super::Encoder::encode). The text of the piece is removed; locations may have been reported.
+    /// Further calls give the same error.
     pub fn run<S: Stuffing, P: Places>(
         &mut self,
         out: &mut Vec<u8>,
@@ -116,7 +116,7 @@ impl<'r> PieceEncoder<'r> {
         self.write(out, size, until, stuffing, places)
     }
 
-    /// Whether it can go on.
+    /// The error of an earlier call, if there was one.
     fn check(&self) -> Result<(), Error> {
         self.error.clone().map_or(Ok(()), Err)
     }
@@ -165,7 +165,7 @@ impl<'r> PieceEncoder<'r> {
         Error::new(kind, slot, crate::record::path::of_slot(self.record, slot))
     }
 
-    /// Whether the Record can be where the State says: no index is out of bounds, every loop has an occurrence left.
+    /// Whether the State fits the Record: no index is out of bounds, and each loop has an occurrence left.
     fn fits(&self) -> bool {
         let (record, state) = (self.record, &self.state);
         let ops = record.plan.program().ops.len();
@@ -192,7 +192,7 @@ impl<'r> PieceEncoder<'r> {
     }
 }
 
-/// Runs the interpreter from a State on. Returns how far it has come.
+/// Runs the interpreter from its State on. Returns where it stopped.
 fn piece<S: Stuffing, P: Places>(
     interpreter: &mut Interpreter<'_, '_, PieceControl<'_, S>, P>,
     record: &Record,
@@ -229,7 +229,7 @@ fn piece<S: Stuffing, P: Places>(
 }
 
 impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
-    /// Goes where a State says that [fits](PieceEncoder::fits).
+    /// Sets the interpreter to a State that [fits](PieceEncoder::fits).
     fn restore(&mut self, state: State) {
         self.at = state.slot;
         let is_call = |frame: &&EncoderFrame| matches!(frame, EncoderFrame::Return(_));
@@ -238,7 +238,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         self.scope.restore(state.declared);
     }
 
-    /// Where it is.
+    /// The State of the interpreter.
     fn into_state(self, phase: Phase) -> State {
         State {
             phase,
@@ -250,13 +250,13 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
     }
 }
 
-/// Ends a piece, and gives its values their widths.
+/// Decides where a piece ends, and the widths of its values.
 struct PieceControl<'a, S> {
     stuffing: &'a S,
     program: &'a Program,
-    /// The length of the text from which on to stop.
+    /// The length of the text from which on it stops.
     size: usize,
-    /// Where to stop, whatever the size.
+    /// The State at which it stops, at any size.
     until: Option<&'a State>,
     until_slot: usize,
     stop: Stop,
@@ -272,7 +272,7 @@ impl<S: Stuffing> Control for PieceControl<'_, S> {
     }
 
     fn stops(&mut self, position: &Position<'_>) -> bool {
-        // Not between a value and its end tag.
+        // It does not stop between a value and its end tag.
         let last = position.pc.checked_sub(1);
         if !position.in_rows && last.is_some_and(|last| self.program.is_open_behind(last)) {
             return false;
@@ -293,7 +293,7 @@ impl<S: Stuffing> Control for PieceControl<'_, S> {
     #[inline]
     fn width(&self, leaf: LeafRef, length: usize) -> (usize, Option<usize>) {
         let place = self.stuffing.place();
-        // With a pad inside, the element of an empty value would not be empty: a default would not be taken for it.
+        // With a pad inside, the element of an empty value would not be empty, and a reader would not use its default.
         let is_empty_inside = length == 0 && place == PadPlace::Inside;
         match self.program.form(leaf) {
             Some(form) if form.may_pad(place) && !is_empty_inside => {

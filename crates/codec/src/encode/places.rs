@@ -1,30 +1,30 @@
-//! What records the locations of values, and what decides their widths.
+//! Receivers of the locations of values, and policies for their widths.
 
 use crate::plan::program::{LeafForm, LeafRef, PadPlace};
 
-/// Records the locations of the values of a piece, in the order of the text. `()` records nothing, at no cost.
+/// Receives the locations of the values of a piece, in the order of the text. `()` receives nothing, at no cost.
 ///
-/// Markers, counts, QNames (their prefix depends on where they are) and the attributes a wildcard admitted have no location.
+/// Markers, counts, QNames (whose prefix depends on where they are) and attributes of wildcards have no location.
 pub trait Places {
-    /// Whether anyone listens.
+    /// Whether locations are wanted.
     const LISTENS: bool = true;
 
-    /// The lexical form of `slot` is at `offset` of the piece. From there, `width` bytes are its own: the lexical
-    /// form and its pad, which follows it, or its end tag, as the [`Stuffing`] says.
+    /// Receives a value: the lexical form of `slot` begins at `offset` of the piece and has `length` bytes. The value has
+    /// `width` bytes with its pad, which follows the lexical form or its end tag, as the [`Stuffing`] says.
     fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef);
 
-    /// A slot that points into the heap and has no place all the same: a QName, the attributes a wildcard admitted, the
-    /// value of an attribute that is not written.
+    /// Receives a slot that points into the heap but has no location: a QName, the attributes of a wildcard, or the value
+    /// of an attribute that is not written.
     #[inline]
     fn hidden(&mut self, _slot: usize) {}
 
-    /// Of how many of the numbers in the rows that come next the locations are wanted.
+    /// The number of numbers in the next rows whose locations are wanted.
     #[inline]
     fn wanted_numbers(&self) -> usize {
         usize::MAX
     }
 
-    /// Some rows of a table have been written.
+    /// Receives the locations of the numbers in some rows of a table.
     #[inline]
     fn rows(&mut self, rows: Rows<'_>) {
         for (index, &length) in rows.lengths.iter().enumerate() {
@@ -68,21 +68,21 @@ impl<P: Places> Places for &mut P {
     }
 }
 
-/// Some rows of a table, number by number. Rows that follow come in another call.
+/// The locations of the numbers in some rows of a table. Further rows come in another call.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Rows<'a> {
     /// The slot of the first number.
     pub slot: usize,
-    /// How many numbers they have.
+    /// The number of numbers in all rows.
     pub numbers: usize,
-    /// How the first number of a row is written; those after it have the numbers that follow.
+    /// The number of the leaf form of a row's first number; the others follow in order.
     pub leaf: LeafRef,
-    /// Numbers in a row.
+    /// The number of numbers in a row.
     pub cells: usize,
-    /// Where the first number is in the piece.
+    /// The offset of the first number in the piece.
     pub offset: usize,
-    /// Where each number is, counted from the first; of the first few if no more are [wanted](Places::wanted_numbers).
+    /// The offset of each number from the first; only of the first few if no more are [wanted](Places::wanted_numbers).
     pub offsets: &'a [u32],
     /// The lengths of their lexical forms.
     pub lengths: &'a [u8],
@@ -91,29 +91,30 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// How the number at `index` is written.
+    /// The number of the leaf form of the number at `index`.
     #[inline]
     pub fn leaf_of(&self, index: usize) -> LeafRef {
         LeafRef(self.leaf.0 + (index % self.cells) as u32)
     }
 }
 
-/// How wide values are, and where their pads go. `()` makes them as wide as they are long, at no cost.
+/// Decides how wide values are, and where their pads go. `()` gives each value its own length, at no cost.
 pub trait Stuffing {
-    /// Whether any value gets more than it takes.
+    /// Whether any value can be wider than its length.
     const STUFFS: bool = true;
 
-    /// How many bytes a value of `length` gets; less than that is as much as that. Only values that [may be
-    /// padded](LeafForm::may_pad) at the place of this stuffing are asked for. In rows no number gets more than 32.
+    /// The width of a value with a lexical form of `length` bytes; a smaller result counts as `length`. Called only for
+    /// values that [may be padded](LeafForm::may_pad) at the place of this stuffing. In rows no number gets more than 32
+    /// bytes.
     fn width(&self, leaf: &LeafForm, length: usize) -> usize;
 
-    /// How many bytes every value gets that is not longer; `None` if that depends on its length.
+    /// The width of all values that are not longer than it; `None` if the width depends on the length.
     #[inline]
     fn fixed_width(&self, _leaf: &LeafForm) -> Option<usize> {
         None
     }
 
-    /// Where the pad goes.
+    /// Where pads are written.
     #[inline]
     fn place(&self) -> PadPlace {
         PadPlace::Inside

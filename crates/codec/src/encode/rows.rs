@@ -1,4 +1,4 @@
-//! Arrays of numbers and of flat structs of numbers: many rows at once.
+//! Writes arrays of numbers and of flat structs of numbers, many rows at once.
 
 use bsoap_datatypes::kernel::{Kernel, PaddedColumn, Separator};
 
@@ -11,22 +11,22 @@ use super::leaf::number;
 use super::places::{Places, Rows};
 use super::state::Loop;
 
-/// The most numbers formatted one by one at once.
+/// The most numbers of one call that formats numbers one by one.
 const MAX_CELLS: usize = 128;
-/// The most bytes of rows written at once if their locations are reported, or if they may be stopped.
+/// The most bytes of rows written at once, if locations are reported or the interpreter may be stopped.
 const MAX_BATCH: usize = 32 << 10;
 /// Fewer numbers than this are padded one by one.
 const MIN_PADDED: usize = 16;
 /// The greatest width of a number in a row.
 const MAX_WIDTH: usize = 32;
 
-/// The locations of the numbers of a batch. Kept from one to the next for its memory.
+/// The locations of the numbers of a batch; kept for the next batch to use its memory again.
 #[derive(Default)]
 pub(super) struct Locations {
-    /// Counted from the first number.
+    /// The offsets from the first number.
     offsets: Vec<u32>,
     lengths: Vec<u8>,
-    /// Empty if each is as wide as it is long.
+    /// The widths; empty if each number has its own length.
     widths: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ impl Locations {
         self.lengths.reserve(numbers);
     }
 
-    /// Adds numbers that start at these bytes of a text, whose first number starts at `begin`.
+    /// Adds numbers that begin at `starts` in a text; the first number of the batch begins at `begin`.
     #[inline]
     fn extend(&mut self, begin: usize, starts: &[usize], lengths: &[u8]) {
         let offsets = starts.iter().map(|&start| (start - begin) as u32);
@@ -47,7 +47,7 @@ impl Locations {
         self.lengths.extend_from_slice(lengths);
     }
 
-    /// Each row has the widths of the columns.
+    /// Sets the widths: each row has those of the columns.
     fn repeat_widths(&mut self, columns: &[PaddedColumn]) {
         let (widths, numbers) = (&mut self.widths, self.lengths.len());
         let row = columns.iter().map(|column| column.width as u8);
@@ -59,18 +59,18 @@ impl Locations {
     }
 }
 
-/// Some rows of a table.
+/// Rows of a table that are written together.
 #[derive(Clone, Copy)]
 struct Batch<'r> {
     slots: &'r [u64],
-    /// The number of the first slot.
+    /// The index of the first slot.
     first: usize,
     is_reported: bool,
 }
 
 impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
-    /// Writes the rows of the table that the instruction at `pc` is, or those that are left. Returns what is done if it is
-    /// stopped between two rows.
+    /// Writes the rows of the table of the instruction at `pc`, or the rest of them. If it is stopped between two rows,
+    /// returns the rows done.
     pub(super) fn rows(
         &mut self,
         pc: u32,
@@ -117,7 +117,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         Ok(None)
     }
 
-    /// How many rows to write before looking whether to stop or to report.
+    /// The number of rows to write before checking whether to stop or to report.
     fn rows_at_once(&self, table: &Table, end: usize, is_reported: bool) -> usize {
         let cells = table.cells.len();
         let mut rows = (end - self.at) / cells;
@@ -155,7 +155,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
             false => self.write_padded_rows(table, padded, batch, &mut located),
         };
         let offset = written.unwrap_or_else(|| match table.cells.as_slice() {
-            // One kind of number alone is formatted without asking each time which it is.
+            // With a single kind of number, the kind is not looked at for each number.
             [(_, Form::Double)] => self.format_rows(table, batch, &mut located, |slot, _, out| {
                 number(Form::Double, slot, out)
             }),
@@ -181,7 +181,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         }
     }
 
-    /// Rows without pads. Returns where the first number begins.
+    /// Writes rows without pads. Returns where the first number begins.
     fn write_rows(&mut self, table: &Table, batch: Batch<'_>, located: &mut Locations) -> usize {
         let (program, out) = (self.program, &mut *self.out);
         let first = program.literal(table.first);
@@ -199,7 +199,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         first.len()
     }
 
-    /// The columns of rows whose widths do not depend on their values; none if some do, or where rows are not padded.
+    /// The columns of padded rows; empty if rows are not padded, or a width depends on its value.
     fn padded_columns(&self, table: &Table, numbers: usize) -> Vec<PaddedColumn> {
         if !C::STUFFS || numbers < MIN_PADDED {
             return Vec::new();
@@ -208,7 +208,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         let columns = cells.map(|(index, &(_, form))| {
             let leaf = LeafRef(table.leaf.0 + index as u32);
             let (width, close) = self.control.fixed_width(leaf)?;
-            // What follows the number, up to the next.
+            // The markup behind the number, up to the next one.
             let next = table.cells.get(index + 1);
             let after = next.map_or(table.between, |&(before, _)| before);
             let (close, rest) = Program::split(after, close);
@@ -222,8 +222,8 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         columns.collect::<Option<_>>().unwrap_or_default()
     }
 
-    /// Rows whose numbers have these widths. Returns where the first number begins; `None`, and nothing is written, if some
-    /// number is longer.
+    /// Writes rows whose numbers have these widths. Returns where the first number begins; `None`, without writing
+    /// anything, if some number is longer.
     fn write_padded_rows(
         &mut self,
         table: &Table,
@@ -270,7 +270,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         let window = &mut self.out[begin..];
         let mut end = copy(program, table.first, window, 0);
         let offset = end;
-        // That of the last number, if it goes behind the end tag.
+        // The pad of the last number, if it goes behind the end tag.
         let mut pad = PadBehind::default();
         for (row, cells) in batch.slots.chunks_exact(per_row).enumerate() {
             for (index, (&slot, &(before, form))) in cells.iter().zip(&table.cells).enumerate() {
@@ -302,7 +302,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
                         located.widths.push(width as u8);
                     }
                 }
-                // A pad behind the end tag is written with what follows.
+                // A pad behind the end tag is written with the next markup.
                 end += if pad.spaces == 0 { width } else { length };
             }
             let after = if row + 1 < rows {
@@ -321,7 +321,7 @@ fn is_for_kernel<C: Control>(table: &Table) -> bool {
     !C::STUFFS && !table.columns.is_empty()
 }
 
-/// Bytes a row can take, copies of fixed size included.
+/// The most bytes of a row, with those of copies of a fixed size.
 fn space<C: Control>(table: &Table) -> usize {
     if C::STUFFS {
         table.space + table.cells.len() * 3 * PAD
@@ -346,7 +346,7 @@ fn copy(program: &Program, span: Span, window: &mut [u8], at: usize) -> usize {
     }
 }
 
-/// Copies a literal to `window[at..]`, a pad behind the end tag it begins with, and returns the length of both.
+/// Copies a literal to `window[at..]`, with a pad behind the end tag at its beginning. Returns the length of both.
 #[inline(always)]
 fn copy_padded(
     program: &Program,

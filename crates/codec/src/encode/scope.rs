@@ -1,4 +1,4 @@
-//! Which namespaces are declared where the encoder is, and under which prefix.
+//! The namespaces that are declared where the encoder is, and their prefixes.
 
 use bsoap_xml::{NamespaceId, XML_NAMESPACE};
 use smallvec::SmallVec;
@@ -20,19 +20,19 @@ pub(super) struct Scope<'p> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Declared {
     bindings: SmallVec<[ScopeBinding; 4]>,
-    /// How many there were where the elements begin that are open and may declare some.
+    /// For each open element that may declare namespaces: the number of declarations before it.
     marks: SmallVec<[usize; 4]>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ScopeBinding {
-    /// A namespace of the vocabulary, under the Plan's prefix.
+    /// A namespace of the vocabulary, with the prefix of the Plan.
     Known(NamespaceId),
-    /// Any other.
+    /// Any other namespace.
     Other(Box<Other>),
 }
 
-/// A namespace under a prefix made of a number.
+/// A namespace with a numbered prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Other {
     number: u32,
@@ -76,13 +76,13 @@ impl<'p> Scope<'p> {
         self.declared
     }
 
-    /// A start tag begins that may declare namespaces.
+    /// Begins a start tag that may declare namespaces.
     #[inline]
     pub(super) fn enter(&mut self) {
         self.declared.marks.push(self.declared.bindings.len());
     }
 
-    /// Its element has ended.
+    /// Ends the element of the last such start tag.
     #[inline]
     pub(super) fn leave(&mut self) {
         self.declared
@@ -97,7 +97,7 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// The same, but returns what is to be written.
+    /// As [`declare`](Self::declare), but returns the text instead of writing it; `None` if the namespace is in scope.
     pub(super) fn declaration(&mut self, id: NamespaceId) -> Option<&'p [u8]> {
         let mut bindings = self.declared.bindings.iter();
         if bindings.any(|binding| matches!(binding, ScopeBinding::Known(known) if *known == id)) {
@@ -107,7 +107,7 @@ impl<'p> Scope<'p> {
         Some(&self.program.declarations[id.0 as usize])
     }
 
-    /// Sees to it, in the start tag being written, that a namespace has a prefix.
+    /// Makes sure that a namespace has a prefix, by a declaration in the start tag being written if needed.
     pub(super) fn bind(&mut self, uri: &str, out: &mut Vec<u8>) {
         if self.prefix(uri).is_some() {
             return;
@@ -115,7 +115,7 @@ impl<'p> Scope<'p> {
         if let Some(id) = self.known(uri) {
             return self.declare(id, out);
         }
-        // Numbers rise from binding to binding, so none that is taken here is met again.
+        // Each new prefix has a higher number than those before, so no number in use is tried again.
         let last = self
             .declared
             .bindings
@@ -142,7 +142,7 @@ impl<'p> Scope<'p> {
             })));
     }
 
-    /// The prefix a namespace has here (the empty one for no namespace), if it has one.
+    /// The prefix of a namespace here (empty for no namespace); `None` if it has none.
     pub(super) fn prefix(&self, uri: &str) -> Option<&str> {
         if uri.is_empty() {
             return Some(""); // no default namespace is ever declared

@@ -1,4 +1,4 @@
-//! The slow path: what takes more than a copy into the window, and every error.
+//! The slow path: all that is more than copying into the window, and all errors.
 
 use bsoap_datatypes::binary;
 
@@ -17,8 +17,8 @@ use super::state::EncoderFrame;
 
 /// Instructions and elements.
 impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
-    /// Writes the start of the root element, as far as its type's instructions do not. It is `None` if they are not to be
-    /// run.
+    /// Writes the start of the root element up to where its type's instructions begin, and returns the first of these;
+    /// `None` if the element is nil.
     pub(super) fn start(&mut self, root: ElementId) -> Result<Option<u32>> {
         let plan = self.plan;
         let element = plan.elements.get(root.index()).ok_or(ErrorKind::Mismatch)?;
@@ -127,7 +127,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         self.out.resize(self.out.len() + spaces, b' ');
     }
 
-    /// Presence and actual type in a state marker; `None` if absent.
+    /// Reads a state marker: whether the element is nil, and its actual type; `None` if it is absent.
     fn state(&mut self, id: ElementId) -> Result<Option<(bool, TypeId)>> {
         let state = self.next()?;
         let element = self.plan.element(id);
@@ -146,8 +146,8 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         }
     }
 
-    /// Writes the start of an element with a state, as far as its type's instructions do not. Returns the first of these,
-    /// or `back`, where they go on when done.
+    /// Writes the start of an element with a state up to where its type's instructions begin. Returns the first of these;
+    /// `back` if there is nothing to run.
     fn enter(
         &mut self,
         id: ElementId,
@@ -183,7 +183,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         }
     }
 
-    /// `xsi:type`, where the actual type is not the declared one.
+    /// Writes `xsi:type` if the actual type is not the declared one.
     fn actual_type(&mut self, declared: TypeId, actual: TypeId) -> Result<()> {
         if declared == actual {
             return Ok(());
@@ -201,7 +201,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         Ok(())
     }
 
-    /// `xsi:nil`, and past the value a scalar keeps.
+    /// Writes `xsi:nil`, and skips the slot of a scalar.
     fn nil(&mut self, id: ElementId) -> Result<()> {
         self.scope.declare(self.program.xsi, self.out);
         self.xsi(b"nil");
@@ -230,7 +230,7 @@ impl<C: Control, P: Places> Interpreter<'_, '_, C, P> {
         self.out.extend_from_slice(local.as_bytes());
     }
 
-    /// A scalar with its tags, which may be absent or nil.
+    /// Writes a scalar with its tags, which may be absent or nil.
     fn slow_field(&mut self, op: &Op, field: &Field) -> Result<()> {
         let element = self.plan.element(field.element);
         self.literal(op.before.span);
@@ -276,7 +276,7 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
         self.value(form, leaf, slot, false)
     }
 
-    /// Writes one value and records its location.
+    /// Writes one value and reports its location.
     fn value(&mut self, form: Form, leaf: LeafRef, slot: u64, in_attribute: bool) -> Result<()> {
         let begin = self.out.len();
         match form {
@@ -299,7 +299,7 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
         Ok(())
     }
 
-    /// Records the value that begins at `begin`, and pads it.
+    /// Reports the location of the value that begins at `begin`, and pads it.
     fn record(&mut self, leaf: LeafRef, begin: usize) {
         let length = self.out.len() - begin;
         if leaf == LeafRef::NONE {
@@ -361,7 +361,7 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
         Ok(())
     }
 
-    /// Goes past the value of an attribute that is not written.
+    /// Skips the value of an attribute that is not written.
     fn pass(&mut self, form: Form) -> Result<()> {
         let first = self.next()?;
         let mut values = self.at - 1..self.at;
@@ -375,7 +375,7 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
             form = Form::of(self.plan.leaf(item).kind);
         }
         if P::LISTENS && !form.is_number() {
-            // What is absent has zero.
+            // An absent value has a zero slot.
             for slot in values.filter(|&slot| self.slots[slot] != 0) {
                 self.places.hidden(slot);
             }
@@ -415,7 +415,7 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
         Ok(())
     }
 
-    /// Declares the namespaces of the QNames that come next, without going past them.
+    /// Declares the namespaces of the QNames that come next, without writing them.
     fn declare_names(&mut self, form: Form) -> Result<()> {
         let slots = match form {
             Form::Name => self.slots.get(self.at..self.at + 1),
@@ -435,7 +435,7 @@ impl<'r, C: Control, P: Places> Interpreter<'r, '_, C, P> {
     }
 }
 
-/// Namespace and local name of `{namespace}local`, or of a local name alone.
+/// Splits `{namespace}local`, or a local name alone, into namespace and local name.
 fn expanded(name: &str) -> Result<(&str, &str)> {
     let (namespace, local) = crate::expanded::split(name).unwrap_or(("", name));
     if bsoap_xml::is_ncname(local) {

@@ -1,32 +1,32 @@
-//! The state of the encoder, as data.
+//! The state of the encoder, stored as data.
 //!
 //! ```text
 //! <list><item>…</item><item>…</item>│<item>…</item></list>
 //!                                   └ next instruction, next slot, open calls and loops, namespaces declared
 //! ```
 //!
-//! From an equal State and equal values behind it comes equal text. So the text of a message can be cut anywhere between
-//! two instructions, each piece kept with the State at its start, and made again from there alone.
+//! Encoding from an equal State, with equal values behind it, gives equal text. So the text of a message can be cut between
+//! any two instructions, and a piece can be encoded again from the State at its start.
 
 use crate::plan::Plan;
 use crate::plan::program::{Action, Table};
 
 use super::scope::Declared;
 
-/// The state of the encoder between two instructions: to be kept, compared and [resumed](super::PieceEncoder::resume).
+/// The state of the encoder between two instructions. It can be kept, compared and [resumed](super::PieceEncoder::resume).
 ///
-/// It means something for Records of the same Plan and root, and for the same options.
+/// It is valid for Records of the same Plan and root, and for the same options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     pub(super) phase: Phase,
     pub(super) slot: usize,
-    /// Whether the occurrence before was one without slots: then only the number of occurrences done distinguishes this State from others.
+    /// Whether the last occurrence had no slots. Then only the number of occurrences distinguishes this State from others.
     pub(super) is_blind: bool,
     pub(super) frames: Vec<EncoderFrame>,
     pub(super) declared: Declared,
 }
 
-/// How far the root element is.
+/// How much of the message has been written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Nothing is written.
@@ -39,29 +39,29 @@ pub(super) enum Phase {
     End,
 }
 
-/// What is open.
+/// An entry of the encoder's stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EncoderFrame {
-    /// A call, and the instruction behind it.
+    /// A call: the instruction to return to.
     Return(u32),
     /// A loop.
     Repeat(Loop),
 }
 
-/// A loop the encoder is in.
+/// A loop that the encoder is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
     /// The slot of its count.
     pub count: usize,
-    /// The occurrences that are done. One more has begun, unless these are the rows of a table.
+    /// The number of occurrences done. One more has begun, unless these are the rows of a table.
     pub done: u64,
 }
 
-/// Where the interpreter is.
+/// The position of the interpreter.
 pub(crate) struct Position<'m> {
     /// The next instruction.
     pub(crate) pc: u32,
-    /// Whether it is one for rows, some of which are done.
+    /// Whether some rows of this instruction have been written.
     pub(crate) in_rows: bool,
     /// The next slot.
     pub(crate) slot: usize,
@@ -72,7 +72,7 @@ pub(crate) struct Position<'m> {
 }
 
 impl State {
-    /// Before the first byte.
+    /// The State before the first byte.
     pub fn start() -> Self {
         Self {
             phase: Phase::Start,
@@ -98,11 +98,11 @@ impl State {
         self.phase == Phase::End
     }
 
-    /// Whether the text that follows is the same for the same values: the same instruction, return addresses and
-    /// declarations. Slots and what loops have done may differ.
+    /// Whether the text that follows is the same for the same values: instruction, return addresses and declarations are
+    /// equal. Slots and the counts of loops may differ.
     ///
-    /// Between occurrences that have no slot (of an element without content) a State agrees with none, not even with itself:
-    /// several of them have the same slot.
+    /// Between occurrences without slots (of an element without content) a State agrees with none, not even with itself,
+    /// since several of them have the same slot.
     pub fn agrees(&self, other: &Self) -> bool {
         self.phase.agrees(other.phase)
             && !self.is_blind
@@ -116,7 +116,7 @@ impl State {
             && self.declared == other.declared
     }
 
-    /// The loops it is in, the outermost first. Rows count as a loop.
+    /// The open loops, outermost first. Rows count as a loop.
     pub fn loops(&self) -> impl Iterator<Item = Loop> + '_ {
         let rows = match self.phase {
             Phase::Rows { rows, .. } => Some(rows),
@@ -129,17 +129,19 @@ impl State {
         frames.chain(rows)
     }
 
-    /// This place in another Record, where everything between `from` and this is the same and `from` has become `to`.
+    /// This State in another Record, in which `from` has become `to` and everything between `from` and this State is the
+    /// same.
     ///
-    /// `None` if slots would come to lie before the first, which means that `from` is not before this or does not
-    /// [agree](Self::agrees) with `to`.
+    /// `None` if a slot number would be negative: then `from` is not before this State, or does not [agree](Self::agrees)
+    /// with `to`.
     #[must_use]
     pub fn moved(&self, from: &Self, to: &Self) -> Option<Self> {
         let mut moved = self.clone();
         moved.slot = (self.slot + to.slot).checked_sub(from.slot)?;
         let mut known = from.loops().zip(to.loops());
         let mut shift = |the_loop: &mut Loop| {
-            // A loop with the same count slot is the same loop, and what lies in a loop that has gone on is another one.
+            // A loop with the same slot for its count is the same loop; loops inside a loop that has gone on are other
+            // ones.
             match known.next() {
                 Some((old, new)) if old.count == the_loop.count => {
                     the_loop.count = new.count;
@@ -162,8 +164,8 @@ impl State {
         Some(moved)
     }
 
-    /// The same place before another slot: for [`PieceEncoder::run`](super::PieceEncoder::run) to stop at. Its loops are
-    /// those of this State, so nothing can be resumed from it.
+    /// This State with another slot, as `until` of [`PieceEncoder::run`](super::PieceEncoder::run). Its loops are those of
+    /// this State, so it cannot be resumed.
     #[must_use]
     pub fn before_slot(&self, slot: usize) -> Self {
         Self {
@@ -177,7 +179,7 @@ impl State {
         self.frames.capacity() * size_of::<EncoderFrame>() + self.declared.memory()
     }
 
-    /// The table that is being written, if any.
+    /// The table whose rows are being written; `None` outside of rows.
     pub(super) fn table_of<'p>(&self, plan: &'p Plan) -> Option<&'p Table> {
         let program = plan.program();
         let Phase::Rows { pc, .. } = self.phase else {
@@ -189,7 +191,7 @@ impl State {
         }
     }
 
-    /// Whether the interpreter is here.
+    /// Whether the interpreter is at this State.
     pub(super) fn is_at(&self, position: &Position<'_>) -> bool {
         let is_at = match self.phase {
             Phase::Before { pc } => pc == position.pc && !position.in_rows,
@@ -209,7 +211,7 @@ impl State {
     }
 }
 
-/// Whether an occurrence has ended in the innermost loop without having had any slot.
+/// Whether the last occurrence of the innermost loop had no slots.
 pub(super) fn is_blind(frames: &[EncoderFrame], slot: usize) -> bool {
     let innermost = frames.iter().rev().find_map(|frame| match frame {
         EncoderFrame::Repeat(innermost) => Some(*innermost),
