@@ -58,17 +58,17 @@ pub struct SkeletonCache {
     cache: Cache<Keys, Skeleton>,
 }
 
-/// What is known of keys.
+/// What is known about the structure keys of an owner's messages.
 #[derive(Debug, Default)]
 struct Keys {
-    /// Skeletons made since one was followed.
+    /// The number of skeletons made since a message last followed one.
     useless: u32,
     /// The last keys that had no skeleton.
     seen: Vec<Key>,
 }
 
 impl Keys {
-    /// Whether a message of this key is to be learned from.
+    /// Whether a skeleton is to be made of a message with this key, which has none yet.
     fn is_worth_learning(&mut self, key: Key) -> bool {
         let is_worth_it = self.useless < USELESS_SKELETONS || self.seen.contains(&key);
         if self.seen.len() >= SEEN_KEYS {
@@ -79,14 +79,15 @@ impl Keys {
     }
 }
 
-/// What a message with a hint is read with.
+/// What one message with a hint is read with: a skeleton, or only a decoder.
 #[derive(Debug)]
 #[must_use]
 pub struct SkeletonCheckout {
-    /// With a skeleton that the message begins like, if there is one.
+    /// Contains a skeleton if the message begins with its head.
     saved: Checkout<Skeleton>,
     /// The block of the message, if there is no skeleton and one is to be made of the message.
     block: Option<HintBlock>,
+    /// Whether the message followed the skeleton.
     was_followed: bool,
 }
 
@@ -103,8 +104,8 @@ impl SkeletonCache {
         }
     }
 
-    /// Chooses what the next message is read with; none if it has no hint. The result is to be
-    /// [checked in](Self::check_in) afterwards, also after an error.
+    /// Chooses what the next message is read with. `None` if it has no hint. The result has to be [checked in](Self::check_in)
+    /// afterwards, also after an error.
     #[inline]
     pub fn check_out(&mut self, root: ElementId, message: &[u8]) -> Option<SkeletonCheckout> {
         let no_memory = self.cache.next_message();
@@ -159,22 +160,22 @@ impl SkeletonCache {
         self.cache.check_in(saved)
     }
 
-    /// Forgets everything, since there is no memory for it, and learns nothing of the next messages.
+    /// Drops all skeletons because the budget has no memory for them. No skeletons are made of the next messages.
     pub fn pause(&mut self) {
         self.cache.pause();
     }
 
-    /// Bytes held by the skeletons that are not checked out.
+    /// The size in bytes of the skeletons that are not checked out.
     pub fn memory(&self) -> usize {
         self.cache.memory() + SEEN_KEYS * size_of::<Key>()
     }
 
-    /// How many skeletons are not checked out.
+    /// The number of skeletons that are not checked out.
     pub fn len(&self) -> usize {
         self.cache.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no skeletons that are not checked out.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -195,15 +196,15 @@ impl SkeletonCheckout {
         }
     }
 
-    /// Whether a decoder is certainly needed.
+    /// Whether [`read`](Self::read) certainly needs a decoder.
     pub fn wants_decoder(&self) -> bool {
         self.saved.entry.is_none()
     }
 
-    /// Reads a message, which must be the one that this was checked out for. A `decoder` is used, or a `new` one if there is
-    /// none, only where it is needed; it is there afterwards.
+    /// Reads the message for which this was checked out. If a decoder is needed, `decoder` is used, or a `new` one if there is none; it
+    /// is in `decoder` afterwards. Returns the values, and what is to be added to the counts.
     ///
-    /// The values are those that a fresh decoder gives, and so are the errors.
+    /// Values and errors are the same as those of a new decoder.
     pub fn read(
         &mut self,
         root: ElementId,
@@ -224,6 +225,7 @@ impl SkeletonCheckout {
         (result, counts)
     }
 
+    /// Reads the message with the skeleton. `None` if there is no skeleton, or if the message does not follow it.
     #[inline]
     fn follow(&mut self, message: &[u8], lazy: &mut Lazy<'_>) -> Option<Arc<Record>> {
         let entry = self.saved.entry.as_mut()?;
@@ -232,7 +234,7 @@ impl SkeletonCheckout {
         Some(Arc::clone(&entry.value.values))
     }
 
-    /// Reads a message as any other, and learns from it.
+    /// Decodes a message, and makes a skeleton of it if there is reason to.
     #[cold]
     fn decode(
         &mut self,
@@ -270,7 +272,7 @@ impl SkeletonCheckout {
         Ok(record)
     }
 
-    /// Saves a skeleton made of this message, in the place of the one that the message did not follow.
+    /// Saves a skeleton made of this message. It replaces the one that the message did not follow, if any.
     fn save(&mut self, mut skeleton: Skeleton, misses: u32) {
         skeleton.misses = misses;
         let mut entry = Entry::new(skeleton);

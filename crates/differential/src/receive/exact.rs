@@ -1,4 +1,4 @@
-//! `exact`: the text of the message before is kept, and compared byte by byte.
+//! The default way to receive: the text of the previous message is kept and compared with the new one byte by byte.
 
 mod apply;
 mod capacities;
@@ -32,16 +32,17 @@ use capacities::Capacities;
 use history::History;
 use pass::Pass;
 
-/// Reads the messages of a stream, each as what differs from the one before.
+/// Reads the messages of a stream. Only what differs from the previous message is decoded.
 #[derive(Debug)]
 pub(super) struct Exact {
     policy: Policy,
+    /// The previous message; `None` if the next one is not to be compared.
     history: Option<History>,
-    /// Between messages, to be used again.
+    /// The memory for a comparison; `None` before the first one and during one.
     pass: Option<Box<Pass>>,
-    /// A history that is not used any more, for its memory.
+    /// A dropped history, whose memory is used for the next one.
     spare: History,
-    /// Slots and octets of the last message that was read and kept.
+    /// The numbers of slots and of heap octets of the last message that was decoded as a whole and kept.
     size: (usize, usize),
 }
 
@@ -56,7 +57,8 @@ impl Exact {
         }
     }
 
-    /// The history of a message before that has this root and begins like this text, to be compared with it.
+    /// Begins the comparison of a text with the history. `None` if there is no history, or if it has another root element or byte order
+    /// mark.
     fn begin_pass(
         &mut self,
         reader: &FullReader,
@@ -74,7 +76,8 @@ impl Exact {
         Some(pass)
     }
 
-    /// `since`: when it began, if it is timed.
+    /// Ends a comparison: keeps the message as the history, and records whether the comparison saved work. `since`: the time at which it
+    /// began, if it is timed.
     fn end_pass(
         &mut self,
         reader: &mut FullReader,
@@ -86,7 +89,7 @@ impl Exact {
         let (pace, counts) = (reader.pace, &mut reader.counts.reads);
         counts.values += pass.touched as u64;
         counts.restructured += pass.regions.len() as u64;
-        // Counting takes a while, and is not needed where the clock decides.
+        // Counting takes time, and is not needed if the measured time decides.
         let is_timed = since.is_some() && pace.is_known();
         let is_worth_it = is_timed || pass.was_worth_it();
         let length = text.bytes().len();
@@ -97,7 +100,7 @@ impl Exact {
         let record = history.record.clone().ok_or(Fail)?;
         let pauses = self.policy.may_bypass && bypass.learn(was_useful);
         if is_uncertain || is_worn(&record, history.heap) {
-            // All of the next message is read: with new memory that would take longer, and be taken for what reading takes.
+            // The whole next message is decoded, in this history's memory: allocation must not be measured.
             self.reuse(reader, history);
         } else if !pauses {
             self.history = Some(history);
@@ -105,6 +108,7 @@ impl Exact {
         Ok(Received::new(record, changes, Mode::Fast))
     }
 
+    /// Drops a history and keeps its memory.
     fn reuse(&mut self, reader: &mut FullReader, mut history: History) {
         history.text = Text::default();
         history.trace.clear();
@@ -115,7 +119,7 @@ impl Exact {
         self.spare = history;
     }
 
-    /// Reads all of a text, with its trace and checkpoints.
+    /// Decodes a whole text into `record`, and its trace and checkpoints into `history`.
     fn read(
         &self,
         decoder: &mut Decoder,
@@ -143,7 +147,7 @@ impl Exact {
                 return Ok(());
             }
             if !decoder.is_between() {
-                // The tag was not one: it is in a comment, for example.
+                // What looked like a tag is none, for example inside a comment.
                 let rest = Piece {
                     text,
                     base: 0,
@@ -165,7 +169,7 @@ impl Method for Exact {
         message: &Bytes,
     ) -> Result<Arc<Record>, Fail> {
         let mut record = reader.empty_record(root);
-        // As much as last time, but not much more than such a message can need.
+        // Reserves as much as the last message needed, but not more than a text of this length can need.
         let (slots, heap) = record.parts_mut();
         slots.reserve_exact(self.size.0.min(text.len() / 4));
         heap.reserve_exact(self.size.1.min(text.len()));
@@ -200,7 +204,7 @@ impl Method for Exact {
         message: &Bytes,
     ) -> Result<Received, NotCompared> {
         let text = Text::new(message.clone());
-        // Where comparing is never given up, nothing is decided by the clock.
+        // If a stream is never bypassed, the measured time is not needed.
         let since = match self.policy.may_bypass {
             true => reader.pace.start(message.len()),
             false => None,
@@ -251,7 +255,7 @@ impl Method for Exact {
     }
 }
 
-/// What a much larger message took is given back.
+/// Frees the memory that a much larger message needed.
 fn fit_loosely<T>(values: &mut Vec<T>) {
     if values.capacity() > 2 * values.len() + 4096 {
         values.shrink_to_fit();

@@ -1,4 +1,4 @@
-//! The end of a comparison: what was read is put where it belongs, and the message becomes the history of the next.
+//! The end of a comparison: the new Record is completed, and the message becomes the history.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::receive::received::Fail;
 use crate::receive::text::Text;
 
 impl Pass {
-    /// The history that the message has become, and what changed; fails if it is too much for a Record.
+    /// Ends the comparison. Returns the history for the next message, and the changes. Fails if the Record exceeds its limits.
     pub(super) fn finish(
         &mut self,
         decoder: &Decoder,
@@ -20,7 +20,7 @@ impl Pass {
     ) -> Result<(History, Changes), Fail> {
         self.lost = 0;
         if !self.begun {
-            // Nothing differs: either text will do.
+            // The texts are equal, so the old one is kept.
             return Ok((std::mem::take(&mut self.history), Changes::default()));
         }
         if !self.ended {
@@ -61,9 +61,10 @@ impl Pass {
         Ok((std::mem::take(&mut self.history), changes))
     }
 
+    /// The changes since the previous message.
     fn changes(&mut self) -> Changes {
         if self.regions.is_empty() {
-            // The next message's will be about as many.
+            // The next message probably has as many changes.
             let next = Vec::with_capacity(self.changed.len());
             return Changes::in_place(std::mem::replace(&mut self.changed, next));
         }
@@ -73,7 +74,7 @@ impl Pass {
         Changes::in_regions(&self.regions, changed, &self.counts, both)
     }
 
-    /// Adds those slots of the old Record, up to one, to the new one that are not there yet.
+    /// Copies the old slots up to `to` that are not yet in the new Record to it, with their trace.
     pub(super) fn move_slots(&mut self, to: usize) {
         let (from, trace) = (self.moved, &self.history.trace);
         let slots = &self.slots[from..to];
@@ -84,7 +85,7 @@ impl Pass {
         self.moved = to;
     }
 
-    /// Strings that the decoder has read have no capacity left.
+    /// Renumbers the capacities. Strings that the decoder has read have none left.
     fn move_capacities(&mut self) {
         let Some(left) = self.history.capacities.of_all(self.slots.len()) else {
             return;
@@ -100,7 +101,7 @@ impl Pass {
         *left = moved;
     }
 
-    /// Checkpoints of the old text that still hold, and those taken.
+    /// Keeps the valid old checkpoints and the new ones, in a text of this length.
     fn move_checkpoints(&mut self, length: usize) {
         let all = &mut self.history.checkpoints;
         for dropped in self.dropped.drain(..).rev() {
@@ -109,7 +110,7 @@ impl Pass {
         all.append(&mut self.taken);
         all.sort_by_key(Checkpoint::offset);
         all.dedup_by_key(|it| it.offset());
-        // Where much was inserted and left out there may be too many by and by.
+        // After many insertions and removals there may be too many: every second one is dropped.
         while all.len() > 4 * (length / self.policy.spacing(length)) + 16 {
             let mut index = 0;
             all.retain(|_| {

@@ -1,29 +1,29 @@
-//! The capacity that strings have in the heap: the longest length that a slot had there.
+//! The capacity of strings in the heap: the greatest length that a slot's string has had at its place.
 //!
 //! ```text
-//! heap   …│one of nineteen, aga│in the next one…            at first
-//!         │one of fourteen     │                            it is shorter: 5 octets are left
-//!         │one of seventeen, a │                            which is enough for it
+//! heap   …│nineteen characters│the next string…             the first message
+//!         │fourteen chars     │                             the second one: 5 octets are left
+//!         │seventeen charact  │                             the third one fits, too
 //! ```
 //!
-//! A string that is longer goes to the end of the heap. So values that are now longer and now shorter make the heap grow a
-//! few times, not with each message.
+//! A longer string goes to the end of the heap. If the lengths of values vary, the heap therefore grows a few times, and not with
+//! each message.
 
-/// How many octets behind each string of the heap belong to it.
+/// The number of unused octets behind each string in the heap that belong to it.
 #[derive(Debug, Default)]
 pub(super) struct Capacities {
-    /// By slot; the last ones without any are left out. No more are remembered than a byte holds.
+    /// The number of octets by slot, at most 255. Slots at the end without any are left out.
     left: Vec<u8>,
 }
 
 impl Capacities {
-    /// How long the string of a slot may become where it is, if its length is this.
+    /// The capacity of the string in a slot, which has this length.
     #[inline]
     pub(super) fn of(&self, slot: usize, length: usize) -> usize {
         length + self.left.get(slot).map_or(0, |&left| usize::from(left))
     }
 
-    /// The string of a slot has this length now, where it is or elsewhere, and this capacity there.
+    /// Records that the string in a slot has this length now, and this capacity at its place.
     #[inline]
     pub(super) fn set(&mut self, slot: usize, length: usize, capacity: usize) {
         let left = u8::try_from(capacity.saturating_sub(length)).unwrap_or(u8::MAX);
@@ -40,7 +40,7 @@ impl Capacities {
         self.left.push(left);
     }
 
-    /// By slot, for all slots, to be moved as those are; nothing if no string has any.
+    /// The unused octets of all slots, to be renumbered like the slots. `None` if there are none.
     pub(super) fn of_all(&mut self, slots: usize) -> Option<&mut Vec<u8>> {
         if self.left.is_empty() {
             return None;
@@ -49,6 +49,7 @@ impl Capacities {
         Some(&mut self.left)
     }
 
+    /// The number of bytes held.
     pub(super) fn memory(&self) -> usize {
         self.left.capacity()
     }

@@ -1,5 +1,5 @@
-//! Values of an array that differ here and there: a kernel lists them, comparing each value with the one before without a
-//! branch for any; then they are read together and put in their places.
+//! Scattered changes in an array: a kernel compares each value with the old one, without a branch per value, and lists those
+//! that differ. Then these are read together and stored.
 //!
 //! ```text
 //! old   <i>1.5</i><i>2.5</i><i>3.5</i><i>4.5</i><i>5.5</i>
@@ -7,8 +7,8 @@
 //!          =         ≠         =         =         ≠          listed: 1, 4
 //! ```
 //!
-//! Where a value ends that differs, and so where the next begins, the next `<` shows; whether its gap is there is checked
-//! when it is read.
+//! The next `<` shows where a changed value ends, and so where the next value begins. Whether the value is followed by its gap is
+//! checked when it is read.
 
 use bsoap_codec::decode::Decoder;
 use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
@@ -18,19 +18,19 @@ use super::rows::{BLOCK, RowPattern};
 use super::run::ChangedValues;
 use crate::receive::change::note_each;
 
-/// What became of a block of values.
+/// The result of reading a block of values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    /// How many were passed, and how many of them were read.
+    /// The number of values passed.
     pub(super) values: usize,
+    /// The number of those that were read.
     pub(super) read: usize,
-    /// Whether it ended because the next value is not in step with the old text, or could not be read.
+    /// Whether the block ended because the next value does not match the old text, or could not be read.
     pub(super) is_last: bool,
 }
 
 impl Pass {
-    /// Passes the next values, from field `index` on at `o` and `n`, up to a number of them or a checkpoint; reads those
-    /// that differ.
+    /// Passes a block of values from field `index` of a row on, at `o` and `n`, at most up to a checkpoint, and reads those that differ.
     pub(super) fn changed_values(
         &mut self,
         decoder: &mut Decoder,
@@ -66,7 +66,7 @@ impl Pass {
         }
     }
 
-    /// Lists which of the next values differ.
+    /// Lists in `values` which of the next values differ.
     fn list(
         &mut self,
         pattern: &RowPattern,
@@ -107,7 +107,7 @@ impl Pass {
         Kernel::best().list_changed(steps, &mut listed)
     }
 
-    /// Puts the first values listed in their slots. How many, up to one that could not be read.
+    /// Stores the first `count` values listed in their slots. Returns the number stored, which ends before a value that cannot be read.
     fn put_values(
         &mut self,
         decoder: &mut Decoder,
@@ -138,7 +138,7 @@ impl Pass {
                     is_other
                 }
             };
-            // Which of them are others cannot be predicted.
+            // No branch: which values have changed cannot be predicted.
             values.slots_changed[changed] = slot as u32;
             changed += usize::from(is_other);
         }
@@ -146,7 +146,7 @@ impl Pass {
         put
     }
 
-    /// Goes on behind values, which now begin at `places`.
+    /// Moves the cursor behind some values, and stores their new offsets `places`.
     fn pass_values(&mut self, pattern: &RowPattern, index: usize, places: &[u32]) {
         let starts = &mut self.history.trace.starts;
         let count = places.len();

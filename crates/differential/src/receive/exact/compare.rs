@@ -1,4 +1,4 @@
-//! One message compared with the one before.
+//! The comparison of a message with the previous one: its main loop.
 //!
 //! ```text
 //! old   ───────────────●━━━●──────────────●━━━━━━●────────── end
@@ -6,9 +6,9 @@
 //!        same          leaf   same, moved    markup  same, moved again
 //! ```
 //!
-//! While the bytes are the same, so are the values. Where they differ inside a value, that value is read again, and both
-//! places go on behind it. Anything else is [restructuring](super::restructure): the decoder itself reads on, from a
-//! checkpoint before the difference.
+//! Equal bytes mean equal values. If the texts differ inside a value, this value is re-read, and both positions advance to its end. At any
+//! other difference the message is [restructured](super::restructure): the decoder itself reads on, from a checkpoint before
+//! the difference.
 
 use bsoap_codec::decode::{Decoder, Site};
 use bsoap_codec::plan::LeafKind;
@@ -20,14 +20,14 @@ use super::pass::{LONG_STRING, MIN_COMMON, Pass, Step};
 use super::strings::Reread;
 use crate::receive::received::Fail;
 
-/// That part of the values is soon read once more.
+/// If the comparison is given up in the first `1 / EARLY` of the slots, the whole message is decoded.
 const EARLY: usize = 4;
 
-/// Samples taken of the text ahead.
+/// The number of samples taken of the text ahead.
 const SAMPLES: usize = 32;
 
 impl Pass {
-    /// Reads a new text, as what differs from the old one.
+    /// Compares a new text with the old one, and decodes what differs. Fails if the whole message has to be decoded.
     pub(super) fn advance(&mut self, decoder: &mut Decoder, new: &[u8]) -> Result<(), Fail> {
         let text = std::mem::take(&mut self.history.text);
         let result = self.compare(decoder, text.bytes(), new);
@@ -71,26 +71,27 @@ impl Pass {
         }
     }
 
-    /// Whether comparing has been cheaper so far than reading all would have been. A run costs about as much as two
-    /// values.
+    /// Whether the comparison has so far cost less than decoding would have. Finding a run costs about as much as decoding
+    /// two values.
     #[inline]
     fn is_worth_it(&self) -> bool {
         self.runs < self.patience || 2 * self.runs + self.touched <= self.cursor
     }
 
-    /// Whether so little has been compared that all may as well be read from the beginning.
+    /// Whether so little has been compared that the whole message may as well be decoded.
     fn is_early(&self) -> bool {
         EARLY * self.cursor <= self.slots.len()
     }
 
-    /// Whether comparing has not been cheaper so far, but will be, by the look of what is ahead.
+    /// Whether more than half of the samples of the text ahead are equal, so the comparison is worth continuing although it has not paid
+    /// so far.
     #[cold]
     fn will_be(&mut self, old: &[u8], new: &[u8]) -> bool {
         self.patience = 2 * self.runs;
         2 * self.like_ahead(old, new) > SAMPLES
     }
 
-    /// How many samples of the text ahead are the same, at the same distance from here or from the end.
+    /// The number of samples of the text ahead that are equal in both texts, at the same distance from the current positions or from the end.
     pub(super) fn like_ahead(&self, old: &[u8], new: &[u8]) -> usize {
         let length = old.len() - self.o;
         let at_end = new.len().wrapping_sub(old.len());
@@ -106,7 +107,7 @@ impl Pass {
         places.filter(is_like).count()
     }
 
-    /// The texts differ at `o` and `n`: if that is in a value, or where it ends, it is read again.
+    /// Handles a difference at `o` and `n`. If it is in a value, or at its end, the value is re-read.
     fn leaf(&mut self, decoder: &mut Decoder, old: &[u8], new: &[u8]) -> Step {
         let trace = &self.history.trace;
         let Some(slot) = locate(&trace.starts, self.cursor, self.o) else {
@@ -128,7 +129,7 @@ impl Pass {
         let is_string = kind == LeafKind::Text && !site.is_attribute();
         // A CDATA section, or nothing.
         let is_section = is_string && old.get(start) == Some(&b'<');
-        // Behind the end of the value it is in markup.
+        // Behind the end of the value, the difference is in markup.
         if !is_section && memchr(end, &old[start..self.o]).is_some() {
             return Step::Other;
         }
@@ -161,7 +162,7 @@ impl Pass {
         }
     }
 
-    /// A string has been read again.
+    /// Stores a string of which a part was re-read.
     fn reread(&mut self, slot: usize, reread: Reread) -> Step {
         let is_other = match reread.value == self.slots[slot] {
             true => reread.is_other,
@@ -176,8 +177,8 @@ impl Pass {
         Step::Read
     }
 
-    /// Whether it was less work than reading all of it is: a value that is read alone is as much as two, a run as much
-    /// as two more.
+    /// Whether the comparison was less work than decoding the message. A re-read value counts as two values, and a run as two
+    /// more.
     pub(super) fn was_worth_it(&self) -> bool {
         let (slots, read) = (self.slots.len(), self.regions.iter());
         let fresh: usize = read.map(|region| region.now.len()).sum();
@@ -188,7 +189,7 @@ impl Pass {
         let sites = &self.history.trace.sites;
         let values = sites.iter().map(|&site| usize::from(site != Site::NONE));
         let values: usize = values.sum();
-        // Slots the decoder has read are moved, and compared; there are markers among them.
+        // The slots that the decoder has read are also moved and compared. Some of them are markers.
         let fresh = fresh * values / slots.max(1);
         work + fresh + fresh / 2 <= values - values / 8
     }

@@ -1,5 +1,5 @@
-//! Values of an array that change one after the other, or close to one another: read in step with those they take the place
-//! of, without a search for each.
+//! Runs: values of an array that change one after the other are read together with the old values, without a search for
+//! each difference.
 
 use bsoap_codec::decode::Decoder;
 use bsoap_xml::scan;
@@ -10,7 +10,8 @@ use super::rows::RowPattern;
 use super::run::LONG_RUN;
 
 impl Pass {
-    /// A value was read again, and `o` and `n` are behind it: so are those that follow it in an array, if they differ.
+    /// Begins a run after the value in `slot`, which was re-read; `o` and `n` are at its end. Reads the values after it while they differ,
+    /// if they belong to an array.
     pub(super) fn begin_run(
         &mut self,
         decoder: &mut Decoder,
@@ -21,7 +22,7 @@ impl Pass {
         self.run.begin();
         self.run.finish(self.cursor);
         let trace = &self.history.trace;
-        // The next value: behind some markers at the most.
+        // At most three markers may precede the next value.
         let next = trace.sites.get(self.cursor..).unwrap_or_default().iter();
         let next = next.take(4).position(|site| site.leaf().is_some());
         let next = next.and_then(|next| trace.starts.get(self.cursor + next));
@@ -66,8 +67,8 @@ impl Pass {
         step.unwrap_or(Step::Read)
     }
 
-    /// The same as [`leaf`](Self::leaf) for a value of the array at hand, and those that follow it; nothing if it is not such
-    /// a value.
+    /// Re-reads a value of the current array, which begins at `start` in the old text, and those after it while they differ. `None` if
+    /// the slot does not belong to that array; then nothing is changed.
     #[inline]
     pub(super) fn item(
         &mut self,
@@ -94,7 +95,7 @@ impl Pass {
         let index = pattern.field_of(slot)?;
         let begin = slot.checked_sub(pattern.fields[index].lead)?;
         self.run.find(slot);
-        // Without blocks it costs less to read a value alone first.
+        // If values cannot be read in blocks, reading the first one alone costs less.
         let is_cheap = !pattern.columns.is_empty() || pattern.width == 1 || self.run.is_scattered();
         if begin < self.cursor || !is_cheap {
             return None;
@@ -114,7 +115,7 @@ impl Pass {
         step
     }
 
-    /// Reads values, from field `index` on at `o` and `n`, while they differ. Nothing if not even one could be read.
+    /// Reads values from field `index` of a row on, at `o` and `n`, while they differ. `None` if not even one could be read.
     fn follow(
         &mut self,
         decoder: &mut Decoder,
@@ -150,7 +151,7 @@ impl Pass {
             self.run.values += read;
             index = pattern.field(index, read);
             if read == 0 {
-                // A value that is not read here ended the run, and not one that is the same.
+                // The run was ended by a value that cannot be read here, not by an unchanged one.
                 self.run.is_not_scattered();
             }
             if read == 0 || !differs(old, self.o, new, self.n) {
@@ -167,7 +168,7 @@ impl Pass {
         }
     }
 
-    /// Reads one value, of field `index` at `o` and `n`. Nothing if that is not possible, and then nothing is changed.
+    /// Reads one value of field `index` at `o` and `n`. `None` if that is not possible; then nothing is changed.
     fn next_value(
         &mut self,
         decoder: &mut Decoder,
@@ -197,8 +198,8 @@ impl Pass {
         Some(())
     }
 
-    /// Whether rows have been inserted or removed here: the new row is a little ahead in the old text, or the old one in the
-    /// new text.
+    /// Whether rows have been inserted or removed here: the next row of the new text is a few rows ahead in the old text, or the
+    /// other way round. If so, the difference between the texts is stored in `run.hint`.
     #[cold]
     fn is_shifted(&mut self, pattern: &RowPattern, old: &[u8], new: &[u8]) -> bool {
         let reach = self.run.reach();
@@ -229,8 +230,8 @@ impl Pass {
         self.run.hint.is_some()
     }
 
-    /// Whether so far hardly any value has been the same, though there were enough to show it, and the text ahead looks no
-    /// better.
+    /// Whether the message is probably new as a whole: many values were re-read, at least seven eighths of all so far, and at most one
+    /// sample of the text ahead is equal.
     #[cold]
     fn is_unlike(&self, old: &[u8], new: &[u8]) -> bool {
         self.touched >= LONG_RUN

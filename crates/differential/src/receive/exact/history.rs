@@ -1,4 +1,4 @@
-//! What is kept of a message for the next one to be compared with.
+//! What is kept of a message to compare the next one with it.
 
 use std::sync::Arc;
 
@@ -9,28 +9,28 @@ use bsoap_codec::plan::ElementId;
 use super::capacities::Capacities;
 use crate::receive::text::Text;
 
-/// A message that was read, with all that is needed to read another like it.
+/// A message that was read, with all that is needed to read only the differences of the next one.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The root element. Never absent between messages.
+    /// The root element; `None` only while the history is empty.
     pub(super) root: Option<ElementId>,
     pub(super) text: Text,
-    /// Where the values are in the text.
+    /// The locations of the values in the text.
     pub(super) trace: Trace,
-    /// The values. Never absent between messages.
+    /// The values; `None` only while the history is empty.
     pub(super) record: Option<Arc<Record>>,
-    /// How much longer than they are strings of it may become where they are.
+    /// The capacities of the Record's strings.
     pub(super) capacities: Capacities,
-    /// States of the decoder, by their place in the text. The first is that before the first byte.
+    /// States of the decoder, in the order of the text. The first is the state before the first byte.
     pub(super) checkpoints: Vec<Checkpoint>,
-    /// Where the declaration of its encoding ends.
+    /// The end of the bytes that determine the encoding.
     pub(super) opened: usize,
-    /// Strings of the Record when all of it was read.
+    /// The number of heap octets when a whole message was last decoded.
     pub(super) heap: usize,
 }
 
 impl History {
-    /// Bytes held, without the Record.
+    /// The number of bytes held, without the Record.
     pub(super) fn memory(&self) -> usize {
         size_of::<Self>()
             + self.text.bytes().len()
@@ -39,6 +39,7 @@ impl History {
             + self.checkpoint_memory()
     }
 
+    /// The size of the checkpoints in bytes.
     pub(super) fn checkpoint_memory(&self) -> usize {
         self.checkpoints.iter().map(Checkpoint::memory).sum()
     }

@@ -1,8 +1,8 @@
-//! Which value is at a location in the text.
+//! Finding the value at an offset of the text.
 
-/// The last slot from `from` on whose text begins at `at` or before it.
+/// The last slot from `from` on whose text begins at `at` or before it. `None` if there is none. `starts` has the offsets of all slots.
 ///
-/// It is most often near, or about where it would be if all values were as long as each other.
+/// The slot is usually near `from`, or near where it would be if all values had the same length.
 pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
     let at = u32::try_from(at).ok()?;
     let rest = starts.get(from..)?;
@@ -47,14 +47,15 @@ pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
     Some(from + low + within.partition_point(|&start| start <= at).max(1) - 1)
 }
 
-/// How many of some places are not behind another. No branch for each: where changes are scattered, none could be predicted.
+/// The number of `starts` that are not greater than `at`. There is no branch per value, because with scattered changes none could
+/// be predicted.
 #[inline(always)]
 fn up_to(starts: &[u32; NEAR], at: u32) -> usize {
     let behind = starts.iter().map(|&start| u32::from(start <= at));
     behind.sum::<u32>() as usize
 }
 
-/// Values that are looked at together.
+/// The number of offsets that are compared together.
 const NEAR: usize = 16;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! A run of numbers that all changed: each is read, checked against the old text and put in its place in one loop. The end
-//! of the loop is the only branch that cannot be predicted, which matters because most runs are short.
+//! Runs of numbers: each number is read, checked against the old text and stored in one loop. Only the branch at the end of the
+//! loop cannot be predicted, which matters because most runs are short.
 
 use bsoap_datatypes::kernel::{Found, FoundInRow, Kernel};
 
@@ -7,12 +7,13 @@ use super::pass::{Pass, differs};
 use super::rows::{Field, RowPattern};
 use crate::receive::change::note;
 
-/// Values in a block: no more than a word has bits, and a multiple of three, since kernels read integers by threes.
+/// The maximum number of values in a block: at most the bits of a word, and a multiple of three, because kernels read three
+/// integers at a time.
 const MAX_VALUES: usize = 63;
 
 impl Pass {
-    /// Reads numbers at `o` and `n`, where a row begins that has nothing else, up to one that is the same with the same
-    /// behind it, or to a checkpoint. Returns how many; if none, nothing is changed.
+    /// Reads numbers at `o` and `n`, at the start of a row of numbers, up to an unchanged number that is followed by an unchanged one, or up to
+    /// a checkpoint. Returns the number of values read; if it is 0, nothing is changed.
     pub(super) fn number_run(&mut self, pattern: &RowPattern, old: &[u8], new: &[u8]) -> usize {
         let (cursor, width) = (self.cursor, pattern.width);
         if pattern.columns.is_empty() || width > MAX_VALUES {
@@ -79,28 +80,31 @@ impl Pass {
     }
 }
 
-/// Takes numbers over as they are read.
+/// Stores numbers while a kernel reads them.
 struct Taken<'t> {
-    /// The first of a row, and all.
+    /// The first field of a row.
     field: &'t Field,
+    /// All fields of a row.
     fields: &'t [Field],
     old: &'t [u8],
     new: &'t [u8],
-    /// Where the next value begins in the old text.
+    /// The offset of the next value in the old text.
     start: u32,
-    /// Where values begin: those taken over in the new text, the others in the old one.
+    /// The offsets of the values: in the new text for those stored, in the old text for the others.
     starts: &'t mut [u32],
+    /// The slots of the values.
     slots: &'t mut [u64],
-    /// How many were taken over.
+    /// The number of values stored.
     count: usize,
-    /// Which of them are the same, as bits.
+    /// A bit for each value stored, the first lowest: whether it is unchanged.
     same: u64,
-    /// Where the next is in the new text, if it is a number that was not taken over.
+    /// The offset in the new text of the first number that was read but not stored.
     refused: Option<usize>,
 }
 
 impl Taken<'_> {
-    /// Takes over a value of a field. Whether it is another; nothing if it was not taken over.
+    /// Stores a value of a field, which is at `at` in the new text. Returns whether it has changed. `None` if it was not stored, because the old text
+    /// has no such value there.
     #[inline(always)]
     fn take(&mut self, field: &Field, at: usize, slot: u64) -> Option<bool> {
         let (Some(kept), Some(&next)) = (
@@ -122,7 +126,7 @@ impl Taken<'_> {
         Some(!is_same)
     }
 
-    /// Whether the next value differs from the one that it takes the place of.
+    /// Whether the next value, at `at` in the new text, differs from the old one.
     #[inline(always)]
     fn goes_on(&self, at: usize) -> bool {
         differs(self.old, self.start as usize, self.new, at)
@@ -149,7 +153,7 @@ impl FoundInRow for Taken<'_> {
         if self.take(field, at, slot).is_none() {
             return false;
         }
-        // The next row, if it may be taken over, or the next value of this one.
+        // Within a row, reading always continues; at its end, if the next row may be stored and differs.
         column + 1 < self.fields.len()
             || (self.count < self.slots.len() && self.goes_on(at + length + field.gap.len()))
     }

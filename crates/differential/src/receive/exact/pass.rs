@@ -1,4 +1,4 @@
-//! One message compared with the one before.
+//! The comparison of a message with the previous one: its state.
 //!
 //! ```text
 //! old   ───────────────●━━━●──────────────●━━━━━━●────────── end
@@ -6,10 +6,10 @@
 //!        same          leaf   same, moved    markup  same, moved again
 //! ```
 //!
-//! Two places, `o` in the old text and `n` in the new, go forward together. What lies before them has been read; the decoder
-//! would be in the same state at both, except for counts of loops. While the bytes are the same, so is what follows. Where they
-//! differ inside a value, that value is read again, and the places go on behind it. Anything else is
-//! [restructuring](super::restructure): the decoder itself reads on, from a checkpoint before the difference.
+//! Two positions, `o` in the old text and `n` in the new text, advance together. Everything before them has been read, and the decoder
+//! would be in the same state at both, apart from the counts of loops. If the texts differ inside a value, this value is
+//! re-read, and the positions advance to its end. At any other difference the message is
+//! [restructured](super::restructure): the decoder itself reads on, from a checkpoint before the difference.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,69 +24,77 @@ use crate::receive::change::Region;
 use crate::receive::policy::Policy;
 use crate::receive::received::Fail;
 
-/// A message on its way.
+/// The comparison of one message with the previous one.
 #[derive(Debug)]
 pub(super) struct Pass {
     pub(super) policy: Policy,
+    /// The previous message. It becomes the history of the new one.
     pub(super) history: History,
+    /// The position in the old text.
     pub(super) o: usize,
+    /// The position in the new text.
     pub(super) n: usize,
-    /// Whether the values have been taken out of the history, to be changed.
+    /// Whether a difference was found, and the values were moved from the history to `slots` and `fresh`.
     pub(super) begun: bool,
-    /// The slots of the old Record, with what was read again in place.
+    /// The slots of the old Record, in which re-read values are replaced.
     pub(super) slots: Vec<u64>,
-    /// The Record of the message as far as the decoder has read markup that differs, empty before; and the heap.
+    /// The heap of the new Record, and its slots once the decoder has read markup that differs.
     pub(super) fresh: Record,
+    /// The trace of the slots in `fresh`.
     pub(super) fresh_trace: Trace,
-    /// How many slots of the old Record are in it, or replaced.
+    /// The number of old slots that have been copied to `fresh`, or replaced there.
     pub(super) moved: usize,
-    /// From this slot of the old Record on, the trace is still that of the old text.
+    /// The slot of the old Record from which on the trace still has the locations in the old text.
     pub(super) cursor: usize,
-    /// The checkpoint of the old text that comes next. Those before hold in the new text, and are numbered as there, ...
+    /// The index of the next checkpoint of the old text. Those before it have been renumbered for the new text, unless they are
+    /// `dropped`.
     pub(super) next: usize,
-    /// ... but for these.
+    /// Ranges of checkpoints that are not valid in the new text.
     pub(super) dropped: Vec<Range<usize>>,
-    /// Checkpoints taken where the decoder read.
+    /// New checkpoints, taken while the decoder read.
     pub(super) taken: Vec<Checkpoint>,
-    /// What the decoder read, and how what follows is numbered.
+    /// The parts that the decoder read.
     pub(super) regions: Vec<Region>,
+    /// How slots and loops behind the last region are renumbered; `None` if they keep their numbers.
     pub(super) carry: Option<Carry>,
-    /// Slots of the old Record whose values changed in place.
+    /// The slots of the old Record whose values changed in place.
     pub(super) changed: Vec<Range<u32>>,
-    /// Slots of counts of loops that were open behind a region.
+    /// The new slots of the counts of loops that were open behind a region.
     pub(super) counts: Vec<u32>,
-    /// The array at hand.
+    /// The current run of changed values.
     pub(super) run: Run,
-    /// How many values were read again alone, and in how many runs.
+    /// The number of values that were re-read.
     pub(super) touched: usize,
+    /// The number of runs of re-read values.
     pub(super) runs: usize,
-    /// How many of those in blocks.
+    /// The number of values that were re-read in blocks.
     pub(super) in_blocks: usize,
-    /// Up to this number of runs comparing is not given up.
+    /// The comparison is not given up before this number of runs.
     pub(super) patience: usize,
+    /// Whether the comparison was given up because too little was the same.
     pub(super) gave_up: bool,
-    /// How many messages in a row had nothing in common behind the first difference of their structure.
+    /// The number of messages in a row that had nothing in common behind the first difference in markup.
     pub(super) lost: u32,
-    /// The rest has been read by the decoder.
+    /// Whether the decoder has read the rest of the message.
     pub(super) ended: bool,
 }
 
-/// What became of a difference.
+/// The result of handling a difference between the texts.
 pub(super) enum Step {
-    /// The value it was in has been read again.
+    /// The difference was in a value, which was re-read.
     Read,
-    /// Values have been inserted or left out.
+    /// Values have been inserted or removed.
     Shifted,
-    /// So far hardly any value has been the same.
+    /// Nearly all values so far have changed.
     Unlike,
-    /// It is not in a value, or that is not plain.
+    /// The difference is in markup, or in a value that cannot be re-read alone.
     Other,
-    /// Most of the message is a string that is another.
+    /// More than half of the message is a string that changed.
     Lost,
 }
 
 impl Pass {
-    /// For the messages of a Plan, one after the other.
+    /// A comparison that can be [started](Self::start) for messages of this Plan, one after the other.
     pub(super) fn new(policy: Policy, plan: &Arc<Plan>) -> Self {
         Self {
             policy,
@@ -117,7 +125,7 @@ impl Pass {
         }
     }
 
-    /// Begins a message that is to be compared; keeps the memory.
+    /// Starts the comparison of a message with this history. The memory of the last comparison is used again.
     pub(super) fn start(&mut self, history: History) {
         self.fresh.clear(history.root.unwrap_or(ElementId(0)));
         self.history = history;
@@ -136,7 +144,7 @@ impl Pass {
         self.run.restart();
     }
 
-    /// Memory that a large message took is not kept for ever.
+    /// Drops the history, and all memory if a large message was compared.
     pub(super) fn give_back(&mut self) {
         self.history = History::default();
         if self.slots.capacity() > MAX_KEPT || self.fresh.memory() > MAX_KEPT {
@@ -144,8 +152,8 @@ impl Pass {
         }
     }
 
-    /// At the first difference: moves the values of the old Record here, so that they can be changed in place. If somebody else
-    /// holds the Record, they are copied.
+    /// Moves the values of the old Record here at the first difference, so that they can be changed in place. If somebody else
+    /// holds the Record, they are copied. Fails if the difference is in the bytes that determine the encoding.
     pub(super) fn begin(&mut self) -> Result<(), Fail> {
         if self.o < self.history.opened {
             return Err(Fail);
@@ -171,13 +179,13 @@ impl Pass {
         Ok(())
     }
 
-    /// How much further the new text is than the old, modulo 2⁶⁴.
+    /// The difference between the positions in the new and in the old text, modulo 2⁶⁴.
     #[inline]
     pub(super) fn shift(&self) -> usize {
         self.n.wrapping_sub(self.o)
     }
 
-    /// Checkpoints up to a place of the old text hold in the new text, moved as the text is.
+    /// Renumbers the checkpoints up to this offset of the old text for the new text.
     #[inline]
     pub(super) fn hold(&mut self, place: usize) {
         let shift = self.shift();
@@ -198,7 +206,7 @@ impl Pass {
         }
     }
 
-    /// Moves where values begin, up to a slot, to where they begin in the new text.
+    /// Changes the locations of the values up to this slot to those in the new text.
     #[inline]
     pub(super) fn move_starts(&mut self, to: usize) {
         let shift = self.shift() as u32;
@@ -213,6 +221,7 @@ impl Pass {
         self.cursor = self.cursor.max(to);
     }
 
+    /// Records that a slot of the old Record has changed.
     #[inline]
     pub(super) fn mark(&mut self, slot: usize) {
         let slot = slot as u32;
@@ -222,7 +231,7 @@ impl Pass {
         }
     }
 
-    /// Checkpoints up to a place of the old text hold, if there are any more.
+    /// Does the same as [`hold`](Self::hold), if there is a checkpoint up to this offset.
     #[inline]
     pub(super) fn hold_checkpoints(&mut self, place: usize) {
         if self.next_checkpoint() <= place {
@@ -230,7 +239,7 @@ impl Pass {
         }
     }
 
-    /// How many of these values begin before the next checkpoint.
+    /// The number of these values, which begin at `starts` in the old text, that begin before the next checkpoint.
     #[inline]
     pub(super) fn before_checkpoint(&self, starts: &[u32]) -> usize {
         let checkpoint = self.next_checkpoint();
@@ -242,7 +251,7 @@ impl Pass {
         }
     }
 
-    /// Where the next checkpoint is in the old text.
+    /// The offset of the next checkpoint in the old text; `usize::MAX` if there is none.
     #[inline]
     pub(super) fn next_checkpoint(&self) -> usize {
         let next = self.history.checkpoints.get(self.next);
@@ -250,26 +259,26 @@ impl Pass {
     }
 }
 
-/// Of longer strings only the part that differs is read again.
+/// Of strings longer than this number of bytes, only the part that differs is re-read.
 pub(super) const LONG_STRING: usize = 64;
 
-/// This many bytes must be the same for a text to be taken for another.
+/// The number of equal bytes after which two parts of the texts are taken to be the same.
 pub(super) const MIN_COMMON: usize = 48;
 
-/// Runs before which comparing is not given up.
+/// The comparison is not given up before this number of runs.
 pub(super) const MIN_RUNS: usize = 16;
 
-/// Buffers up to this size are kept between messages.
+/// Buffers up to this size in bytes are kept between messages.
 const MAX_KEPT: usize = 16 << 20;
 
-/// The eight bytes at a place.
+/// The eight bytes at an offset; `None` if there are fewer.
 #[inline(always)]
 pub(super) fn word(text: &[u8], at: usize) -> Option<u64> {
     let word = text.get(at..)?.first_chunk()?;
     Some(u64::from_le_bytes(*word))
 }
 
-/// Whether a value differs from the one that was at `place`, by its first bytes.
+/// Whether the first bytes of the value at `at` in the new text differ from those of the value at `place` in the old text.
 #[inline(always)]
 pub(super) fn differs(old: &[u8], place: usize, new: &[u8], at: usize) -> bool {
     word(old, place) != word(new, at)

@@ -1,15 +1,15 @@
-//! Where markup differs: the decoder reads on, from a checkpoint before the difference until its state is that of a
-//! checkpoint of the old text behind it.
+//! Restructuring: if markup differs, the decoder reads on from a checkpoint before the difference, until its state is that of
+//! a checkpoint of the old text behind the difference.
 //!
 //! ```text
 //! old   ──|────────x──────|──────────────|───────
 //!         c1       ·      c2             c3
 //! new   ──|────────x━━━━━━━━━━━|─────────────────
-//!         resume            the text that follows c2: does the decoder agree with it?
+//!         resume            the text at c2 was found here: is the decoder in the state c2?
 //! ```
 //!
-//! What it reads is added to a new Record, behind the slots of the old one that come before. So slots have the numbers they
-//! will keep. What follows where the texts join is [carried over](Carry).
+//! The decoder writes to a new Record, behind the old slots that come before. Slots therefore have their final numbers. Slots and
+//! checkpoints behind the place where the texts are resynchronised are [renumbered](Carry).
 
 use bsoap_codec::decode::{Decoder, Piece};
 use memchr::memmem;
@@ -20,21 +20,22 @@ use crate::receive::change::Region;
 use crate::receive::received::Fail;
 use crate::receive::text::cut;
 
-/// This many bytes must be the same for a place to be taken for another.
+/// A place of the old text is found in the new text by this number of equal bytes.
 const ANCHOR: usize = 48;
 
-/// Places that are looked for where nothing is known to be the same.
+/// The number of checkpoints that are searched for to decide whether anything is the same.
 const LOST: u32 = 8;
 
-/// To look for them takes as long as to read a short message. Where nothing was found in the message before, it is done for
-/// one message in this number.
+/// Searching for them takes as long as decoding a short message. If nothing was found in the previous message, only one
+/// message in this number is searched.
 const WARY: u32 = 32;
 
-/// Text in which the place is looked for first.
+/// The number of bytes that are searched for the first place; it doubles with each further place.
 const WINDOW: usize = 64 << 10;
 
 impl Pass {
-    /// Reads on with the decoder from before `n`. Then `o` and `n` are together again behind it, or all is read.
+    /// Reads on with the decoder from a checkpoint before `n`. Afterwards, `o` and `n` are at the place where the texts are resynchronised, or the
+    /// whole text has been read.
     pub(super) fn restructure(
         &mut self,
         decoder: &mut Decoder,
@@ -65,15 +66,15 @@ impl Pass {
             }
             tries += 1;
             index += step;
-            // The further it is to the next place, the fewer are tried.
+            // The further away a place is, the larger is the step to the next.
             step += usize::from(tries % 2 == 0) * step;
         }
         self.run_out(decoder, new)
     }
 
-    /// Whether hardly anything of it is the same, as far as can be seen: no checkpoint holds but near the beginning, and
-    /// what was at those behind is not there any more, or only near the end. Then it is better read as a message of its
-    /// own. (If the distance of checkpoints was chosen, they are to be used.)
+    /// Whether nearly nothing is the same, so that the whole message should be decoded: no checkpoint is valid except in the first quarter, and
+    /// the text at the next ones is not found, or only in the last quarter. Always `false` if the user chose the distance of
+    /// checkpoints.
     fn is_lost(&mut self, old: &[u8], new: &[u8], hint: Option<usize>) -> bool {
         let little = new.len() / 4;
         let held = self.next.checked_sub(1);
@@ -100,7 +101,7 @@ impl Pass {
         is_lost
     }
 
-    /// Sets the decoder to the last checkpoint that holds, and begins a region there.
+    /// Sets the decoder to the last valid checkpoint, and begins a region there.
     fn resume(&mut self, decoder: &mut Decoder) -> Result<(), Fail> {
         let last = self.next.checked_sub(1).ok_or(Fail)?;
         let held = &self.history.checkpoints[last];
@@ -116,7 +117,7 @@ impl Pass {
             self.move_starts(from);
         }
         self.move_slots(from);
-        // Slots without text begin where the next text does, and that is another now.
+        // Slots without text have the location of the next text, which has changed.
         let starts = self.fresh_trace.starts.iter_mut().rev();
         starts
             .take_while(|start| **start > offset)
@@ -139,7 +140,8 @@ impl Pass {
         Ok(())
     }
 
-    /// Where in the new text, from `from` on, that is which is at `place` of the old one.
+    /// The offset in the new text, from `from` on, of the text at `place` of the old one. `tries`: the number of places searched for before.
+    /// `None` if it is not found near where it was.
     fn find(
         &self,
         old: &[u8],
@@ -155,7 +157,7 @@ impl Pass {
         }
         let from = from.max(self.n);
         let anchor = old.get(place..place + ANCHOR)?;
-        // One that was passed already is no distance away.
+        // A place that was passed already has no distance.
         let window = place
             .saturating_sub(self.o)
             .saturating_add(WINDOW << tries.min(20));
@@ -163,7 +165,8 @@ impl Pass {
         memmem::find(new.get(from..end)?, anchor).map(|at| from + at)
     }
 
-    /// The same, if it is as far from here as before, or from the end, or where it is thought to be: one look at each.
+    /// Does the same as [`find`](Self::find), but checks only three offsets: at the distance `hint`, at the current distance between the
+    /// texts, and at the same distance from the end.
     fn find_aligned(
         &self,
         old: &[u8],
@@ -184,7 +187,7 @@ impl Pass {
         })
     }
 
-    /// Lets the decoder read up to a place, taking checkpoints on the way.
+    /// Lets the decoder read up to an offset, and takes checkpoints on the way.
     fn run_to(&mut self, decoder: &mut Decoder, new: &[u8], target: usize) -> Result<(), Fail> {
         let spacing = self.policy.spacing(new.len());
         let mut end = decoder.offset() as usize;
@@ -203,6 +206,7 @@ impl Pass {
         Ok(())
     }
 
+    /// Lets the decoder read a range of the new text. `last`: the text ends there.
     fn read(
         &mut self,
         decoder: &mut Decoder,
@@ -221,7 +225,7 @@ impl Pass {
         read.map_err(|_| Fail)
     }
 
-    /// Reads all that is left.
+    /// Lets the decoder read the rest of the text.
     fn run_out(&mut self, decoder: &mut Decoder, new: &[u8]) -> Result<(), Fail> {
         if let Some(end) = cut(new, decoder.offset() as usize, new.len()) {
             self.run_to(decoder, new, end)?;
@@ -233,7 +237,7 @@ impl Pass {
         Ok(())
     }
 
-    /// What the decoder has read, up to a place of the new text, replaces all up to a slot and a checkpoint of the old one.
+    /// Ends a region at the offset `place` of the new text. It replaces everything up to a slot and a checkpoint of the old message.
     fn end_region(&mut self, slot: usize, checkpoint: usize, place: usize) {
         let slots = self.fresh.slots().len();
         self.fresh_trace.fit(slots, place as u32);
@@ -244,7 +248,7 @@ impl Pass {
         (self.cursor, self.moved, self.next) = (slot, slot, checkpoint);
     }
 
-    /// Whether the decoder is in the state of a checkpoint of the old text. Then both go on from there.
+    /// Resynchronises the texts if the decoder is in the state of this old checkpoint. Returns `false` if it is not.
     fn join(&mut self, decoder: &Decoder, index: usize) -> bool {
         let old = &self.history.checkpoints[index];
         if !decoder.is_at(old) {
@@ -263,7 +267,7 @@ impl Pass {
         self.carry = Some(carry).filter(|carry| !carry.is_none());
         let target = decoder.offset() as usize;
         self.end_region(slots, index, target);
-        // What changes from here on is no part of what changed before.
+        // The next changed slot is not joined with the last one before.
         self.changed.push(slots as u32..slots as u32);
         (self.o, self.n) = (place, target);
         self.hold(place);

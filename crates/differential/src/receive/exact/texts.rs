@@ -1,5 +1,5 @@
-//! A run of strings that all changed: found in blocks of bytes, validated as UTF-8 together, and copied, or decoded if they
-//! have references.
+//! Runs of strings: they are found in blocks of bytes, validated as UTF-8 together, and copied, or decoded if they have
+//! references.
 
 use bsoap_codec::decode::Decoder;
 use bsoap_codec::plan::LeafKind;
@@ -9,13 +9,14 @@ use super::pass::{LONG_STRING, Pass, differs};
 use super::rows::{Field, RowPattern};
 use super::run::DecodedTexts;
 
-/// Strings in a block: the longer a run has been, the more.
+/// The maximum number of strings in a block at the beginning of a run. It grows with the length of the run.
 const MIN_TEXTS: usize = 64;
+/// The maximum number of strings in any block.
 const MAX_TEXTS: usize = 256;
 
 impl Pass {
-    /// Reads strings of an array at `o` and `n`, up to one behind which the next seems to be the same, or to a checkpoint.
-    /// Returns how many; if none, nothing is changed.
+    /// Reads strings of an array at `o` and `n`, up to one after which the next seems unchanged, or up to a checkpoint. Returns the number of
+    /// strings read; if it is 0, nothing is changed.
     pub(super) fn text_run(
         &mut self,
         decoder: &Decoder,
@@ -37,12 +38,12 @@ impl Pass {
         count
     }
 
-    /// Puts the strings found, which end at `end`, into their slots. How many.
+    /// Stores the strings found, which end at `end`, in their slots. Returns their number.
     fn put_texts(&mut self, decoded: &DecodedTexts, end: usize, new: &[u8]) -> usize {
         let count = self.run.changed.places.len();
         let text = new.get(self.n..end).unwrap_or_default();
         let octets = self.fresh.heap().len() + text.len();
-        // What is between them is the same as before.
+        // The text between the strings equals the old one, which is valid.
         let is_valid = u32::try_from(octets).is_ok() && simdutf8::basic::from_utf8(text).is_ok();
         if count == 0 || !is_valid {
             return 0;
@@ -72,7 +73,7 @@ impl Pass {
         count
     }
 
-    /// Finds the next strings in the new text, their places and lengths. Where the one behind them begins.
+    /// Finds the next strings in the new text: their offsets and lengths go to `run.changed`. Returns the offset of the string after them.
     fn find_texts(
         &mut self,
         field: &Field,

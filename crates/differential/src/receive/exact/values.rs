@@ -1,5 +1,5 @@
-//! What was read of a value, put where it belongs. A string for which there is capacity where the one before is, or a longer
-//! one before that, takes its place in the heap, so that the heap does not grow with each message.
+//! Storing re-read values. A new string replaces the old one in the heap if the capacity there is sufficient, so the heap does
+//! not grow with each message.
 
 use bsoap_codec::decode::Decoder;
 use bsoap_codec::plan::LeafKind;
@@ -9,8 +9,8 @@ use super::pass::{Pass, word};
 use super::rows::Field;
 
 impl Pass {
-    /// Reads the value of a field that is at a place of the new text, and followed by its gap, into a slot. Whether it is
-    /// another, and its length; nothing if it could not be read, and then nothing is changed.
+    /// Reads the value of a field at the offset `place` of the new text into a slot. Returns whether the value has changed, and the length of its
+    /// text. `None` if it cannot be read, or is not followed by the field's gap; then nothing is changed.
     #[inline]
     pub(super) fn read_into(
         &mut self,
@@ -37,7 +37,7 @@ impl Pass {
         is_followed.then(|| (self.keep(slot, value, field.kind), length))
     }
 
-    /// Puts a string into a slot that has one: in its place, if it fits. Whether it is another.
+    /// Stores a string in a slot that has one, in the old string's place if it fits. Returns whether the string has changed.
     #[inline]
     pub(super) fn put(&mut self, slot: usize, text: &[u8]) -> bool {
         let (heap, capacities) = (self.fresh.parts_mut().1, &mut self.history.capacities);
@@ -46,7 +46,7 @@ impl Pass {
         if text.len() <= capacity
             && let Some(kept) = heap.get_mut(from..from + text.len())
         {
-            // Most often the first bytes differ.
+            // Usually the first bytes differ.
             if text.len() == length && word(kept, 0) == word(text, 0) && *kept == *text {
                 return false;
             }
@@ -62,8 +62,8 @@ impl Pass {
         true
     }
 
-    /// Puts a value that was read again into its slot. If it is a string, its octets are at the end of the heap. Whether it
-    /// is another.
+    /// Stores a re-read value in its slot. If it is a string, its octets are at the end of the heap and are moved to the old string's place if
+    /// they fit. Returns whether the value has changed.
     #[inline]
     pub(super) fn keep(&mut self, slot: usize, value: u64, kind: LeafKind) -> bool {
         let before = self.slots[slot];
@@ -91,13 +91,13 @@ impl Pass {
     }
 }
 
-/// Where a string is in the heap, by its slot.
+/// The offset in the heap and the length of the string in a slot.
 #[inline]
 pub(super) fn octets(slot: u64) -> (usize, usize) {
     ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)
 }
 
-/// The slot of a string that is there.
+/// The slot of a string at this offset in the heap and of this length. `None` if one of them exceeds 32 bits.
 #[inline]
 pub(super) fn slot_of(from: usize, length: usize) -> Option<u64> {
     let (from, length) = (u32::try_from(from).ok()?, u32::try_from(length).ok()?);
