@@ -1,8 +1,8 @@
-//! Digests: two portions are compared by 128 bits each.
+//! Digests of 128 bits, by which two portions are compared.
 //!
-//! The usual one is keyed, by a key that is new in each process and never leaves it. Then nobody can look for two texts
-//! that have the same digest: whatever two different portions of `n` bytes are chosen, they have it with a probability of
-//! less than `n / 2¹²⁰` over the keys.
+//! The usual digest depends on a key that is chosen when the process starts and never leaves it, so nobody can search for two texts with
+//! the same digest. Two different portions of `n` bytes have the same digest with a probability of less than `n / 2¹²⁰`
+//! over the keys.
 //!
 //! ```text
 //! portion   block │ block │ rest, filled up with zeros
@@ -20,9 +20,9 @@ use std::sync::OnceLock;
 
 use bsoap_datatypes::kernel::Carryless;
 
-/// Distinguishes portions.
+/// A digest by which portions of a text are compared.
 pub trait Digest {
-    /// 128 bits that are the same for the same text.
+    /// The digest of a text; equal for equal texts.
     fn digest(&self, text: &[u8]) -> u128;
 }
 
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Keyed {
 }
 
 impl Keyed {
-    /// That of this process.
+    /// The digest with the key of this process.
     pub fn of_process() -> &'static Self {
         static KEYED: OnceLock<Keyed> = OnceLock::new();
         KEYED.get_or_init(Self::random)
@@ -54,7 +54,7 @@ impl Keyed {
         Some(&self.sums).filter(|sums| sums.is_wide())
     }
 
-    /// With a new random key.
+    /// A digest with a new random key.
     fn random() -> Self {
         // SipHash is a pseudo-random function; its keys come from the operating system.
         let (one, other) = (RandomState::new(), RandomState::new());
@@ -94,6 +94,7 @@ fn add(one: u128, other: u128) -> u128 {
     reduce(sum & P, sum >> 127)
 }
 
+/// The sum of the lower 127 bits of a number and the rest, mod P.
 #[inline(always)]
 fn reduce(low: u128, high: u128) -> u128 {
     let sum = low + high;
@@ -117,7 +118,7 @@ fn multiply(one: u128, other: u128) -> u128 {
     reduce(low & P, (high << 1) | (low >> 127))
 }
 
-/// CRC-32, as the papers use. Anyone can make two texts that have the same: for reproducing their figures, and nothing else.
+/// CRC-32, as in the papers. Anyone can construct two texts with the same CRC-32. Only for reproducing the papers' figures.
 #[derive(Clone, Copy, Debug)]
 pub struct Crc32ForReproduction;
 

@@ -1,8 +1,8 @@
-//! Lightweight checkpointing (LCP): a place within a group is two numbers, and a group has one complete state.
+//! Lightweight checkpointing (LCP): a state is saved as a group and a number within it, and each group has one base checkpoint.
 //!
-//! Abu-Ghazaleh and Lewis, *Lightweight Checkpointing for Faster SOAP Deserialization* (2006), §4. The base checkpoints, the
-//! stack of those that are open, and the loops that note places are the codec's [`Places`]; here is what is kept of them,
-//! and the rule that a processing interrupt is not passed over twice in a row.
+//! Abu-Ghazaleh and Lewis, *Lightweight Checkpointing for Faster SOAP Deserialization* (2006), §4. The codec's [`Places`] have the base
+//! checkpoints and the stack of those that are open, and note places while the decoder reads. This file stores the places, and saves
+//! complete states where two interrupts in a row had no place.
 
 use std::collections::HashMap;
 
@@ -30,6 +30,7 @@ pub(super) struct Lightweight {
     carried: HashMap<u32, u32>,
 }
 
+/// The checkpoint at a place that was noted.
 fn entry(found: LocatedPlace) -> Entry<Place> {
     let LocatedPlace {
         offset,
@@ -42,7 +43,7 @@ fn entry(found: LocatedPlace) -> Entry<Place> {
     }
 }
 
-/// Up to this number groups are kept, needed or not.
+/// Up to this number of groups, unused ones are not dropped.
 const FEW: usize = 8;
 
 impl Checkpointer for Lightweight {
@@ -121,7 +122,7 @@ impl Checkpointer for Lightweight {
 
     fn carry(&mut self, saved: &mut Place, plan: &Plan, carry: &Carry) {
         if self.places.counts(saved.group) {
-            // The place is a count of the innermost loop.
+            // The number of the place is the count of the innermost loop.
             let mut change = carry.renumber();
             for mut it in self.places.loops(*saved, plan) {
                 change(&mut it);
@@ -148,7 +149,8 @@ impl Checkpointer for Lightweight {
 }
 
 impl Lightweight {
-    /// A group carried over, and so those around it, in which reading goes on where it ends.
+    /// The group that corresponds to `group` after renumbering. The groups around it are renumbered, too, because reading continues in them
+    /// where this group ends.
     fn carried_group(&mut self, group: u32, plan: &Plan, carry: &Carry) -> u32 {
         if let Some(&known) = self.carried.get(&group) {
             return known;
@@ -167,7 +169,7 @@ impl Lightweight {
         outer.unwrap_or(group)
     }
 
-    /// Forgets groups that have no place any more.
+    /// Drops unused groups, if they are more than half of all.
     fn keep_wanted(&mut self, entries: &mut [Entry<Place>]) {
         let mut wanted = vec![false; self.places.groups()];
         for entry in entries.iter() {

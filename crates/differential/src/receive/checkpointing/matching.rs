@@ -1,11 +1,11 @@
-//! Where fast mode may resume: portions of the old text are sought in the new one.
+//! Finding old portions in the new text, where fast mode may continue.
 //!
-//! What is found is a candidate and nothing more: a portion with the same text or digest, at the distance that the portions
-//! before had, or that those at the end have. Fast mode resumes there only if the decoder is in the state saved there
-//! when it gets there. That comparison is the papers' *progressive matching*, of what is open and of what is bound.
+//! A portion that is found is only a candidate: it has the same text or digest, at the distance of the last unchanged portion or at the same
+//! distance from the end. Fast mode continues there only if the decoder reaches it in the saved state. The papers call the comparison of
+//! states *progressive matching*.
 //!
 //! ```text
-//! old      1   2   3   4   5   6   7   8   9                 is the portion behind it the same?
+//! old      1   2   3   4   5   6   7   8   9                 is the portion unchanged?
 //! new      ≠   ≠   ?   ≠   ?   ?   ?   =   …                 1, 2, 4, 8: no, no, no, yes
 //!                          ≠   ≠   =                         6: no, 7: yes
 //! ```
@@ -13,27 +13,31 @@
 use super::digest::Digest;
 use super::portion::Entry;
 
-/// Old portions, and the text in which they are sought.
+/// Old portions, and the new text in which they are searched for.
 pub(super) struct Candidates<'a, S> {
+    /// The checkpoints at which the portions begin.
     pub(super) entries: &'a [Entry<S>],
-    /// By entry; none if the old text is there.
+    /// The digests of the portions; empty if the old text is kept.
     pub(super) digests: &'a [u128],
-    /// Of the whole old text.
+    /// The length of the whole old text in bytes.
     pub(super) length: usize,
+    /// The old text; empty if digests are kept.
     pub(super) old: &'a [u8],
+    /// The digest by which portions are compared; `None` if they are compared by their text.
     pub(super) digest: Option<&'a dyn Digest>,
     /// The new text.
     pub(super) text: &'a [u8],
 }
 
 impl<S> Candidates<'_, S> {
+    /// The offset of an entry in the old text; its length if there is no such entry.
     fn offset(&self, index: usize) -> usize {
         self.entries
             .get(index)
             .map_or(self.length, |entry| entry.mark.offset as usize)
     }
 
-    /// Whether the portion behind an entry is at a place of the new text.
+    /// Whether the portion after an entry is at the offset `at` of the new text.
     pub(super) fn is_same(&self, index: usize, at: usize) -> bool {
         let (from, to) = (self.offset(index), self.offset(index + 1));
         let end = to
@@ -42,7 +46,7 @@ impl<S> Candidates<'_, S> {
         let Some(portion) = end.and_then(|end| self.text.get(at..end)) else {
             return false;
         };
-        // The last one is followed by nothing.
+        // The last portion must end with the text.
         if index + 1 >= self.entries.len() && at + portion.len() != self.text.len() {
             return false;
         }
@@ -52,7 +56,7 @@ impl<S> Candidates<'_, S> {
         }
     }
 
-    /// How many portions are the same, one after the other.
+    /// The number of unchanged portions at the front. `shift`: the difference between new and old offsets.
     pub(super) fn same(&self, shift: usize) -> usize {
         if self.digest.is_none() {
             return self.same_text(shift);
@@ -61,7 +65,7 @@ impl<S> Candidates<'_, S> {
         (0..self.entries.len()).take_while(is_same).count()
     }
 
-    /// The same where the old text is there: one compare for all.
+    /// Does the same as [`same`](Self::same) with one comparison of the texts.
     fn same_text(&self, shift: usize) -> usize {
         let from = self.offset(0);
         let at = from.wrapping_add(shift);
@@ -72,12 +76,13 @@ impl<S> Candidates<'_, S> {
         if same == old.len() && same == new.len() {
             return self.entries.len();
         }
-        // The last portion is the same only if all is.
+        // The last portion is unchanged only if all of the text is.
         let ends = self.entries.get(1..).unwrap_or_default();
         ends.partition_point(|entry| entry.mark.offset as usize <= from + same)
     }
 
-    /// The next entry whose portion is in the new text from `begin` on, and where.
+    /// The index of the next entry whose portion is in the new text from `begin` on, and the offset there. `chunk`: the number of portions to be decoded
+    /// otherwise, which limits the search. `None` if there is none.
     pub(super) fn find(&self, begin: usize, shift: usize, chunk: usize) -> Option<(usize, usize)> {
         let here = self.gallop(begin, shift, chunk);
         let at_end = self.text.len().wrapping_sub(self.length);
@@ -87,10 +92,10 @@ impl<S> Candidates<'_, S> {
         self.gallop(begin, at_end, chunk)
     }
 
-    /// The next at this distance, if what differs is in one piece.
+    /// The next entry at the distance `shift`: looks at the portions 1, 2, 4, 8 … ahead, then uses binary search.
     fn gallop(&self, begin: usize, shift: usize, chunk: usize) -> Option<(usize, usize)> {
         let at = |index: usize| self.offset(index).wrapping_add(shift);
-        // Before the beginning of the text it is a very large number.
+        // An offset before the beginning of the text wraps around to a very large number.
         let is_behind = |entry: &Entry<S>| {
             let at = (entry.mark.offset as usize).wrapping_add(shift);
             at < begin || at > usize::MAX / 2
@@ -117,7 +122,7 @@ impl<S> Candidates<'_, S> {
     }
 }
 
-/// How far ahead is looked, for each portion that is read otherwise.
+/// The number of portions to look ahead for each portion that would be decoded otherwise.
 const FAR: usize = 64;
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! Fast mode and regular mode, and going from one to the other.
+//! Fast mode and regular mode, and the switches between them.
 //!
 //! ```text
 //! old   │ portion │ portion │ portion │ portion │ portion │
 //!       0         1         2         3         4
 //! new   │ same    │ differs           ·         │ same    │
-//!        fast      regular, from the state at 1  fast, if the decoder is in the state of 4
+//!        fast      regular, from the state at 1  fast, if the decoder is in the state at 4
 //! ```
 //!
-//! The Record grows from its front: slots of portions that are the same are copied, those of the others decoded. So slots
-//! have the numbers they will keep, and saved states need no change as long as as many slots lie before them.
+//! The new Record is built from its start: the slots of unchanged portions are copied, the others are decoded. Slots therefore have their
+//! final numbers, and a saved state need not be renumbered as long as the number of slots before it is unchanged.
 
 use std::sync::Arc;
 
@@ -25,77 +25,85 @@ use crate::receive::change::{Changes, Region};
 use crate::receive::received::Fail;
 use crate::receive::text::{Text, cut};
 
-/// A message that was read, with all that is needed to read another like it.
+/// A message that was read, with all that is needed to read only the changed portions of the next one.
 #[derive(Debug)]
 pub(super) struct Saved<S> {
     pub(super) root: ElementId,
-    /// The first bytes of the text: what declares its encoding.
+    /// The first bytes of the text, which determine its encoding.
     pub(super) opening: Box<[u8]>,
-    /// The length of its byte order mark.
+    /// The length of the byte order mark in bytes.
     pub(super) mark: usize,
-    /// The text, if it is kept.
+    /// The text; `None` if digests are kept instead.
     pub(super) text: Option<Text>,
     pub(super) portions: Portions<S>,
     pub(super) record: Arc<Record>,
-    /// Strings of the Record when all of it was read.
+    /// The number of heap octets when a whole message was last decoded.
     pub(super) heap: usize,
 }
 
-/// A message that is read in both modes by turns.
+/// The reading of one message in both modes by turns.
 pub(super) struct Modes<'m, C: Checkpointer> {
+    /// Saves and restores states.
     keeper: &'m mut C,
     decoder: &'m mut Decoder,
+    /// The digest by which portions are compared; `None` if they are compared by their text.
     digest: Option<&'m dyn Digest>,
     /// The new text.
     text: &'m [u8],
+    /// The previous message, without its checkpoints.
     old: Saved<C::Saved>,
-    /// The checkpoints of the old text that are not behind yet, but for the first few: those have been passed.
+    /// The old checkpoints that have not been moved to `new`.
     rest: std::vec::IntoIter<Entry<C::Saved>>,
+    /// The number of entries at the front of `rest` whose portions are unchanged.
     passed: usize,
-    /// How many were before those.
+    /// The number of old checkpoints that are no longer in `rest`.
     index: usize,
-    /// What the new message leaves behind.
+    /// The portions of the new message.
     new: Portions<C::Saved>,
+    /// The new Record.
     record: Record,
-    /// Whether anything differed yet.
+    /// Whether a difference was found.
     begun: bool,
-    /// Slots of the old Record that are in the new one, or left out.
+    /// The number of old slots that were copied to the new Record or replaced in it.
     copied: usize,
-    /// How far behind the old text what is the same is in the new one, modulo 2⁶⁴.
+    /// The difference between new and old offsets of unchanged text, modulo 2⁶⁴.
     shift: usize,
+    /// How slots and loops behind the last region are renumbered; `None` if they keep their numbers.
     carry: Option<Carry>,
+    /// The parts that were read in regular mode.
     regions: Vec<Region>,
-    /// Slots of counts of loops that were open behind a region.
+    /// The new slots of the counts of loops that were open behind a region.
     counts: Vec<u32>,
-    /// Bytes read by the decoder.
+    /// The number of bytes read by the decoder.
     pub(super) read: usize,
-    /// How often regular mode was entered.
+    /// The number of times that regular mode was entered.
     pub(super) switches: u64,
 }
 
-/// The history that a message has become, what changed, and memory that is not needed any more.
+/// The message to compare the next one with, the changes, and a Record whose memory is free.
 type Finished<S> = (Saved<S>, Changes, Option<Record>);
 
-/// What is being read in regular mode.
+/// The start of a part that is read in regular mode.
 #[derive(Clone, Copy, Debug)]
 struct RegionBegin {
-    /// Slots before it in the old Record, and in the new one.
+    /// The number of slots before it in the old Record.
     before: usize,
+    /// The number of slots before it in the new Record.
     now: usize,
-    /// How many portions are read before fast mode is tried.
+    /// The number of portions that are read before fast mode is tried.
     chunk: usize,
-    /// Where it began in the new text.
+    /// Its offset in the new text.
     from: usize,
 }
 
-/// Bytes read at most before fast mode is tried.
+/// The maximum number of bytes that are read before fast mode is tried.
 const MAX_CHUNK: usize = 256 << 10;
 
-/// A place should not be further behind where it is expected than this, and as much again as was to be read.
+/// An old checkpoint is expected at most this number of bytes, and the length to be read, behind its old distance.
 const SLACK: usize = 4096;
 
 impl<'m, C: Checkpointer> Modes<'m, C> {
-    /// Begins with the first portion of a text, for an empty Record.
+    /// Starts in fast mode at the first portion of a text. `record` is empty.
     pub(super) fn new(
         mut old: Saved<C::Saved>,
         record: Record,
@@ -126,7 +134,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         }
     }
 
-    /// The old text and its portions that are not behind.
+    /// The old portions that have not been passed.
     fn candidates(&self) -> Candidates<'_, C::Saved> {
         let digests = self.old.portions.digests.get(self.index + self.passed..);
         Candidates {
@@ -139,6 +147,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         }
     }
 
+    /// The number of bytes that the decoder has read.
     fn offset(&self) -> usize {
         self.decoder.offset() as usize
     }
@@ -190,7 +199,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         }
     }
 
-    /// From fast mode into regular mode: the next portion is not the same.
+    /// Switches from fast mode to regular mode, because the next portion has changed.
     fn leave(&mut self) -> Result<RegionBegin, Fail> {
         self.flush();
         self.switches += 1;
@@ -228,7 +237,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         })
     }
 
-    /// Reads on until fast mode can go on, or to the end. Whether fast mode goes on.
+    /// Reads on until fast mode can continue, or to the end of the text. Returns whether fast mode continues.
     fn regular(&mut self, mut region: RegionBegin) -> Result<bool, Fail> {
         loop {
             let begin = self.offset();
@@ -236,7 +245,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
             if let Some((index, at)) = found {
                 self.decode(at, false, Until::END)?;
                 if self.offset() == at && self.join(region, index)? {
-                    // The portion has been found to be the same.
+                    // This portion was found to be unchanged.
                     self.passed = 1;
                     return Ok(true);
                 }
@@ -273,7 +282,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         }
     }
 
-    /// The old entry up to which to read, and where the decoder is to stop for that.
+    /// The index of the old entry up to which to read, and the slots and levels at which the decoder is to stop for that. `None` if there is none.
     fn target(&self, region: RegionBegin) -> Option<(usize, Until)> {
         let (rest, slots) = (self.rest.as_slice(), self.record.slots().len());
         let wanted = |entry: &Entry<C::Saved>| {
@@ -304,6 +313,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         end.unwrap_or(self.text.len())
     }
 
+    /// Lets the decoder read up to `end`, or to where it is to stop. `last`: the text ends there.
     fn decode(&mut self, end: usize, last: bool, until: Until) -> Result<(), Fail> {
         let from = self.offset();
         let reading = Reading {
@@ -320,13 +330,13 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         read
     }
 
-    /// Passes over old entries, that at `index` among them.
+    /// Drops the old entries up to `index`, including it.
     fn skip(&mut self, index: usize) {
         self.index += index + 1;
         let _ = self.rest.nth(index);
     }
 
-    /// Whether the decoder is in the state of an old entry. Then what follows there follows here.
+    /// Resynchronises the texts if the decoder is in the state of the old entry `index`. Returns `false` if it is not.
     fn join(&mut self, region: RegionBegin, index: usize) -> Result<bool, Fail> {
         let entry = self.rest.as_slice().get(index).ok_or(Fail)?;
         if !self.keeper.agrees(self.decoder, &entry.saved) {
@@ -363,6 +373,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         Ok(true)
     }
 
+    /// Records that the region that began at `region` replaces the old slots up to `before`.
     fn end_region(&mut self, region: RegionBegin, before: usize) {
         self.regions.push(Region {
             old: region.before..before,
@@ -371,7 +382,7 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         });
     }
 
-    /// Ends the message.
+    /// Completes the Record. Fails if it exceeds its limits.
     pub(super) fn finish(mut self, text: Text) -> Result<Finished<C::Saved>, Fail> {
         if !self.begun {
             let mut old = self.old;

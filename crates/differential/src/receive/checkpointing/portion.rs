@@ -1,9 +1,9 @@
-//! Portions: a text cut at its checkpoints, and whether each is there again.
+//! Portions: the parts of a text between its checkpoints.
 //!
 //! ```text
 //! text      <s:Envelope … <item>1</item>│<item>2</item><item>3</item>│<item>4</item> … </s:Envelope>
 //! entries   0                           1                            2
-//! digests   of what follows 0           of what follows 1            of what follows 2, up to the end
+//! digests   of portion 0                of portion 1                 of portion 2, up to the end
 //! ```
 
 use super::digest::{Crc32ForReproduction, Digest, Keyed};
@@ -12,18 +12,18 @@ use super::digest::{Crc32ForReproduction, Digest, Keyed};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sameness {
-    /// By its text, which is kept.
+    /// By their text, which is kept.
     #[default]
     Text,
-    /// By a digest of 128 bits with a secret key; no text is kept.
+    /// By digests of 128 bits with a secret key. No text is kept.
     Keyed,
-    /// By its CRC-32, as in the papers. A sender can forge it, and have values of one message taken for
-    /// those of another: only for reproducing the papers' figures.
+    /// By their CRC-32, as in the papers. A sender can forge it, so that values of one message are used for another. Only for
+    /// reproducing the papers' figures.
     Crc32ForReproduction,
 }
 
 impl Sameness {
-    /// The digest that is used, if any.
+    /// The digest that is used; `None` if texts are compared.
     pub(super) fn digest(self) -> Option<&'static dyn Digest> {
         match self {
             Self::Text => None,
@@ -33,16 +33,16 @@ impl Sameness {
     }
 }
 
-/// Where a checkpoint is.
+/// The location of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
-    /// How much of the text was read,
+    /// The number of bytes read.
     pub(super) offset: u32,
-    /// and how many slots were written.
+    /// The number of slots written.
     pub(super) slots: u32,
 }
 
-/// A checkpoint: where it is, and what was saved there.
+/// A checkpoint: its location, and the state that was saved there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry<S> {
     pub(super) mark: Mark,
@@ -52,10 +52,11 @@ pub(super) struct Entry<S> {
 /// The portions of a text.
 #[derive(Debug)]
 pub(super) struct Portions<S> {
+    /// The checkpoints at which the portions begin.
     pub(super) entries: Vec<Entry<S>>,
-    /// By entry, if the text is not kept: the digest of what follows it.
+    /// The digest of the portion after each entry; empty if the text is kept.
     pub(super) digests: Vec<u128>,
-    /// The length of the whole text.
+    /// The length of the whole text in bytes.
     pub(super) length: usize,
 }
 
@@ -75,16 +76,17 @@ impl<S> Portions<S> {
         self.digest_some(digest, text, self.entries.len(), end);
     }
 
-    /// Digests those that have come to their end: while their text is near.
+    /// Digests the portions that are complete, while their text is in the CPU cache.
     pub(super) fn digest_closed(&mut self, digest: Option<&dyn Digest>, text: &[u8]) {
         self.digest_some(digest, text, self.entries.len().saturating_sub(1), 0);
     }
 
-    /// The last portion has not come to its end.
+    /// Drops the digest of the last portion, which is not complete.
     pub(super) fn reopen(&mut self) {
         self.digests.truncate(self.entries.len().saturating_sub(1));
     }
 
+    /// Digests the portions up to number `count` that have no digest yet. `end`: the end of the last one of all.
     fn digest_some(&mut self, digest: Option<&dyn Digest>, text: &[u8], count: usize, end: usize) {
         let Some(digest) = digest else {
             return;
@@ -98,16 +100,17 @@ impl<S> Portions<S> {
         }
     }
 
-    /// Bytes held by places and digests, without what was saved elsewhere.
+    /// The number of bytes held by entries and digests, without states that are stored elsewhere.
     pub(super) fn memory(&self) -> usize {
         self.entries.capacity() * size_of::<Entry<S>>() + self.digest_memory()
     }
 
+    /// The number of bytes held by digests.
     pub(super) fn digest_memory(&self) -> usize {
         self.digests.capacity() * size_of::<u128>()
     }
 
-    /// Gives back memory that was reserved for more than came.
+    /// Frees unused capacity.
     pub(super) fn fit(&mut self) {
         self.entries.shrink_to_fit();
         self.digests.shrink_to_fit();

@@ -21,15 +21,17 @@ use crate::receive::received::{
 };
 use crate::receive::text::{Text, cut, opening};
 
-/// Reads the messages of a stream by portions: those that are the same as in the previous message are not read again.
+/// Reads the messages of a stream by portions. Portions that are the same as in the previous message are not decoded.
 #[derive(Debug)]
 pub(super) struct Portioned<C: Checkpointer> {
     portioning: Portioning,
+    /// Saves and restores states.
     keeper: C,
+    /// The previous message; `None` if the next one is not to be compared.
     saved: Option<Saved<C::Saved>>,
 }
 
-/// At most this many bytes are read before they are digested, so that they are still in the cache.
+/// The maximum number of bytes that are read before they are digested, so that they are still in the CPU cache.
 const DIGEST_DISTANCE: usize = 256 << 10;
 
 impl<C: Checkpointer> Portioned<C> {
@@ -43,6 +45,7 @@ impl<C: Checkpointer> Portioned<C> {
         }
     }
 
+    /// The digest by which portions are compared; `None` if they are compared by their text.
     fn digest(&self) -> Option<&'static dyn Digest> {
         self.portioning.sameness.digest()
     }
@@ -74,7 +77,7 @@ impl<C: Checkpointer> Portioned<C> {
         Ok(Received::new(record, changes, Mode::Fast))
     }
 
-    /// Reads all of a text, and saves states on the way.
+    /// Decodes a whole text, and saves states on the way.
     fn read(
         &mut self,
         decoder: &mut Decoder,
@@ -107,7 +110,7 @@ impl<C: Checkpointer> Portioned<C> {
                 break;
             }
             portions.digest_closed(digest, text);
-            // In a comment, for example, the decoder stops before the end.
+            // If the cut is inside a comment, for example, the decoder does not reach it.
             is_cut = decoder.offset() as usize > from;
         }
         portions.digest(digest, text, text.len());

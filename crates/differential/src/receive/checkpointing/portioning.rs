@@ -15,28 +15,28 @@ use super::portion::Sameness;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Portioning {
-    /// How states are kept.
+    /// The form in which states are saved.
     pub checkpoints: Checkpoints,
     /// How portions are compared.
     pub sameness: Sameness,
     /// The papers' interrupt frequency N: about one checkpoint in this number of bytes. 32 to 4096 make sense.
     pub interrupt: usize,
-    /// Bytes of text that are read in one go; the papers' parsing buffer. It bounds how far a long value is read before the state
-    /// within it is kept.
+    /// The papers' parsing buffer: the number of bytes of text that are read at a time. The state inside a value that is longer than a buffer is
+    /// saved at the end of a buffer.
     pub buffer: usize,
     /// Whether a stream without similarity is bypassed: read without comparing, except for a check from time to time.
     pub may_bypass: bool,
 }
 
-/// How the states of a decoder are kept.
+/// The form in which states of the decoder are saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Checkpoints {
-    /// FCP: each completely.
+    /// FCP: each state is a complete copy.
     Full,
-    /// DCP: each as what differs from one kept completely.
+    /// DCP: each state is stored as its differences to a complete copy.
     Differential,
-    /// LCP: at places that differ in few numbers from one kept completely.
+    /// LCP: each state is a number within a group that shares one complete copy.
     Lightweight,
 }
 
@@ -51,22 +51,22 @@ impl Portioning {
         }
     }
 
-    /// Full checkpointing: the complete state at each checkpoint.
+    /// Full checkpointing: a complete copy of the state at each checkpoint.
     pub fn full() -> Self {
         Self::new(Checkpoints::Full)
     }
 
-    /// Differential checkpointing: what of the state has changed since it was last kept completely.
+    /// Differential checkpointing: the part of the state that has changed since the last complete copy.
     pub fn differential() -> Self {
         Self::new(Checkpoints::Differential)
     }
 
-    /// Lightweight checkpointing: two numbers, at places between items or children.
+    /// Lightweight checkpointing: two numbers for each checkpoint, between items of an array or children of an element.
     pub fn lightweight() -> Self {
         Self::new(Checkpoints::Lightweight)
     }
 
-    /// For small memory: lightweight checkpoints and keyed digests, no text. About 3.5 % of the text's size, beside the
+    /// Lightweight checkpoints and keyed digests instead of the text. This takes the least memory: about 3.5 % of the text's size, besides the
     /// Record.
     pub fn hashed() -> Self {
         Self {

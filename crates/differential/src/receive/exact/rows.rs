@@ -1,4 +1,4 @@
-//! Repeating rows of values: what follows what in an array, learned from the old text.
+//! Row patterns: the fields of the repeating rows of an array, and the text between them, learned from the old text.
 //!
 //! ```text
 //! <row><x>  1  </x><y>  2  </y><v>  0.5  </v></row><row><x>  3  </x>…
@@ -7,8 +7,8 @@
 //! slots  –        x            y            –      v            –     x       – a marker
 //! ```
 //!
-//! A gap leads from inside an element to inside the next, in either text; so as long as it has the same bytes in both, the
-//! decoder would be in the same state. It begins with an end tag, so nothing but the value is between it and the gap before.
+//! A gap is the text from the end of one value to the start of the next. If it has the same bytes in both texts, the decoder would be in
+//! the same state after it. It begins with an end tag, so there is nothing but the value between two gaps.
 
 use bsoap_codec::Plan;
 use bsoap_codec::decode::{Site, Trace};
@@ -16,21 +16,23 @@ use bsoap_codec::plan::LeafKind;
 use bsoap_datatypes::kernel::{Column, Number, Separator};
 use memchr::memchr;
 
-/// A value of a row, and what is behind it.
+/// A value of a row, and the gap after it.
 #[derive(Debug)]
 pub(super) struct Field {
+    /// The leaf of the value.
     pub(super) site: Site,
     pub(super) kind: LeafKind,
-    /// The same for a kernel, if it is a number.
+    /// The kind of number for a kernel; `None` if the value is not a number.
     pub(super) number: Option<Number>,
-    /// The bytes between it and the next value, of this row or the next.
+    /// The bytes between the value and the next one, in this row or the next.
     pub(super) gap: Separator,
-    /// How many markers precede it.
+    /// The number of marker slots before the value.
     pub(super) lead: usize,
 }
 
 impl Field {
-    /// Where a value of it ends that begins at `start`, if its gap is between that and the next value, at `next`.
+    /// The end of a value of this field that begins at `start` in the text, if only the gap is between it and the next value, which is at
+    /// `next`. Otherwise `None`.
     #[inline(always)]
     pub(super) fn end(&self, start: u32, next: u32, text: &[u8]) -> Option<usize> {
         let end = next.wrapping_sub(self.gap.len() as u32);
@@ -43,31 +45,32 @@ impl Field {
 #[derive(Debug)]
 pub(super) struct RowPattern {
     pub(super) fields: Vec<Field>,
-    /// How many slots a row has.
+    /// The number of slots of a row.
     pub(super) width: usize,
-    /// The slot with which some row begins: that of the first field, or of the markers before it.
+    /// The first slot of some row: that of the first field, or of the first marker before it.
     first: usize,
-    /// All fields for a kernel, if rows have nothing but numbers.
+    /// All fields for a kernel, if rows consist of numbers; otherwise empty.
     pub(super) columns: Vec<Column>,
-    /// How long the gaps are, by field.
+    /// The lengths of the gaps, by field.
     pub(super) gaps: Vec<u32>,
-    /// The slots of [`BLOCK`] values and some more, row after row: their sites ...
+    /// The leaves of the slots of [`BLOCK`] values and some more, row after row.
     sites: Vec<Site>,
-    /// ... and, by value, its slot and field.
+    /// The slot and the field of each of these values.
     values: Vec<(u32, u32)>,
 }
 
-/// Values listed together, at most.
+/// The maximum number of values in a block.
 pub(super) const BLOCK: usize = 256;
 
+/// The maximum number of fields of a row.
 const MAX_FIELDS: usize = 24;
-/// Bytes between two values.
+/// The maximum length of a gap in bytes.
 const MAX_GAP: usize = 1 << 10;
-/// Markers before a value.
+/// The maximum number of marker slots before a value.
 const MAX_MARKERS: usize = 3;
 
 impl RowPattern {
-    /// That of the array which the value at `slot` belongs to; its lexical form ends at `end`. Nothing if the values behind
+    /// The row pattern of the array to which the value in `slot` belongs, whose lexical form ends at `end`. `None` if the values after
     /// it do not repeat.
     pub(super) fn learn(
         plan: &Plan,
@@ -84,7 +87,7 @@ impl RowPattern {
             let step = 1 + markers.take_while(|&&site| site == Site::NONE).count();
             let start = *trace.starts.get(slot + step)? as usize;
             let gap = old.get(end..start)?;
-            // A value that is followed by a comment or a CDATA section ends elsewhere.
+            // If a comment or a CDATA section follows, the value does not end here.
             let is_whole = gap.starts_with(b"</") && gap.len() <= MAX_GAP;
             if site.is_attribute() || step > MAX_MARKERS + 1 || !is_whole {
                 return None;
@@ -147,7 +150,7 @@ impl RowPattern {
         })
     }
 
-    /// Which field a slot is, if it belongs to a row of this array.
+    /// The index of the field to which a slot of this array belongs; `None` if the slot is a marker or precedes the array.
     #[inline]
     pub(super) fn field_of(&self, slot: usize) -> Option<usize> {
         let from = slot.checked_sub(self.first)?;
@@ -159,21 +162,21 @@ impl RowPattern {
         values.iter().position(|&(slot, _)| slot == from)
     }
 
-    /// Of the values from field `index` on: the slot of one, counted from the first marker before the first of them.
+    /// The slot of a value. Values are numbered from one of field `index` on, and slots from the first marker before that value on.
     #[inline(always)]
     pub(super) fn slot(&self, index: usize, value: usize) -> usize {
         let begin = self.values[index].0 as usize - self.fields[index].lead;
         self.values[index + value].0 as usize - begin
     }
 
-    /// ... and its field.
+    /// The index of the field of a value. Values are numbered from one of field `index` on.
     #[inline(always)]
     pub(super) fn field(&self, index: usize, value: usize) -> usize {
         self.values[index + value].1 as usize
     }
 
-    /// How many of the next values, at most `most`, follow the row pattern from field `index` on. A value counts only if the one
-    /// behind it follows the pattern, too. `sites` are those of the trace, from the markers before the first value on.
+    /// The number of the next values, at most `most`, that follow the row pattern from field `index` on. A value counts only if the one
+    /// after it follows the pattern, too. `sites` are the leaves of the next slots, from the first marker before the first value on.
     #[inline]
     pub(super) fn count(&self, index: usize, most: usize, sites: &[Site]) -> usize {
         let begin = self.values[index].0 as usize - self.fields[index].lead;
@@ -181,7 +184,7 @@ impl RowPattern {
         let expected = &self.sites[begin..];
         let length = (self.slot(index, most) + 1).min(sites.len());
         let pairs = || sites[..length].iter().zip(expected);
-        // Most often all are the same, which needs no branch for each.
+        // Usually all are equal, which is found without a branch per slot.
         let all = pairs().fold(true, |all, (site, expected)| all & (site == expected));
         if all && length == self.slot(index, most) + 1 {
             return most;

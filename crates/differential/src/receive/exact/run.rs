@@ -1,63 +1,69 @@
-//! A run: values of an array that changed one after the other, or not far from one another. What is known about it.
+//! The state of a run: a series of changed values of an array, one after the other or close to one another.
 
 use bsoap_datatypes::kernel::Kernel;
 use bsoap_xml::{Limits, decode_text_before};
 
 use super::rows::RowPattern;
 
-/// The run at hand, and what earlier ones have shown.
+/// The current run, and what was learned from earlier ones.
 #[derive(Debug, Default)]
 pub(super) struct Run {
-    /// The rows of the array at hand. Kept for the next message too, because it is checked wherever it is used.
+    /// The row pattern of the current array. It is kept for the next message, because it is checked wherever it is used.
     pub(super) pattern: Option<Box<RowPattern>>,
-    /// How many values have been read in it.
+    /// The number of values read in the run.
     pub(super) values: usize,
     /// Whether the run was found to be long.
     was_long: bool,
     /// The number of values after which to check whether rows were inserted or removed.
     due: usize,
-    /// How often that check found nothing.
+    /// The number of times that rows seemed inserted or removed, but were not.
     false_alarms: u32,
-    /// How much further the new text seems to be than the old one, modulo 2⁶⁴.
+    /// The difference between new and old offsets after rows were inserted or removed, modulo 2⁶⁴; `None` if none seem to be.
     pub(super) hint: Option<usize>,
-    /// The slot behind the last run.
+    /// The slot after the last run.
     end: usize,
-    /// How many runs in a row were short and close to one another.
+    /// The number of runs in a row that were short and close to one another.
     short: u32,
-    /// No array is looked for before this slot; how often there was none, and where last.
+    /// No row pattern is learned before this slot.
     learn_from: usize,
+    /// The number of times that no row pattern was found.
     failures: u32,
+    /// The slot at which none was found last.
     no_array: Option<usize>,
-    /// Memory for blocks of values.
+    /// Memory for a block of values.
     pub(super) changed: ChangedValues,
+    /// Memory for the slots of a block of numbers.
     pub(super) slots: Vec<u64>,
+    /// Memory for the strings of a block that are decoded.
     pub(super) decoded: DecodedTexts,
 }
 
-/// From this many values on a run is long, and the values after it are expected to differ too.
+/// From this number of values on, a run is long, and the values after it are expected to differ too.
 pub(super) const LONG_RUN: usize = 240;
-/// Values up to which a run is short, slots up to which the next one is close, and how many such runs make values scattered.
+/// A run is short up to this number of values.
 const SHORT_RUN: usize = 6;
+/// A run is close to the last one up to this number of slots between them.
 const CLOSE: usize = 32;
+/// After this number of short and close runs, changed values are expected to be scattered.
 const SCATTERED: u32 = 4;
-/// Values of a run before rows are suspected to be inserted or removed.
+/// The number of values of a run after which to check whether rows were inserted or removed.
 const FIRST_CHECK: usize = 2;
 
 impl Run {
-    /// Starts with the next message.
+    /// Prepares for the next message.
     pub(super) fn restart(&mut self) {
         (self.hint, self.false_alarms, self.end, self.short) = (None, 0, 0, 0);
         (self.learn_from, self.failures) = (0, 0);
         self.begin();
     }
 
-    /// Whether the array that a slot belongs to may be looked for.
+    /// Whether to try to learn the row pattern of the array that a slot belongs to.
     #[inline]
     pub(super) fn may_learn(&self, slot: usize) -> bool {
         slot >= self.learn_from && self.no_array != Some(slot)
     }
 
-    /// Records that a slot belongs to no array. The next search starts further on, each time twice as far.
+    /// Records that a slot belongs to no array. The next attempt is made further on, each time twice as far.
     #[cold]
     pub(super) fn found_none(&mut self, slot: usize) {
         self.learn_from = slot + (16 << self.failures.min(16));
@@ -88,13 +94,13 @@ impl Run {
         self.end = slot;
     }
 
-    /// Whether values that differ are scattered among others.
+    /// Whether changed values are expected to be scattered among unchanged ones.
     #[inline]
     pub(super) fn is_scattered(&self) -> bool {
         self.short >= SCATTERED
     }
 
-    /// Records that the values at hand are not scattered.
+    /// Records that changed values are not scattered.
     pub(super) fn is_not_scattered(&mut self) {
         self.short = 0;
     }
@@ -105,8 +111,8 @@ impl Run {
         self.values >= self.due
     }
 
-    /// How many rows to look at for that. The next check is later and looks further, so that it takes a small part of the
-    /// reading's time.
+    /// The number of rows to look at in this check for inserted or removed rows. The next check is later and looks further, so that
+    /// checks take a small part of the time.
     pub(super) fn reach(&mut self) -> usize {
         self.due = (4 * self.values).max(64);
         match self.values {
@@ -116,12 +122,12 @@ impl Run {
         }
     }
 
-    /// It seemed so, and was not.
+    /// Records that rows seemed to be inserted or removed, but were not.
     pub(super) fn false_alarm(&mut self) {
         self.false_alarms += 1;
     }
 
-    /// Whether it has just become long.
+    /// Whether the run has become long since the last call.
     #[inline]
     pub(super) fn is_long(&mut self) -> bool {
         let is_long = self.values >= LONG_RUN;
@@ -129,28 +135,34 @@ impl Run {
     }
 }
 
-/// A block of values: which of them differ, and what was read of those.
+/// A block of values of which some differ from the old ones. Values are numbered within the block.
 #[derive(Debug, Default)]
 pub(super) struct ChangedValues {
-    /// Where all begin in the old text, and the one behind them; and where they begin in the new one.
+    /// The offsets of all values in the old text, and of the value after them.
     pub(super) before: Vec<u32>,
+    /// The offsets of all values in the new text; the lengths in a block of strings.
     pub(super) now: Vec<u32>,
-    /// The numbers of those that differ, and where they begin in the new text.
+    /// The numbers of the values that differ.
     pub(super) listed: Vec<u32>,
+    /// The offsets of the listed values in the new text.
     pub(super) places: Vec<u32>,
-    /// What was read of those, if it is a number.
+    /// The slots of the listed values that are numbers.
     pub(super) slots: Vec<u64>,
-    /// The slots that have other values now.
+    /// The slots of the Record that have changed.
     pub(super) slots_changed: Vec<u32>,
-    /// Those of one field among several: which they are, and where.
+    /// The indices in `listed` of the values of one field.
     which: Vec<u32>,
+    /// The offsets of these values.
     column: Vec<u32>,
+    /// The slots of these values.
     column_slots: Vec<u64>,
+    /// The lengths of the numbers read, which are not used.
     lengths: Vec<u32>,
 }
 
 impl ChangedValues {
-    /// Reads the first values listed that are numbers. How many values can be taken over: up to a number that is not one.
+    /// Reads the numbers among the first `count` listed values into `slots`. Returns how many of these values may be stored: those before the first
+    /// number that is invalid.
     pub(super) fn read_numbers(
         &mut self,
         pattern: &RowPattern,
@@ -190,7 +202,8 @@ impl ChangedValues {
         readable
     }
 
-    /// Gathers those of one field, without a branch for any. How many there are.
+    /// Gathers the values of one field among the first `count` listed ones in `which` and `column`, without a branch per value. Returns their
+    /// number.
     fn gather(&mut self, pattern: &RowPattern, index: usize, field: usize, count: usize) -> usize {
         self.which.resize(count, 0);
         self.column.resize(count, 0);
@@ -203,7 +216,7 @@ impl ChangedValues {
         found
     }
 
-    /// Of the first values listed, how many end in the old text where their gap begins.
+    /// Returns how many of the first `count` listed values are followed by their gap in the old text, up to the first that is not.
     pub(super) fn in_step(
         &self,
         pattern: &RowPattern,
@@ -222,15 +235,16 @@ impl ChangedValues {
     }
 }
 
-/// The strings of a block that have references, decoded.
+/// The decoded strings of a block, of those that contain references.
 #[derive(Debug, Default)]
 pub(super) struct DecodedTexts {
+    /// The octets of all these strings.
     pub(super) octets: Vec<u8>,
-    /// Their numbers in the block, and where their octets end.
+    /// For each of these strings, its number in the block and the end of its octets.
     pub(super) ends: Vec<(usize, usize)>,
 }
 
-/// Longer strings with references are read alone, because they are held twice for a while.
+/// Strings with references that are longer than this number of bytes are re-read alone, because a block holds them twice.
 const MAX_DECODED: usize = 1 << 10;
 
 impl DecodedTexts {
@@ -239,7 +253,8 @@ impl DecodedTexts {
         self.ends.clear();
     }
 
-    /// Decodes the string that `text` begins with, whose first `plain` bytes are copied. Its length in the text.
+    /// Decodes the string at the front of `text`, whose first `plain` bytes have no references. Returns its length in the text; `None` if it is
+    /// invalid or too long.
     pub(super) fn add(
         &mut self,
         number: usize,

@@ -1,14 +1,14 @@
-//! A string of which a part is another: that part is read again, with whatever references it holds.
+//! Re-reading the part of a string that differs, including its references.
 //!
 //! ```text
 //! old   <v>&lt;now&gt;05:45:24&lt;/now&gt;…</v>      text
 //! new   <v>&lt;now&gt;05:45:29&lt;/now&gt;…</v>
 //!          └──── front ────┘ │└──── back ────┘
-//! octets   <now>05:45:24</now>…                        front and back have no references
+//! octets   <now>05:45:24</now>…                        the decoded value
 //! ```
 //!
-//! The part must neither begin nor end within a reference, a character, or a line end of two characters. Then the octets
-//! in front of it and behind are those they were.
+//! The part neither begins nor ends inside a reference, a character, or a line end of two characters. The octets before and
+//! after it are therefore unchanged.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use super::pass::Pass;
 use super::values::{octets, slot_of};
 
-/// What a string is written in.
+/// The form of a string in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StringForm {
     /// Character data, up to the next `<`.
@@ -29,26 +29,30 @@ enum StringForm {
     Section,
 }
 
+/// The start of a CDATA section.
 const OPEN: &[u8] = b"<![CDATA[";
+/// The end of a CDATA section.
 const CLOSE: &[u8] = b"]]>";
 
-/// A string in a text: its form, where its characters are, and where what ends it ends: the `</` is there.
+/// A string in a text.
 struct Literal {
     form: StringForm,
+    /// The range of its characters.
     chars: Range<usize>,
+    /// The offset of the `</` after it.
     end: usize,
 }
 
 impl Literal {
-    /// The string whose text begins at `start` and goes on at `at`, at least; it does not end before `open`. Nothing if it
-    /// is not all of an element's content; or not there yet.
+    /// The string whose text begins at `start` and reaches at least to `at`. A CDATA section does not end before `open`. `None` if the string is
+    /// not the whole content of an element.
     fn find(text: &[u8], start: usize, at: usize, open: usize) -> Option<Self> {
         let form = match text.get(start..)?.starts_with(OPEN) {
             true => StringForm::Section,
             false => StringForm::Text,
         };
         let (chars, end) = match form {
-            // An empty one ends where it begins: what is behind that is none of it.
+            // An empty string ends where it begins, so `at` is not in it.
             StringForm::Text if at > start && text.get(start) == Some(&b'<') => return None,
             StringForm::Text => {
                 let end = at + memchr(b'<', text.get(at..)?)?;
@@ -65,6 +69,7 @@ impl Literal {
         (ends && at <= chars.end && chars.start <= at).then_some(Self { form, chars, end })
     }
 
+    /// The number of octets that raw text decodes to; `None` if that is not known.
     fn length(&self, raw: &[u8]) -> Option<usize> {
         match self.form {
             StringForm::Text => decoded_length(raw),
@@ -72,6 +77,7 @@ impl Literal {
         }
     }
 
+    /// Appends the octets that raw text decodes to. `None` if the text is invalid or exceeds the limits.
     fn decode(&self, raw: &str, limits: &Limits, to: &mut Vec<u8>) -> Option<()> {
         match self.form {
             StringForm::Text => decode_text(raw, limits, to),
@@ -80,19 +86,19 @@ impl Literal {
     }
 }
 
-/// What became of a string.
+/// A string of which a part was re-read.
 pub(super) struct Reread {
-    /// Its slot.
+    /// The new contents of its slot.
     pub(super) value: u64,
-    /// Whether its octets are others.
+    /// Whether its octets have changed.
     pub(super) is_other: bool,
-    /// Where it ends in the old text, and in the new.
+    /// The ends of the string in the old and in the new text.
     pub(super) ends: (usize, usize),
 }
 
 impl Pass {
-    /// Reads that part of a string again which differs. `start`: where its text begins, before `o`. Gives up if that is most
-    /// of the message.
+    /// Re-reads the part of a string that differs. `start` is the offset of the string in the old text, before `o`. `None` if that is not possible, or
+    /// if the part is more than half of the message; then `gave_up` is set.
     pub(super) fn string(
         &mut self,
         decoder: &Decoder,
@@ -109,11 +115,11 @@ impl Pass {
         let at = start.wrapping_add(self.shift());
         let (was, is) = (
             Literal::find(old, start, self.o, start)?,
-            // What is in front of `n` is in front of `o` too.
+            // The texts before `n` and `o` are equal.
             Literal::find(new, at, self.n, self.n)?,
         );
         let (before, now) = (old.get(was.chars.clone())?, new.get(is.chars.clone())?);
-        // An empty text may mean a default.
+        // An empty text may stand for a default value.
         if now.is_empty() || is.end - at > limits.text_length {
             return None;
         }
@@ -131,7 +137,7 @@ impl Pass {
             &now[front..now.len() - back],
         );
         if added.len() > LARGE && 2 * added.len() > new.len() {
-            // What is left to be the same is not worth reading this alone, and looking for it.
+            // Too little of the message can be the same.
             self.gave_up = true;
             return None;
         }
@@ -143,7 +149,7 @@ impl Pass {
         }
         let length = octets(self.slots[slot]).1;
         let removed = was.length(changed)?;
-        // The shorter of the two shows where the part is.
+        // The offset of the part is found from the shorter one of front and back.
         let kept = match front <= back {
             true => was.length(&before[..front])?,
             false => length.checked_sub(was.length(&before[before.len() - back..])? + removed)?,
@@ -158,8 +164,8 @@ impl Pass {
         })
     }
 
-    /// Replaces a part of the string in `slot` by the octets that `decode` appends. Returns the string's slot after that, which is
-    /// another if the length differs, and whether its octets have changed.
+    /// Replaces a part of the string in `slot` by the octets that `decode` appends. Returns the new contents of the slot, which differ
+    /// if the length does, and whether the octets have changed.
     fn splice(
         &mut self,
         slot: u64,
@@ -192,8 +198,8 @@ impl Pass {
 }
 
 impl Pass {
-    /// A string as long as it was in which only some plain characters are others: they are put in their places. Whether its
-    /// octets are others; nothing, and nothing is done, if it is not such a string.
+    /// Patches a string of unchanged length in which only some plain characters differ: these are written to their places. Returns
+    /// whether the octets have changed. `None` if the string is not of this kind; then nothing is changed.
     fn patch(
         &mut self,
         slot: usize,
@@ -208,7 +214,7 @@ impl Pass {
         let (from, length) = octets(self.slots[slot]);
         let all = self.fresh.parts_mut().1.get_mut(from..from + length)?;
         let mut parts: SmallVec<[(usize, &[u8]); MOST_PARTS]> = SmallVec::new();
-        // Texts are the same up to `at`, and mean the same `octet` octets.
+        // The texts are equal up to `at`, and decode to the same `octet` octets.
         let (mut at, mut octet) = (0, 0);
         let mut same = differs;
         loop {
@@ -242,19 +248,19 @@ impl Pass {
     }
 }
 
-/// A part as long as this, and half of the message, is most of the work.
+/// If the changed part has more bytes than this, and is more than half of the message, the whole message is decoded.
 const LARGE: usize = 1 << 10;
 
-/// Parts of a string that are put in their places one by one.
+/// The maximum number of parts of a string that are patched.
 const MOST_PARTS: usize = 24;
 
-/// Whether a character means itself, whatever is around it, as long as it is in no reference.
+/// Whether a character outside of references decodes to itself, whatever is around it.
 fn is_plain(byte: u8) -> bool {
     byte == b' ' || (byte.is_ascii_graphic() && !matches!(byte, b'&' | b'<' | b'>' | b']'))
 }
 
-/// How many bytes of two strings are the same in front and behind, at least `front`, cut so that neither ends within
-/// anything.
+/// The numbers of equal bytes at the front and at the back of two strings, of which the first `front` are known to be equal. The
+/// counts are reduced so that the part between them neither begins nor ends inside a reference, a character or a line end.
 fn common(old: &[u8], new: &[u8], mut front: usize, form: StringForm) -> Option<(usize, usize)> {
     let is_within = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
     while front > 0 && (is_within(old.get(front)) || is_within(new.get(front))) {
@@ -286,12 +292,12 @@ fn common(old: &[u8], new: &[u8], mut front: usize, form: StringForm) -> Option<
     Some((front, back))
 }
 
-/// Where a reference begins that does not end.
+/// The offset of a reference that begins in the text and does not end there; `None` if there is none.
 fn open_reference(text: &[u8]) -> Option<usize> {
     memrchr2(b'&', b';', text).filter(|&at| text[at] == b'&')
 }
 
-/// How many bytes two texts have in common at their end.
+/// The number of equal bytes at the ends of two texts.
 fn same_behind(one: &[u8], other: &[u8]) -> usize {
     const BLOCK: usize = 32;
     let most = one.len().min(other.len());
