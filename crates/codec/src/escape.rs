@@ -1,9 +1,8 @@
-//! Text as character data and as attribute values: what markup would take for its own is replaced
-//! by a reference.
+//! Escapes text for character data and for attribute values: special characters are replaced by references.
 
 use bsoap_xml::scan;
 
-/// XML cannot carry this character, not even as a reference.
+/// A character that XML does not allow, not even as a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadCharacter(pub(crate) u32);
 
@@ -31,7 +30,7 @@ pub(crate) fn value(text: &[u8], out: &mut Vec<u8>) -> Result<(), BadCharacter> 
     }
 }
 
-/// The rest, from a byte that has to be looked at.
+/// Appends the rest of a text, which begins with a byte that may need escaping.
 fn rest(mut text: &[u8], out: &mut Vec<u8>, find: fn(&[u8]) -> usize) -> Result<(), BadCharacter> {
     while let Some(&byte) = text.first() {
         let reference = reference(byte);
@@ -55,7 +54,7 @@ fn rest(mut text: &[u8], out: &mut Vec<u8>, find: fn(&[u8]) -> usize) -> Result<
     Ok(())
 }
 
-/// The reference that replaces a byte; nothing if the byte stays, or must not be.
+/// The reference that replaces a byte; empty if the byte is written unchanged, or is not allowed.
 #[inline]
 fn reference(byte: u8) -> &'static [u8] {
     match byte {
@@ -63,7 +62,7 @@ fn reference(byte: u8) -> &'static [u8] {
         b'>' => b"&gt;",
         b'&' => b"&amp;",
         b'"' => b"&quot;",
-        // A reader would turn them into line feeds and spaces (XML 1.0 §2.11, §3.3.3).
+        // A reader would replace these characters by line feeds or spaces (XML 1.0 §2.11, §3.3.3).
         b'\t' => b"&#9;",
         b'\n' => b"&#10;",
         b'\r' => b"&#13;",
@@ -71,8 +70,8 @@ fn reference(byte: u8) -> &'static [u8] {
     }
 }
 
-/// Writes `text` as character data to the start of `space` and returns its length; `None` if it does not fit or has a
-/// character that must be looked at more closely.
+/// Writes `text` as character data to the start of `space`, and returns the length written. `None` if it does not fit, or
+/// has a character that may not be allowed.
 pub(crate) fn text_into(mut text: &[u8], space: &mut [u8]) -> Option<usize> {
     let mut end = 0;
     loop {

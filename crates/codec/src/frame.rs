@@ -1,11 +1,12 @@
-//! The text around an array: what a message says before its rows, between their numbers and after them.
+//! The text around an array: before its rows, between their numbers and behind them.
 //!
 //! ```text
 //! <Envelope>…<points>  <p><x>  7  </x><y>  8  </y></p>  <p><x>  …  </y></p>  </points>…</Envelope>
 //!       before          first    between-cells   last                            after
 //! ```
 //!
-//! With it an array can be written that never lies in a Record: larger than memory, or not known to its end.
+//! With it an array can be written that is never in a Record: one that is larger than memory, or whose end is not known
+//! yet.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -44,12 +45,12 @@ pub struct Frame {
 pub struct Cell {
     /// The markup between the number before it and this one; empty for the first.
     pub before: Vec<u8>,
-    /// What number.
+    /// The kind of number.
     pub kind: LeafKind,
 }
 
 impl Cell {
-    /// The most bytes that the number can take.
+    /// The length of the longest lexical form, in bytes.
     pub fn width(&self) -> usize {
         self.kind.max_width().unwrap_or(double::WIDTH)
     }
@@ -59,11 +60,11 @@ impl Cell {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FrameError {
-    /// The message has no array at this path; what it lies in must be there, if only empty.
+    /// The message has no array at this path; the elements around it must be present.
     NotFound(String),
     /// Several arrays match this path; a longer path would distinguish them.
     Ambiguous(String),
-    /// The array is not one of numbers, or of flat structs of numbers.
+    /// The items of the array are neither numbers nor flat structs of numbers.
     NotNumbers(String),
     /// The message cannot be written.
     Unwritable(encode::Error),
@@ -98,7 +99,7 @@ impl std::error::Error for FrameError {
     }
 }
 
-/// Where the values of a message are, by slot.
+/// The location and leaf form of each value of a message, by slot.
 #[derive(Default)]
 struct Located(HashMap<usize, (Range<usize>, LeafRef)>);
 
@@ -117,11 +118,11 @@ struct FoundArray {
 }
 
 impl Frame {
-    /// The text around an array, which is found by the end of its path: local names with dots between them, of the
-    /// repeating element last. Rows that the Record has there are left out.
+    /// The text around an array. `path` is the end of the array's path: local names with dots between them, the repeating
+    /// element last. Rows that the Record has in the array are left out.
     ///
     /// # Errors
-    /// When there is no such array, or its rows are no rows of numbers.
+    /// If there is no such array, there are several, or its items are not rows of numbers.
     pub fn around(record: &Record, path: &str) -> Result<Self, FrameError> {
         let array = find(record, path)?;
         let not_numbers = || FrameError::NotNumbers(path.to_owned());
@@ -171,7 +172,7 @@ impl Frame {
         &self.after
     }
 
-    /// The most bytes that a row can take.
+    /// The length of the longest row, in bytes.
     pub fn row_width(&self) -> usize {
         let cells = self
             .cells
@@ -181,7 +182,7 @@ impl Frame {
     }
 }
 
-/// The one array with this path.
+/// Finds the only array with this path.
 fn find(record: &Record, path: &str) -> Result<FoundArray, FrameError> {
     let not_found = || FrameError::NotFound(path.to_owned());
     let wanted: Vec<&str> = path.split('.').rev().collect();
@@ -201,7 +202,7 @@ fn find(record: &Record, path: &str) -> Result<FoundArray, FrameError> {
                     }
                     found = Some(FoundArray { element, count, at });
                 }
-                // Rows of a fixed number of slots hold no arrays.
+                // Rows with a stride contain no arrays.
                 if plan.element(element).stride.is_some() {
                     walk.skip(event).map_err(|_| not_found())?;
                 }
@@ -225,7 +226,7 @@ fn ends_with<'e>(
     })
 }
 
-/// The kinds of the numbers in a row, if there is nothing else in it.
+/// The kinds of the numbers in a row; `None` if there is anything else in it.
 fn kinds(plan: &Plan, located: &Located, at: usize, stride: usize) -> Option<Vec<LeafKind>> {
     let kind = |slot| {
         let form = plan.leaf_form(located.0.get(&slot)?.1)?;
@@ -244,8 +245,8 @@ fn text(record: &Record) -> Result<(Vec<u8>, Located), FrameError> {
     Ok((text, located))
 }
 
-/// Cuts the text of a message with two rows at their numbers. Where one row ends and the next begins follows from the text
-/// of the message without rows: it goes on there with what follows the last.
+/// Cuts the text of a message with two rows at their numbers. The text of the message without rows shows where one row ends
+/// and the next begins: the text behind the last row follows there.
 fn cut(
     without: &[u8],
     with: &[u8],

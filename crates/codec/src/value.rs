@@ -1,4 +1,4 @@
-//! Values without types: what a program that knows no schema at compile time gives and gets.
+//! Dynamic values, for programs that do not know the schema at compile time.
 
 use std::borrow::Cow;
 
@@ -12,8 +12,8 @@ pub(crate) mod sample;
 pub(crate) mod unpack;
 pub(crate) mod view;
 
-/// How deep values may nest, on the way in and out. Values are trees, and programs that walk them
-/// recur; no message that means something comes near.
+/// How deep values may nest, when messages are built and when they are read. Programs walk such trees by recursion; real
+/// messages are far less deep.
 pub const MAX_DEPTH: usize = 256;
 
 /// A value of any type.
@@ -31,7 +31,7 @@ pub const MAX_DEPTH: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// There, but nil; `null`.
+    /// Nil: the element is present with `xsi:nil`; `null` in JSON.
     #[default]
     Nil,
     /// A boolean.
@@ -44,7 +44,7 @@ pub enum Value {
     Float(f32),
     /// A number of 64 bits.
     Double(f64),
-    /// Text, and every lexical form that no other variant holds: decimals, dates, names.
+    /// Text, and all values without a variant of their own: decimals, dates, names.
     Text(String),
     /// Octets.
     Bytes(Vec<u8>),
@@ -68,7 +68,7 @@ impl Value {
         Self::Object(members.into_iter().collect())
     }
 
-    /// The member of an object by its key.
+    /// The member of an object with a key; `None` if there is none, or it is no object.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)
     }
@@ -102,7 +102,7 @@ impl Value {
         }
     }
 
-    /// The integer, if it is one that fits.
+    /// The integer, if it is one that fits into `i64`.
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(*value),
@@ -131,7 +131,7 @@ impl Value {
         }
     }
 
-    /// The octets, if it is some.
+    /// The octets, if it has the variant `Bytes`.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             Self::Bytes(octets) => Some(octets),
@@ -155,7 +155,7 @@ impl Value {
         }
     }
 
-    /// The values, if it is an array not of one kind of number.
+    /// The values, if it has the variant `Array`.
     pub fn as_array(&self) -> Option<&[Value]> {
         match self {
             Self::Array(values) => Some(values),
@@ -163,7 +163,7 @@ impl Value {
         }
     }
 
-    /// How many values an array has; 1 for anything else.
+    /// The number of values of an array; 1 for anything else.
     pub fn len(&self) -> usize {
         match self {
             Self::Array(values) => values.len(),
@@ -174,7 +174,7 @@ impl Value {
         }
     }
 
-    /// The value at an index of an array of any kind; of anything else, that itself at 0.
+    /// The value at an index of an array of any kind. Anything else counts as an array with one value.
     pub(crate) fn item(&self, index: usize) -> Option<Cow<'_, Value>> {
         let owned = match self {
             Self::Array(values) => return values.get(index).map(Cow::Borrowed),
@@ -186,7 +186,7 @@ impl Value {
         owned.map(Cow::Owned)
     }
 
-    /// The values of an array of any kind, or the one value.
+    /// The values of an array of any kind. Anything else counts as an array with one value.
     pub(crate) fn items(&self) -> impl Iterator<Item = Cow<'_, Value>> {
         (0..self.len()).filter_map(|index| self.item(index))
     }
@@ -204,7 +204,7 @@ impl Value {
         )
     }
 
-    /// What it is, in a word or two.
+    /// The kind of value in one or two words, for error messages.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Nil => "null",
@@ -220,7 +220,7 @@ impl Value {
     }
 }
 
-/// The member of an object; [`Value::Nil`] where there is none.
+/// The member of an object; [`Value::Nil`] if there is none.
 impl std::ops::Index<&str> for Value {
     type Output = Value;
 
@@ -229,7 +229,7 @@ impl std::ops::Index<&str> for Value {
     }
 }
 
-/// The value of an array that is not of one kind of number; [`Value::Nil`] where there is none.
+/// The value at an index of the variant `Array`; [`Value::Nil`] if there is none.
 impl std::ops::Index<usize> for Value {
     type Output = Value;
 
@@ -269,7 +269,7 @@ from! {
     Vec<Value> => |value| Self::Array(value);
 }
 
-/// Nothing is nil.
+/// `None` becomes nil.
 impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Nil, Into::into)
@@ -288,22 +288,22 @@ impl Object {
         Self::default()
     }
 
-    /// The member of this key.
+    /// The member with this key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.members.get(key)
     }
 
-    /// The member of this key.
+    /// The member with this key.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
         self.members.get_mut(key)
     }
 
-    /// Sets a member; gives back the one it replaces.
+    /// Sets a member. Returns the member that it replaces.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
         self.members.insert(key.into(), value.into())
     }
 
-    /// Takes a member out; the order of the others stays.
+    /// Removes a member and returns it; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         self.members.shift_remove(key)
     }
@@ -320,7 +320,7 @@ impl Object {
         self.members.keys().map(String::as_str)
     }
 
-    /// How many members there are.
+    /// The number of members.
     pub fn len(&self) -> usize {
         self.members.len()
     }
@@ -330,7 +330,7 @@ impl Object {
         self.members.is_empty()
     }
 
-    /// Adds a value to the array of this key.
+    /// Adds a value to the array with this key.
     pub(crate) fn append(&mut self, key: &str, value: Value) {
         match self.members.get_mut(key) {
             Some(Value::Array(values)) => values.push(value),

@@ -10,7 +10,7 @@ pub trait Scalar: Copy + PartialEq + std::fmt::Debug {
     fn from_slot(slot: u64) -> Self;
     /// The slot of a number.
     fn into_slot(self) -> u64;
-    /// Whether every value of a leaf of this kind is such a number.
+    /// Whether every value of a leaf of this kind fits this type.
     fn holds(kind: LeafKind) -> bool;
 }
 
@@ -55,7 +55,7 @@ scalars! {
     bool: |slot| slot != 0, u64::from, |kind| kind == LeafKind::Boolean;
 }
 
-/// The same slot of every row of an array: `rows` numbers, `stride` slots apart.
+/// The same slot of every row of an array: numbers that are `stride` slots apart.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'r, T> {
     slots: &'r [u64],
@@ -64,7 +64,7 @@ pub struct Column<'r, T> {
 }
 
 impl<'r, T: Scalar> Column<'r, T> {
-    /// The first slot of every `stride` of `slots`. The last row may be cut short after its first slot.
+    /// The first slot of each row of `stride` slots. Of the last row only the first slot has to be there.
     pub(crate) fn new(slots: &'r [u64], stride: usize) -> Self {
         Self {
             slots,
@@ -73,7 +73,7 @@ impl<'r, T: Scalar> Column<'r, T> {
         }
     }
 
-    /// How many rows.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.slots.len().div_ceil(self.stride)
     }
@@ -83,12 +83,12 @@ impl<'r, T: Scalar> Column<'r, T> {
         self.slots.is_empty()
     }
 
-    /// Distance between two numbers, in slots of 8 bytes.
+    /// The distance between two numbers, in slots of 8 bytes.
     pub fn stride(&self) -> usize {
         self.stride
     }
 
-    /// The number in row `row`.
+    /// The number in a row; `None` if there is no such row.
     pub fn get(&self, row: usize) -> Option<T> {
         self.slots
             .get(row.checked_mul(self.stride)?)
@@ -108,7 +108,7 @@ impl<'r, T: Scalar> Column<'r, T> {
         self.iter().collect()
     }
 
-    /// The slots themselves, first row first; rows are [`stride`](Self::stride) slots apart.
+    /// The slots from the first number on; rows are [`stride`](Self::stride) slots apart.
     pub fn slots(&self) -> &'r [u64] {
         self.slots
     }

@@ -1,5 +1,4 @@
-//! Attributes kept as XML: what `anyAttribute` admitted, as an empty element `<a .../>` that
-//! declares the prefixes it uses.
+//! Attributes of `anyAttribute`, kept as XML: an empty element `<a .../>` that declares the prefixes it uses.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,25 +8,25 @@ use bsoap_xml::{Attribute, Event, Limits, Options, Reader, WriteError};
 
 use crate::expanded::{self, XSI};
 
-/// An attribute no declaration took.
+/// An attribute that no declaration accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
     /// Its namespace; empty for none.
     pub(crate) namespace: String,
     /// Its local name.
     pub(crate) local: String,
-    /// Its value, references resolved; that of `xsi:type` as `{namespace}local`, since its prefix means nothing elsewhere.
+    /// Its value with references resolved. That of `xsi:type` is `{namespace}local`, since its prefix is bound only here.
     pub(crate) value: String,
     /// Whether it is an `xsi:type`.
     pub(crate) is_type: bool,
 }
 
-/// The attributes in `<a .../>`; none in the empty text, `None` if it is something else.
+/// The attributes in `<a .../>`; an empty list for an empty text, `None` if the text is anything else.
 pub(crate) fn attributes(xml: &str) -> Option<Vec<Kept>> {
     if xml.is_empty() {
         return Some(Vec::new());
     }
-    // What was taken from a message has been within its limits.
+    // This text has been within the limits of its message.
     let mut limits = Limits::default();
     (limits.attributes, limits.namespaces) = (usize::MAX, usize::MAX);
     (limits.name_length, limits.markup_length) = (usize::MAX, usize::MAX);
@@ -65,8 +64,8 @@ pub(crate) fn attributes(xml: &str) -> Option<Vec<Kept>> {
     tag.attributes().map(kept).collect()
 }
 
-/// `<a .../>` of attributes given as namespace, local name and value; nothing if there are none. The value of `xsi:type` is
-/// given as [`Kept::value`] has it.
+/// Writes attributes, given as namespace, local name and value, as `<a .../>`; an empty text if there are none. The value
+/// of `xsi:type` is as in [`Kept::value`].
 pub(crate) fn write<'x>(
     attributes: impl Iterator<Item = (&'x str, &'x str, &'x str)>,
 ) -> Result<String, WriteError> {
@@ -97,7 +96,7 @@ pub(crate) fn write<'x>(
     Ok(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// The prefix of a namespace with its colon, declared here if it is new.
+/// The prefix of a namespace with its colon. A new namespace is added to the declarations.
 fn prefix<'x>(
     namespace: &'x str,
     prefixes: &mut Vec<&'x str>,

@@ -1,4 +1,4 @@
-//! The path of the element that holds a slot, for errors.
+//! The path of the element that a slot belongs to, for errors.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use crate::record::Record;
 use crate::record::regions::count;
 use crate::record::walk::{Event, Walk};
 
-/// `/order/item[3]/note`: the innermost element that slot `slot` belongs to. Elements that have
-/// siblings of their name before them are numbered. Empty if the Record does not fit its Plan.
+/// The path of the innermost element that a slot belongs to, such as `/order/item[3]/note`. Elements with earlier siblings
+/// of the same name have a number. Empty if the Record does not fit its Plan.
 pub(crate) fn of_slot(record: &Record, slot: usize) -> String {
     let Ok((mut walk, root)) = Walk::new(record) else {
         return String::new();
     };
     let mut path = vec![(root.element, 1)];
-    // How many children of each name the elements on the path have had.
+    // The number of children of each name so far, for each element on the path.
     let mut seen: Vec<HashMap<ElementId, usize>> = vec![HashMap::new()];
     while walk.at() <= slot {
         match walk.next() {

@@ -1,4 +1,4 @@
-//! Where in a message slots are, for people and programs that look at what changed.
+//! Where in a message slots are, to show what changed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,10 +12,10 @@ use crate::record::walk::{Event, Walk};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Region {
-    /// The path from the root, without a number behind the last name if [items](Self::items) has it:
-    /// `/order/item[3]/note`, `/order/@number`, `/values/item`.
+    /// The path from the root: `/order/item[3]/note`, `/order/@number`, `/values/item`. The last name has no number if
+    /// [`items`](Self::items) has the numbers.
     pub path: String,
-    /// Which items of an array of flat values, counted from 0.
+    /// The items of an array of flat values, counted from 0; `None` for anything else.
     pub items: Option<Range<usize>>,
 }
 
@@ -31,8 +31,8 @@ impl fmt::Display for Region {
     }
 }
 
-/// Where some slots are, which are in order. A marker is where the thing it marks is: a count, where the element
-/// it is in. Empty if the Record does not fit its Plan.
+/// Where in a message some slots are; the ranges are in order. A marker belongs to the element that it marks, a count to
+/// the element around the array. Empty if the Record does not fit its Plan.
 pub fn regions(record: &Record, slots: &[Range<usize>]) -> Vec<Region> {
     let Ok((walk, root)) = Walk::new(record) else {
         return Vec::new();
@@ -54,18 +54,18 @@ pub fn regions(record: &Record, slots: &[Range<usize>]) -> Vec<Region> {
 
 struct Finder<'r> {
     record: &'r Record,
-    /// Those not passed yet.
+    /// The slots that have not been passed.
     slots: &'r [Range<usize>],
     path: String,
     found: Vec<Region>,
 }
 
 impl<'r> Finder<'r> {
-    /// Goes through what is in an element, from a slot on. (Goes down only into rows of a fixed width, which nest no
+    /// Reports the slots inside an element, from a slot on. (It calls itself only for rows with a stride, which nest no
     /// deeper than a schema.)
     fn look(&mut self, mut walk: Walk<'r>, mut at: usize) {
         let plan = self.record.plan().clone();
-        // By element on the path: how long the path was before, and how many children of each name it has had.
+        // For each element on the path: the length of the path before it, and the number of children of each name so far.
         let mut open: Vec<usize> = Vec::new();
         let mut seen: Vec<HashMap<ElementId, usize>> = vec![HashMap::new()];
         while !self.slots.is_empty()
@@ -124,7 +124,7 @@ impl<'r> Finder<'r> {
         }
     }
 
-    /// Goes through an array of rows of a fixed width; where it ends.
+    /// Reports the slots inside an array of rows with a stride. Returns the slot behind the array.
     fn rows(
         &mut self,
         (element, stride, count, before): (ElementId, usize, usize, usize),
@@ -163,7 +163,7 @@ impl<'r> Finder<'r> {
         end
     }
 
-    /// The path of a child; how long the path was before.
+    /// Adds a child to the path. Returns the length of the path before.
     fn enter(&mut self, plan: &Plan, element: ElementId, nth: usize) -> usize {
         let length = self.path.len();
         self.path.push('/');
@@ -181,7 +181,7 @@ impl<'r> Finder<'r> {
         seen.pop();
     }
 
-    /// Reports slots that belong to what the path says; where they end.
+    /// Reports slots that belong to the present path. Returns where they end.
     fn pass(&mut self, from: usize, to: usize) -> usize {
         if self.touches(from, to) {
             self.report(None);
@@ -189,7 +189,7 @@ impl<'r> Finder<'r> {
         to
     }
 
-    /// Whether any of the slots is among these. Those before them are passed.
+    /// Whether any of the slots is in this range. Slots before the range are passed.
     fn touches(&mut self, from: usize, to: usize) -> bool {
         while let Some((first, rest)) = self.slots.split_first()
             && (first.end <= from || first.is_empty())
@@ -199,7 +199,7 @@ impl<'r> Finder<'r> {
         self.slots.first().is_some_and(|first| first.start < to) && from < to
     }
 
-    /// Whether all of these are among the slots.
+    /// Whether the slots cover this range.
     fn covers(&mut self, from: usize, to: usize) -> bool {
         let first = match self.touches(from, to) {
             true => self.slots.first(),
@@ -226,7 +226,7 @@ impl<'r> Finder<'r> {
     }
 }
 
-/// Counts more children of a name; how many there were before.
+/// Counts more children of a name. Returns the number before.
 pub(super) fn count(
     seen: &mut [HashMap<ElementId, usize>],
     element: ElementId,

@@ -1,7 +1,7 @@
 //! A walk over a Record by its Plan, in document order.
 //!
-//! The stack is the walk's own, so the depth of a message does not matter to it. A Record that does
-//! not fit its Plan gives a [`Mismatch`], never a panic.
+//! It has a stack of its own, so deep messages cannot overflow the thread's stack. A Record that does not fit its Plan
+//! gives a [`Mismatch`], never a panic.
 
 use crate::plan::{
     AttributeId, Content, ElementId, LeafId, LeafKind, ParticleId, Plan, Term, TypeId,
@@ -9,28 +9,28 @@ use crate::plan::{
 use crate::record::kept;
 use crate::record::{Record, heap_range, marker};
 
-/// The slots are not what the Plan says they are.
+/// The slots do not fit the Plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mismatch;
 
-/// Levels of the stack, of which an element takes about three. A schema whose element contains
-/// itself, always, would otherwise never end.
+/// The most levels of the stack; an element takes about three. Without this limit, a walk would not end where a required
+/// element contains itself.
 const MAX_STACK: usize = 1 << 20;
 
-/// What a walk meets.
+/// An event of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// An element begins. Unless it is nil, its attributes and content follow from slot `at`.
     Start(Start),
     /// The element has ended.
     End(ElementId),
-    /// `count` elements follow, the first from slot `at`. Also reported if there are none.
+    /// `count` elements follow, the first at slot `at`. Also reported if the count is 0.
     Array {
         element: ElementId,
         count: usize,
         at: usize,
     },
-    /// An attribute, whose value is at slot `at`; also said of absent ones.
+    /// An attribute, whose value is at slot `at`; also reported if it is absent.
     Attribute {
         id: AttributeId,
         presence: u64,
@@ -42,7 +42,7 @@ pub(crate) enum Event {
     Leaf { leaf: LeafId, at: usize },
     /// Text of mixed content.
     Text { at: usize },
-    /// An element that a wildcard admitted.
+    /// An element of a wildcard.
     Fragment { at: usize },
     /// Content of `xs:anyType`.
     Inner { at: usize },
@@ -59,20 +59,20 @@ pub(crate) struct Start {
     pub(crate) at: usize,
 }
 
-/// What is still to be done.
+/// A level of the walk's stack: what is still to be visited.
 #[derive(Clone, Copy, Debug)]
 enum WalkFrame<'p> {
     End(ElementId),
-    /// The attributes from number `next` on, then the content.
+    /// The attributes from index `next` on, then the content.
     Attributes {
         ty: TypeId,
         next: u32,
     },
     Content(TypeId),
     Particle(ParticleId),
-    /// What is left of a sequence.
+    /// The rest of a sequence.
     Sequence(&'p [ParticleId]),
-    /// What is left of something that repeats.
+    /// The rest of a repetition.
     Loop(Body<'p>, usize),
 }
 
@@ -93,12 +93,12 @@ pub(crate) struct Walk<'r> {
     slots: &'r [u64],
     at: usize,
     stack: Vec<WalkFrame<'r>>,
-    /// The height of the stack before the last `Start` or `Array`.
+    /// The number of levels before the last `Start` or `Array`.
     mark: usize,
 }
 
 impl<'r> Walk<'r> {
-    /// The whole Record; begins with the `Start` of its root.
+    /// A walk over a whole Record, behind the `Start` of its root, which is returned.
     pub(crate) fn new(record: &'r Record) -> Result<(Self, Start), Mismatch> {
         let mut walk = Self::empty(record, 0);
         if walk.plan.elements.len() <= record.root.index() {
@@ -110,7 +110,7 @@ impl<'r> Walk<'r> {
         Ok((walk, start))
     }
 
-    /// Attributes and content of an element that has begun.
+    /// A walk over the attributes and the content of an element.
     pub(crate) fn inside(record: &'r Record, start: Start) -> Self {
         if start.nil {
             return Self::empty(record, start.at);
@@ -118,7 +118,7 @@ impl<'r> Walk<'r> {
         Self::over(record, start.ty, start.at)
     }
 
-    /// The start of an item of an array, whose first slot is `at`.
+    /// The start of an array's item whose first slot is `at`; `None` if it has none there.
     pub(crate) fn item(record: &'r Record, element: ElementId, at: usize) -> Option<Start> {
         let mut walk = Self::empty(record, at);
         match walk.element(element) {
@@ -137,7 +137,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Attributes and content of a type, from slot `at`.
+    /// A walk over the attributes and the content of a type, from slot `at` on.
     pub(crate) fn over(record: &'r Record, ty: TypeId, at: usize) -> Self {
         Self {
             stack: vec![WalkFrame::Attributes { ty, next: 0 }],
@@ -150,7 +150,7 @@ impl<'r> Walk<'r> {
         self.at
     }
 
-    /// What comes next; `None` at the end.
+    /// The next event; `None` at the end.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Event>, Mismatch> {
         while let Some(frame) = self.stack.pop() {
@@ -161,7 +161,7 @@ impl<'r> Walk<'r> {
         Ok(None)
     }
 
-    /// Goes past the element or array that the last event began.
+    /// Skips the element or array that the last event began.
     pub(crate) fn skip(&mut self, event: Event) -> Result<(), Mismatch> {
         if !matches!(event, Event::Start(_) | Event::Array { .. }) || self.jump(event)? {
             return Ok(());
@@ -169,7 +169,7 @@ impl<'r> Walk<'r> {
         let mark = self.mark;
         while self.stack.len() > mark {
             let Some(frame) = self.stack.pop() else { break };
-            // What lies in it may well be as wide as its type says: a large array, above all.
+            // Parts of it may have a known number of slots, such as a large array.
             if let Some(event) = self.step(frame)? {
                 self.jump(event)?;
             }
@@ -177,7 +177,7 @@ impl<'r> Walk<'r> {
         Ok(())
     }
 
-    /// Goes past what the last event began, if the Plan knows how many slots that has. Returns whether it does.
+    /// Skips what the last event began, if the Plan knows its number of slots. Returns whether it does.
     fn jump(&mut self, event: Event) -> Result<bool, Mismatch> {
         let stride = match event {
             Event::Start(Start { nil: true, .. }) => Some(0),
@@ -261,13 +261,13 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// Goes past one value slot.
+    /// Skips a value of one slot, and returns its index.
     fn value(&mut self) -> Result<usize, Mismatch> {
         self.read()?;
         Ok(self.at - 1)
     }
 
-    /// Goes past the value of a leaf.
+    /// Skips the value of a leaf, and returns its first slot.
     fn leaf(&mut self, leaf: LeafId) -> Result<usize, Mismatch> {
         let at = self.at;
         match self.plan.leaf(leaf).kind {
@@ -330,7 +330,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// A particle with its markers.
+    /// Visits a particle with its markers.
     fn particle(&mut self, id: ParticleId) -> Result<Option<Event>, Mismatch> {
         let particle = self.plan.particle(id);
         if particle.repeats() {
@@ -368,7 +368,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// A term without the markers of its particle.
+    /// Visits a term without the markers of its particle.
     fn occurrence(&mut self, id: ParticleId) -> Result<Option<Event>, Mismatch> {
         let particle = self.plan.particle(id);
         match &particle.term {
@@ -376,7 +376,7 @@ impl<'r> Walk<'r> {
                 if self.plan.element(*element).has_state
                     && self.slots.get(self.at) == Some(&marker::ABSENT)
                 {
-                    // Only where the particle may be missing, and then it is not in a list.
+                    // A choice without a branch is valid only where the particle is optional and does not repeat.
                     if particle.min > 0 || particle.repeats() {
                         return Err(Mismatch);
                     }
@@ -410,7 +410,7 @@ impl<'r> Walk<'r> {
         }
     }
 
-    /// An element that is there.
+    /// Visits an element that is present.
     fn element(&mut self, id: ElementId) -> Result<Event, Mismatch> {
         let element = self.plan.element(id);
         let (nil, ty) = if element.has_state {
@@ -461,7 +461,7 @@ pub(crate) fn same_values(a: &Record, b: &Record) -> bool {
 
 fn differs_nowhere(a: &Record, b: &Record) -> Result<bool, Mismatch> {
     let (mut walk, _) = Walk::new(a)?;
-    // Slots before it are known to be the same.
+    // The slots before this one are known to be the same.
     let mut same = 0;
     let mut heap_slot = |at: usize, equal: fn(&[u8], &[u8]) -> bool| -> bool {
         let between = a.slots.get(same..at) == b.slots.get(same..at);
@@ -505,7 +505,7 @@ fn same_attributes(x: &[u8], y: &[u8]) -> bool {
     x == y || read(x).is_some_and(|kept| read(y) == Some(kept))
 }
 
-/// The octets that the slot at `at` points at.
+/// The octets that the slot at `at` points to; `None` if it points outside of the heap.
 pub(crate) fn octets(record: &Record, at: usize) -> Option<&[u8]> {
     let (start, length) = heap_range(*record.slots.get(at)?);
     record.heap.get(start..start + length)

@@ -1,8 +1,8 @@
-//! Value → Record: dynamic values laid out as a Plan says.
+//! Building: makes a Record of a dynamic value, by a Plan.
 //!
-//! The convention is that of `docs/design/between-crates.md`. Values are taken generously (numbers as
-//! text and text as numbers, one value for an array of one), structure is not: a key no one asks
-//! for and a required value that is missing are errors.
+//! The convention is that of `docs/design/between-crates.md`. Values are converted where that is possible (text to numbers
+//! and numbers to text, one value to an array of one). Structure is checked strictly: an unknown key and a missing required
+//! value are errors.
 //!
 //! `place` finds the place of each child in the content model, `leaf` turns values into slots.
 
@@ -30,29 +30,28 @@ use crate::value::{MAX_DEPTH, Object, Value};
 
 use place::{GivenChildren, Placer, Presence};
 
-/// How values are taken.
+/// How values are converted and checked.
 #[derive(Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct BuildOptions<'t> {
-    /// Whether facets are checked beside lexical forms.
+    /// Whether facets are checked as well as lexical forms.
     pub validation: Validation,
-    /// A value of a Rust type for one element: where that element comes, it is packed and the
-    /// `Value` there is not looked at.
+    /// A value of a Rust type for one element. It is packed in place of the `Value` of that element.
     pub typed: Option<(ElementId, &'t dyn Pack)>,
-    /// The same with a `Value` that lies elsewhere: it need not be moved or copied into the one around it.
-    /// Only where that element comes first; inside it, it is an element like others.
+    /// A `Value` for one element, used in place of the one in the tree, so that it need not be moved or copied into it. It
+    /// is used for the first occurrence of that element only.
     pub borrowed: Option<(ElementId, &'t Value)>,
 }
 
 /// Makes a Record of a value.
 ///
 /// # Errors
-/// When the value does not fit the element; the error names the path and what was expected there.
+/// If the value does not fit the element. The error has the path and what was expected there.
 pub fn build(plan: &Arc<Plan>, root: ElementId, value: &Value) -> Result<Record, BuildError> {
     build_with(plan, root, value, &BuildOptions::default())
 }
 
-/// [`build`] with options.
+/// As [`build`], with options.
 ///
 /// # Errors
 /// As [`build`].
@@ -76,10 +75,10 @@ pub fn build_with(
     Ok(builder.record)
 }
 
-/// Lays one simple value into a Record of its own, whose first slot it is: checked as in a message.
+/// Makes a Record of one simple value, which is its first slot. The value is checked as in a message.
 ///
 /// # Errors
-/// When the value is none of the leaf's type.
+/// If the value is not one of the leaf's type.
 pub fn build_leaf(plan: &Arc<Plan>, leaf: LeafId, value: &Value) -> Result<Record, BuildError> {
     let mut builder = Builder {
         plan,
@@ -123,7 +122,7 @@ impl Builder<'_> {
         Ok(self.record.push_octets(xml.as_bytes())?)
     }
 
-    /// An element nobody gave: its default, if it has one.
+    /// Builds a required element that was not given, from its default; an error if it has none.
     fn missing(&mut self, id: ElementId, presence: Presence) -> Result<()> {
         let element = self.plan.element(id);
         let given = element.default.as_deref().or(element.fixed.as_deref());
@@ -147,7 +146,7 @@ impl Builder<'_> {
         .into()
     }
 
-    /// An element with its markers.
+    /// Builds an element with its markers.
     fn element(&mut self, id: ElementId, value: Cow<'_, Value>, presence: Presence) -> Result<()> {
         if self.depth >= MAX_DEPTH && value.as_object().is_some() {
             return Err(BuildErrorKind::Depth(MAX_DEPTH).into());
@@ -219,7 +218,7 @@ impl Builder<'_> {
         })
     }
 
-    /// What `@type` names, among the types allowed here.
+    /// The type that `@type` names, or the declared type. It is an error if that type is not allowed here.
     fn actual_type(&self, declared: TypeId, value: &Value) -> Result<TypeId> {
         let ty = self.plan.ty(declared);
         let Some(name) = self.given_type(declared, value)? else {
@@ -249,8 +248,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The name of a type that an object gives. Where no other type is allowed, `@type` can only be an attribute, known or
-    /// not; `@xsi:type` never is one.
+    /// The name of a type given in an object. Where no other type is allowed, `@type` is an attribute; `@xsi:type` never is
+    /// one.
     fn given_type<'v>(&self, declared: TypeId, value: &'v Value) -> Result<Option<&'v str>> {
         let Some(object) = value.as_object() else {
             return Ok(None);
@@ -279,7 +278,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Attributes and content.
+    /// Builds attributes and content.
     fn inside(
         &mut self,
         id: TypeId,
@@ -293,7 +292,7 @@ impl Builder<'_> {
             used: 0,
         };
         if !self.plan.ty(declared).alternatives.is_empty() {
-            // Beside `@xsi:type`, `@type` is an attribute, known or not.
+            // If `@xsi:type` is given, `@type` is an attribute.
             if keys.take("@xsi:type").is_none() && shape.type_key() == "@type" {
                 keys.take("@type");
             }
@@ -308,7 +307,7 @@ impl Builder<'_> {
         match result {
             Ok(()) if keys.all_used() => Ok(()),
             Ok(()) => self.unknown(id, &keys),
-            // A key that is misspelled explains one that is missing.
+            // A misspelled key is reported before the missing key that it explains.
             Err(error) if error.is_missing_here() => {
                 Err(self.unknown(id, &keys).err().unwrap_or(error))
             }
@@ -401,7 +400,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `@any`: an object of `{namespace}local` to text.
+    /// Builds `@any`, an object with texts by `{namespace}local`.
     fn any_attribute(&mut self, id: TypeId, given: Option<&Value>) -> Result<()> {
         let mut attributes = Vec::new();
         let mut seen = HashSet::new();
@@ -436,12 +435,12 @@ impl Builder<'_> {
 
     /// Whether an attribute of this name is allowed beside those that the type declares.
     fn is_free(&self, id: TypeId, (namespace, local): (&str, &str)) -> bool {
-        // What declares a namespace is no attribute: it would change what the children are called.
+        // Namespace declarations are no attributes: they would change the names of the children.
         if (namespace, local) == ("", "xmlns") || namespace == "http://www.w3.org/2000/xmlns/" {
             return false;
         }
         let ty = self.plan.ty(id);
-        // `xsi:type` and `xsi:nil` have keys of their own; only what an `anyType` was said to be is kept here.
+        // `xsi:type` and `xsi:nil` have keys of their own; only the `xsi:type` of an `anyType` is kept here.
         if namespace == XSI && !(local == "type" && ty.content == Content::Any) {
             return false;
         }
@@ -469,7 +468,7 @@ impl Builder<'_> {
             }
             (Some(value), Some(_)) => self.leaf(leaf, value),
             (None, Some(default)) => self.leaf(leaf, &self.of_schema(leaf, default)),
-            // An object of attributes only: fine where nothing is a value.
+            // An object with attributes only is valid if the type allows an empty text.
             (None, None) => match self.plan.leaf(leaf).kind {
                 LeafKind::Text | LeafKind::Base64 | LeafKind::Hex | LeafKind::List(_) => {
                     self.leaf(leaf, &Value::from(""))
@@ -483,7 +482,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Children by name.
+    /// Builds children that are given by name.
     fn children(
         &mut self,
         ty: TypeId,
@@ -528,7 +527,7 @@ impl Builder<'_> {
         Ok(place::Order::new(heads.ok_or_else(wrong)?))
     }
 
-    /// An error if an object has a member that its type does not.
+    /// An error if an object has a member that its type does not have.
     fn unknown(&self, id: TypeId, keys: &Keys<'_>) -> Result<()> {
         let Some(object) = keys.object else {
             return Ok(());
@@ -569,7 +568,7 @@ impl Builder<'_> {
     }
 }
 
-/// Whether nothing would be written for a value of a simple type.
+/// Whether the text of a simple value would be empty.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Text(text) => text.is_empty(),
@@ -578,7 +577,7 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-/// The members of an object, of which each must be asked for.
+/// The members of an object, with those that have been used.
 struct Keys<'v> {
     object: Option<&'v Object>,
     used: usize,

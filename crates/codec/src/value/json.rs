@@ -1,6 +1,6 @@
 //! Values as JSON, by the convention of `docs/design/between-crates.md`.
 //!
-//! JSON has no INF and NaN: they are strings. Octets are base64.
+//! INF and NaN, which JSON does not have, are strings. Octets are base64.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ impl Value {
     /// The value of a JSON document.
     ///
     /// # Errors
-    /// When it is not JSON, or nests too deep.
+    /// If it is not JSON, or nests too deep.
     pub fn from_json_str(json: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(json)
     }
@@ -25,7 +25,7 @@ impl Value {
         Self::deserialize(json).unwrap_or_default()
     }
 
-    /// As a JSON document on one line.
+    /// The value as a JSON document on one line.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -65,7 +65,7 @@ impl Serialize for Object {
     }
 }
 
-/// A number as JSON; what JSON does not have is a string, as XSD spells it.
+/// A 64-bit number as JSON; INF and NaN are strings with their XML Schema forms.
 struct Double(f64);
 
 impl Serialize for Double {
@@ -78,7 +78,7 @@ impl Serialize for Double {
     }
 }
 
-/// The same of 32 bits.
+/// A 32-bit number as JSON.
 struct Float(f32);
 
 impl Serialize for Float {
@@ -182,7 +182,7 @@ impl<'de> Visitor<'de> for AnyValue {
     }
 }
 
-/// An array of numbers, if all values are.
+/// An array of numbers, if all values are numbers; otherwise an array of values.
 fn array(values: Vec<Value>) -> Value {
     let int = |value: &Value| match value {
         Value::Int(value) => Some(*value),
@@ -190,7 +190,7 @@ fn array(values: Vec<Value>) -> Value {
     };
     let double = |value: &Value| match value {
         Value::Double(value) => Some(*value),
-        // A writer of JSON may leave off `.0`.
+        // Some JSON writers omit `.0`.
         Value::Int(value) if is_exact(*value) => Some(*value as f64),
         _ => None,
     };

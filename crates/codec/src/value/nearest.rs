@@ -1,11 +1,11 @@
-//! Names that look like one that is not known: what an error offers instead.
+//! Known names that resemble an unknown one, for error messages.
 
 /// The most names offered.
 const SHOWN: usize = 3;
-/// Longer names are like none.
+/// Longer names are not compared.
 const LONGEST: usize = 64;
 
-/// The known names that look like a name, at most three, the most similar first.
+/// The known names that resemble a name, at most three, the most similar first.
 ///
 /// ```
 /// let known = ["quantity", "price", "@currency", "item"];
@@ -36,7 +36,7 @@ pub fn nearest(name: &str, known: &[&str]) -> Vec<String> {
         .map(|other| (distance(other), *other))
         .filter(|near| near.0 <= allowed)
         .collect();
-    // Of those that only have it in them, the one that has least beside it.
+    // Of names that contain it, the shortest comes first.
     near.sort_by_key(|near| (near.0, near.1.len().abs_diff(name.len())));
     near.into_iter()
         .take(SHOWN)
@@ -44,7 +44,7 @@ pub fn nearest(name: &str, known: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// How many letters have to be added, taken away or changed.
+/// The number of letters that have to be added, removed or changed.
 fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,9 +1,9 @@
-//! Rust values → slots, for generated code.
+//! Packing: writes Rust values as slots, for generated code.
 //!
-//! Generated code knows the layout of its types (`docs/design/record-layout.md`), so packing is
-//! writing slots one after the other, in schema order, with nothing in between. That is only right
-//! for the Plan the code was generated for: a [`fingerprint`](Plan::fingerprint) of the layout is
-//! compared before, and code without one is checked after.
+//! Generated code knows the layout of its types (`docs/design/record-layout.md`), so packing writes slots one after the
+//! other, in schema order. This is valid only for the Plan that the code was generated for: a
+//! [`fingerprint`](Plan::fingerprint) of the layout is compared before, and the slots of code without one are checked
+//! afterwards.
 //!
 //! ```
 //! use bsoap_codec::{Pack, Packer};
@@ -28,10 +28,9 @@ use crate::plan::{ElementId, Plan, TypeId};
 use crate::record::walk::Walk;
 use crate::record::{HeapFull, Record, Scalar, marker};
 
-/// A Rust value that can be laid into a Record.
+/// A Rust value that can be written into a Record.
 pub trait Pack {
-    /// Appends the slots of the value: those of attributes, then those of content, or the one of a
-    /// simple value.
+    /// Appends the slots of the value: those of attributes, then those of content; of a simple value, its one slot.
     fn pack(&self, packer: &mut Packer<'_>);
 
     /// Appends the slots of many values.
@@ -55,7 +54,7 @@ pub trait Pack {
 pub enum PackError {
     /// The code was generated for another schema.
     OtherSchema,
-    /// The slots are not those of the element: the code does not fit the Plan.
+    /// The slots do not fit the element: the code was not generated for this Plan.
     Mismatch,
     /// More than 4 GiB of text.
     TooLarge,
@@ -87,10 +86,10 @@ pub fn pack(plan: &Arc<Plan>, root: ElementId, value: &dyn Pack) -> Result<Recor
     Ok(record)
 }
 
-/// Makes a Record of what `write` writes: all slots of the element, its state first if it has one.
+/// Makes a Record of the slots that `write` appends: all slots of the element, its state first if it has one.
 ///
 /// # Errors
-/// When that is not what the element is made of.
+/// If the slots do not fit the element.
 pub fn pack_with(
     plan: &Arc<Plan>,
     root: ElementId,
@@ -121,7 +120,7 @@ pub fn pack_with(
     Ok(record)
 }
 
-/// Are the slots from `begin` on those of a type, and nothing more?
+/// Checks that the slots from `begin` on are exactly those of a value of a type.
 fn check(record: &Record, ty: TypeId, begin: usize) -> Result<(), PackError> {
     if ty.index() >= record.plan.type_count() {
         return Err(PackError::Mismatch);
@@ -134,7 +133,7 @@ fn check(record: &Record, ty: TypeId, begin: usize) -> Result<(), PackError> {
     Ok(())
 }
 
-/// Appends what is in an element: its state marker has been written.
+/// Appends the attributes and content of an element whose state marker has been written.
 pub(crate) fn into_record(
     record: &mut Record,
     id: ElementId,
@@ -159,34 +158,34 @@ pub(crate) fn into_record(
     Ok(())
 }
 
-/// Takes the slots of a Rust value, in schema order.
+/// Receives the slots of a Rust value, in schema order.
 #[derive(Debug)]
 pub struct Packer<'r> {
     record: &'r mut Record,
-    /// Whether the heap was too full for something.
+    /// Whether a text did not fit into the heap.
     full: bool,
 }
 
 impl Packer<'_> {
-    /// A value that is there: simple content, a required attribute, a required element without a state.
+    /// Appends a value without markers: simple content, a required attribute, or a required element without a state.
     #[inline]
     pub fn value<T: Pack>(&mut self, value: &T) {
         value.pack(self);
     }
 
-    /// A number or truth value.
+    /// Appends a number or a boolean.
     #[inline]
     pub fn scalar<T: Scalar>(&mut self, value: T) {
         self.record.push(value.into_slot());
     }
 
-    /// Text: a string, decimal, date ..., or a QName as `{namespace}local`, or XML in place of a wildcard.
+    /// Appends text: a string, decimal, date …, a QName as `{namespace}local`, or the XML of a wildcard.
     #[inline]
     pub fn text(&mut self, text: &str) {
         self.octets(text.as_bytes());
     }
 
-    /// Octets of base64Binary or hexBinary.
+    /// Appends the octets of base64Binary or hexBinary.
     #[inline]
     pub fn octets(&mut self, octets: &[u8]) {
         if self.record.push_octets(octets) == Err(HeapFull) {
@@ -194,14 +193,14 @@ impl Packer<'_> {
         }
     }
 
-    /// Values that repeat, or the items of a list: their count, then each.
+    /// Appends repeated values, or the items of a list: their count, then each value.
     #[inline]
     pub fn array<T: Pack>(&mut self, values: &[T]) {
         self.count(values.len());
         T::pack_all(values, self);
     }
 
-    /// An optional element that is not a scalar.
+    /// Appends an optional element that is not a scalar.
     #[inline]
     pub fn optional<T: Pack>(&mut self, value: &Option<T>) {
         match value {
@@ -213,7 +212,7 @@ impl Packer<'_> {
         }
     }
 
-    /// An optional element that is a scalar, or an optional attribute: its slot is there in any case.
+    /// Appends an optional attribute, or an optional element that is a scalar: it has a slot even if absent.
     #[inline]
     pub fn optional_value<T: Pack>(&mut self, value: &Option<T>) {
         self.optional(value);
@@ -222,7 +221,7 @@ impl Packer<'_> {
         }
     }
 
-    /// A nillable element that is not a scalar; nothing is nil.
+    /// Appends a nillable element that is not a scalar; `None` is nil.
     #[inline]
     pub fn nillable<T: Pack>(&mut self, value: &Option<T>, ty: TypeId) {
         match value {
@@ -234,7 +233,7 @@ impl Packer<'_> {
         }
     }
 
-    /// A nillable element that is a scalar; nothing is nil.
+    /// Appends a nillable element that is a scalar; `None` is nil.
     #[inline]
     pub fn nillable_value<T: Pack>(&mut self, value: &Option<T>, ty: TypeId) {
         self.nillable(value, ty);

@@ -1,9 +1,8 @@
-//! A plausible message made from the schema alone: for services without code, for documentation,
-//! for a user who wants to see what a request looks like.
+//! Makes a plausible message from the schema alone: for services without code, for documentation, and for users who want to
+//! see what a request looks like.
 //!
-//! Every optional part is there once, except where a type would contain itself again; of a choice
-//! the first branch is taken. Texts are valid by their facets where that is easy; a pattern is tried
-//! with a few guesses.
+//! Every optional part occurs once, except where a type would contain itself again; of a choice the first branch is used.
+//! Texts satisfy their facets where that is easy; patterns are tried with a few guesses.
 
 mod leaf;
 
@@ -11,14 +10,14 @@ use crate::plan::shape::{Shape, type_name};
 use crate::plan::{Content, ElementId, ParticleId, Plan, Term, TypeId};
 use crate::value::{Object, Value};
 
-/// Elements of a sample, so that a schema of many small types does not give a message of megabytes.
+/// The most elements of a sample, so that a schema of many small types does not give a message of megabytes.
 const MOST: usize = 500;
-/// How deep elements of a sample lie in one another, but for those that are required.
+/// The depth from which on optional elements are left out.
 const DEEPEST: usize = 12;
-/// How deep required elements may lie: a type that must contain itself has no finite message.
+/// The greatest depth of required elements: a type that must contain itself has no finite message.
 const LIMIT: usize = 64;
 
-/// A small message of an element, as a value.
+/// A small message with an element as its root, as a value.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -50,13 +49,13 @@ pub fn sample(plan: &Plan, element: ElementId) -> Value {
 
 struct Sampler<'p> {
     plan: &'p Plan,
-    /// The types that what is being made lies in.
+    /// The types of the open elements.
     open: Vec<TypeId>,
     left: usize,
 }
 
 impl Sampler<'_> {
-    /// Whether an optional element of this type should be there.
+    /// Whether an optional element of this type should be included.
     fn wants(&self, ty: TypeId) -> bool {
         self.left > 0 && self.open.len() < DEEPEST && !self.open.contains(&ty)
     }
@@ -132,8 +131,8 @@ impl Sampler<'_> {
         Value::Object(object)
     }
 
-    /// Adds what a particle asks for; what is optional too, if `optional`.
-    /// (Groups nest no deeper than a schema document does.)
+    /// Adds the children of a particle, with the optional ones if `optional`. (Groups nest no deeper than a schema document
+    /// does.)
     fn particle(&mut self, id: ParticleId, shape: &Shape, object: &mut Object, optional: bool) {
         let particle = self.plan.particle(id);
         let is_required = particle.min > 0;
@@ -171,7 +170,7 @@ impl Sampler<'_> {
                         .find(|&&child| self.wanted(child))
                         .or(children.first());
                     if let Some(&child) = first {
-                        // It should be there even if it may be missing.
+                        // This child is included even if it is optional.
                         let optional = optional || self.plan.particle(child).min == 0;
                         self.particle(child, shape, object, optional);
                     }
@@ -180,7 +179,7 @@ impl Sampler<'_> {
         }
     }
 
-    /// Whether something of a particle can be made without going round in circles.
+    /// Whether a particle can be included without a type that contains itself.
     fn wanted(&self, id: ParticleId) -> bool {
         match &self.plan.particle(id).term {
             Term::Element(element) => {

@@ -161,7 +161,7 @@ impl<'r> Unpacker<'r> {
         Ok(value)
     }
 
-    /// An optional attribute; a default counts as given.
+    /// Reads an optional attribute; one that has its default counts as present.
     #[inline]
     pub fn optional_attribute<T: Unpack>(&mut self) -> Result<Option<T>> {
         match self.next()? {
@@ -171,7 +171,7 @@ impl<'r> Unpacker<'r> {
         }
     }
 
-    /// A nillable element that is not a scalar; nil is nothing.
+    /// Reads a nillable element that is not a scalar; nil is `None`.
     #[inline]
     pub fn nillable<T: Unpack>(&mut self) -> Result<Option<T>> {
         match self.state()? {
@@ -180,7 +180,7 @@ impl<'r> Unpacker<'r> {
         }
     }
 
-    /// A nillable element that is a scalar; nil is nothing.
+    /// Reads a nillable element that is a scalar; nil is `None`.
     #[inline]
     pub fn nillable_value<T: Unpack>(&mut self) -> Result<Option<T>> {
         let value = self.nillable()?;
@@ -190,13 +190,13 @@ impl<'r> Unpacker<'r> {
         Ok(value)
     }
 
-    /// How many of something follow.
+    /// Reads a count.
     #[inline]
     pub fn count(&mut self) -> Result<usize> {
         usize::try_from(self.next()?).map_err(|_| PackError::Mismatch)
     }
 
-    /// The branch, child or element that follows, by its number from 0.
+    /// Reads which branch or child follows: its index, or `None` if there is none.
     #[inline]
     pub fn branch(&mut self) -> Result<Option<u32>> {
         let marker = self.next()?;
@@ -207,7 +207,7 @@ impl<'r> Unpacker<'r> {
         }
     }
 
-    /// Whether what would follow is there.
+    /// Reads a presence marker.
     #[inline]
     pub fn is_present(&mut self) -> Result<bool> {
         match self.next()? {
@@ -217,7 +217,7 @@ impl<'r> Unpacker<'r> {
         }
     }
 
-    /// The state of an element that has one.
+    /// Reads the state of an element that has one.
     #[inline]
     pub fn state(&mut self) -> Result<ElementState> {
         let slot = self.next()?;
@@ -230,7 +230,7 @@ impl<'r> Unpacker<'r> {
         }
     }
 
-    /// Goes past the empty slot that a scalar keeps where it is absent or nil.
+    /// Skips the slot that a scalar has even if it is absent or nil.
     #[inline]
     pub fn zero(&mut self) -> Result<()> {
         self.next().map(drop)

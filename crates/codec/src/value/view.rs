@@ -1,8 +1,7 @@
-//! A view: an element's value within a Record, read where it lies.
+//! A view: the value of an element within a Record, read without copying.
 //!
-//! Nothing is copied and nothing is built before it is asked for; finding a child goes past the
-//! others, past those of fixed size in one step. Arrays of numbers are [`Column`]s, arrays of flat
-//! structs are [`Rows`] whose fields are Columns: both lie in the Record as they are.
+//! Finding a child skips the children before it, those of fixed size in one step. Arrays of numbers are [`Column`]s, and
+//! arrays of flat structs are [`Rows`] whose fields are Columns: both read the slots of the Record directly.
 
 mod leaf;
 mod tree;
@@ -17,19 +16,19 @@ use crate::plan::{Content, ElementId, Plan, Term, TypeId};
 use crate::record::walk::{Event, Start, Walk};
 use crate::record::{Column, Record, Scalar, marker};
 
-/// An element's value within a Record.
+/// The value of an element within a Record.
 #[derive(Clone, Copy, Debug)]
 pub struct View<'r> {
     record: &'r Record,
     start: Start,
 }
 
-/// What is between the tags of an element.
+/// An item of an element's content.
 #[derive(Clone, Copy, Debug)]
 pub enum Item<'r> {
     /// An element.
     Element(View<'r>),
-    /// An element that a wildcard admitted, as XML; or all content of an `anyType`.
+    /// An element of a wildcard, as XML; or the whole content of an `anyType`.
     Xml(&'r str),
     /// Text of mixed content.
     Text(&'r str),
@@ -48,7 +47,7 @@ impl<'r> View<'r> {
         Self { record, start }
     }
 
-    /// The Record it is in.
+    /// The Record that it belongs to.
     pub fn record(&self) -> &'r Record {
         self.record
     }
@@ -106,13 +105,13 @@ impl<'r> View<'r> {
         Walk::inside(self.record, self.start)
     }
 
-    /// Whether a name, local or as `{namespace}local`, is that of an element.
+    /// Whether an element has a name, given as local name or as `{namespace}local`.
     fn is_called(&self, element: ElementId, name: &str) -> bool {
         let (vocabulary, id) = (&self.plan().vocabulary, self.plan().element(element).name);
         expanded::is_called(vocabulary, id, name)
     }
 
-    /// Elements, XML and text in it, in the order of the text.
+    /// The elements, XML and text in it, in the order of the text.
     pub fn items(&self) -> Items<'r> {
         Items {
             record: self.record,
@@ -128,7 +127,7 @@ impl<'r> View<'r> {
         })
     }
 
-    /// The first child of a name, local or as `{namespace}local`.
+    /// The first child with a name, given as local name or as `{namespace}local`.
     pub fn child(&self, name: &str) -> Option<View<'r>> {
         let mut walk = self.walk();
         while let Ok(Some(event)) = walk.next() {
@@ -149,14 +148,14 @@ impl<'r> View<'r> {
         None
     }
 
-    /// The children of a name.
+    /// The children with a name.
     pub fn all<'n>(&self, name: &'n str) -> impl Iterator<Item = View<'r>> + use<'r, 'n> {
         let this = *self;
         self.children()
             .filter(move |child| this.is_called(child.start.element, name))
     }
 
-    /// An attribute, if it is there or has a default.
+    /// The attribute with this name, if it is present or has a default.
     pub fn attribute(&self, name: &str) -> Option<LeafView<'r>> {
         let vocabulary = &self.plan().vocabulary;
         let mut walk = self.walk();
@@ -170,7 +169,7 @@ impl<'r> View<'r> {
         None
     }
 
-    /// The simple value between the tags, if it is one.
+    /// The simple value of the element, if it has one.
     pub fn leaf(&self) -> Option<LeafView<'r>> {
         if !matches!(self.plan().ty(self.start.ty).content, Content::Simple(_)) {
             return None;
@@ -184,37 +183,37 @@ impl<'r> View<'r> {
         None
     }
 
-    /// The number between the tags.
+    /// The number that the element has as its value.
     pub fn as_f64(&self) -> Option<f64> {
         self.leaf()?.as_f64()
     }
 
-    /// The integer between the tags.
+    /// The integer that the element has as its value.
     pub fn as_i64(&self) -> Option<i64> {
         self.leaf()?.as_i64()
     }
 
-    /// The integer between the tags, if it is not negative.
+    /// The integer that the element has as its value, if it is not negative.
     pub fn as_u64(&self) -> Option<u64> {
         self.leaf()?.as_u64()
     }
 
-    /// The truth value between the tags.
+    /// The boolean that the element has as its value.
     pub fn as_bool(&self) -> Option<bool> {
         self.leaf()?.as_bool()
     }
 
-    /// The text between the tags; of numbers and octets, their lexical form.
+    /// The text that the element has as its value; of numbers and octets, the lexical form.
     pub fn text(&self) -> Option<Cow<'r, str>> {
         Some(self.leaf()?.text())
     }
 
-    /// The octets between the tags.
+    /// The octets that the element has as its value.
     pub fn octets(&self) -> Option<&'r [u8]> {
         self.leaf()?.octets()
     }
 
-    /// The array of a repeated child.
+    /// The array of a repeated child: its element, its count and its first slot.
     fn array(&self, name: &str) -> Option<(ElementId, usize, usize)> {
         let mut walk = self.walk();
         while let Ok(Some(event)) = walk.next() {
@@ -229,8 +228,8 @@ impl<'r> View<'r> {
         None
     }
 
-    /// The numbers of a repeated child, without copying. `None` if there is no such child, or its
-    /// values are not numbers that a `T` can hold, or can be nil.
+    /// The numbers of a repeated child, without copying. `None` if there is no such child, or its values are not all
+    /// numbers that fit into `T`, or can be nil.
     pub fn column<T: Scalar>(&self, name: &str) -> Option<Column<'r, T>> {
         let (element, count, at) = self.array(name)?;
         let Content::Simple(leaf) = self.plan().ty(self.plan().element(element).ty).content else {
@@ -246,8 +245,8 @@ impl<'r> View<'r> {
         ))
     }
 
-    /// The rows of a repeated child that is a flat struct, without copying. `None` if there is no
-    /// such child, or its values vary in size.
+    /// The rows of a repeated child that is a flat struct, without copying. `None` if there is no such child, or its values
+    /// can have different numbers of slots.
     pub fn rows(&self, name: &str) -> Option<Rows<'r>> {
         let (element, count, at) = self.array(name)?;
         let stride = self.plan().element(element).stride? as usize;
@@ -266,7 +265,7 @@ impl<'r> View<'r> {
     }
 }
 
-/// What is in an element, in the order of the text.
+/// Iterates over the content of an element, in the order of the text.
 #[derive(Clone, Debug)]
 pub struct Items<'r> {
     record: &'r Record,
@@ -306,7 +305,7 @@ pub struct Rows<'r> {
 }
 
 impl<'r> Rows<'r> {
-    /// How many rows.
+    /// The number of rows.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -316,12 +315,12 @@ impl<'r> Rows<'r> {
         self.count == 0
     }
 
-    /// Slots of a row, 8 bytes each.
+    /// The number of slots of a row, 8 bytes each.
     pub fn stride(&self) -> usize {
         self.stride
     }
 
-    /// A row.
+    /// The row with an index; `None` if there is none.
     pub fn row(&self, index: usize) -> Option<View<'r>> {
         if index >= self.count {
             return None;
@@ -339,8 +338,8 @@ impl<'r> Rows<'r> {
         (0..self.count).filter_map(move |index| this.row(index))
     }
 
-    /// A field of all rows: a required child that is a number and cannot be nil, or `@name`, a
-    /// required attribute.
+    /// A field of all rows: `name` is a required child that is a number and not nillable, or `@name` of a required
+    /// attribute. `None` if there is no such field.
     pub fn column<T: Scalar>(&self, name: &str) -> Option<Column<'r, T>> {
         let plan = &self.record.plan;
         let element = plan.element(self.element);
@@ -358,7 +357,7 @@ impl<'r> Rows<'r> {
     }
 }
 
-/// How far into a flat struct a field lies.
+/// The slot of a field within a flat struct, and its leaf.
 fn field(plan: &Plan, id: TypeId, name: &str) -> Option<(usize, crate::plan::LeafId)> {
     let ty = plan.ty(id);
     let mut offset = 0;
@@ -375,7 +374,7 @@ fn field(plan: &Plan, id: TypeId, name: &str) -> Option<(usize, crate::plan::Lea
     let Content::Particle(content) = ty.content else {
         return None;
     };
-    // Only sequences of fixed stride are in a flat struct.
+    // A flat struct contains only sequences with a stride.
     let mut particles = vec![content];
     while let Some(id) = particles.pop() {
         let particle = plan.particle(id);

@@ -26,14 +26,14 @@ struct Inner {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum BuildErrorKind {
-    /// A required element, attribute or text is not there.
+    /// A required element, attribute or text is missing.
     Missing {
         /// Its key.
         name: String,
         /// Its type.
         ty: String,
     },
-    /// One of several elements has to be there, and none is.
+    /// One of several elements must be present, and none is.
     MissingChoice {
         /// Their keys.
         possible: Vec<String>,
@@ -47,12 +47,12 @@ pub enum BuildErrorKind {
     },
     /// The wrong kind of value.
     Mismatch {
-        /// What belongs here.
+        /// The kind of value that is expected.
         expected: String,
-        /// What is here.
+        /// The kind of value that was found.
         found: &'static str,
     },
-    /// A text that is not a lexical form of the type, or a number out of its range, or what a facet forbids.
+    /// A text that is not a lexical form of the type, a number out of range, or a value that a facet forbids.
     Lexical(String),
     /// More values than the element may occur.
     TooMany {
@@ -75,9 +75,9 @@ pub enum BuildErrorKind {
         /// Types that may be named.
         possible: Vec<String>,
     },
-    /// XML that is not well-formed, or holds what XML cannot carry.
+    /// XML that is not well-formed, or has a character that XML does not allow.
     Xml(String),
-    /// An element of a namespace that the wildcard does not admit.
+    /// An element in a namespace that the wildcard does not allow.
     Namespace(String),
     /// Values nest deeper than [`MAX_DEPTH`](crate::MAX_DEPTH).
     Depth(usize),
@@ -111,7 +111,7 @@ impl BuildError {
         &self.0.kind
     }
 
-    /// Where it is wrong, such as `/order/item[3]/quantity`.
+    /// The path of the wrong value, such as `/order/item[3]/quantity`.
     pub fn path(&self) -> String {
         self.0
             .path
@@ -121,7 +121,7 @@ impl BuildError {
             .collect()
     }
 
-    /// Whether something is missing from the very object that was looked at.
+    /// Whether something is missing directly in this object, not further inside.
     pub(super) fn is_missing_here(&self) -> bool {
         self.0.path.is_empty()
             && matches!(
@@ -130,7 +130,7 @@ impl BuildError {
             )
     }
 
-    /// The error, seen from further outside.
+    /// Adds the step of the element around to the path.
     pub(super) fn inside(mut self, step: impl Into<String>) -> Self {
         self.0.path.push(step.into());
         self
@@ -192,7 +192,7 @@ impl fmt::Display for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// A type as a reader knows it: `int`, `Order`, `an anonymous type`.
+/// The name of a type for error messages: `int`, `Order`, `an anonymous type`.
 pub(super) fn type_label(plan: &Plan, id: TypeId) -> String {
     let ty = plan.ty(id);
     match (ty.name, &ty.content) {

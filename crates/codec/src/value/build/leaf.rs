@@ -1,4 +1,4 @@
-//! One value into one slot.
+//! Turns simple values into slots.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The value of a text in the schema. Octets are written there as their type has them, not as base64.
+    /// The value of a text from the schema, in which octets have the form of their type, not always base64.
     pub(super) fn of_schema(&self, id: LeafId, text: &str) -> Value {
         let hex = |text: &str| {
             let mut octets = Vec::new();
@@ -76,7 +76,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A value of one slot.
+    /// Appends a value that has one slot.
     fn atom(&mut self, leaf: &Leaf, value: &Value) -> Result<()> {
         match leaf.kind {
             LeafKind::Text => return self.text(leaf, value),
@@ -139,7 +139,8 @@ impl Builder<'_> {
         Ok(self.record.push_octets(name.as_bytes())?)
     }
 
-    /// An array of numbers at once, if the element is a number of that kind and nothing else.
+    /// Appends an array of numbers at once. Returns `false`, without a change, if the element is not just a number of that
+    /// kind.
     pub(super) fn numbers(&mut self, id: ElementId, values: &Value) -> Result<bool> {
         let element = self.plan.element(id);
         let Content::Simple(leaf) = self.plan.ty(element.ty).content else {
@@ -174,7 +175,7 @@ impl Builder<'_> {
     }
 }
 
-/// The slot of a number or truth value.
+/// The slot of a number or a boolean.
 fn number(leaf: &Leaf, value: &Value) -> Result<u64> {
     let datatype = leaf.simple.datatype().unwrap_or(Datatype::AnySimpleType);
     let lexical = |found: &str| BuildErrorKind::from(LexicalError::new(datatype, found));
@@ -202,7 +203,7 @@ fn number(leaf: &Leaf, value: &Value) -> Result<u64> {
     slot.ok_or_else(|| wrong().into())
 }
 
-/// The integer that a number is.
+/// The integer that a number equals; `None` if it is not integral.
 fn integral(value: &Value) -> Option<i128> {
     match value {
         Value::Int(value) => Some((*value).into()),
@@ -215,7 +216,7 @@ fn integral(value: &Value) -> Option<i128> {
     }
 }
 
-/// A single value as text: a lexical form of whatever it is.
+/// The lexical form of a single value; `None` for values that have none, such as arrays.
 pub(super) fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     Some(match value {
         Value::Text(text) => Cow::Borrowed(text),
@@ -244,7 +245,7 @@ fn special(value: f64) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Facets are checked on a text.
+/// Checks the facets of a value by its text.
 fn check_facets(leaf: &Leaf, value: &Value) -> Result<()> {
     let mut octets = Vec::new();
     let text = match (leaf.kind, value) {
@@ -272,22 +273,23 @@ fn check_facets(leaf: &Leaf, value: &Value) -> Result<()> {
         .map_err(|problem| BuildErrorKind::Lexical(problem.to_string()).into())
 }
 
-/// What a piece of XML has to be.
+/// What a text with XML must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wellformed {
     /// One element.
     OneElement,
-    /// What can be in an element.
+    /// The content of an element.
     Content,
 }
 
-/// Whether XML given as text is well-formed and declares the prefixes it uses. The namespace of the (first) element.
+/// Checks that XML given as text is well-formed and declares the prefixes that it uses. Returns the namespace of the first
+/// element.
 pub(super) fn check_fragment(xml: &str, what: Wellformed) -> Result<String> {
     let wrapped = match what {
         Wellformed::OneElement => Cow::Borrowed(xml),
         Wellformed::Content => Cow::Owned(format!("<a>{xml}</a>")),
     };
-    // A fragment is no document: nothing may precede its element, no declaration either.
+    // A fragment is not a document: nothing may precede its element, not even an XML declaration.
     let begins =
         wrapped.starts_with('<') && !wrapped.starts_with("<?") && !wrapped.starts_with("<!");
     let checked = if begins {

@@ -1,4 +1,4 @@
-//! Content that is not elements alone: text and elements mixed, and anything at all.
+//! Builds mixed content, and the content of `anyType`.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ enum Item<'v> {
 }
 
 impl Builder<'_> {
-    /// Text and elements mixed: `#mixed`, plain text, or children by name in schema order.
+    /// Builds mixed content, given as `#mixed`, as plain text, or as children by name in schema order.
     pub(super) fn mixed(
         &mut self,
         ty: TypeId,
@@ -104,7 +104,7 @@ impl Builder<'_> {
         key: &str,
         value: &Value,
     ) -> Result<()> {
-        // A child that the type does not have was not among those checked.
+        // Unknown children have not been checked before.
         let is_known = key == "#any"
             || self
                 .shapes
@@ -127,7 +127,7 @@ impl Builder<'_> {
         done.map_err(|error| error.inside(key))
     }
 
-    /// Content of `anyType`: XML under `#any`, or a simple value as text.
+    /// Builds the content of `anyType`, given as XML under `#any`, or as a simple value.
     pub(super) fn inner(&mut self, given: Option<&Value>, is_xml: bool) -> Result<()> {
         let mut xml = String::new();
         match given {
@@ -160,7 +160,7 @@ impl Builder<'_> {
     }
 }
 
-/// The items of `#mixed`: texts, of which neighbours are one text in the message, and objects of one member.
+/// The items of `#mixed`: texts, where adjacent ones become one, and objects with one member.
 fn listed(values: &[Value]) -> Result<Vec<Item<'_>>> {
     let mut items = Vec::with_capacity(values.len());
     for value in values {

@@ -1,11 +1,11 @@
-//! The place of each child in a content model.
+//! Finds the place of each child in a content model.
 //!
-//! Children come by name, each name with a queue of values; a content model is gone through once, and
-//! each particle takes from the queues of its names. Where the order of children does not follow from
-//! that (repeated choices and groups, `all`), it is schema order, unless `#order` gives another.
+//! Children are given by name, each name with a queue of values. The content model is walked once, and each particle takes
+//! values from the queues of its names. Where this does not decide the order (repeated choices and groups, `all`), it is
+//! schema order, unless `#order` gives another one.
 //!
-//! The same walk without values finds what order children would get ([`canonical`]), so that
-//! `#order` is shown only where it is needed.
+//! The same walk without values finds the order that children would get ([`canonical`]), so that `#order` is shown only
+//! where it is needed.
 
 use std::borrow::Cow;
 
@@ -16,16 +16,16 @@ use crate::value::Value;
 
 use super::{BuildError, BuildErrorKind, Builder, Result};
 
-/// Whether an element is there by being named, or has to be marked as present.
+/// Whether an element has a presence marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
-    /// There is no presence marker.
+    /// It has none: it is required, or another marker has named it.
     Named,
-    /// There is one.
+    /// It has one: it is optional.
     Optional,
 }
 
-/// A child to come: by its number in the [`Shape`], or a wildcard's.
+/// The next child: by its index in the [`Shape`], or an element of a wildcard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Head {
     Child(usize),
@@ -50,7 +50,7 @@ pub(crate) struct Queue<'v> {
     value: Option<&'v Value>,
     next: usize,
     length: usize,
-    /// Whether an array is one value.
+    /// Whether an array counts as one value.
     whole: bool,
 }
 
@@ -63,7 +63,7 @@ impl<'v> Queue<'v> {
         }
     }
 
-    /// One value, be it an array.
+    /// A queue of one value, which may be an array.
     fn one(value: &'v Value) -> Self {
         Self {
             length: 1,
@@ -96,15 +96,15 @@ pub(crate) struct GivenChildren<'v> {
     queues: Vec<Queue<'v>>,
     any: Queue<'v>,
     pub(crate) order: Option<Order>,
-    /// What was taken so far, if someone wants to know.
+    /// The children taken so far, if they are wanted.
     log: Option<Vec<Head>>,
 }
 
 impl<'v> GivenChildren<'v> {
-    /// The children of these keys.
+    /// The children that `get` returns for the keys of a shape.
     pub(crate) fn new(shape: &'v Shape, mut get: impl FnMut(&str) -> Option<&'v Value>) -> Self {
         let queues = shape.children.iter().map(|child| match get(&child.key) {
-            // Null is nothing, where it cannot be nil.
+            // Null means absent if the child is not nillable.
             Some(Value::Nil) if !child.nillable => Queue::default(),
             Some(value) if child.is_list && !child.repeats => Queue::one(value),
             value => Queue::new(value),
@@ -156,8 +156,8 @@ impl<'v> GivenChildren<'v> {
         Some((value, queue.next))
     }
 
-    /// Whether an occurrence of a particle can begin with what is there. (Groups nest no deeper than
-    /// a schema document does.)
+    /// Whether an occurrence of a particle can begin with the children that are left. (Groups nest no deeper than a schema
+    /// document does.)
     fn enters(&self, plan: &Plan, id: ParticleId) -> bool {
         match &plan.particle(id).term {
             Term::Element(element) => self
@@ -186,7 +186,7 @@ impl<'v> GivenChildren<'v> {
         self.queues.iter().map(Queue::left).sum::<usize>() + self.any.left()
     }
 
-    /// An error if something was not taken.
+    /// An error if a value was not taken.
     pub(crate) fn finish(&self) -> Result<()> {
         let left = |queue: &Queue<'_>| (queue.left() > 0).then_some(queue.left());
         for (queue, child) in self.queues.iter().zip(&self.shape.children) {
@@ -201,10 +201,10 @@ impl<'v> GivenChildren<'v> {
     }
 }
 
-/// Goes through a content model.
+/// Walks a content model and takes the children given.
 pub(super) struct Placer<'a, 'p, 'v> {
     plan: &'p Plan,
-    /// What takes the values; none if only their order is looked for.
+    /// Receives the values; `None` if only their order is wanted.
     out: Option<&'a mut Builder<'p>>,
     pub(super) source: GivenChildren<'v>,
     /// Without a builder, the element and wildcard particles that took values.
@@ -236,7 +236,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         }
     }
 
-    /// Appends a slot to be set later.
+    /// Appends a slot that is set later, and returns its index.
     fn reserve(&mut self) -> usize {
         self.push(0);
         let slots = self.out.as_ref().map_or(0, |out| out.record.slots.len());
@@ -251,7 +251,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         }
     }
 
-    /// A particle with its markers.
+    /// Places the children of a particle, with its markers.
     pub(super) fn particle(&mut self, id: ParticleId) -> Result<()> {
         let plan = self.plan;
         let particle = plan.particle(id);
@@ -295,7 +295,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         let count_slot = self.reserve();
         let mut count = self.column(id, max)?;
         if let (Term::Choice(children), None) = (&self.plan.particle(id).term, &self.source.order) {
-            // All of the first branch, then all of the second.
+            // All occurrences of the first branch, then all of the second, and so on.
             for (index, &child) in self.plan.group(children).iter().enumerate() {
                 while count < max && self.source.enters(self.plan, child) {
                     let left = self.source.left();
@@ -316,7 +316,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
                 break;
             }
         }
-        // What is missing is an error there, unless it has a default.
+        // A missing occurrence is an error, unless it has a default.
         while count < min && !is_emptiable {
             self.occurrence(id, Presence::Named)?;
             count += 1;
@@ -325,7 +325,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         Ok(())
     }
 
-    /// All values of an array at once, where possible.
+    /// Places all values of an array at once, if possible. Returns how many.
     fn column(&mut self, id: ParticleId, max: u64) -> Result<u64> {
         let plan = self.plan;
         let Term::Element(element) = plan.particle(id).term else {
@@ -357,7 +357,7 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
         Ok(queue.length as u64)
     }
 
-    /// A term without the markers of its particle.
+    /// Places the children of a term, without the markers of its particle.
     fn occurrence(&mut self, id: ParticleId, presence: Presence) -> Result<()> {
         let plan = self.plan;
         match &plan.particle(id).term {
@@ -483,7 +483,8 @@ impl<'a, 'p, 'v> Placer<'a, 'p, 'v> {
     }
 }
 
-/// The order that children of these numbers get without `#order`; `None` if they would not find their places.
+/// The order that children get without `#order`, given the number of children of each name; `None` if they do not fit the
+/// content model.
 pub(crate) fn canonical(
     plan: &Plan,
     ty: TypeId,
@@ -513,7 +514,7 @@ pub(crate) fn canonical(
     }
 }
 
-/// The particles that take children of these numbers, in this order, if they satisfy a content model.
+/// The particles that take these children, in this order. An error if they do not fit the content model.
 pub(crate) fn check(
     plan: &Plan,
     ty: TypeId,

@@ -1,4 +1,4 @@
-//! A plausible simple value.
+//! Makes plausible simple values.
 
 use bsoap_datatypes::qname::NoNamespaces;
 use bsoap_datatypes::{Datatype, Facets, SimpleType, Variety};
@@ -6,10 +6,10 @@ use bsoap_datatypes::{Datatype, Facets, SimpleType, Variety};
 use crate::plan::{LeafId, LeafKind, NamespaceConstraint, Plan, Wildcard};
 use crate::value::Value;
 
-/// Longer texts are not made, whatever a facet asks for.
+/// Longer texts are not made, even if a facet requires them.
 const LONGEST: u64 = 1000;
 
-/// A value of a leaf, valid by its facets where that is easy.
+/// A value of a leaf that satisfies its facets, if one is found easily.
 pub(super) fn sample(plan: &Plan, leaf: LeafId) -> Value {
     let leaf = plan.leaf(leaf);
     let text = text_of(&leaf.simple);
@@ -157,7 +157,7 @@ fn octets(facets: &Facets) -> Vec<u8> {
     octets
 }
 
-/// An element that a wildcard admits.
+/// An element that a wildcard allows.
 pub(super) fn element(wildcard: &Wildcard) -> String {
     let namespace = match &wildcard.namespaces {
         NamespaceConstraint::OneOf(list) => list.first().map_or("", String::as_str),
@@ -166,7 +166,7 @@ pub(super) fn element(wildcard: &Wildcard) -> String {
     let mut out = b"<any".to_vec();
     if !namespace.is_empty() {
         out.extend_from_slice(b" xmlns=\"");
-        // A namespace from a schema document holds characters of XML only.
+        // A namespace from a schema document has no characters that XML does not allow.
         if bsoap_xml::escape_attribute(namespace, &mut out).is_err() {
             return "<any/>".to_owned();
         }

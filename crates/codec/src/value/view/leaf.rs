@@ -1,4 +1,4 @@
-//! A simple value within a Record.
+//! Simple values within a Record.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use crate::record::walk::octets;
 use crate::record::{Record, Scalar};
 use crate::value::Value;
 
-/// A simple value within a Record: what is between tags, or of an attribute.
+/// A simple value within a Record: the content of an element, or the value of an attribute.
 #[derive(Clone, Copy, Debug)]
 pub struct LeafView<'r> {
     record: &'r Record,
@@ -24,17 +24,17 @@ impl<'r> LeafView<'r> {
         Self { record, leaf, at }
     }
 
-    /// How the value lies in its slot.
+    /// How the value is stored in its slot.
     pub fn kind(&self) -> LeafKind {
         self.record.plan.leaf(self.leaf).kind
     }
 
-    /// Its number in the Plan.
+    /// The leaf of the Plan that it belongs to.
     pub fn leaf_id(&self) -> LeafId {
         self.leaf
     }
 
-    /// The slot.
+    /// The index of its slot.
     pub fn slot(&self) -> usize {
         self.at
     }
@@ -43,7 +43,7 @@ impl<'r> LeafView<'r> {
         self.record.slots.get(self.at).copied().unwrap_or(0)
     }
 
-    /// The number or truth value, nil if it is none.
+    /// The number or boolean as a value; nil if it is neither.
     fn scalar(&self) -> Value {
         match self.kind() {
             LeafKind::Boolean => Value::Bool(self.bits() != 0),
@@ -70,12 +70,12 @@ impl<'r> LeafView<'r> {
         self.scalar().as_u64()
     }
 
-    /// The truth value.
+    /// The boolean, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         self.scalar().as_bool()
     }
 
-    /// The text in the heap, if that is where the value is and it is no octets.
+    /// The text, if the value is stored as text.
     pub fn as_str(&self) -> Option<&'r str> {
         match self.kind() {
             LeafKind::Text | LeafKind::Name => {
@@ -110,7 +110,7 @@ impl<'r> LeafView<'r> {
         })
     }
 
-    /// Its text: what it holds, or the lexical form of what it holds.
+    /// Its text, or the lexical form of its value.
     pub fn text(&self) -> Cow<'r, str> {
         let mut out = Vec::new();
         match self.kind() {
@@ -136,7 +136,7 @@ impl<'r> LeafView<'r> {
         Cow::Owned(String::from_utf8_lossy(&out).into_owned())
     }
 
-    /// As a value on its own.
+    /// The value as a dynamic value.
     pub fn to_value(&self) -> Value {
         match self.kind() {
             LeafKind::Text | LeafKind::Name => Value::from(self.as_str().unwrap_or_default()),
@@ -159,7 +159,7 @@ impl<'r> LeafView<'r> {
     }
 }
 
-/// Numbers one after the other, as an array of their kind.
+/// Consecutive numbers as an array of their kind; `None` for other kinds.
 pub(super) fn numbers(record: &Record, kind: LeafKind, at: usize, count: usize) -> Option<Value> {
     let slots = record.slots.get(at..at.checked_add(count)?)?;
     match kind {

@@ -1,4 +1,4 @@
-//! A view as a tree: as a [`Value`], and through that as JSON.
+//! Converts a view into a tree: into a [`Value`], and through that into JSON.
 
 use serde::ser::{Error as _, Serialize, Serializer};
 
@@ -13,11 +13,11 @@ use crate::value::{MAX_DEPTH, Object, Value};
 use super::View;
 use super::leaf::{LeafView, numbers};
 
-/// Why a tree could not be made.
+/// Why a view could not be converted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TreeError {
-    /// The slots are not what the Plan says they are.
+    /// The slots do not fit the Plan.
     Mismatch,
     /// Elements nest deeper than [`MAX_DEPTH`].
     Depth,
@@ -44,10 +44,10 @@ impl std::fmt::Display for TreeError {
 impl std::error::Error for TreeError {}
 
 impl View<'_> {
-    /// The element as a value of its own.
+    /// The element as a dynamic value.
     ///
     /// # Errors
-    /// When elements nest deeper than [`MAX_DEPTH`], or the Record does not fit its Plan.
+    /// If elements nest deeper than [`MAX_DEPTH`], or the Record does not fit its Plan.
     pub fn to_value(&self) -> Result<Value, TreeError> {
         let mut tree = Tree {
             record: self.record,
@@ -59,7 +59,7 @@ impl View<'_> {
     }
 }
 
-/// The rest of a walk, being made into values.
+/// Makes values of the events of a walk.
 struct Tree<'r> {
     record: &'r Record,
     plan: &'r Plan,
@@ -76,7 +76,7 @@ fn is_plain(plan: &Plan, declared: TypeId, actual: TypeId) -> bool {
         && matches!(ty.content, Content::Simple(_))
 }
 
-/// The kind of the numbers that an array of this element is, if it is one.
+/// The kind of the numbers in an array of this element; `None` if its values are not all numbers.
 fn number_kind(plan: &Plan, id: ElementId) -> Option<LeafKind> {
     let element = plan.element(id);
     match plan.ty(element.ty).content {
@@ -90,7 +90,7 @@ impl<'r> Tree<'r> {
         self.record.text(self.record.slots[at])
     }
 
-    /// An element that has begun, to its end.
+    /// Reads an element that has begun, to its end.
     fn element(&mut self, start: Start) -> Result<Value, TreeError> {
         let declared = self.plan.element(start.element).ty;
         if is_plain(self.plan, declared, start.ty) && !start.nil {
@@ -149,7 +149,7 @@ impl<'r> Tree<'r> {
         Ok(members.finish(start, declared))
     }
 
-    /// An array that has begun.
+    /// Reads an array that has begun.
     fn array(&mut self, event: Event) -> Result<Option<Value>, TreeError> {
         let Event::Array { element, count, at } = event else {
             return Ok(None);
@@ -178,7 +178,7 @@ struct Members<'t, 'r> {
     tree: &'t mut Tree<'r>,
     shape: &'r Shape,
     object: Object,
-    /// The children in the order of the text, where that may have to be given.
+    /// The children in the order of the text, in case `#order` is needed.
     order: Vec<Head>,
     mixed: Option<Vec<Value>>,
     fragments: Vec<Value>,
@@ -209,7 +209,7 @@ impl Members<'_, '_> {
             Event::Array { element, count, .. } => {
                 let name = plan.element(element).name;
                 let key = self.shape.key(plan, name);
-                // Where children of this name can be elsewhere too, they come one by one.
+                // If children of this name can also be elsewhere, they are added one by one.
                 let is_alone = self.shape.streams && self.mixed.is_none();
                 let is_first =
                     || number_kind(plan, element).is_some() && self.object.get(key).is_none();
@@ -303,7 +303,7 @@ impl Members<'_, '_> {
     }
 }
 
-/// Content of `anyType`: text alone is shown as text, without content nothing is shown.
+/// The content of `anyType`: a text if it is only text, nothing if there is no content.
 fn any_content(mut object: Object) -> Value {
     let xml = match object.get("#any") {
         Some(Value::Array(pieces)) => pieces.first().and_then(Value::as_str).unwrap_or_default(),
@@ -331,7 +331,7 @@ fn kept_attributes(xml: &str) -> Option<Value> {
     (!members.is_empty()).then_some(Value::Object(members))
 }
 
-/// As JSON, by the convention of `docs/design/between-crates.md`.
+/// Serialises the view as JSON, by the convention of `docs/design/between-crates.md`.
 impl Serialize for View<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = self.to_value().map_err(S::Error::custom)?;
