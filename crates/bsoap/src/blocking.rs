@@ -13,7 +13,7 @@ mod client;
 #[cfg(feature = "client")]
 pub use client::Client;
 
-/// Serves at an address until the program ends, on one thread for each processor.
+/// Serves `service` at `address` until the program ends. The runtime has one thread for each processor.
 ///
 /// # Errors
 /// If the server cannot listen at the address.

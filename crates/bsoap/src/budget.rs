@@ -1,7 +1,7 @@
 //! The limit on the total memory of saved messages, over all peers.
 //!
-//! A [scope](crate::scope) charges its saved messages to the budget. If the budget is exceeded, the least recently used scopes
-//! drop theirs. If that is not enough, the scope that needs memory works without saved messages.
+//! A [scope](crate::scope) charges the memory of its saved messages to the budget. If that exceeds the budget, the least
+//! recently used scopes drop their saved messages. If that frees too little, the scope that needs memory saves nothing.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,8 +9,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use crate::limits::PROCESS_BUDGET;
 
-/// The limit on the memory of saved messages, of all clients and services that share it. Cloning shares the budget. Clients
-/// and services without a budget of their own share that of the [process](Self::process).
+/// The limit on the memory of saved messages, summed over all clients and services that share this budget. Cloning shares
+/// the budget. Clients and services without a budget of their own share that of the [process](Self::process).
 ///
 /// Messages being processed are not counted: they have other limits.
 ///
@@ -31,15 +31,15 @@ pub struct Budget {
 struct Inner {
     limit: usize,
     used: AtomicUsize,
-    /// Increases by one with each use of a scope.
+    /// The time of the budget in uses: it increases by one with each use of a scope.
     clock: AtomicU64,
-    /// All keepers that charge this budget, and some that are dropped already.
+    /// The keepers that charge this budget. Keepers that were dropped are removed later.
     keepers: Mutex<Vec<Weak<dyn Keeper>>>,
 }
 
 /// Holds memory that is charged to a budget and can be freed at any time.
 pub(crate) trait Keeper: Send + Sync {
-    /// The time of its last use, by the budget's clock.
+    /// When the memory was last used, by the budget's clock.
     fn last_used(&self) -> u64;
 
     /// Frees the memory, unless it is in use.
@@ -47,7 +47,7 @@ pub(crate) trait Keeper: Send + Sync {
 }
 
 impl Budget {
-    /// A budget of this size in bytes. With 0, no messages are saved.
+    /// A budget of `bytes`. If `bytes` is 0, no messages are saved.
     pub fn new(bytes: usize) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -70,21 +70,21 @@ impl Budget {
         self.inner.limit
     }
 
-    /// The approximate number of bytes in use.
+    /// The approximate number of bytes that saved messages use now.
     pub fn used(&self) -> usize {
         self.inner.used.load(Ordering::Relaxed)
     }
 
-    /// The current time of the budget's clock.
+    /// Returns the time of the budget's clock, and advances the clock by one.
     pub(crate) fn now(&self) -> u64 {
         self.inner.clock.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Adds a keeper whose memory may be freed.
+    /// Adds a keeper, whose memory the budget may free.
     pub(crate) fn join(&self, keeper: Weak<dyn Keeper>) {
         let mut keepers = self.keepers();
         if keepers.len() == keepers.capacity() {
-            // The capacity doubles, so that dropped keepers are rarely searched.
+            // Remove dropped keepers only when the vector is full: its capacity doubles, so this is rare.
             keepers.retain(|keeper| keeper.strong_count() > 0);
             let length = keepers.len();
             keepers.reserve(length.max(8));
@@ -92,7 +92,7 @@ impl Budget {
         keepers.push(keeper);
     }
 
-    /// Charges bytes. Returns false if that would exceed the limit.
+    /// Charges bytes to the budget. Returns false, and charges nothing, if that would exceed the limit.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let more = |used: usize| {
             used.checked_add(bytes)
@@ -109,8 +109,8 @@ impl Budget {
         self.inner.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Frees the memory of the least recently used keepers until these bytes are available, and at least an eighth of the
-    /// limit, so that this is rarely needed. The caller must not hold a lock: it may be one of the keepers.
+    /// Frees the memory of the least recently used keepers until `bytes` can be charged, and at least an eighth of the
+    /// limit, so that this is rarely needed. The caller must not hold its own lock: it may be one of the keepers.
     pub(crate) fn free_bytes(&self, bytes: usize) {
         if bytes > self.inner.limit {
             return;
@@ -204,7 +204,7 @@ mod tests {
         assert!(budget.take(100));
         budget.free_bytes(400);
         assert_eq!(held(), [250, 0, 0]);
-        // What can never fit is no reason to forget.
+        // A request for more than the whole budget frees nothing.
         budget.free_bytes(801);
         assert_eq!((budget.used(), budget.limit()), (350, 800));
     }

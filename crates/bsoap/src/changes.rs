@@ -1,11 +1,11 @@
-//! What changed since the previous message.
+//! The changes of a message since the previous one.
 
 use std::sync::Arc;
 
 use bsoap_codec::{Record, Region, regions};
 use bsoap_differential::receive::{self, Received, Span, Stamp};
 
-/// What changed since the previous similar message of the same operation and connection (or principal).
+/// The changes of a message since the previous similar message of the same operation and connection (or principal).
 ///
 /// ```
 /// use bsoap::{Fault, Message, Value};
@@ -19,13 +19,14 @@ use bsoap_differential::receive::{self, Received, Span, Stamp};
 /// }
 /// ```
 ///
-/// It may include values that did not change, but never leaves out one that did.
+/// The changes may include values that did not change, but never leave out one that did.
 #[derive(Clone, Debug)]
 pub struct Changes {
     record: Arc<Record>,
     changes: receive::Changes,
-    /// The message, and the one that the changes count from.
+    /// Identifies the message. `None` if it was not saved.
     pub(crate) stamp: Option<Stamp>,
+    /// Identifies the earlier message that the changes are counted from. `None` if there is none.
     pub(crate) since: Option<Stamp>,
 }
 
@@ -39,43 +40,43 @@ impl Changes {
         }
     }
 
-    /// The message: it never changes.
+    /// The message itself. A Record in an `Arc` is never modified, so it can be kept.
     pub fn record(&self) -> &Arc<Record> {
         &self.record
     }
 
-    /// Whether these are the changes since that message.
+    /// True if these changes are counted from the message of `other`.
     pub fn follow(&self, other: &Self) -> bool {
         self.since.is_some() && self.since == other.stamp
     }
 
-    /// Whether everything may have changed: nothing is known.
+    /// True if every value may have changed, because there is no earlier message to compare with.
     pub fn is_all(&self) -> bool {
         self.changes.is_all()
     }
 
-    /// Whether nothing changed.
+    /// True if no value changed.
     pub fn is_none(&self) -> bool {
         self.changes.is_none()
     }
 
-    /// Whether all values are in the same slots as before: nothing was inserted or removed.
+    /// True if every value is in the same slot as in the earlier message: nothing was inserted or removed.
     pub fn keeps_places(&self) -> bool {
         self.changes.keeps_places()
     }
 
-    /// The changed slots of both Records, in order; none if [everything](Self::is_all) may have changed.
+    /// The changed slots in both Records, in order. Empty if [everything](Self::is_all) may have changed.
     pub fn spans(&self) -> impl DoubleEndedIterator<Item = Span> + Clone {
         self.changes.spans()
     }
 
-    /// The number of slots of the message that may have changed.
+    /// The number of this message's slots that may have changed.
     pub fn count(&self) -> usize {
         self.changes.count(self.record.slots().len())
     }
 
-    /// The paths of what changed, such as `/Envelope/Body/sumDoubles/values/item[17]`, in document order. What was removed is
-    /// not listed; if [everything](Self::is_all) may have changed, the only path is that of the root.
+    /// The paths of the changed values, such as `/Envelope/Body/sumDoubles/values/item[17]`, in document order. Removed
+    /// values are not listed. If [everything](Self::is_all) may have changed, the only path is that of the root.
     pub fn regions(&self) -> Vec<Region> {
         if self.is_all() {
             let all = 0..self.record.slots().len();

@@ -1,4 +1,4 @@
-//! The client: a port of a service, ready to be called.
+//! The client: sends messages to a port of a service.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ mod draft;
 pub use builder::ClientBuilder;
 pub use draft::{Draft, DraftPlace, Relay};
 
-/// A port of a service, ready to be called. Cloning shares connections.
+/// A client of one port of a service. Cloning shares its connections.
 ///
 /// ```no_run
 /// use bsoap::{Client, Value};
@@ -54,28 +54,28 @@ struct Inner {
     port: Port,
     address: Address,
     transport: bsoap_http::Client,
-    /// What is saved of the answers of the endpoint.
+    /// Saved answers of the endpoint.
     scope: PeerScope,
-    /// The templates, which clients for several endpoints share.
+    /// Saved templates of requests. Clients made with [`at`](Self::at) share them.
     templates: PeerScope,
     decoders: Arc<Decoders>,
     budget: Budget,
-    /// The policy of drafts.
+    /// The template policy of drafts.
     policy: SendPolicy,
-    /// How answers are saved.
+    /// Whether and how answers are saved.
     receiving: Receiving,
     /// Whether hints are used and sent.
     hints: Hints,
-    /// Whether the peer has announced that it uses hints.
+    /// True if the peer has announced that it uses hints.
     follows_hints: AtomicBool,
-    /// The number of this endpoint among those clients.
+    /// The number of this endpoint among the clients that share the templates.
     endpoint: u32,
-    /// The number of endpoints.
+    /// The number of endpoints that share the templates.
     endpoints: Arc<AtomicU32>,
     meter: Meter,
 }
 
-/// Shows the endpoint without credentials; the address in the WSDL may have some.
+/// Shows the endpoint without the credentials that its address may contain.
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
@@ -87,7 +87,7 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client of the WSDL's first port that has an address: a location, or the text itself.
+    /// A client of the WSDL's first port that has an address. `wsdl` is a path, a URL or the text of the WSDL.
     ///
     /// # Errors
     /// If the WSDL cannot be loaded, or has no port with an address.
@@ -95,7 +95,7 @@ impl Client {
         Self::builder(wsdl).build()
     }
 
-    /// A builder for a client of this WSDL: a location, or the text itself.
+    /// A builder for a client of this WSDL: a path, a URL or the text of the WSDL.
     pub fn builder(wsdl: impl Into<Wsdl>) -> ClientBuilder {
         ClientBuilder::new(wsdl.into())
     }
@@ -104,12 +104,12 @@ impl Client {
     /// one.
     ///
     /// # Errors
-    /// If that is not an `http` or `https` address.
+    /// If `address` is not an `http` or `https` URL.
     pub fn at(&self, address: &str) -> Result<Self, Error> {
         let inner = &*self.inner;
         let inner = Inner {
             address: address.parse()?,
-            // An endpoint must not find out, by measuring time, what another one answered.
+            // Answers are saved for each endpoint: no endpoint can find out, by measuring time, what another one answered.
             scope: PeerScope::new(
                 &inner.decoders,
                 &inner.budget,
@@ -139,8 +139,9 @@ impl Client {
         })
     }
 
-    /// Calls an operation and returns its result. Arguments and result are the children of the wrapper, or the parts by name;
-    /// header blocks are under `@headers`. The result of a one-way operation is nil.
+    /// Calls an operation and returns its result. Arguments and result are objects with the children of the wrapper element,
+    /// or with the parts by name if there is no wrapper. Header blocks are under `@headers`. The result of a one-way
+    /// operation is nil.
     ///
     /// # Errors
     /// [`Error::Fault`] if the peer answers with a fault, others if there is no usable answer.
@@ -155,10 +156,10 @@ impl Client {
     }
 
     /// Calls an operation with Rust values: types generated from the WSDL, or others that implement [`Pack`] and [`Unpack`].
-    /// They are the contents of the wrapper, or of the only part.
+    /// `arguments` and `R` are the contents of the wrapper element, or of the only part if there is no wrapper.
     ///
     /// # Errors
-    /// As for [`call`](Self::call), and if a type was generated for another WSDL.
+    /// The errors of [`call`](Self::call). Also if a type was generated for another WSDL.
     pub async fn call_typed<R: Unpack>(
         &self,
         operation: &str,
@@ -176,10 +177,10 @@ impl Client {
         }
     }
 
-    /// Sends a one-way message with a Rust value.
+    /// Sends a one-way message whose arguments are a Rust value.
     ///
     /// # Errors
-    /// As for [`call_typed`](Self::call_typed).
+    /// The errors of [`call_typed`](Self::call_typed).
     pub async fn notify_typed(&self, operation: &str, arguments: &dyn Pack) -> Result<(), Error> {
         match self
             .exchange(self.request(operation, Contents::packed(arguments))?)
@@ -190,10 +191,10 @@ impl Client {
         }
     }
 
-    /// The request that [`call`](Self::call) would send.
+    /// Creates the request that [`call`](Self::call) would send.
     ///
     /// # Errors
-    /// If there is no such operation, or the arguments do not match it.
+    /// If the WSDL has no such operation, or the arguments do not match it.
     pub fn request<'c>(
         &self,
         operation: &str,
@@ -203,7 +204,8 @@ impl Client {
         Ok(self.inner.meter.converting(|| target.request(contents))?)
     }
 
-    /// Sends a request and waits for the reply. A fault is a reply, not an error. The answer has the [`Record`] of the response.
+    /// Sends a request and waits for the reply. A fault is a reply, not an error. A reply has the [`Record`] of the
+    /// response.
     ///
     /// # Errors
     /// If the request cannot be encoded or sent, or the reply cannot be used.
@@ -211,10 +213,11 @@ impl Client {
         Ok(self.exchange_with_changes(request).await?.0)
     }
 
-    /// Sends a request and waits for the reply, and for an answer reports what changed since the last similar one.
+    /// Sends a request and waits for the reply. Also returns the changes since the last similar reply, unless the reply is a
+    /// fault or has no message.
     ///
     /// # Errors
-    /// As [`exchange`](Self::exchange).
+    /// The errors of [`exchange`](Self::exchange).
     pub async fn exchange_with_changes(
         &self,
         request: Request,
@@ -234,8 +237,8 @@ impl Client {
         self.deliver(headers, body, awaiting).await
     }
 
-    /// Calls an operation with an array that is encoded while it is sent, in little memory whatever its length. The other
-    /// arguments are as for [`call`](Self::call).
+    /// Calls an operation with an array that is encoded while it is sent: the memory used does not grow with the array. The
+    /// other arguments are as for [`call`](Self::call).
     ///
     /// ```no_run
     /// use bsoap::{Streamed, Value};
@@ -249,7 +252,7 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// As for [`call`](Self::call), and if the rows are not of the type of the array.
+    /// The errors of [`call`](Self::call). Also if the rows do not have the type of the array's elements.
     pub async fn call_streamed(
         &self,
         operation: &str,
@@ -263,10 +266,10 @@ impl Client {
         reply.into_value().map_err(Error::Fault)
     }
 
-    /// A request to send several times, with changes in between. Arguments are as for [`call`](Self::call).
+    /// Creates a request to be sent several times, with changes in between. `arguments` are as for [`call`](Self::call).
     ///
     /// # Errors
-    /// If there is no such operation, or the arguments do not match it or cannot be represented in XML.
+    /// If the WSDL has no such operation, or the arguments do not match it or cannot be represented in XML.
     pub fn draft<'c>(
         &self,
         operation: &str,
@@ -281,10 +284,11 @@ impl Client {
         Ok(Draft::new(target, template))
     }
 
-    /// Sends a draft; only the values set since the last time are encoded.
+    /// Sends a draft and returns the result as [`call`](Self::call) does. Only the values set since the last time are
+    /// encoded.
     ///
     /// # Errors
-    /// As for [`call`](Self::call). If the draft cannot be encoded, it is lost.
+    /// The errors of [`call`](Self::call). If the draft cannot be encoded, it can no longer be used.
     pub async fn send(&self, draft: &mut Draft) -> Result<Value, Error> {
         let meter = &self.inner.meter;
         let counts = meter.converting(|| draft.write())?;
@@ -295,7 +299,7 @@ impl Client {
         reply.into_value().map_err(Error::Fault)
     }
 
-    /// Sends an encoded request and decodes the reply.
+    /// Sends an encoded request and decodes the reply with the saved answers.
     async fn deliver(
         &self,
         headers: RequestHeaders,
@@ -346,11 +350,11 @@ impl Client {
         )
     }
 
-    /// Sends the Record of a request Envelope and returns the Record of the response Envelope, which never changes and may be
-    /// kept; `None` for a one-way operation.
+    /// Sends the Record of a request Envelope and returns the Record of the response Envelope, or `None` for a one-way
+    /// operation. The returned Record is never modified and may be kept.
     ///
     /// # Errors
-    /// As for [`call`](Self::call).
+    /// The errors of [`call`](Self::call).
     pub async fn call_record(
         &self,
         operation: &str,
@@ -364,10 +368,10 @@ impl Client {
         }
     }
 
-    /// An operation by name, with the Plan of its messages.
+    /// The operation of this name, with the Plan of its messages.
     ///
     /// # Errors
-    /// If there is none.
+    /// If the WSDL has no such operation.
     pub fn target(&self, operation: &str) -> Result<Target, Error> {
         Ok(Target::new(
             self.inner.definitions.plan(),
@@ -381,17 +385,17 @@ impl Client {
         &self.inner.port.binding.operations
     }
 
-    /// How requests were encoded with templates, and what that saved.
+    /// Counts of how requests were encoded with templates, and of the work that templates avoided.
     pub fn sender_stats(&self) -> SendCounts {
         self.inner.meter.sending()
     }
 
-    /// How answers were decoded with histories, and what that saved.
+    /// Counts of how answers were decoded with histories, and of the work that histories avoided.
     pub fn receiver_stats(&self) -> ReceiveCounts {
         self.inner.meter.receiving()
     }
 
-    /// How hints were used: those sent and those received.
+    /// Counts of the hints sent, and of how received hints were used.
     pub fn hint_stats(&self) -> HintCounts {
         self.inner.meter.hints()
     }
@@ -401,7 +405,7 @@ impl Client {
         &self.inner.meter
     }
 
-    /// The WSDL.
+    /// The loaded WSDL.
     pub fn definitions(&self) -> &Arc<Definitions> {
         &self.inner.definitions
     }
@@ -416,17 +420,17 @@ impl Client {
         &self.inner.service
     }
 
-    /// The port.
+    /// The port that the client calls.
     pub fn port(&self) -> &Port {
         &self.inner.port
     }
 
-    /// The version of SOAP spoken.
+    /// The version of SOAP of the port.
     pub fn version(&self) -> SoapVersion {
         self.inner.port.binding.version
     }
 
-    /// The address messages are sent to.
+    /// The address that messages are sent to.
     pub fn endpoint(&self) -> &str {
         self.inner.address.as_str()
     }
@@ -451,7 +455,8 @@ fn http_headers(headers: RequestHeaders) -> Result<HeaderMap, Error> {
     Ok(headers)
 }
 
-/// Decodes a reply with what the scope knows of earlier ones, and reports what changed in it.
+/// Decodes a reply with the earlier answers saved in the scope. Returns the reply and its changes since the last similar
+/// one.
 fn read_reply(
     awaiting: AwaitingReply,
     incoming: IncomingReply<'_>,

@@ -1,4 +1,4 @@
-//! A pool of cleared decoders, which any scope may use.
+//! A pool of cleared decoders, shared by all scopes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use bsoap_codec::{DecodeOptions, Decoder};
 
 use crate::limits::{MAX_POOLED_DECODER_BYTES, MAX_POOLED_DECODERS};
 
-/// Decoders of one Plan without a [scope](crate::scope::PeerScope).
+/// Cleared decoders of one Plan that belong to no [scope](crate::scope::PeerScope) at the moment.
 #[derive(Debug)]
 pub(crate) struct Decoders {
     plan: Arc<Plan>,
@@ -24,13 +24,13 @@ impl Decoders {
         }
     }
 
-    /// A cleared or new decoder.
+    /// A cleared decoder from the pool, or a new one if the pool is empty.
     pub(crate) fn take(&self) -> Decoder {
         let unused = self.lock().pop();
         unused.unwrap_or_else(|| Decoder::new(Arc::clone(&self.plan), self.options))
     }
 
-    /// Clears a decoder and puts it into the pool.
+    /// Clears a decoder and puts it into the pool, unless the pool is full or the decoder uses too much memory.
     pub(crate) fn give(&self, mut decoder: Decoder) {
         decoder.forget();
         if decoder.memory() > MAX_POOLED_DECODER_BYTES {
@@ -47,7 +47,7 @@ impl Decoders {
     }
 }
 
-/// The options for messages up to the length that the transport allows, which also bounds the size of a Record.
+/// Limits the size of a Record in `options` to that of a message of `bytes`, the longest that the transport allows.
 pub(crate) fn up_to(mut options: DecodeOptions, bytes: u64) -> DecodeOptions {
     options.limits.total_size = options.limits.total_size.min(bytes);
     options

@@ -5,7 +5,7 @@ use std::fmt;
 
 use bsoap_protocol::Fault;
 
-/// Why a call failed, or a client or service could not be created.
+/// The reason why a call failed, or a client or service could not be created.
 ///
 /// ```
 /// use bsoap::{Blame, Client};
@@ -27,14 +27,14 @@ pub enum Error {
     Transport(bsoap_http::Error),
     /// The peer answered with a fault.
     Fault(Fault),
-    /// A value does not match the type that the program requested or gave.
+    /// A Rust value does not have the type that the WSDL or the program requires.
     Type(Box<dyn StdError + Send + Sync>),
 }
 
-/// Whose fault an error is.
+/// Who caused an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// The program that called.
+    /// The calling program.
     Caller,
     /// The peer.
     Peer,
@@ -43,7 +43,7 @@ pub enum Blame {
 }
 
 impl Error {
-    /// Whose fault it is.
+    /// Who caused the error.
     pub fn blame(&self) -> Blame {
         match self {
             Self::Wsdl(_) | Self::Setup(_) | Self::Type(_) => Blame::Caller,
@@ -64,7 +64,7 @@ impl Error {
         }
     }
 
-    /// The fault, if the peer answered with one.
+    /// The fault that the peer answered with. `None` for other errors.
     pub fn fault(&self) -> Option<&Fault> {
         match self {
             Self::Fault(fault) => Some(fault),
@@ -72,7 +72,7 @@ impl Error {
         }
     }
 
-    /// The whole chain of causes on one line, the outermost first.
+    /// The error and its chain of causes on one line, the outermost first.
     ///
     /// ```
     /// let error = bsoap::Client::from_wsdl("<wsdl").unwrap_err();

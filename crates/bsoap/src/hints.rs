@@ -8,10 +8,10 @@ const HEADER: HeaderName = HeaderName::from_static("bsoap-hint");
 
 /// Whether a client or a service uses the hints of its peers, and sends hints.
 ///
-/// A hint is a header block without `mustUnderstand`, so peers that do not know it ignore it. It helps with messages that have the
-/// same structure, but different values. Messages that are similar to the ones before are sent without hints, because templates
-/// ([`Sending`](crate::tuning::Sending)) and histories ([`Receiving`](crate::tuning::Receiving)) save more. Hints are verified: values
-/// and errors are the same as without.
+/// A hint is a header block without `mustUnderstand`, so peers that do not know it ignore it. It helps with messages that
+/// have the same structure as earlier ones but different values. Messages that are similar to earlier ones are sent without
+/// hints, because templates ([`Sending`](crate::tuning::Sending)) and histories ([`Receiving`](crate::tuning::Receiving))
+/// save more. Hints are verified: values and errors are the same as without hints.
 ///
 /// ```
 /// use bsoap::{Client, Service};
@@ -28,20 +28,20 @@ pub enum Hints {
     /// No hints are sent, and received ones are ignored.
     #[default]
     Off,
-    /// Received hints are used, which the HTTP header `Bsoap-Hint` announces with each message. Hints are sent to peers that
-    /// announce the same.
+    /// Received hints are used, and the HTTP header `Bsoap-Hint` of each message announces this. Hints are sent to peers
+    /// that announce the same.
     Offered,
-    /// Received hints are used, and hints are sent to each peer.
+    /// Received hints are used, and hints are sent to every peer.
     Always,
 }
 
 impl Hints {
-    /// Whether received hints are used.
+    /// True if received hints are used.
     pub(crate) fn is_on(self) -> bool {
         self != Self::Off
     }
 
-    /// Whether hints are sent to a peer; `is_wanted`: it announced that it uses them.
+    /// True if hints are sent to a peer. `is_wanted` is true if the peer announced that it uses them.
     pub(crate) fn gives(self, is_wanted: bool) -> bool {
         match self {
             Self::Off => false,
@@ -50,7 +50,7 @@ impl Hints {
         }
     }
 
-    /// Announces to a peer that its hints are used, unless hints are off.
+    /// Adds the HTTP header that announces the use of hints, unless hints are off.
     pub(crate) fn offer(self, headers: &mut HeaderMap) {
         if self.is_on() {
             headers.insert(HEADER, HeaderValue::from_static("1"));
@@ -58,7 +58,7 @@ impl Hints {
     }
 }
 
-/// Whether a peer has announced that it uses hints.
+/// True if the HTTP headers of a peer announce that it uses hints.
 pub(crate) fn are_wanted(headers: &HeaderMap) -> bool {
     headers.get(HEADER).is_some_and(|value| value == "1")
 }

@@ -26,16 +26,16 @@
 //! ```
 //!
 //! Arguments and results are [`Value`]s (whose JSON form is the same everywhere in bsoap), [`Record`]s, in which arrays
-//! are contiguous, or types generated from the WSDL (`bsoap generate`, or `bsoap-generate` in a `build.rs`). Both
-//! directions are checked against the WSDL; errors say where.
+//! are contiguous, or types generated from the WSDL (`bsoap generate`, or `bsoap-generate` in a `build.rs`). Messages are
+//! checked against the WSDL in both directions. Errors name the location in the message.
 //!
-//! The types of this page are enough for most programs. [`service`] has what handlers return, [`tuning`] sets how much of earlier
-//! messages is saved and what limits apply. The crates below are modules here: [`codec`] (records, views and conversion),
+//! The types on this page are enough for most programs. [`service`] has the types that handlers return, [`tuning`] has the
+//! settings for saved messages and limits. The crates below are modules here: [`codec`] (records, views and conversion),
 //! [`schema`] (WSDL), [`protocol`] (envelopes and faults), [`differential`] and [`http`].
 //!
 //! # Features
 //!
-//! All are on by default.
+//! All features are on by default.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -44,8 +44,8 @@
 //! | `tls` | HTTPS |
 //! | `gzip` | compressed bodies |
 //!
-//! Without `client` and `server` there is no HTTP and no tokio. What is left serves any other transport: load a [`Wsdl`],
-//! and exchange messages with [`protocol`], [`codec`] and [`differential`].
+//! Without `client` and `server`, the crate has no HTTP and does not depend on tokio. It can still be used over any other
+//! transport: load a [`Wsdl`], and exchange messages with [`protocol`], [`codec`] and [`differential`].
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Where a WSDL comes from: a file, a URL, text, or definitions loaded before.
+//! The source of a WSDL: a file, a URL, a text, or definitions loaded before.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,18 +19,18 @@ mod remote;
 
 /// A WSDL to load: a location (a path or a URL), the text itself, or [`Definitions`] loaded before.
 ///
-/// A string that begins with `<` is a text, any other a location.
+/// A string that begins with `<` is the text of a WSDL, any other string is a location.
 #[derive(Clone)]
 pub enum Wsdl {
     /// A path, or a `file:`, `http:` or `https:` URL.
     Location(String),
-    /// The document itself.
+    /// The text of the WSDL.
     Text(String),
     /// Definitions that were loaded before.
     Loaded(Arc<Definitions>),
 }
 
-/// Shows neither the credentials in a location nor the text of a document.
+/// Shows neither the credentials in a location nor the text of a WSDL.
 impl fmt::Debug for Wsdl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -44,21 +44,21 @@ impl fmt::Debug for Wsdl {
     }
 }
 
-/// What may be fetched from the network while a WSDL is loaded.
+/// The documents that may be fetched from the network while a WSDL is loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fetch {
-    /// Nothing, unless the location of the WSDL itself is a URL; then all documents it refers to.
+    /// No document if the WSDL itself is a file or a text; all documents that it refers to if its location is a URL.
     #[default]
     AsAsked,
-    /// All documents that are referred to.
+    /// All documents that the WSDL refers to.
     Anything,
 }
 
 impl Wsdl {
-    /// Loads the WSDL with its imports, and compiles it. This reads files or the network, and blocks until it is done.
+    /// Loads the WSDL with its imports, and compiles it. It reads files or the network, and blocks until this is done.
     ///
     /// # Errors
-    /// [`Error::Wsdl`] if it cannot be loaded, [`Error::Setup`] if that needs the feature `client`.
+    /// [`Error::Wsdl`] if the WSDL cannot be loaded, [`Error::Setup`] if loading it needs the feature `client`.
     pub fn load(self, fetch: Fetch) -> Result<Arc<Definitions>, Error> {
         #[cfg(feature = "client")]
         return self.load_with(fetch, &ClientOptions::default());
@@ -75,7 +75,7 @@ impl Wsdl {
         }
     }
 
-    /// Loads the WSDL; what is fetched over HTTP is fetched with these options.
+    /// Loads the WSDL as [`load`](Self::load) does, with these options for HTTP.
     #[cfg(feature = "client")]
     pub(crate) fn load_with(
         self,
@@ -91,7 +91,7 @@ impl Wsdl {
         })
     }
 
-    /// Loads the WSDL; `remote` is the loader for what is neither a file nor well known.
+    /// Loads the WSDL. `remote` loads the documents that are neither files nor built in.
     fn load_from<L: Loader + 'static>(
         self,
         remote: impl FnOnce(&str) -> Option<L>,
@@ -110,7 +110,7 @@ impl Wsdl {
         }
         chain = chain.then(WellKnown).then(FileLoader::new());
         if let Some(remote) = remote(&location) {
-            // Error messages and documents name the location: they must not show credentials.
+            // Error messages and published documents contain the location: they must not show credentials.
             location = without_credentials(&location).into_owned();
             chain = chain.then(remote);
         }

@@ -1,4 +1,4 @@
-//! Counts messages, bytes and the time spent on conversion.
+//! Counters of messages, bytes and conversion time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use bsoap_differential::send::SendCounts;
 
 use crate::scope::ReadCounts;
 
-/// Counts messages, bytes and time. Cloning shares the counts.
+/// Counts messages, bytes and conversion time. Cloning shares the counts.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     counts: Arc<Counts>,
@@ -26,7 +26,7 @@ struct Counts {
     savings: Mutex<Savings>,
 }
 
-/// The work saved by templates, histories and hints.
+/// The work that templates, histories and hints avoided.
 #[derive(Debug, Default)]
 struct Savings {
     sending: SendCounts,
@@ -42,9 +42,9 @@ pub struct Traffic {
     pub messages_sent: u64,
     /// Messages received.
     pub messages_received: u64,
-    /// Bytes of the messages sent, before any gzip.
+    /// Bytes of the messages sent, counted before compression.
     pub sent: u64,
-    /// Bytes of the messages received, after any gzip is undone.
+    /// Bytes of the messages received, counted after decompression.
     pub received: u64,
     /// Time spent on converting values to text and text to values.
     pub converting: Duration,
@@ -63,29 +63,29 @@ impl Meter {
         }
     }
 
-    /// How sent messages were written, and the work saved by templates.
+    /// Counts of how messages were encoded, and of the work that templates avoided.
     pub fn sending(&self) -> SendCounts {
         self.savings().sending
     }
 
-    /// How received messages were read, and the work saved by histories.
+    /// Counts of how messages were decoded, and of the work that histories avoided.
     pub fn receiving(&self) -> ReceiveCounts {
         self.savings().receiving
     }
 
-    /// The hints sent, and how received hints were used.
+    /// Counts of the hints sent, and of how received hints were used.
     pub fn hints(&self) -> HintCounts {
         self.savings().hints
     }
 
-    /// Counts a message that was read.
+    /// Adds the counts of a message that was decoded.
     pub(crate) fn reads(&self, counts: &ReadCounts) {
         let mut savings = self.savings();
         savings.receiving.add(&counts.receiving);
         savings.hints.add(&counts.hints);
     }
 
-    /// Counts a message that was written.
+    /// Adds the counts of a message that was encoded.
     pub(crate) fn writes(&self, counts: &SendCounts, hints: &HintCounts) {
         let mut savings = self.savings();
         savings.sending.add(counts);
@@ -97,7 +97,7 @@ impl Meter {
         savings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Measures the time of a conversion.
+    /// Runs a conversion, adds its time, and returns its result.
     pub(crate) fn converting<T>(&self, convert: impl FnOnce() -> T) -> T {
         let begun = Instant::now();
         let result = convert();
@@ -106,13 +106,13 @@ impl Meter {
         result
     }
 
-    /// Counts a message that is sent.
+    /// Counts a message of this length as sent.
     pub(crate) fn sends(&self, bytes: u64) {
         self.counts.messages_sent.fetch_add(1, Ordering::Relaxed);
         self.counts.sent.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Counts a message that was received.
+    /// Counts a message of this length as received.
     pub(crate) fn receives(&self, bytes: usize) {
         self.counts
             .messages_received

@@ -9,12 +9,13 @@ use tokio::sync::Semaphore;
 
 use crate::limits::MAX_INLINE_BYTES;
 
-/// At most one conversion for each processor: more would slow down each other and short conversions.
+/// Permits for conversions on blocking threads: one for each processor. More would slow down each other and short
+/// conversions.
 static PERMITS: LazyLock<Semaphore> = LazyLock::new(|| {
     Semaphore::new(std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 });
 
-/// Converts about this many bytes of text: in the calling task, or on a blocking thread if there are many.
+/// Runs a conversion of about this many bytes of text: in the calling task, or on a blocking thread if the text is long.
 pub(crate) async fn convert<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -26,7 +27,7 @@ pub(crate) async fn convert<T: Send + 'static>(
         .acquire()
         .await
         .expect("the semaphore is never closed");
-    // The work goes on even if the caller is dropped, so it keeps its permit.
+    // The conversion continues even if the caller is dropped, so the closure holds the permit.
     let working = tokio::task::spawn_blocking(move || {
         let result = work();
         drop(permit);
@@ -43,15 +44,16 @@ pub(crate) async fn convert<T: Send + 'static>(
     }
 }
 
-/// The approximate length of a Record's text in bytes.
+/// The approximate length in bytes of the text that a Record is encoded to.
 pub(crate) fn weight_of_record(record: &Record) -> usize {
     record.slots().len() * 16 + record.heap().len()
 }
 
-/// The approximate length of a value's text in bytes; of long ones, at least [`MAX_INLINE_BYTES`].
+/// The approximate length in bytes of the text that a value is encoded to. For long texts, it is any number that is at
+/// least [`MAX_INLINE_BYTES`].
 #[cfg(any(feature = "server", test))]
 pub(crate) fn weight_of_value(value: &Value) -> usize {
-    /// A pair of tags.
+    /// The approximate length of a start tag and an end tag.
     const TAGS: usize = 16;
 
     let mut weight = 0;
@@ -65,7 +67,7 @@ pub(crate) fn weight_of_value(value: &Value) -> usize {
                 Value::Floats(values) => values.len() * (TAGS + 8),
                 Value::Ints(values) => values.len() * (TAGS + 4),
                 Value::Array(values) => {
-                    // The first elements are enough to see that it is long.
+                    // This many elements alone make the text long: there is no need to count more.
                     rest.extend(values.iter().take(MAX_INLINE_BYTES / TAGS));
                     0
                 }
@@ -106,7 +108,7 @@ mod tests {
         let thread = || std::thread::current().id();
         assert_eq!(convert(MAX_INLINE_BYTES - 1, thread).await, here);
         assert_ne!(convert(MAX_INLINE_BYTES, thread).await, here);
-        // A panic is passed on, and returns its permit.
+        // A panic is passed on to the caller, and returns its permit.
         for _ in 0..100 {
             let panicking = tokio::spawn(convert(MAX_INLINE_BYTES, || panic!("on purpose")));
             assert!(panicking.await.expect_err("a panic").is_panic());

@@ -1,4 +1,4 @@
-//! Scopes of authenticated principals: the messages of a principal are saved together for all its connections.
+//! Scopes of authenticated principals: all connections of a principal share its saved messages.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,11 +10,11 @@ use bsoap_http::HeaderMap;
 use crate::limits::MAX_PRINCIPALS;
 use crate::scope::PeerScope;
 
-/// The authenticated sender of messages, by a unique name such as that of a user or the subject of a certificate.
+/// The authenticated sender of messages, identified by a unique name such as a user name or the subject of a certificate.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Principal(Box<[u8]>);
 
-/// The name is not shown: it may be a secret.
+/// Does not show the name, which may be a secret.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Principal")
@@ -27,7 +27,7 @@ impl<T: Into<Vec<u8>>> From<T> for Principal {
     }
 }
 
-/// Identifies the sender of a request.
+/// A function that returns the authenticated sender of a request, or `None` if it is unknown.
 type Identify = dyn Fn(&HeaderMap, SocketAddr) -> Option<Principal> + Send + Sync;
 
 /// The scopes of all principals of a service.
@@ -40,7 +40,7 @@ pub(crate) struct Principals {
 #[derive(Default)]
 struct KnownPrincipals {
     scopes: HashMap<Principal, (PeerScope, u64)>,
-    /// Increases by one with each request.
+    /// The time in requests: it increases by one with each request.
     clock: u64,
 }
 
@@ -54,7 +54,7 @@ impl Principals {
         }
     }
 
-    /// The scope of the sender of a request, if it can be identified.
+    /// The scope of the sender of a request. `None` if the sender is unknown.
     pub(crate) fn scope(
         &self,
         headers: &HeaderMap,

@@ -1,4 +1,4 @@
-//! Reads messages by comparing them with saved ones, or in full.
+//! Decodes messages: only the differences to a saved message, or the whole message.
 
 use bsoap_codec::decode::Error;
 use bsoap_codec::plan::ElementId;
@@ -8,9 +8,10 @@ use bytes::Bytes;
 use crate::scope::PeerScope;
 use crate::tuning::Meter;
 
-/// Whether and how a client or a service saves received messages, so that only changes are decoded of the next message.
+/// Whether and how a client or a service saves received messages. If a message is similar to a saved one, only its changes
+/// are decoded.
 ///
-/// On by default. Values and errors are the same as without.
+/// On by default. Values and errors are the same as without saved messages.
 ///
 /// ```
 /// use bsoap::Client;
@@ -22,8 +23,8 @@ use crate::tuning::Meter;
 /// # Ok::<(), bsoap::Error>(())
 /// ```
 ///
-/// Other [ways](crate::tuning::ReceiveWay) than the default are those of the papers. The one for small memory keeps digests instead of
-/// texts, about 3.5 % of their size:
+/// The other [ways](crate::tuning::ReceiveWay) of saving are those of the papers. The following one needs little memory: it
+/// keeps digests instead of texts, about 3.5 % of their size:
 ///
 /// ```
 /// use bsoap::Client;
@@ -53,12 +54,12 @@ impl From<Way> for Receiving {
 }
 
 impl Receiving {
-    /// Every message is decoded in full, and none is saved.
+    /// Decodes every message in full, and saves none.
     pub fn off() -> Self {
         Self { policy: None }
     }
 
-    /// Messages are received in this way.
+    /// Saves messages in this way.
     pub fn new(way: Way) -> Self {
         if way == Way::Off {
             return Self::off();
@@ -68,15 +69,15 @@ impl Receiving {
         receiving
     }
 
-    /// The number of messages saved for each operation (8), with which new ones are compared.
+    /// Sets the maximum number of messages saved for each operation. Default: 8. A new message is compared with them.
     #[must_use]
     pub fn histories(mut self, most: usize) -> Self {
         self.change(|policy| policy.histories = most);
         self
     }
 
-    /// Bytes for the messages of one client, or of one connection of a service (64 MiB); the
-    /// [`Budget`](crate::tuning::Budget) bounds all together.
+    /// Sets the maximum number of bytes of the messages saved for one client, or for one connection of a service. Default:
+    /// 64 MiB. The [`Budget`](crate::tuning::Budget) limits the sum over all of them.
     #[must_use]
     pub fn bytes(mut self, most: usize) -> Self {
         self.change(|policy| policy.bytes = most);
@@ -89,13 +90,13 @@ impl Receiving {
         }
     }
 
-    /// A cache for histories, unless they are off.
+    /// An empty cache for histories. `None` if histories are off.
     pub(crate) fn cache(self) -> Option<HistoryCache> {
         self.policy.map(HistoryCache::new)
     }
 }
 
-/// Reads a message with the saved messages of the scope.
+/// Decodes a message with the saved messages of the scope. Returns the Record and its changes.
 pub(crate) fn read(
     scope: &PeerScope,
     meter: &Meter,

@@ -1,6 +1,6 @@
-//! A scope: the saved messages of one peer. For a service it is a connection or a principal, for a client the client itself,
-//! which has one endpoint. Saved messages of one scope are never used for another, so not even the time of an exchange
-//! reveals anything about another peer.
+//! A scope holds the saved messages of one peer. A service has one for each connection or principal, a client has one for
+//! its endpoint. Messages saved in one scope are never used in another, so not even the time of an exchange reveals
+//! anything about another peer.
 //!
 //! ```text
 //! connection ──► PeerScope ──► Saved: decoders, with predictions           charged to the Budget,
@@ -9,7 +9,7 @@
 //! all scopes ──► Decoders: cleared decoders of dropped scopes, for reuse
 //! ```
 //!
-//! Each message locks the scope twice for a short time: to check out what it is converted with, and to check it in.
+//! Each message locks the scope twice for a short time: to check out what its conversion needs, and to check it in.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +28,7 @@ use crate::decoders::Decoders;
 use crate::limits::BUDGET_STEP;
 use crate::tuning::{Budget, Hints, Receiving, Sending};
 
-/// The saved messages of one peer. Cloning gives the same scope.
+/// The saved messages of one peer. Clones share them.
 #[derive(Clone)]
 pub(crate) struct PeerScope {
     inner: Arc<Inner>,
@@ -37,28 +37,28 @@ pub(crate) struct PeerScope {
 struct Inner {
     pool: Arc<Decoders>,
     budget: Budget,
-    /// The time of the last use, by the budget's clock.
+    /// When the scope was last used, by the budget's clock.
     last_used: AtomicU64,
     saved: Mutex<Saved>,
 }
 
-/// The saved messages. Each part is counted in [`sizes`](Self::sizes) and dropped in [`drop_part`](Inner::drop_part).
+/// The saved messages. [`sizes`](Self::sizes) counts the bytes of each part, [`drop_part`](Inner::drop_part) drops a part.
 #[derive(Default)]
 struct Saved {
-    /// One for each message that was read at the same time; on a connection, one.
+    /// The decoders not in use. There are as many as messages were decoded at the same time; for a connection, one.
     #[allow(clippy::vec_box)] // they are moved with each message
     decoders: Vec<Box<Decoder>>,
-    /// One for each hint that was written at the same time.
+    /// The hint writers not in use. There are as many as hints were written at the same time.
     writers: Vec<Writer>,
-    /// `None` if templates are off.
+    /// The templates of sent messages. `None` if templates are off.
     templates: Option<TemplateCache>,
-    /// `None` if histories are off.
+    /// The histories of received messages. `None` if histories are off.
     histories: Option<HistoryCache>,
-    /// `None` if hints are off.
+    /// The skeletons for received hints. `None` if hints are off.
     skeletons: Option<SkeletonCache>,
-    /// Bytes of each part when the budget was charged last.
+    /// The bytes of each part at the time of the last charge to the budget.
     charged_sizes: [usize; PARTS.len()],
-    /// Bytes charged to the budget for all parts.
+    /// The bytes charged to the budget for all parts together.
     charged: usize,
 }
 
@@ -79,7 +79,7 @@ const PARTS: [SavedPart; 5] = [
     SavedPart::Skeletons,
 ];
 
-/// The settings of what is saved.
+/// The settings for saved messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Keeping {
     pub(crate) sending: Sending,
@@ -87,14 +87,14 @@ pub(crate) struct Keeping {
     pub(crate) hints: Hints,
 }
 
-/// How a message was read.
+/// Counts of how messages were decoded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReadCounts {
     pub(crate) receiving: ReceiveCounts,
     pub(crate) hints: HintCounts,
 }
 
-/// What a message is read with.
+/// What was checked out to decode a message.
 enum ReadWith {
     Skeleton(SkeletonCheckout),
     History(HistoryCheckout),
@@ -119,7 +119,7 @@ impl PeerScope {
         Self { inner }
     }
 
-    /// Reads a message with the saved decoder, skeleton or history.
+    /// Decodes a message with the saved decoder, skeleton or history. Returns the Record and its changes.
     pub(crate) fn read(
         &self,
         root: ElementId,
@@ -165,7 +165,7 @@ impl PeerScope {
         (result, counts)
     }
 
-    /// Writes a message with the template of its stream. `gives_hint`: with a hint, if there is no template.
+    /// Encodes a message with the template of its stream. If there is no template, a hint is added if `gives_hint` is true.
     pub(crate) fn write(
         &self,
         stream: StreamKey,
@@ -197,7 +197,7 @@ impl PeerScope {
         Ok((sent, HintCounts::default()))
     }
 
-    /// Writes a message without a template.
+    /// Encodes a message without a template. If `gives_hint` is true, a hint is added.
     fn write_plain(&self, record: &Record, gives_hint: bool) -> Result<(Sent, HintCounts), Error> {
         let mut counts = HintCounts::default();
         if !gives_hint {
@@ -219,8 +219,8 @@ impl PeerScope {
         Ok((Sent::of_chunks(chunks), counts))
     }
 
-    /// Puts back what was checked out, and charges the budget if the memory of a part has changed. If the budget is
-    /// exceeded, the part that has grown is dropped.
+    /// Checks in what was checked out (`put_back`), and updates the charge to the budget if the memory of a part has
+    /// changed. If the budget is exceeded, the part that has grown most is dropped.
     fn check_in(&self, put_back: impl FnOnce(&mut Saved)) {
         let inner = &*self.inner;
         let mut saved = inner.lock();
@@ -232,7 +232,7 @@ impl PeerScope {
         let Err(missing) = inner.charge(&mut saved) else {
             return;
         };
-        // Not under the lock: other scopes may call `forget` on this one while this one calls it on them.
+        // The lock is released first: other scopes may call `forget` on this one while this one calls it on them.
         drop(saved);
         inner.budget.free_bytes(missing);
         let mut saved = inner.lock();
@@ -259,7 +259,7 @@ impl Saved {
         }
     }
 
-    /// Bytes of each part, in the order of [`PARTS`].
+    /// The bytes of each part, in the order of [`PARTS`].
     fn sizes(&self) -> [usize; PARTS.len()] {
         let decoders = self.decoders.iter().map(|decoder| decoder.memory()).sum();
         let writers = self.writers.iter().map(Writer::memory).sum();
@@ -269,7 +269,7 @@ impl Saved {
         [decoders, writers, templates, histories, skeletons]
     }
 
-    /// The part that has grown most since the budget was charged.
+    /// The part that has grown most since the last charge to the budget.
     fn grown_part(&self) -> SavedPart {
         let sizes = self.sizes();
         let growth = |&part: &SavedPart| {
@@ -297,7 +297,7 @@ impl Inner {
         self.saved.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Updates the charge. The error is the number of bytes that the budget lacks.
+    /// Charges the present memory of the scope to the budget. The error is the number of bytes that the budget lacks.
     fn charge(&self, saved: &mut Saved) -> Result<(), usize> {
         let sizes = saved.sizes();
         let bytes = sizes.iter().sum::<usize>().next_multiple_of(BUDGET_STEP);
@@ -314,7 +314,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Drops a part for lack of memory. A cache then saves nothing for a while.
+    /// Drops a part because memory is short. The part's cache then saves nothing for a while.
     fn drop_part(&self, saved: &mut Saved, part: SavedPart) {
         match part {
             SavedPart::Decoders => saved.decoders.drain(..).for_each(|it| self.pool.give(*it)),
@@ -390,7 +390,7 @@ mod tests {
             Self { definitions, pool }
         }
 
-        /// One that keeps spellings.
+        /// A scope that saves decoders, templates and histories.
         fn scope(&self, budget: &Budget) -> PeerScope {
             let keeping = Keeping {
                 receiving: Receiving::off(),
@@ -404,7 +404,7 @@ mod tests {
             ports.next().expect("a port").1.binding.request
         }
 
-        /// How many events the message takes: few, if the scope has met it before.
+        /// The number of events that decoding the message takes. It is small if the scope has read a similar message before.
         fn events(&self, scope: &PeerScope) -> u64 {
             let saved = scope.inner.lock().decoders.pop();
             let mut decoder = saved.unwrap_or_else(|| Box::new(self.pool.take()));
@@ -425,7 +425,7 @@ mod tests {
         assert!(known < new, "{new} events, then {known}");
         assert_eq!(world.events(&second), new);
         assert_eq!(world.events(&second.clone()), known);
-        // Nor does who gets the memory of one that is gone.
+        // A new scope does not get the memory of a dropped one.
         drop((first, second));
         assert_eq!(world.pool.take().memory(), world.pool.take().memory());
         assert_eq!(world.events(&world.scope(&budget)), new);
@@ -462,7 +462,7 @@ mod tests {
             world.events(scope);
             assert!(budget.used() <= budget.limit());
         }
-        // The budget is enough for two; b was used before a.
+        // The budget is enough for two scopes. `b` was used less recently than `a`.
         assert_eq!(world.events(&c), known);
         assert_eq!(world.events(&a), known);
         assert_eq!(world.events(&b), new);

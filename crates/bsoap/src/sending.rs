@@ -1,4 +1,4 @@
-//! Writes messages with saved templates, or in full.
+//! Encodes messages: only the differences to a saved template, or the whole message.
 
 #[cfg(feature = "gzip")]
 use std::sync::PoisonError;
@@ -13,11 +13,11 @@ use bsoap_protocol::Target;
 use crate::scope::PeerScope;
 use crate::tuning::Meter;
 
-/// Whether and how a client or a service saves templates of its messages, so that only changes are encoded for the next
-/// message.
+/// Whether and how a client or a service saves templates of its messages. If a message is similar to a template, only its
+/// changes are encoded.
 ///
-/// On by default. Each message has the same bytes as without templates. Other policies pad values with white space, so that
-/// they can grow in place.
+/// On by default. Each message has the same bytes as without templates. Policies other than the default pad values with
+/// white space, so that values can grow in place.
 ///
 /// ```
 /// use bsoap::Client;
@@ -48,27 +48,27 @@ impl From<Policy> for Sending {
 }
 
 impl Sending {
-    /// Every message is encoded in full.
+    /// Encodes every message in full.
     pub fn off() -> Self {
         Self { policy: None }
     }
 
-    /// Templates are saved with this policy.
+    /// Saves templates with this policy.
     pub fn new(policy: Policy) -> Self {
         let mut sending = Self::default();
         sending.change(|cache| cache.template = policy);
         sending
     }
 
-    /// The number of templates for each operation (4), each for messages of another structure.
+    /// Sets the maximum number of templates for each operation. Default: 4. Each is for messages of another structure.
     #[must_use]
     pub fn templates(mut self, most: usize) -> Self {
         self.change(|policy| policy.templates = most);
         self
     }
 
-    /// Bytes for the templates of one client, or of one connection of a service (64 MiB); the
-    /// [`Budget`](crate::tuning::Budget) bounds all together.
+    /// Sets the maximum number of bytes of the templates of one client, or of one connection of a service. Default: 64 MiB.
+    /// The [`Budget`](crate::tuning::Budget) limits the sum over all of them.
     #[must_use]
     pub fn bytes(mut self, most: usize) -> Self {
         self.change(|policy| policy.bytes = most);
@@ -95,13 +95,13 @@ impl Sending {
             .unwrap_or_default()
     }
 
-    /// A cache for templates, unless they are off.
+    /// An empty cache for templates. `None` if templates are off.
     pub(crate) fn cache(self) -> Option<TemplateCache> {
         self.policy.map(TemplateCache::new)
     }
 }
 
-/// The stream of a target's messages, which are expected to be similar.
+/// The key of the stream of an operation's messages to an endpoint. The messages of a stream are expected to be similar.
 pub(crate) fn stream(endpoint: u32, root: ElementId, target: &Target) -> StreamKey {
     StreamKey {
         endpoint,
@@ -110,7 +110,7 @@ pub(crate) fn stream(endpoint: u32, root: ElementId, target: &Target) -> StreamK
     }
 }
 
-/// The stream of faults: they are similar to each other, but not to responses.
+/// The key of the stream of faults. Faults are similar to each other, but not to responses.
 #[cfg(feature = "server")]
 pub(crate) fn faults(root: ElementId) -> StreamKey {
     StreamKey {
@@ -120,7 +120,8 @@ pub(crate) fn faults(root: ElementId) -> StreamKey {
     }
 }
 
-/// Writes a message with the scope's template of its stream. `gives_hint`: with a hint, if there is no template.
+/// Encodes a message with the scope's template of its stream. If there is no template, a hint is added if `gives_hint` is
+/// true.
 pub(crate) fn write(
     scope: &PeerScope,
     stream: StreamKey,

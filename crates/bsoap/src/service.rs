@@ -1,4 +1,4 @@
-//! The service: the operations of a WSDL, each with a handler.
+//! The service: a WSDL's operations and their handlers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ mod site;
 pub use builder::ServiceBuilder;
 pub use handler::{IntoReply, Message, Payload, Typed};
 
-/// A WSDL's services with a handler for each operation.
+/// The services of a WSDL, with a handler for each operation.
 ///
 /// ```no_run
 /// use bsoap::{Fault, Message, Service, Value};
@@ -51,7 +51,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// A builder for a service of this WSDL: a location, or the text itself.
+    /// A builder for a service of this WSDL: a path, a URL or the text of the WSDL.
     pub fn builder(wsdl: impl Into<Wsdl>) -> ServiceBuilder {
         ServiceBuilder::new(wsdl.into())
     }
@@ -80,7 +80,7 @@ impl Service {
         })
     }
 
-    /// The WSDL.
+    /// The loaded WSDL.
     pub fn definitions(&self) -> &Arc<Definitions> {
         &self.definitions
     }
@@ -90,7 +90,7 @@ impl Service {
         &self.meter
     }
 
-    /// The paths served, one for each port.
+    /// The paths of the URLs that are served, one for each port.
     pub fn paths(&self) -> &[String] {
         &self.paths
     }
@@ -104,7 +104,7 @@ impl fmt::Debug for Service {
     }
 }
 
-/// A service that listens at its address.
+/// A service that listens at an address, but does not accept connections before [`run`](Self::run).
 #[derive(Debug)]
 pub struct Bound {
     server: Server,
@@ -115,7 +115,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// The address it listens at.
+    /// The address that the service listens at.
     pub fn address(&self) -> std::net::SocketAddr {
         self.server.address()
     }
@@ -128,7 +128,7 @@ impl Bound {
             .collect()
     }
 
-    /// Serves until `stop` completes; then waits for running requests and for the handlers of one-way operations, each up to
+    /// Serves until `stop` completes. Then waits for running requests and for the handlers of one-way operations, each up to
     /// the time of [`grace`](ServerOptions::grace), and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         self.server.run(stop).await;
@@ -136,7 +136,7 @@ impl Bound {
     }
 }
 
-/// Handlers of one-way operations, which run on after the client has its reply.
+/// The running handlers of one-way operations. They may run on after the client has its reply.
 #[derive(Clone, Debug)]
 struct Background {
     running: Arc<tokio::sync::Mutex<JoinSet<()>>>,
@@ -144,7 +144,7 @@ struct Background {
 }
 
 impl Background {
-    /// At most `max` run at a time; more wait, and so do their clients.
+    /// At most `max` handlers run at a time. More wait, and so do their clients.
     fn new(max: usize) -> Self {
         Self {
             running: Arc::default(),
@@ -183,7 +183,7 @@ impl Background {
     }
 }
 
-/// Logs that the handler of a one-way operation failed: its client has its reply already.
+/// Logs that the handler of a one-way operation failed. The client cannot be informed: it has its reply already.
 fn log_failure(ended: &Result<(), JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "the handler of a one-way operation failed");

@@ -12,8 +12,8 @@ use futures_core::Stream;
 
 use crate::Error;
 
-/// The rows of an array, produced while the message is sent: numbers, or tuples of numbers for an array of flat structs. They
-/// use the memory of a few chunks, whatever their number.
+/// The rows of an array, produced while the message is sent. A row is a number, or a tuple of numbers if the array's
+/// elements are flat structs. The memory used is that of a few chunks and does not depend on the number of rows.
 ///
 /// ```
 /// use bsoap::Streamed;
@@ -34,8 +34,9 @@ pub struct Streamed {
 type Make = Box<dyn FnOnce(Overlay) -> Result<Box<dyn BodySource>, OverlayError> + Send>;
 
 impl Streamed {
-    /// The rows of an iterator. `path` has the names of the elements that lead to the repeating element, or of the last ones,
-    /// separated by dots. The elements around the array must be in the message; rows in the message are ignored.
+    /// Takes the rows from an iterator. `path` has the names of the elements that lead to the repeating element, separated
+    /// by dots; the first names may be left out. The elements around the array must be in the message. Rows in the message
+    /// are ignored.
     pub fn new<I>(path: impl Into<String>, rows: I) -> Self
     where
         I: IntoIterator<Item: Row, IntoIter: Send + 'static>,
@@ -46,7 +47,7 @@ impl Streamed {
         })
     }
 
-    /// The rows of an asynchronous stream. Those that are available are sent while waiting for more.
+    /// Takes the rows from an asynchronous stream. Available rows are sent while the stream waits for more.
     pub fn from_stream<S>(path: impl Into<String>, rows: S) -> Self
     where
         S: Stream<Item: Row> + Send + 'static,
@@ -78,7 +79,7 @@ impl Streamed {
         }
     }
 
-    /// There are exactly this many rows. Each is padded to the width of the longest possible, so that the message has a
+    /// Declares that there are exactly `rows` rows. Each is padded to the maximum length of a row, so that the message has a
     /// `Content-Length`.
     #[must_use]
     pub fn exactly(mut self, rows: u64) -> Self {
@@ -87,8 +88,8 @@ impl Streamed {
         self
     }
 
-    /// There are at most this many rows. The message has the `Content-Length` of the longest possible, and is padded with white
-    /// space at its end.
+    /// Declares that there are at most `rows` rows. The `Content-Length` of the message is that of the longest possible
+    /// message; a shorter one is padded with white space at its end.
     #[must_use]
     pub fn at_most(mut self, rows: u64) -> Self {
         self.layout = Layout::Plain;
@@ -115,7 +116,7 @@ impl fmt::Debug for Streamed {
     }
 }
 
-/// An overlay and the source of its rows.
+/// A chunk overlay, and the source of its rows.
 struct RowSource<F> {
     overlay: Overlay,
     next: F,

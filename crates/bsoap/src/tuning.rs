@@ -1,4 +1,4 @@
-//! Settings for saved messages and limits, and the counts that show how much work saved messages avoid. The defaults suit most
+//! Settings for saved messages and limits, and counters of the work that saved messages avoid. The defaults suit most
 //! programs.
 //!
 //! | set on a [`Client`](crate::ClientBuilder) or [`Service`](crate::ServiceBuilder) | with |
@@ -9,7 +9,7 @@
 //! | `budget`: memory for all of this | [`Budget`] |
 //! | `options` (only of a service): limits and timeouts of the server | `ServerOptions` |
 //!
-//! [`Meter`] counts messages, bytes and what was saved.
+//! [`Meter`] counts messages, bytes and the work avoided.
 
 pub use bsoap_differential::hint::HintCounts;
 pub use bsoap_differential::receive::{

@@ -1,8 +1,8 @@
-//! The functions that generated code calls: Rust types instead of [`Value`]s.
+//! The functions that generated code calls. Generated code uses Rust types instead of [`Value`]s.
 //!
 //! `bsoap generate` and `bsoap-generate` write types with [`Pack`] and [`Unpack`], a client with a method for each
-//! operation, and a trait for the service. Such code depends on the layout of its types in a [`Record`], so it is only correct
-//! for the schema it was generated for: a [`Schema`] is compared before anything is written or read.
+//! operation, and a trait for the service. Such code depends on the layout of its types in a [`Record`], so it is only
+//! correct for the schema it was generated for: a [`Schema`] is compared before anything is written or read.
 
 use bsoap_codec::plan::ElementId;
 use bsoap_codec::{View, build, pack, pack_with};
@@ -18,18 +18,18 @@ use crate::{Error, Fault, Record, Target, Value};
 pub use bsoap_codec::plan::TypeId;
 pub use bsoap_codec::{ElementState, Octets, Pack, PackError, Packer, Unpack, Unpacker};
 
-/// Fingerprints of the Envelopes of a binding.
+/// The fingerprints of a binding's Envelopes. Generated code stores those of the WSDL it was generated for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schema {
-    /// Of requests.
+    /// The fingerprint of the request Envelope.
     pub request: u64,
-    /// Of responses.
+    /// The fingerprint of the response Envelope.
     pub response: u64,
 }
 
-/// An enum of a type and its derived types. Its state marker was read already.
+/// An enum of a type and its derived types, read from a Record after the marker slot that names the type.
 pub trait FromState: Sized {
-    /// The value of the type that `state` names.
+    /// Reads the value of the type that `state` names.
     ///
     /// # Errors
     /// If the enum has no such type, or the value is nil.
@@ -42,9 +42,9 @@ impl<T: FromState> FromState for Box<T> {
     }
 }
 
-/// An enum of the branches of a choice. Its branch marker was read already.
+/// An enum of the branches of a choice, read from a Record after the marker slot that names the branch.
 pub trait FromBranch: Sized {
-    /// The value of a branch.
+    /// Reads the value of a branch; `None` if no branch is present.
     ///
     /// # Errors
     /// If the enum has no such branch.
@@ -57,7 +57,7 @@ impl<T: FromBranch> FromBranch for Box<T> {
     }
 }
 
-/// A message to encode: the branch of its Body, and the functions that write its header blocks and Body.
+/// A message to encode: the branch number of its Body, and the functions that write its header blocks and its Body.
 struct Envelope<'w> {
     fingerprint: u64,
     branch: Option<u32>,
@@ -67,7 +67,7 @@ struct Envelope<'w> {
 
 impl Pack for Envelope<'_> {
     fn pack(&self, packer: &mut Packer<'_>) {
-        // Envelope, Header and Body allow any attribute, and have none here.
+        // Envelope, Header and Body allow any attributes; here they have no attributes, which is an empty string each.
         packer.text("");
         match self.headers {
             Some(headers) => {
@@ -92,10 +92,10 @@ impl Pack for Envelope<'_> {
     }
 }
 
-/// Checks that code was generated for the WSDL of a client, and returns the schema of the client's binding.
+/// Checks that code was generated for the WSDL of a client. Returns the fingerprints of the client's binding.
 ///
 /// # Errors
-/// [`Error::Type`] if it was generated for another.
+/// [`Error::Type`] if the code was generated for another WSDL.
 #[cfg(feature = "client")]
 pub fn schema_of(client: &Client, schemas: &[Schema]) -> Result<Schema, Error> {
     let binding = &client.port().binding;
@@ -111,10 +111,11 @@ pub fn schema_of(client: &Client, schemas: &[Schema]) -> Result<Schema, Error> {
     }
 }
 
-/// Calls an operation: writes header blocks and Body, reads the Body of the answer. `None` is the answer to a one-way message.
+/// Calls an operation: writes the header blocks and the Body, and reads the Body of the answer. Returns `None` for a one-way
+/// operation.
 ///
 /// # Errors
-/// As [`Client::call`], and if the code was generated for another WSDL.
+/// The errors of [`Client::call`]. Also if the code was generated for another WSDL.
 #[cfg(feature = "client")]
 pub async fn call<T>(
     client: &Client,
@@ -147,7 +148,7 @@ pub async fn call<T>(
     }
 }
 
-/// The branch of a Body, and the function that writes or reads it.
+/// A branch of the Body, and the function that writes or reads its content.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyBranch<F> {
     /// The number of the branch; `None` for an empty Body.
@@ -156,7 +157,7 @@ pub struct BodyBranch<F> {
     pub content: F,
 }
 
-/// Writes a value as a branch of the Body.
+/// The branch of the Body with this number, written from a value.
 pub fn writing<T: Pack>(branch: u32, value: &T) -> BodyBranch<impl Fn(&mut Packer<'_>)> {
     BodyBranch {
         branch: Some(branch),
@@ -164,7 +165,7 @@ pub fn writing<T: Pack>(branch: u32, value: &T) -> BodyBranch<impl Fn(&mut Packe
     }
 }
 
-/// Reads a value that is a branch of the Body.
+/// The branch of the Body with this number, read as a value.
 pub fn reading<T: Unpack>(
     branch: u32,
 ) -> BodyBranch<impl FnOnce(&mut Unpacker<'_>) -> Result<T, PackError>> {
@@ -174,7 +175,7 @@ pub fn reading<T: Unpack>(
     }
 }
 
-/// The request that a service received.
+/// Reads the arguments of a request that a service received.
 ///
 /// # Errors
 /// A fault if the code was generated for another WSDL.
@@ -192,7 +193,7 @@ pub fn request<T>(
     read(message.record(), body).map_err(|error| Fault::receiver(error.report()))
 }
 
-/// The answer of a service.
+/// Writes the answer of a service as a Record.
 ///
 /// # Errors
 /// A fault if the code was generated for another WSDL.
@@ -236,7 +237,7 @@ fn content<T>(
     (body.content)(&mut from)
 }
 
-/// The detail of a declared fault, if its element has this name.
+/// Reads the detail of a declared fault as a Rust value. `None` if the detail has no element of this name.
 pub fn detail<T>(
     target: &Target,
     fault: &Fault,
@@ -252,7 +253,7 @@ pub fn detail<T>(
     read(&mut Unpacker::of(&record)).ok()
 }
 
-/// The fault whose detail has the element with this name.
+/// Creates a fault whose detail has the element of this name.
 pub fn fault(
     target: &Target,
     reason: &str,
@@ -282,7 +283,7 @@ fn declared(target: &Target, name: &str) -> Option<ElementId> {
         .detail
 }
 
-/// The two keys that name an element in the `Value` of a fault detail: its local name, and `{namespace}local`.
+/// The two keys that can name an element in the `Value` of a fault detail: its local name, and `{namespace}local`.
 fn keys(target: &Target, element: ElementId) -> Vec<String> {
     let (vocabulary, name) = (
         target.plan().vocabulary(),
@@ -295,7 +296,7 @@ fn keys(target: &Target, element: ElementId) -> Vec<String> {
     ]
 }
 
-/// The error for a reply without a message: the peer accepted the request, but sent no response.
+/// The error for a missing response message: the peer accepted the request, but its reply has no message.
 pub fn no_answer() -> Error {
     Error::Setup(
         "the peer accepted the message (HTTP 202) without the response that the operation has"

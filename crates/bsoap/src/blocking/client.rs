@@ -1,4 +1,4 @@
-//! The client whose calls wait.
+//! A client for programs without `async`: its methods block until the answer is there.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::no_runtime;
 use crate::{ClientBuilder, Error, Wsdl};
 
-/// A [`Client`](crate::Client) whose calls wait for their answers.
+/// A [`Client`](crate::Client) whose methods block the calling thread until the answer is there.
 ///
 /// ```no_run
 /// use bsoap::{Value, blocking::Client};
@@ -23,23 +23,23 @@ use crate::{ClientBuilder, Error, Wsdl};
 /// Several threads may call at the same time. It must not be used inside an async runtime, whose thread it would block.
 pub struct Client {
     client: crate::Client,
-    /// Keeps connections alive between calls.
+    /// The runtime that the calls run on. It keeps connections alive between calls.
     runtime: Runtime,
 }
 
 impl Client {
-    /// See [`Client::from_wsdl`](crate::Client::from_wsdl).
+    /// A client of the WSDL's first port that has an address: see [`Client::from_wsdl`](crate::Client::from_wsdl).
     ///
     /// # Errors
-    /// As for that method.
+    /// If the WSDL cannot be loaded, or has no port with an address.
     pub fn from_wsdl(wsdl: impl Into<Wsdl>) -> Result<Self, Error> {
         Self::new(crate::Client::builder(wsdl))
     }
 
-    /// A client from a builder.
+    /// A client with the settings of a builder.
     ///
     /// # Errors
-    /// As [`ClientBuilder::build`].
+    /// The errors of [`ClientBuilder::build`].
     pub fn new(builder: ClientBuilder) -> Result<Self, Error> {
         Ok(Self {
             client: builder.build()?,
@@ -47,23 +47,23 @@ impl Client {
         })
     }
 
-    /// See [`Client::call`](crate::Client::call).
+    /// Calls an operation and returns its result: see [`Client::call`](crate::Client::call).
     ///
     /// # Errors
-    /// As for that method.
+    /// [`Error::Fault`] if the peer answers with a fault, others if there is no usable answer.
     pub fn call(&self, operation: &str, arguments: &Value) -> Result<Value, Error> {
         self.wait(self.client.call(operation, arguments))
     }
 
-    /// See [`Client::exchange`](crate::Client::exchange).
+    /// Sends a request and waits for the reply: see [`Client::exchange`](crate::Client::exchange).
     ///
     /// # Errors
-    /// As for that method.
+    /// If the request cannot be encoded or sent, or the reply cannot be used.
     pub fn exchange(&self, request: Request) -> Result<Reply, Error> {
         self.wait(self.client.exchange(request))
     }
 
-    /// Waits for any other call of the [`Client`](crate::Client).
+    /// Blocks until a future completes, such as that of a method of the [inner](Self::inner) client, and returns its output.
     pub fn wait<T>(&self, calling: impl Future<Output = T>) -> T {
         self.runtime.block_on(calling)
     }

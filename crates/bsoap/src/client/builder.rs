@@ -42,7 +42,7 @@ pub struct ClientBuilder {
     endpoint: Option<String>,
     transport: ClientOptions,
     settings: Settings,
-    /// The first invalid option.
+    /// A description of the first invalid option, which [`build`](Self::build) reports.
     problem: Option<String>,
 }
 
@@ -60,31 +60,31 @@ impl ClientBuilder {
         }
     }
 
-    /// Calls the service of this name; otherwise the first one with a matching port.
+    /// Selects the service of this name. By default, it is the first one with a matching port.
     pub fn service(mut self, name: impl Into<String>) -> Self {
         self.service = Some(name.into());
         self
     }
 
-    /// Calls the port of this name; otherwise the first one.
+    /// Selects the port of this name. By default, it is the first matching one.
     pub fn port(mut self, name: impl Into<String>) -> Self {
         self.port = Some(name.into());
         self
     }
 
-    /// Calls a port of this SOAP version.
+    /// Selects a port of this SOAP version.
     pub fn version(mut self, version: SoapVersion) -> Self {
         self.version = Some(version);
         self
     }
 
-    /// The address to send messages to, instead of that in the WSDL.
+    /// Sets the address that messages are sent to, instead of that in the WSDL.
     pub fn endpoint(mut self, address: impl Into<String>) -> Self {
         self.endpoint = Some(address.into());
         self
     }
 
-    /// Basic authentication.
+    /// Sends a user name and a password with each message (HTTP Basic authentication).
     pub fn basic_auth(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
         self.transport.credentials = Some(Credentials {
             user: user.into(),
@@ -93,7 +93,7 @@ impl ClientBuilder {
         self
     }
 
-    /// An HTTP header sent with every message.
+    /// Adds an HTTP header that is sent with every message.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         match (name.parse::<header::HeaderName>(), value.parse()) {
             (Ok(name), Ok(value)) => {
@@ -113,32 +113,32 @@ impl ClientBuilder {
         self
     }
 
-    /// `User-Agent`.
+    /// Sets the HTTP header `User-Agent`.
     pub fn user_agent(mut self, user_agent: impl Into<String>) -> Self {
         self.transport.user_agent = user_agent.into();
         self
     }
 
-    /// The time limit of a call (300 s).
+    /// Sets the time limit of a call. Default: 300 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.transport.timeout = timeout;
         self
     }
 
-    /// The time limit for establishing a connection (10 s).
+    /// Sets the time limit for establishing a connection. Default: 10 s.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.transport.connect_timeout = timeout;
         self
     }
 
-    /// Sends messages as gzip. Only for peers that are known to support it: HTTP has no way to ask first.
+    /// Compresses messages with gzip. Use it only for peers that are known to support it: HTTP has no way to ask first.
     #[cfg(feature = "gzip")]
     pub fn gzip_requests(mut self) -> Self {
         self.transport.gzip_requests = true;
         self
     }
 
-    /// Asks for answers as gzip: saves time if the network is slower than about 100 MB/s.
+    /// Asks the peer for answers compressed with gzip. This saves time if the network is slower than about 100 MB/s.
     #[cfg(feature = "gzip")]
     pub fn accept_gzip(mut self) -> Self {
         self.transport.accept_gzip = true;
@@ -151,27 +151,27 @@ impl ClientBuilder {
         self
     }
 
-    /// Follows up to `max` redirects (0). Credentials and headers are only sent to the first origin.
+    /// Follows up to `max` redirects (default: 0). Credentials and headers are only sent to the origin of the first address.
     pub fn redirects(mut self, max: u32) -> Self {
         self.transport.redirects = max;
         self
     }
 
-    /// Over HTTPS, trusts these certificate authorities (PEM) and no others.
+    /// Trusts only these certificate authorities (PEM) for HTTPS, not those of the system.
     #[cfg(feature = "tls")]
     pub fn trust_only(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.transport.roots = Roots::Pem(pem.into());
         self
     }
 
-    /// Over HTTPS, trusts these certificate authorities (PEM) in addition to the system's.
+    /// Trusts these certificate authorities (PEM) for HTTPS, in addition to those of the system.
     #[cfg(feature = "tls")]
     pub fn trust_also(mut self, pem: impl Into<Vec<u8>>) -> Self {
         self.transport.roots = Roots::SystemAnd(pem.into());
         self
     }
 
-    /// The longest answer accepted, in bytes (256 MiB), after gzip is decompressed.
+    /// Sets the maximum length of an answer in bytes, counted after decompression. Default: 256 MiB.
     pub fn max_response(mut self, bytes: u64) -> Self {
         self.transport.max_response = bytes;
         self
@@ -179,10 +179,10 @@ impl ClientBuilder {
 
     settings_methods!();
 
-    /// The client.
+    /// Loads the WSDL and creates the client.
     ///
     /// # Errors
-    /// If the WSDL cannot be loaded, has no such port, or an option is not valid.
+    /// If the WSDL cannot be loaded, has no port that matches the selection, or an option is not valid.
     pub fn build(self) -> Result<Client, Error> {
         if let Some(problem) = self.problem {
             return Err(Error::Setup(problem));
@@ -253,7 +253,7 @@ impl ClientBuilder {
     }
 }
 
-/// Does not show the address, which may have credentials.
+/// Leaves out the address, which may contain credentials.
 impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder")
@@ -265,7 +265,7 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// Whether `Debug` must not show the value of this header.
+/// True if `Debug` must not show the value of this header.
 fn is_secret(name: &header::HeaderName) -> bool {
     [
         header::AUTHORIZATION,

@@ -1,4 +1,4 @@
-//! A message that is kept, changed value by value, and sent again.
+//! A request that is kept, modified value by value, and sent again.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use bsoap_protocol::Target;
 use crate::limits::MIN_VALUES_PER_CHANGE;
 use crate::{Changes, Error};
 
-/// A request that is kept, changed value by value, and sent again: what has changed is known without comparing.
+/// A request that is kept, modified value by value, and sent again. The draft records which values were set, so nothing has
+/// to be compared before it is sent.
 ///
 /// ```no_run
 /// # async fn example(client: bsoap::Client, field: bsoap::Value) -> Result<(), bsoap::Error> {
@@ -27,28 +28,28 @@ use crate::{Changes, Error};
 pub struct Draft {
     pub(super) target: Target,
     pub(super) template: Template,
-    /// The message that its arguments were taken from.
+    /// The message whose arguments were relayed last. `None` if there is none.
     relayed: Option<Relayed>,
-    /// The counts of the next message so far.
+    /// Counts of the work done since the draft was sent last.
     written: SendCounts,
 }
 
-/// A message whose arguments were taken.
+/// A message whose arguments were copied into a draft.
 #[derive(Clone, Debug)]
 struct Relayed {
     stamp: Stamp,
     part: Part,
 }
 
-/// How the arguments of a message were taken.
+/// How [`Draft::relay`] copied the arguments of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Relay {
-    /// The number of values that changed since the message relayed before. No other values were read.
+    /// Only changed values were read: the number of values that changed since the message relayed before.
     Changed(usize),
-    /// The message has the structure of the draft: the values were compared.
+    /// The message has the structure of the draft: all values were compared.
     Compared,
-    /// The message has another structure: the arguments were built from it, without header blocks.
+    /// The message has another structure: the arguments were built again from it, without header blocks.
     Built,
 }
 
@@ -62,12 +63,12 @@ impl Draft {
         }
     }
 
-    /// Takes the arguments of another message, such as one that a service [received](crate::Message) and forwards. If the
-    /// changes are known, and count from the message relayed before, only they are read: decoding, relaying and sending all
-    /// cost as much as changed.
+    /// Copies the arguments of another message into the draft, such as one that a service [received](crate::Message) and
+    /// forwards. If the message's changes are known and counted from the message relayed before, only the changed values are
+    /// read. Then decoding, relaying and sending together cost time in proportion to the number of changes.
     ///
-    /// That the changes count from that message is checked: relaying is correct in any order, from any number of senders, and
-    /// with values [set](Self::set) in between.
+    /// The draft checks which message the changes are counted from. So relaying is correct in any order, from any number of
+    /// senders, and with values [set](Self::set) in between.
     ///
     /// ```no_run
     /// use bsoap::{Client, Draft, Fault, Message, Value};
@@ -82,7 +83,8 @@ impl Draft {
     /// ```
     ///
     /// # Errors
-    /// If the arguments are not those of this operation, or cannot be represented in XML. After the latter the draft is lost.
+    /// If the arguments are not those of this operation, or cannot be represented in XML. In the second case the draft can
+    /// no longer be used.
     pub fn relay(&mut self, message: &Changes) -> Result<Relay, Error> {
         self.record()?;
         let Some(last) = &self.relayed else {
@@ -106,7 +108,7 @@ impl Draft {
         Ok(Relay::Changed(values))
     }
 
-    /// Takes the arguments of any message.
+    /// Copies all arguments of a message, without using its changes.
     fn relay_all(&mut self, message: &Changes) -> Result<Relay, Error> {
         self.relayed = None;
         let before = *self.template.stats();
@@ -137,7 +139,8 @@ impl Draft {
         Ok(Relay::Built)
     }
 
-    /// Keeps the message's stamp but not its Record, which may be reused for the next message.
+    /// Stores which message was relayed. It keeps the stamp, not the Record, so that the Record can be reused for the next
+    /// message.
     fn remember(&mut self, message: &Changes, part: Part) {
         self.relayed = message.stamp.map(|stamp| Relayed { stamp, part });
     }
@@ -148,20 +151,21 @@ impl Draft {
         self.written.add(&counts);
     }
 
-    /// Sets a value, found by its path from the arguments on: names with dots between them, `[n]` for one of several elements
-    /// (from 0), `@name` at the end for an attribute. It must be in the message already.
+    /// Sets the value at a path. The path starts at the arguments: names separated by dots, `[n]` for one of several
+    /// elements (counted from 0), `@name` at the end for an attribute. The message must already have a value there.
     ///
     /// # Errors
-    /// If it is not, or the value is not of its type.
+    /// If the message has no value at the path, or `value` does not have its type.
     pub fn set(&mut self, path: &str, value: impl Into<Value>) -> Result<(), Error> {
         let place = self.place(path)?;
         self.set_at(&place, value)
     }
 
-    /// The place of the value at a path, for [`set_at`](Self::set_at): a path that is used often needs to be looked up once.
+    /// Looks up the location of the value at a path, for [`set_at`](Self::set_at). A path that is used often then needs to
+    /// be looked up only once.
     ///
     /// # Errors
-    /// If it is not in the message.
+    /// If the message has no value at the path.
     pub fn place(&self, path: &str) -> Result<DraftPlace, Error> {
         let record = self.record()?;
         let leaf = find(record, path).ok_or_else(|| {
@@ -176,10 +180,10 @@ impl Draft {
         })
     }
 
-    /// Sets the value at a place.
+    /// Sets the value at a location that [`place`](Self::place) returned.
     ///
     /// # Errors
-    /// If the value is not of its type, or the place belongs to another draft.
+    /// If `value` does not have the type of the location, or the location belongs to another draft.
     pub fn set_at(&mut self, place: &DraftPlace, value: impl Into<Value>) -> Result<(), Error> {
         let DraftPlace { plan, slot, leaf } = place;
         if !Arc::ptr_eq(plan, self.record()?.plan()) {
@@ -221,7 +225,7 @@ impl Draft {
     /// The Record of the message as it will be sent next.
     ///
     /// # Errors
-    /// If the draft is lost because it could not be encoded the last time.
+    /// If the draft can no longer be used, because it could not be encoded the last time.
     pub fn record(&self) -> Result<&Record, Error> {
         self.template.record().ok_or_else(|| {
             Error::Setup(
@@ -230,12 +234,12 @@ impl Draft {
         })
     }
 
-    /// Updates the text to the values.
+    /// Writes the changed values into the text of the template, and returns the counts of this message.
     pub(super) fn write(&mut self) -> Result<SendCounts, Error> {
         self.record()?;
         let before = *self.template.stats();
         let mut counts = std::mem::take(&mut self.written);
-        // `relay` may have updated the text already.
+        // `relay` may have updated the text already: then there is nothing left to write.
         if self.template.is_pending() || counts.messages() == 0 {
             let committed = self.template.commit();
             committed.map_err(|error| Error::Type(error.into()))?;
@@ -245,12 +249,13 @@ impl Draft {
     }
 }
 
-/// The element in the Body, whose children are the arguments.
+/// The element in the Body whose children are the arguments. `None` if the Body is empty.
 fn arguments(record: &Record) -> Option<View<'_>> {
     View::of(record).child("Body")?.children().next()
 }
 
-/// Whether the slots of two elements have the same meaning.
+/// True if the slots of both elements have the same meaning: their types have the same content, and neither is nil or of a
+/// derived type.
 fn have_same_layout(one: &View<'_>, other: &View<'_>) -> bool {
     let (plan, others) = (one.record().plan(), other.record().plan());
     let (element, others_element) = (one.element_id(), other.element_id());
@@ -263,7 +268,8 @@ fn have_same_layout(one: &View<'_>, other: &View<'_>) -> bool {
     is_plain(one, plan) && is_plain(other, others) && is_same
 }
 
-/// The place of a value in a [`Draft`]. It is valid until the draft [relays](Draft::relay) a message of another structure.
+/// The location of a value in a [`Draft`]. It is valid until the draft [relays](Draft::relay) a message of another
+/// structure.
 ///
 /// ```no_run
 /// # async fn example(client: bsoap::Client, field: bsoap::Value) -> Result<(), bsoap::Error> {
@@ -283,7 +289,8 @@ pub struct DraftPlace {
     leaf: LeafId,
 }
 
-/// The value at a path from the first element of the Body, whose children are the arguments.
+/// The value at a path that starts at the first element of the Body, whose children are the arguments. `None` if the message
+/// has no value there.
 fn find<'r>(record: &'r Record, path: &str) -> Option<LeafView<'r>> {
     let mut view = View::of(record).child("Body")?.children().next()?;
     let mut steps = path.split('.').peekable();

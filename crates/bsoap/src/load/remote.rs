@@ -1,4 +1,4 @@
-//! Documents fetched over HTTP.
+//! The loader for documents fetched over HTTP.
 
 use bsoap_http::{Address, Client, ClientOptions};
 use bsoap_schema::{LoadError, Loader, Source};
@@ -9,7 +9,7 @@ use crate::error::report;
 /// Fetches documents over HTTP.
 pub(super) struct HttpLoader {
     pub(super) options: ClientOptions,
-    /// The address of the WSDL itself. Only its origin gets the caller's credentials and headers.
+    /// The address of the WSDL itself. Only documents of its origin are requested with the caller's credentials and headers.
     pub(super) home: Option<Address>,
 }
 
@@ -22,13 +22,13 @@ impl Loader for HttpLoader {
         let address: Address = location
             .parse()
             .map_err(|error: bsoap_http::Error| failed(&error))?;
-        // A WSDL may be behind a redirect; credentials do not follow it.
+        // A WSDL's address may redirect to another one. Credentials are not sent there.
         let mut options = ClientOptions {
             redirects: self.options.redirects.max(5),
             ..self.options.clone()
         };
         match &self.home {
-            // The documents it refers to may need the credentials of its address.
+            // Other documents of the WSDL's origin may need the same credentials.
             Some(home) if home.is_same_origin(&address) => {
                 options.credentials = home.credentials().cloned().or(options.credentials);
             }
@@ -37,7 +37,7 @@ impl Loader for HttpLoader {
                 options.headers.clear();
             }
         }
-        // On a thread of its own, because the caller may be inside a runtime, where blocking is not allowed.
+        // Run on a new thread: the caller may be inside a runtime, where blocking is not allowed.
         let fetched = std::thread::scope(|scope| {
             let fetching = scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread()

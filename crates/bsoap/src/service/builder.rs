@@ -85,7 +85,7 @@ impl ServiceBuilder {
         })
     }
 
-    /// Sets the handler of all operations without one of their own.
+    /// Sets the handler of all operations that have no handler of their own.
     pub fn handle_others<F, Answer>(mut self, handler: F) -> Self
     where
         F: Fn(Message) -> Answer + Send + Sync + 'static,
@@ -95,19 +95,20 @@ impl ServiceBuilder {
         self
     }
 
-    /// Serves only the service of this name; otherwise all services of the WSDL.
+    /// Serves only the service of this name. By default, all services of the WSDL are served.
     pub fn service(mut self, name: impl Into<String>) -> Self {
         self.only = Some(name.into());
         self
     }
 
-    /// Understands header blocks of this name in every operation, in addition to those the operations declare.
+    /// Declares that the handlers understand header blocks of this name in every operation, in addition to the header blocks
+    /// that the operations declare.
     pub fn understanding(mut self, namespace: impl Into<String>, local: impl Into<String>) -> Self {
         self.node = self.node.understanding(Name::new(namespace, local));
         self
     }
 
-    /// Plays this role (`actor` in SOAP 1.1) in addition to those of every receiver.
+    /// Adds a role (`actor` in SOAP 1.1) that this service plays, in addition to the roles of every receiver.
     pub fn playing(mut self, role: impl Into<String>) -> Self {
         self.node = self.node.playing(role);
         self
@@ -115,9 +116,9 @@ impl ServiceBuilder {
 
     settings_methods!();
 
-    /// Keeps what is saved of messages by principal instead of by connection, and never shares it between principals. The
-    /// function returns the principal of a request **after authenticating it**. For `None`, what is saved belongs to the
-    /// connection, as without such a function.
+    /// Saves messages for each principal instead of each connection. Saved messages are never shared between principals. The
+    /// function returns the principal of a request **after authenticating it**. If it returns `None`, messages are saved for
+    /// the connection, as without such a function.
     ///
     /// ```
     /// use bsoap::{Credentials, Principal, Service};
@@ -137,14 +138,15 @@ impl ServiceBuilder {
         self
     }
 
-    /// The time limit of a handler (300 s); `None`: no limit. Beyond it, the answer is a fault, and the handler ends at its
-    /// next `await`. Long work without `await` belongs on a blocking thread ([`tokio::task::spawn_blocking`]).
+    /// Sets the time limit of a handler (default: 300 s); `None` means no limit. A handler that exceeds it is aborted at its
+    /// next `await`, and the answer is a fault. Long work without `await` belongs on a blocking thread
+    /// ([`tokio::task::spawn_blocking`]).
     pub fn handler_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.handler_timeout = limit.into();
         self
     }
 
-    /// The options of the server: limits, timeouts, TLS.
+    /// Sets the options of the server: limits, timeouts, TLS.
     pub fn options(mut self, options: ServerOptions) -> Self {
         self.options = options;
         self
@@ -160,16 +162,17 @@ impl ServiceBuilder {
         self
     }
 
-    /// The address that clients use, such as `https://example.com`, if requests do not show it (behind a proxy).
+    /// Sets the address that clients use, such as `https://example.com`. It is needed if requests do not contain it (behind
+    /// a proxy).
     pub fn public_address(mut self, address: impl Into<String>) -> Self {
         self.options.public_address = Some(address.into());
         self
     }
 
-    /// The service.
+    /// Loads the WSDL and creates the service.
     ///
     /// # Errors
-    /// If the WSDL cannot be loaded, has no such service or no SOAP port, or has no operation for a handler.
+    /// If the WSDL cannot be loaded, has no such service or no SOAP port, or has no operation for one of the handlers.
     pub fn build(self) -> Result<Service, Error> {
         let Settings {
             fetch,
@@ -241,7 +244,7 @@ impl ServiceBuilder {
     }
 }
 
-/// The path of each port: that of its address, otherwise its name.
+/// The ports of the services with the path of each: that of the port's address, otherwise the port's name.
 fn placed<'d>(services: &[&'d Description]) -> Vec<PlacedPort<'d>> {
     let ports = services
         .iter()
@@ -264,13 +267,13 @@ fn placed<'d>(services: &[&'d Description]) -> Vec<PlacedPort<'d>> {
         .collect()
 }
 
-/// The path for the name of a port: percent-encoded where it is not ASCII.
+/// The path made of a port's name. Characters that are not ASCII are percent-encoded.
 fn path_of(port: &str) -> String {
     let address = format!("http://localhost/{port}").parse::<bsoap_http::Address>();
     address.map_or_else(|_| format!("/{port}"), |address| address.path().to_owned())
 }
 
-/// The bindings of the ports at a path, each once.
+/// The bindings of the ports at a path, without duplicates.
 fn bindings_at(path: &str, ports: &[PlacedPort<'_>]) -> Vec<Arc<Binding>> {
     let mut bindings: Vec<Arc<Binding>> = Vec::new();
     for PlacedPort { port, .. } in ports.iter().filter(|placed| placed.path == path) {

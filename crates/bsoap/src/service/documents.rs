@@ -1,5 +1,5 @@
-//! The WSDL and its schemas as they are published: their references lead to this server, and so do the addresses of the
-//! ports that are served here.
+//! The WSDL and its schemas as this server publishes them. References between the documents and the addresses of the ports
+//! served here are replaced by addresses of this server.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::page::escape;
 const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
 const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 
-/// The documents of a WSDL, cut where addresses are filled in for each request.
+/// The documents of a WSDL. Each is split at the addresses, which are filled in for each request.
 #[derive(Debug)]
 pub(super) struct Documents {
     pieces: Vec<Vec<DocumentPart>>,
@@ -23,26 +23,27 @@ pub(super) struct Documents {
 /// A part of a published document.
 #[derive(Debug)]
 enum DocumentPart {
-    /// Text as it was.
+    /// Text that is published unchanged.
     Text(String),
     /// The address of a port with this path.
     Port(String),
-    /// The address of a document: `?wsdl=NAME` or `?xsd=NAME` of the path requested.
+    /// The address of a document: `?wsdl=NAME` or `?xsd=NAME` at the path of the request.
     Reference(&'static str, String),
 }
 
-/// What the rewriting of a document depends on.
+/// The facts that determine how a document is rewritten.
 struct Rewriting<'d> {
     documents: &'d [Arc<Document>],
     /// The names of the documents in addresses.
     names: &'d [String],
-    /// The path that a port (second) of a service (first) is served at.
+    /// A function that returns the path of a port (second argument) of a service (first argument). `None` if the port is not
+    /// served here.
     path_of: &'d dyn Fn(&str, &str) -> Option<String>,
 }
 
 impl Documents {
-    /// The documents to publish, the WSDL first. `path_of` is the path that a port (second) of a service (first) is served
-    /// at.
+    /// Creates the documents to publish, the WSDL first. `path_of` returns the path of a port (second argument) of a service
+    /// (first argument), or `None` if the port is not served here.
     pub(super) fn new(
         documents: &[Arc<Document>],
         path_of: impl Fn(&str, &str) -> Option<String>,
@@ -65,8 +66,8 @@ impl Documents {
         }
     }
 
-    /// The text of a document by its name, the WSDL's if the name is empty, for a request for `path` that arrived at
-    /// `base` (`http://host:port`).
+    /// The text of the document with this name, or of the WSDL if the name is empty. The request is for `path` and arrived
+    /// at `base` (`http://host:port`). `None` if there is no such document.
     pub(super) fn text(&self, name: &str, base: &str, path: &str) -> Option<String> {
         let index = match name {
             "" => 0,
@@ -87,10 +88,10 @@ impl Documents {
 }
 
 impl Rewriting<'_> {
-    /// A document, cut at each address. A document that is not XML (unlikely, since it was loaded) is left as it is.
+    /// Splits a document at each address. A document that is not XML (unlikely, since it was loaded) is published unchanged.
     fn pieces(&self, document: &Document) -> Vec<DocumentPart> {
         let text = document.text().trim_start_matches('\u{feff}');
-        // Documents with a DOCTYPE can be loaded, so they are published, too; their entities may hold addresses.
+        // Documents with a DOCTYPE can be loaded, so they are published, too. Their entities may contain addresses.
         let options = ParsingOptions {
             allow_dtd: true,
             ..ParsingOptions::default()
@@ -101,7 +102,7 @@ impl Rewriting<'_> {
         let mut pieces = vec![DocumentPart::Text(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned(),
         )];
-        // The declaration may name another encoding; the answer is UTF-8.
+        // The XML declaration may name another encoding; the published text is UTF-8.
         let mut done = if text.starts_with("<?xml ") {
             text.find("?>").map_or(0, |end| end + 2)
         } else {
@@ -115,7 +116,8 @@ impl Rewriting<'_> {
                 Some((node.attribute_node(attribute)?.range_value(), piece))
             })
             .collect();
-        // The text of an entity is in the DOCTYPE, before everything else, and only once however often it is referenced.
+        // The text of an entity is in the DOCTYPE at the start of the document, and only once, even if it is referenced
+        // often.
         addresses.sort_by_key(|(place, _)| place.start);
         for (place, piece) in addresses {
             let Some(before) = text.get(done..place.start) else {
@@ -129,8 +131,8 @@ impl Rewriting<'_> {
         pieces
     }
 
-    /// The attribute of this element that holds an address, and what replaces it. Addresses of other servers stay, without
-    /// the credentials in them.
+    /// The attribute of this element that contains an address, and the part that replaces the address. Addresses of other
+    /// servers remain, but credentials in them are removed. `None` if nothing is replaced.
     fn address(
         &self,
         node: Node<'_, '_>,
@@ -155,7 +157,7 @@ impl Rewriting<'_> {
         Some((attribute, piece))
     }
 
-    /// The piece for the address of a port; `None` if it is not served here.
+    /// The part for the address of a port. `None` if the port is not served here.
     fn port<'t>(&self, address: Node<'t, 't>) -> Option<DocumentPart> {
         let parent = |node: Node<'t, 't>, name: &str| {
             node.parent_element()
@@ -167,7 +169,7 @@ impl Rewriting<'_> {
         Some(DocumentPart::Port(path))
     }
 
-    /// The piece for a reference to another document; `None` if that is not published here.
+    /// The part for a reference to another document. `None` if that document is not published here.
     fn reference(&self, key: &'static str, to: &str, from: &Document) -> Option<DocumentPart> {
         let target = resolve_location(from.location(), to);
         let index = self
@@ -178,7 +180,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// A name for each document: the last segment of its location, made unique and safe in a query.
+/// A name for each location: its last segment, made unique and safe in a query.
 fn names<'d>(locations: impl Iterator<Item = &'d str>) -> Vec<String> {
     let mut taken = HashSet::new();
     locations
@@ -214,7 +216,7 @@ mod tests {
 <import namespace="u" location="../common/a.wsdl"/><types><x:schema><x:import namespace="v" schemaLocation='v.xsd'/><x:import namespace="w" schemaLocation="http://elsewhere/w.xsd"/></x:schema></types>
 <service name="S"><port name="P"><s:address location="http://old/"/></port><port name="Q"><s:address location="http://old/q"/></port><port name="R"><s:address location="http://jo:hush@old/r?a&amp;b"/></port></service></definitions>"#;
 
-    /// The document that is published under a name.
+    /// The text of the document that is published under a name.
     fn published(wsdl: &str, name: &str) -> Option<String> {
         let document = |location: &str, text: &str| {
             Arc::new(Document::new(location, text.as_bytes()).expect("a document"))

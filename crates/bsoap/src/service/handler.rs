@@ -13,7 +13,7 @@ use bsoap_protocol::{Fault, HeaderBlock, ReceivedRequest, Target};
 use crate::error::report;
 use crate::{Changes, Streamed};
 
-/// A decoded request, passed to a handler.
+/// A decoded request that is passed to a handler.
 #[derive(Clone)]
 pub struct Message {
     received: ReceivedRequest,
@@ -47,12 +47,13 @@ impl Message {
         self.received.target()
     }
 
-    /// The arguments: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.
+    /// The arguments: an object with the children of the wrapper element, or with the parts by name if there is no wrapper.
+    /// Header blocks are under `@headers`.
     pub fn value(&self) -> Value {
         self.received.value()
     }
 
-    /// The arguments as a Rust value: that of the wrapper, or of the only part.
+    /// The arguments as a Rust value: the contents of the wrapper element, or of the only part if there is no wrapper.
     ///
     /// # Errors
     /// A fault with [`Code::Receiver`](crate::protocol::Code::Receiver) if the type was generated for another WSDL.
@@ -62,12 +63,12 @@ impl Message {
             .map_err(|error| Fault::receiver(report(&error)))
     }
 
-    /// The header blocks: declared ones by the name of their part, others as XML under `#any`.
+    /// The header blocks as an object: declared ones by the name of their part, others as XML under `#any`.
     pub fn headers(&self) -> Object {
         self.received.headers()
     }
 
-    /// The names and SOAP attributes of the header blocks.
+    /// The header blocks, each with its name and SOAP attributes.
     pub fn blocks(&self) -> &[HeaderBlock] {
         self.received.blocks()
     }
@@ -77,12 +78,12 @@ impl Message {
         self.received.record()
     }
 
-    /// The Record of the request Envelope, to be kept: it never changes.
+    /// The Record of the request Envelope. It is never modified, so a handler may keep the `Arc`.
     pub fn shared_record(&self) -> &Arc<Record> {
         self.received.shared_record()
     }
 
-    /// What changed since the previous message.
+    /// The changes since the previous similar message.
     pub fn changes(&self) -> &Changes {
         &self.changes
     }
@@ -109,13 +110,13 @@ impl fmt::Debug for Message {
 
 /// The answer of a handler.
 pub enum Payload {
-    /// The children of the wrapper, otherwise the parts by name; header blocks under `@headers`.
+    /// An object with the children of the wrapper element, or with the parts by name. Header blocks are under `@headers`.
     Value(Value),
     /// A Record of the response Envelope.
     Record(Record),
-    /// A Rust value: that of the wrapper, or of the only part.
+    /// A Rust value: the contents of the wrapper element, or of the only part if there is no wrapper.
     Packed(Box<dyn Pack + Send>),
-    /// A value, and the rows of an array in it, which are produced while the answer is sent.
+    /// A value, and the rows of one array in it. The rows are produced while the answer is sent.
     Streamed(Value, Streamed),
 }
 
@@ -130,7 +131,7 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A Rust value as an answer: a type generated from the WSDL, or another that implements [`Pack`].
+/// A Rust value as the answer of a handler: a type generated from the WSDL, or another that implements [`Pack`].
 #[derive(Clone, Copy, Debug)]
 pub struct Typed<T>(pub T);
 
@@ -140,10 +141,10 @@ impl<T: Pack + Send + 'static> IntoReply for Typed<T> {
     }
 }
 
-/// The result of a handler: a [`Value`], a [`Record`] of the response Envelope, a [`Typed`] Rust value, nothing, or a `Result` of these and
-/// something that becomes a [`Fault`].
+/// A type that a handler can return: a [`Value`], a [`Record`] of the response Envelope, a [`Typed`] Rust value, `()`, or a
+/// `Result` of one of these and an error that converts into a [`Fault`].
 pub trait IntoReply {
-    /// The answer, or the fault.
+    /// The answer to encode, or the fault to answer with.
     fn into_reply(self) -> Result<Payload, Fault>;
 }
 
@@ -185,11 +186,11 @@ impl<T: IntoReply, E: Into<Fault>> IntoReply for Result<T, E> {
 
 type Answering = Pin<Box<dyn Future<Output = Result<Payload, Fault>> + Send>>;
 
-/// A handler without its type.
+/// An operation's handler, stored without its type.
 #[derive(Clone)]
 pub(super) struct Operation {
     handler: Arc<dyn Fn(Message) -> Answering + Send + Sync>,
-    /// The length of its last answer in bytes.
+    /// The length of the operation's last answer in bytes.
     last_length: Arc<AtomicUsize>,
 }
 
@@ -209,7 +210,7 @@ impl Operation {
         }
     }
 
-    /// The length of its last answer in bytes.
+    /// The length of the operation's last answer in bytes.
     pub(super) fn last_length(&self) -> usize {
         self.last_length.load(Ordering::Relaxed)
     }

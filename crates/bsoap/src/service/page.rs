@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// A service on the page.
+/// The facts about a service that the page shows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServiceInfo {
     pub(super) name: String,
@@ -10,15 +10,15 @@ pub(super) struct ServiceInfo {
     pub(super) ports: Vec<PortInfo>,
 }
 
-/// A port on the page.
+/// The facts about a port that the page shows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PortInfo {
     pub(super) name: String,
-    /// The path it is served at.
+    /// The path of the port's URL.
     pub(super) path: String,
-    /// The protocol, as `SOAP 1.1`.
+    /// The name of the protocol, such as `SOAP 1.1`.
     pub(super) protocol: String,
-    /// The operations: signature and documentation.
+    /// The operations: the signature of each and its documentation, if any.
     pub(super) operations: Vec<(String, Option<String>)>,
 }
 
@@ -63,7 +63,7 @@ fn paragraph(page: &mut String, text: Option<&str>) {
     }
 }
 
-/// Text escaped for HTML and XML content and for attribute values in either kind of quotes.
+/// Escapes text for HTML and XML content, and for attribute values in either kind of quotes.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

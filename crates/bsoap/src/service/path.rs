@@ -1,4 +1,4 @@
-//! Serves one path: decodes a request, runs its handler as a task, encodes the answer.
+//! Serves one path: decodes a request, runs its handler as a task, and encodes the answer.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ use crate::scope::{Keeping, PeerScope};
 use crate::tuning::{Budget, Meter};
 use crate::{Changes, Error, hints, receiving, sending};
 
-/// The endpoint at one path.
+/// The endpoint at one path, with the operations of its ports.
 pub(super) struct Path {
     pub(super) endpoint: Endpoint,
     pub(super) decoders: Arc<Decoders>,
@@ -38,16 +38,16 @@ pub(super) struct Path {
     pub(super) meter: Meter,
 }
 
-/// A [`Path`] as the server calls it.
+/// A [`Path`] as a handler of the HTTP server.
 pub(super) struct PathHandler(pub(super) Arc<Path>);
 
-/// A decoded request with its changes and next step, or the reply that refuses it.
+/// A decoded request, its changes and the next step of the exchange; or the reply that refuses the request.
 type Decoded = Result<(ReceivedRequest, Changes, AwaitingAnswer), Box<OutgoingReply>>;
 
-/// The client that an answer goes to.
+/// What is known of the client that an answer is sent to.
 struct Receiver {
     scope: PeerScope,
-    /// Whether it uses hints.
+    /// True if the client uses hints.
     has_hint: bool,
 }
 
@@ -108,7 +108,7 @@ impl Path {
         reply
     }
 
-    /// What is saved of earlier messages: those of the same principal, or of the same connection.
+    /// The scope of a request's sender: that of the principal, or that of the connection if there is no principal.
     fn scope(&self, request: &Request) -> PeerScope {
         let new = || PeerScope::new(&self.decoders, &self.budget, self.keeping);
         let known = self.principals.as_ref();
@@ -125,7 +125,7 @@ impl Path {
         scope: &PeerScope,
     ) -> (Decoded, Request) {
         let (path, scope, length) = (Arc::clone(self), scope.clone(), request.body.len());
-        // The body is freed once it is decoded: the handler works with the Record.
+        // The body is freed as soon as it is decoded: the handler works with the Record.
         let body = std::mem::take(&mut request.body);
         let decode = move || {
             let incoming = IncomingRequest {
@@ -153,7 +153,7 @@ impl Path {
         }
     }
 
-    /// The reply with a handler's answer. Packing runs code of the service, which may panic.
+    /// The reply with a handler's answer. Converting the answer runs code of the service, which may panic.
     async fn encode(
         self: &Arc<Self>,
         awaiting: AwaitingAnswer,
@@ -164,7 +164,7 @@ impl Path {
         let weight = match &answer {
             Ok(Payload::Value(value) | Payload::Streamed(value, _)) => weight_of_value(value),
             Ok(Payload::Record(record)) => weight_of_record(record),
-            // Unknown before it is packed; the last answer is the best estimate.
+            // The length is unknown before the value is packed; that of the last answer is the best estimate.
             Ok(Payload::Packed(_)) => last_length,
             Err(_) => 0,
         };
@@ -181,8 +181,8 @@ impl Path {
     }
 }
 
-/// Runs a handler as a task: if it panics or takes too long, no other request is affected. If the client disconnects, it
-/// ends at its next `await`.
+/// Runs a handler as a task, so that no other request is affected if it panics or takes too long. If the client
+/// disconnects, the task is aborted at its next `await`.
 async fn run(
     operation: Operation,
     message: Message,
@@ -199,7 +199,7 @@ async fn run(
     match ended {
         Ok(Ok(answer)) => answer,
         Ok(Err(error)) => {
-            // The message of a panic is logged, and not shown to the client.
+            // The message of the panic is logged, but not shown to the client.
             tracing::error!(operation, %error, "a handler panicked or was aborted");
             Err(failed())
         }
@@ -216,7 +216,7 @@ fn failed() -> Fault {
     Fault::receiver("the service failed while processing the request")
 }
 
-/// The reply with a handler's answer or fault.
+/// The reply with a handler's answer or fault. If the answer cannot be encoded, the reply is a fault.
 fn encode_answer(
     awaiting: AwaitingAnswer,
     answer: Result<Payload, Fault>,
@@ -226,7 +226,7 @@ fn encode_answer(
     match answer.map(|payload| encode_payload(awaiting.target(), payload, to, meter)) {
         Ok(Ok(body)) => awaiting.answered(body),
         Ok(Err(error)) => {
-            // The client can do nothing about a wrong answer; the operator of the service can.
+            // A client can do nothing about an answer that does not match the WSDL: inform the operator.
             let operation = &awaiting.target().operation().name;
             tracing::error!(operation, "{}", report(&error));
             let fault =
@@ -246,7 +246,7 @@ fn encode_answer(
     }
 }
 
-/// The body of the response Envelope with a handler's answer.
+/// Encodes a handler's answer as the body of the response Envelope.
 fn encode_payload(
     target: &Target,
     payload: Payload,

@@ -1,4 +1,4 @@
-//! What a service shows in a browser: a page about its ports, and its WSDL with `?wsdl`.
+//! The pages that a service shows in a browser: a page about its ports, and its WSDL at `?wsdl`.
 
 use bsoap_http::{PageRequest, Response, StatusCode};
 use bsoap_schema::{Definitions, Port, Service};
@@ -13,7 +13,7 @@ pub(super) struct PlacedPort<'d> {
     pub(super) port: &'d Port,
 }
 
-/// The pages of a service.
+/// The pages of a service: the page about its ports, and its documents.
 #[derive(Debug)]
 pub(super) struct Site {
     documents: Documents,
