@@ -1,4 +1,4 @@
-//! The arguments and results of an operation, as programs see them and as they are in the Envelope.
+//! Converts between the arguments and results of an operation as programs see them and the Values of Envelopes.
 //!
 //! | style | arguments | under `Body` |
 //! |---|---|---|
@@ -6,7 +6,7 @@
 //! | rpc | the parts by name, which are the children of the wrapper | `{"wrapper": {…}}` |
 //! | bare | the parts by name | `{"element of the part": …}` |
 //!
-//! Header blocks go beside them under `@headers`: declared ones by the name of their part, others as XML under `#any`.
+//! Header blocks are in the member `@headers`: declared ones by the name of their part, others as XML under `#any`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use bsoap_codec::plan::{Content, ElementId, Plan, Term, TypeId};
 use bsoap_codec::{BuildError, BuildOptions, Object, Pack, Record, Value, build_with};
 use bsoap_schema::{Body, Message, Part, SoapVersion};
 
-/// The member of arguments that holds header blocks.
+/// The name of the member of arguments and results that contains the header blocks.
 pub const HEADERS: &str = "@headers";
 
 /// The contents of a message: header blocks, and a body as a [`Value`] (borrowed or owned) or a packed Rust value.
@@ -42,7 +42,7 @@ enum BodyContents<'c> {
 }
 
 impl<'c> Contents<'c> {
-    /// The contents that a Rust value packs: those of the wrapper, or of the only part.
+    /// Contents from a Rust value, which packs the contents of the wrapper element, or those of the only part.
     pub fn packed(pack: &'c dyn Pack) -> Self {
         Self {
             headers: None,
@@ -50,7 +50,7 @@ impl<'c> Contents<'c> {
         }
     }
 
-    /// The same contents with these header blocks: declared ones by the name of their part, others as XML under `#any`.
+    /// Adds header blocks to the contents: declared ones by the name of their part, others as XML under `#any`.
     #[must_use]
     pub fn with_headers(mut self, headers: Object) -> Self {
         self.headers = (!headers.is_empty()).then_some(headers);
@@ -84,13 +84,13 @@ impl fmt::Debug for Contents<'_> {
     }
 }
 
-/// An Envelope to build.
+/// The Value of an Envelope to build, without those contents that need no copy.
 pub(crate) struct Wrapped<'c> {
     envelope: Value,
     separate: Separate<'c>,
 }
 
-/// Contents that are not copied into the Envelope's Value.
+/// Contents that are encoded directly, without a copy in the Envelope's Value.
 enum Separate<'c> {
     Nothing,
     Value(ElementId, &'c Value),
@@ -98,7 +98,7 @@ enum Separate<'c> {
 }
 
 impl Wrapped<'_> {
-    /// The Record of the Envelope `root`.
+    /// Builds the Record of the Envelope `root`.
     pub(crate) fn build(&self, plan: &Arc<Plan>, root: ElementId) -> Result<Record, BuildError> {
         let mut options = BuildOptions::default();
         match self.separate {
@@ -110,17 +110,17 @@ impl Wrapped<'_> {
     }
 }
 
-/// Whether the arguments are the content of one element.
+/// True if the arguments are the content of one wrapper element.
 fn is_wrapped(message: &Message) -> bool {
     matches!(message.body, Body::Wrapped { .. } | Body::Rpc { .. })
 }
 
-/// Whether arguments are more, or less, than the wrapper's content, and so have to be converted.
+/// True if `value` is nil or contains header blocks: then it is not exactly the wrapper's content and has to be converted.
 fn needs_conversion(value: &Value) -> bool {
     value.is_nil() || value.get(HEADERS).is_some()
 }
 
-/// The two parts of an Envelope, as the Plan describes them.
+/// The Header and the Body of an Envelope, as the Plan describes them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sections<'p> {
     plan: &'p Plan,
@@ -129,7 +129,7 @@ pub(crate) struct Sections<'p> {
 }
 
 impl<'p> Sections<'p> {
-    /// The sections of the Envelope `root`.
+    /// Finds the Header and the Body of the Envelope `root`.
     pub(crate) fn of(plan: &'p Plan, root: ElementId) -> Self {
         let mut sections = Self {
             plan,
@@ -155,18 +155,18 @@ impl<'p> Sections<'p> {
         sections
     }
 
-    /// The key of an element under Header.
+    /// The key in a Value for an element of the Header.
     fn header_key(&self, element: ElementId) -> &'p str {
         self.header
             .map_or("", |header| self.plan.key(header, element))
     }
 
-    /// The key of an element under Body.
+    /// The key in a Value for an element of the Body.
     pub(crate) fn body_key(&self, element: ElementId) -> &'p str {
         self.body.map_or("", |body| self.plan.key(body, element))
     }
 
-    /// The key of the Fault: another element may have the same local name.
+    /// The key in a Value for the SOAP Fault. It includes the namespace if another element has the same local name.
     pub(crate) fn fault_key(&self, version: SoapVersion) -> String {
         let namespace = version.envelope_namespace();
         let names = self
@@ -183,7 +183,7 @@ impl<'p> Sections<'p> {
             .to_owned()
     }
 
-    /// The Value of an Envelope with these contents, except for those that are read directly.
+    /// Builds the Value of an Envelope with these contents. Contents that can be encoded directly are kept separate.
     pub(crate) fn wrap<'c>(&self, message: &Message, contents: Contents<'c>) -> Wrapped<'c> {
         let Contents { headers, mut body } = contents;
         let mut envelope = Object::new();
@@ -196,7 +196,7 @@ impl<'p> Sections<'p> {
         if let Some(headers) = headers.map(Value::Object).or(inside) {
             envelope.insert("Header", self.wrap_headers(message, headers));
         }
-        // Replaced by the separate contents.
+        // A placeholder: the separate contents take its place when the Record is built.
         let placeholder = || Value::Object(Object::new());
         let (body, separate) = match (body, message.body.first_element()) {
             (BodyContents::Value(value), _) => (self.wrap_body(message, value), Separate::Nothing),
@@ -240,7 +240,7 @@ impl<'p> Sections<'p> {
         match &message.body {
             Body::Empty => Value::Object(Object::new()),
             Body::Wrapped { wrapper } | Body::Rpc { wrapper, .. } => {
-                // No arguments are an empty wrapper, not a nil one.
+                // A call without arguments sends an empty wrapper element, not one with `xsi:nil`.
                 let arguments = if arguments.is_nil() {
                     Object::new().into()
                 } else {
@@ -262,7 +262,7 @@ impl<'p> Sections<'p> {
             .as_object()
             .is_some_and(|members| members.keys().any(|key| part_of(key).is_some()));
         match (parts, arguments) {
-            // A single part needs no name.
+            // If there is only one part, the value may be given without its name.
             ([part], value) if !is_named => Value::object([(self.body_key(part.element), value)]),
             (_, Value::Object(members)) => {
                 let renamed = members.into_iter().map(|(key, value)| {
@@ -278,7 +278,7 @@ impl<'p> Sections<'p> {
         }
     }
 
-    /// The arguments in the Value of an Envelope.
+    /// The arguments or the result in the Value of an Envelope.
     pub(crate) fn unwrap(&self, message: &Message, envelope: Value) -> Value {
         let Value::Object(mut envelope) = envelope else {
             return Value::Nil;
@@ -311,7 +311,7 @@ impl<'p> Sections<'p> {
         }
     }
 
-    /// Header blocks by the name of their part.
+    /// The header blocks in the Value of a Header, by the name of their part.
     pub(crate) fn unwrap_headers(&self, message: &Message, header: Value) -> Object {
         let Value::Object(mut blocks) = header else {
             return Object::new();
@@ -331,10 +331,10 @@ impl<'p> Sections<'p> {
     }
 }
 
-/// The beginning of the hint block of a peer. It serves the decoder and is not passed to programs.
+/// The first bytes of a peer's hint block. Only the decoder uses hints: programs do not see the block.
 const HINT: &str = "<b:hint xmlns:b=\"urn:bsoap:hint\"";
 
-/// Removes the hint from the header blocks, if there is one: it is the first of those that are kept as XML.
+/// Removes the hint from the header blocks, if there is one. It is the first of the blocks that are kept as XML.
 fn remove_hint(blocks: &mut Object) {
     let is_hint = |block: &Value| block.as_str().is_some_and(|xml| xml.starts_with(HINT));
     let Some(Value::Array(others)) = blocks.get_mut("#any") else {
@@ -353,11 +353,11 @@ fn remove_hint(blocks: &mut Object) {
     }
 }
 
-/// Header blocks and the elements of a detail may repeat, so the Plan makes arrays of them. They rarely repeat: an array of
-/// one becomes its element.
+/// Replaces each array of one member by its element. Header blocks and the elements of a detail may repeat, so the Plan
+/// makes arrays of them; but they rarely repeat.
 pub(crate) fn alone(members: Object) -> Object {
     let bare = |value: Value| match value {
-        // Every block may have SOAP attributes; without any, its text is its value.
+        // Every block may have SOAP attributes. If it has none, its text alone is its value.
         Value::Object(mut members) if members.len() == 1 && members.get("#text").is_some() => {
             members.remove("#text").unwrap_or_default()
         }
@@ -382,7 +382,7 @@ pub(crate) fn alone(members: Object) -> Object {
         .collect()
 }
 
-/// The elements of a choice and of the sequences in it.
+/// The elements of a choice, including those of the sequences in the choice.
 fn elements(plan: &Plan, ty: TypeId) -> Vec<ElementId> {
     let Content::Particle(content) = plan.ty(ty).content else {
         return Vec::new();

@@ -8,7 +8,7 @@
 //!                                        └─► UndecodedReply: root, text ─ decode ─► decoded(Record) | undecodable(error) ─► Reply
 //! ```
 //!
-//! [`Request::write`] and [`AwaitingReply::read`] do both steps with a full encoding and decoding.
+//! [`Request::write`] and [`AwaitingReply::read`] include a full encoding and decoding.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::peek::{Peek, peek};
 use crate::target::{Direction, Target, first_in_body, value_of};
 use crate::{Error, ErrorKind};
 
-/// A request that is not encoded yet.
+/// A request whose message is not encoded yet.
 #[derive(Clone, Debug)]
 pub struct Request {
     target: Target,
@@ -38,7 +38,7 @@ pub struct Request {
 pub struct RequestHeaders {
     /// The `Content-Type`.
     pub content_type: String,
-    /// The `SOAPAction`; SOAP 1.2 has none.
+    /// The `SOAPAction`. `None` in SOAP 1.2, which has none.
     pub soap_action: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub struct OutgoingRequest {
     pub body: Vec<u8>,
 }
 
-/// The request is sent; the reply has not arrived.
+/// A client that has sent a request and waits for the reply.
 #[derive(Clone, Debug)]
 pub struct AwaitingReply {
     target: Target,
@@ -98,7 +98,7 @@ pub enum Reply {
     Fault(Fault),
 }
 
-/// The response of an operation.
+/// The response to a request, with its operation.
 #[derive(Clone, Debug)]
 pub struct Answer {
     target: Target,
@@ -106,15 +106,15 @@ pub struct Answer {
 }
 
 impl Target {
-    /// A request with these contents: arguments as a [`Value`], owned or borrowed, or a packed Rust value.
+    /// Creates a request with these contents: arguments as a [`Value`], owned or borrowed, or a packed Rust value.
     ///
     /// # Errors
-    /// [`ErrorKind::Arguments`] if they do not match the operation.
+    /// [`ErrorKind::Arguments`] if the contents do not match the operation.
     pub fn request<'c>(&self, contents: impl Into<Contents<'c>>) -> Result<Request, Error> {
         Ok(self.request_of(self.record(Direction::Request, contents.into())?))
     }
 
-    /// A request from the Record of its Envelope.
+    /// Creates a request from the Record of its Envelope.
     pub fn request_of(&self, record: Record) -> Request {
         Request {
             target: self.clone(),
@@ -122,7 +122,8 @@ impl Target {
         }
     }
 
-    /// Starts an exchange whose message is encoded elsewhere, as a template for example.
+    /// Starts an exchange whose message is encoded elsewhere, for example with a template. Returns the headers to send and
+    /// the next step.
     pub fn start(&self) -> (RequestHeaders, AwaitingReply) {
         let (version, action) = (self.version(), self.operation().soap_action.as_deref());
         let headers = RequestHeaders {
@@ -135,28 +136,28 @@ impl Target {
 }
 
 impl Request {
-    /// The operation called.
+    /// The operation that the request calls.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// The Record of the Envelope.
+    /// The Record of the request Envelope.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
-    /// The Record of the Envelope.
+    /// The Record of the request Envelope.
     pub fn into_record(self) -> Record {
         self.record
     }
 
-    /// Starts the exchange: the Record to encode, the headers to send with it, and the next step.
+    /// Starts the exchange. Returns the Record to encode, the headers to send with it, and the next step.
     pub fn start(self) -> (Record, RequestHeaders, AwaitingReply) {
         let (headers, awaiting) = self.target.start();
         (self.record, headers, awaiting)
     }
 
-    /// Starts the exchange with the message encoded from start to end.
+    /// Encodes the message in full and starts the exchange. Returns the request to send and the next step.
     ///
     /// # Errors
     /// [`ErrorKind::Unwritable`] if a value cannot be represented in XML.
@@ -169,16 +170,16 @@ impl Request {
 }
 
 impl AwaitingReply {
-    /// The operation called.
+    /// The operation that the request called.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Finds what there is to decode in a reply.
+    /// Checks the status and the headers of a reply, and selects the text to decode.
     ///
     /// # Errors
-    /// [`ErrorKind::NoReply`] if it is empty although the operation has a response, [`ErrorKind::NotSoap`] if its media
-    /// type is not XML.
+    /// [`ErrorKind::NoReply`] if the reply is empty although the operation has a response, [`ErrorKind::NotSoap`] if the
+    /// media type of the reply is not XML.
     pub fn open(self, reply: IncomingReply<'_>) -> Result<OpenedReply<'_>, Error> {
         let Self { target } = self;
         let IncomingReply {
@@ -205,10 +206,10 @@ impl AwaitingReply {
         }))
     }
 
-    /// Reads a reply and decodes its message from start to end.
+    /// Reads a reply and decodes its message in full.
     ///
     /// # Errors
-    /// If it is neither the response, nor a fault, nor the empty reply to a one-way message.
+    /// If the reply is neither the response, nor a fault, nor the empty reply to a one-way message.
     pub fn read(self, decoder: &mut Decoder, reply: IncomingReply<'_>) -> Result<Reply, Error> {
         match self.open(reply)? {
             OpenedReply::Accepted => Ok(Reply::Accepted),
@@ -231,7 +232,7 @@ impl UndecodedReply<'_> {
         &self.text
     }
 
-    /// The reply in a decoded message.
+    /// Returns the reply that a decoded message contains.
     ///
     /// # Errors
     /// [`ErrorKind::OtherReply`] if the message belongs to another operation.
@@ -259,10 +260,10 @@ impl UndecodedReply<'_> {
         }
     }
 
-    /// The reply in a message that could not be decoded: a fault that does not follow the schema exactly.
+    /// Returns the reply in a message that could not be decoded, if it is a fault that does not follow the schema exactly.
     ///
     /// # Errors
-    /// What is wrong with a message that is not such a fault.
+    /// The reason why the message is not usable, if it is not such a fault.
     pub fn undecodable(self, error: decode::Error) -> Result<Reply, Error> {
         if let Some(fault) = fault::read_leniently(&self.text) {
             return Ok(Reply::Fault(fault));
@@ -305,22 +306,23 @@ impl Answer {
         &self.record
     }
 
-    /// The Record of the response Envelope; a copy if it is shared.
+    /// The Record of the response Envelope. It is copied if it is shared.
     pub fn into_record(self) -> Record {
         Arc::unwrap_or_clone(self.record)
     }
 
-    /// The Record of the response Envelope, to be kept: it never changes.
+    /// The Record of the response Envelope. It is never modified, so the `Arc` may be kept.
     pub fn shared_record(&self) -> &Arc<Record> {
         &self.record
     }
 
-    /// The result: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.
+    /// The result: the children of the wrapper element, or the parts by name if there is no wrapper. Header blocks are under
+    /// `@headers`.
     pub fn value(&self) -> Value {
         self.target.response_value(&self.record)
     }
 
-    /// The result as a Rust value: that of the wrapper, or of the only part.
+    /// The result as a Rust value: the contents of the wrapper element, or of the only part if there is no wrapper.
     ///
     /// # Errors
     /// [`ErrorKind::Type`] if the type does not match the schema.
@@ -333,17 +335,17 @@ impl Answer {
         self.target.headers(Direction::Response, &self.record)
     }
 
-    /// The operation called.
+    /// The operation that was called.
     pub fn target(&self) -> &Target {
         &self.target
     }
 }
 
 impl Reply {
-    /// The result; nil for a one-way message.
+    /// The result of the operation; nil for a one-way message.
     ///
     /// # Errors
-    /// The fault.
+    /// The fault, if the peer answered with one.
     pub fn into_value(self) -> Result<Value, Fault> {
         match self {
             Self::Answer(answer) => Ok(answer.value()),

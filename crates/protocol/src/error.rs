@@ -7,7 +7,7 @@ use std::fmt;
 use bsoap_codec::nearest;
 use bsoap_schema::SoapVersion;
 
-/// Why an exchange failed. A [`Fault`](crate::Fault) is not an error but a reply.
+/// The reason why an exchange failed. A [`Fault`](crate::Fault) is not an error but a reply.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
@@ -17,7 +17,7 @@ struct Inner {
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// What went wrong.
+/// The kind of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -28,12 +28,12 @@ pub enum ErrorKind {
         /// The operations of the port.
         known: Vec<String>,
     },
-    /// The arguments do not match the operation; the source says where.
+    /// The arguments do not match the operation. The error's source says where.
     Arguments {
         /// The operation.
         operation: String,
     },
-    /// The message does not match the Rust type requested; the source says why.
+    /// The message does not match the requested Rust type. The error's source says why.
     Type {
         /// The operation.
         operation: String,
@@ -43,49 +43,49 @@ pub enum ErrorKind {
         /// The operation.
         operation: String,
     },
-    /// The message cannot be encoded; the source says where.
+    /// The message cannot be encoded. The error's source says where.
     Unwritable {
         /// The operation.
         operation: String,
     },
-    /// The reply does not match the WSDL; the source says where.
+    /// The reply does not match the WSDL. The error's source says where.
     Reply {
         /// The operation.
         operation: String,
     },
     /// The reply is not a SOAP message.
     NotSoap {
-        /// Its HTTP status.
+        /// The HTTP status of the reply.
         status: u16,
-        /// Its `Content-Type`.
+        /// The `Content-Type` of the reply.
         content_type: Option<String>,
-        /// The beginning of its body.
+        /// The beginning of the reply's body.
         beginning: String,
     },
-    /// The reply is an Envelope of another version.
+    /// The reply is an Envelope of another SOAP version.
     Version {
         /// The version of the binding.
         expected: SoapVersion,
-        /// The namespace of its Envelope.
+        /// The namespace of the reply's Envelope.
         found: String,
     },
     /// The reply belongs to another operation.
     OtherReply {
         /// The operation.
         operation: String,
-        /// The first element in its Body.
+        /// The name of the first element in the reply's Body.
         found: String,
     },
     /// The reply is empty, but the operation has a response.
     NoReply {
         /// The operation.
         operation: String,
-        /// Its HTTP status.
+        /// The HTTP status of the reply.
         status: u16,
     },
 }
 
-/// Whose fault an error is.
+/// Who caused an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The program that called this crate.
@@ -104,12 +104,12 @@ impl Error {
         self
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// Whose fault it is.
+    /// Who caused the error.
     pub fn blame(&self) -> Blame {
         match self.0.kind {
             ErrorKind::UnknownOperation { .. }
@@ -183,7 +183,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Displays the known names, or those similar to the name requested.
+/// Displays the known names, or only those similar to the requested name if there are many.
 struct Expected<'e>(&'e str, &'e [String]);
 
 impl fmt::Display for Expected<'_> {

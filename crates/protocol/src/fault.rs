@@ -1,4 +1,4 @@
-//! Faults of both SOAP versions, as one value.
+//! Faults of both SOAP versions, represented by one type.
 //!
 //! | | SOAP 1.1 | SOAP 1.2 |
 //! |---|---|---|
@@ -24,7 +24,7 @@ pub(crate) use lenient::read as read_leniently;
 pub(crate) use text::write as write_text;
 pub(crate) use value::{from_value, to_value};
 
-/// Why a message was not processed. The fields are those of [`FaultParts`].
+/// The reason why a message was not processed. The fields are those of [`FaultParts`].
 ///
 /// ```
 /// use bsoap_protocol::{Code, Fault};
@@ -42,13 +42,13 @@ pub struct Fault(Box<FaultParts>);
 pub struct FaultParts {
     /// The kind of fault.
     pub code: Code,
-    /// More specific codes, from general to specific.
+    /// More specific codes, ordered from general to specific.
     pub subcodes: Vec<Name>,
-    /// The reason for people, in at least one language.
+    /// The explanation for people, in at least one language.
     pub reasons: Vec<Reason>,
-    /// The node on the message's path that failed.
+    /// The address of the SOAP node that failed.
     pub node: Option<String>,
-    /// The role that it was acting in.
+    /// The role that the node was acting in.
     pub role: Option<String>,
     /// The detail for programs: an object with a member for each element the WSDL declares, other elements as XML
     /// under `#any`.
@@ -75,12 +75,12 @@ impl From<FaultParts> for Fault {
     }
 }
 
-/// The kind of a fault: the codes of SOAP 1.2. Those of SOAP 1.1 have other names for the same.
+/// The kind of a fault, named as in SOAP 1.2. SOAP 1.1 has other names for some of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Code {
-    /// The Envelope is of another version.
+    /// The Envelope is of another SOAP version.
     VersionMismatch,
-    /// A header block that had to be understood was not.
+    /// The receiver does not understand a header block that it must understand.
     MustUnderstand,
     /// The encoding of the data is not supported (SOAP 1.2 only).
     DataEncodingUnknown,
@@ -102,7 +102,7 @@ pub struct Reason {
 }
 
 impl Fault {
-    /// A fault with an English reason.
+    /// Creates a fault with an English reason.
     pub fn new(code: Code, reason: impl Into<String>) -> Self {
         let reasons = vec![Reason {
             language: "en".into(),
@@ -119,36 +119,36 @@ impl Fault {
         .into()
     }
 
-    /// The message is wrong.
+    /// Creates a fault for a wrong message.
     pub fn sender(reason: impl Into<String>) -> Self {
         Self::new(Code::Sender, reason)
     }
 
-    /// The message may be right, but processing it failed.
+    /// Creates a fault for a message that may be right, but whose processing failed.
     pub fn receiver(reason: impl Into<String>) -> Self {
         Self::new(Code::Receiver, reason)
     }
 
-    /// The same fault with a detail: an object with a member for each element in it.
+    /// Sets the detail: an object with a member for each element of the detail.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<Value>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// The same fault with a subcode that is more specific than those it has.
+    /// Adds a subcode after the existing ones. It should be more specific than they are.
     #[must_use]
     pub fn with_subcode(mut self, subcode: Name) -> Self {
         self.subcodes.push(subcode);
         self
     }
 
-    /// The first reason; empty if there is none.
+    /// The text of the first reason. Empty if there is none.
     pub fn reason(&self) -> &str {
         self.reasons.first().map_or("", |reason| &reason.text)
     }
 
-    /// The HTTP status that it is sent with. (SOAP 1.1 §6.2; SOAP 1.2 Part 2 §7.5.2.2)
+    /// The HTTP status that the fault is sent with. (SOAP 1.1 §6.2; SOAP 1.2 Part 2 §7.5.2.2)
     pub fn status(&self, version: SoapVersion) -> u16 {
         match (version, &self.code) {
             (SoapVersion::Soap12, Code::Sender) => 400,
@@ -179,7 +179,7 @@ impl fmt::Display for Code {
 }
 
 impl Code {
-    /// The local name in a version. A code that a version lacks becomes the general code nearest to it.
+    /// The local name of the code in a SOAP version. A code that a version lacks becomes the most similar general code.
     fn local_name(&self, version: SoapVersion) -> &str {
         match (self, version) {
             (Self::VersionMismatch, _) => "VersionMismatch",
@@ -193,8 +193,8 @@ impl Code {
         }
     }
 
-    /// The code of a name in either version, with the subcodes in the name. A name without namespace is accepted: many
-    /// peers forget to bind the prefix.
+    /// The code that a name of either version denotes, and the subcodes that the name contains. A name without namespace is
+    /// accepted, because many peers forget to bind the prefix.
     fn of(name: &Name) -> (Self, Vec<Name>) {
         let (first, rest) = name.local.split_once('.').unwrap_or((&name.local, ""));
         let ours = name.namespace.is_empty() || crate::version_of(&name.namespace).is_some();
@@ -213,7 +213,7 @@ impl Code {
         (code, subcodes.map(|part| Name::new("", part)).collect())
     }
 
-    /// The name in a version; in SOAP 1.1 followed by the subcodes.
+    /// The name of the code in a SOAP version. In SOAP 1.1 it includes the subcodes.
     fn name(&self, subcodes: &[Name], version: SoapVersion) -> Name {
         if let (Self::Other(name), SoapVersion::Soap11) = (self, version) {
             return name.clone();

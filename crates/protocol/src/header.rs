@@ -1,4 +1,4 @@
-//! Header blocks: which are addressed to this node, which must be understood, and whether they are.
+//! Header blocks: which are addressed to this node, and which of those it must understand but does not.
 //!
 //! A block is understood if the operation declares it or the service registered its name. A block with
 //! `mustUnderstand` that is addressed to this node and is not understood stops all processing.
@@ -15,17 +15,17 @@ use bsoap_xml::{Event, Options, Reader, Tag, Vocabulary};
 use crate::fault::{Code, Fault};
 use crate::name::{Name, element_name};
 
-/// `actor` of SOAP 1.1: the next node on the message's path.
+/// The `actor` of SOAP 1.1 that addresses the next node on the message's path.
 pub const NEXT_ACTOR: &str = "http://schemas.xmlsoap.org/soap/actor/next";
-/// `role` of SOAP 1.2: the next node on the message's path.
+/// The `role` of SOAP 1.2 that addresses the next node on the message's path.
 pub const NEXT_ROLE: &str = "http://www.w3.org/2003/05/soap-envelope/role/next";
-/// `role` of SOAP 1.2 that no node plays.
+/// The `role` of SOAP 1.2 that no node plays.
 pub const NO_ROLE: &str = "http://www.w3.org/2003/05/soap-envelope/role/none";
-/// `role` of SOAP 1.2: the ultimate receiver, which is also the default.
+/// The `role` of SOAP 1.2 that addresses the ultimate receiver. This is also the default.
 pub const ULTIMATE_ROLE: &str = "http://www.w3.org/2003/05/soap-envelope/role/ultimateReceiver";
 
-/// A SOAP node that is the ultimate receiver: the further roles it plays, and the header blocks that it understands in
-/// addition to those its operations declare.
+/// A SOAP node that is the ultimate receiver. It may play more roles, and understand header blocks in addition to those that
+/// its operations declare.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
     roles: HashSet<String>,
@@ -33,26 +33,26 @@ pub struct Node {
 }
 
 impl Node {
-    /// A node without further roles and header blocks.
+    /// A node without additional roles and header blocks.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The node also plays this role (`actor` in SOAP 1.1).
+    /// Adds a role (`actor` in SOAP 1.1) that the node plays.
     #[must_use]
     pub fn playing(mut self, role: impl Into<String>) -> Self {
         self.roles.insert(role.into());
         self
     }
 
-    /// The node also understands header blocks of this name, in any operation.
+    /// Adds the name of header blocks that the node understands in any operation.
     #[must_use]
     pub fn understanding(mut self, name: Name) -> Self {
         self.understood.insert(name);
         self
     }
 
-    /// Whether a block with this `actor` or `role` is addressed to this node.
+    /// True if a block with this `actor` or `role` is addressed to this node.
     pub fn plays(&self, version: SoapVersion, role: Option<&str>) -> bool {
         match (version, role) {
             (_, None | Some("")) => true,
@@ -63,7 +63,7 @@ impl Node {
         }
     }
 
-    /// The blocks that must be understood by this node and are not.
+    /// The names of the blocks that this node must understand but does not.
     pub fn not_understood(&self, version: SoapVersion, blocks: &[HeaderBlock]) -> Vec<Name> {
         let demanded = blocks
             .iter()
@@ -78,20 +78,20 @@ impl Node {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HeaderBlock {
-    /// Its name.
+    /// The expanded name of the block.
     pub name: Name,
-    /// Whether the operation declares it.
+    /// True if the operation declares the block.
     pub is_declared: bool,
-    /// Whether a node that does not understand it must refuse the message.
+    /// True if a node that does not understand the block must refuse the message.
     pub must_understand: bool,
-    /// The node it is addressed to: `role`, in SOAP 1.1 `actor`.
+    /// The node that the block is addressed to: `role`, in SOAP 1.1 `actor`.
     pub role: Option<String>,
-    /// Whether an intermediary forwards it if it did not process it. (SOAP 1.2)
+    /// True if an intermediary that did not process the block forwards it. (SOAP 1.2)
     pub relay: bool,
 }
 
 impl HeaderBlock {
-    /// The name and the attributes in the start tag of an undeclared block.
+    /// Reads the name and the attributes in the start tag of an undeclared block.
     ///
     /// # Errors
     /// A fault if an attribute that should be a boolean is not.
@@ -160,7 +160,7 @@ pub(crate) fn blocks(
     Ok(blocks)
 }
 
-/// A block that the Plan knows, of this operation or of another.
+/// Reads a block that the Plan knows: one that this operation or another one declares.
 fn known_block(
     plan: &Plan,
     version: SoapVersion,
@@ -188,9 +188,9 @@ fn known_block(
     })
 }
 
-/// Whether the Envelope of a SOAP 1.2 message has an `encodingStyle`. (SOAP 1.2 Part 1 §5.1.1)
+/// True if the Envelope of a SOAP 1.2 message has an `encodingStyle`, which is not allowed. (SOAP 1.2 Part 1 §5.1.1)
 pub(crate) fn envelope_has_encoding_style(record: &Record) -> bool {
-    // An Envelope has no declared attributes; the others are kept as XML in its first slot.
+    // An Envelope has no declared attributes. Its attributes are kept as XML in the first slot.
     let xml = record.slots().first().map_or("", |&slot| record.text(slot));
     if xml.is_empty() {
         return false;
@@ -205,7 +205,7 @@ pub(crate) fn envelope_has_encoding_style(record: &Record) -> bool {
         .any(|attribute| attribute.local == "encodingStyle" && attribute.namespace() == namespace)
 }
 
-/// A boolean attribute. SOAP 1.1 allows only `1` and `0`; the words are accepted there, too.
+/// Parses a boolean attribute. SOAP 1.1 allows only `1` and `0`, but `true` and `false` are accepted there, too.
 fn boolean(block: &Name, attribute: &str, value: &str) -> Result<bool, Fault> {
     match value.trim() {
         "1" | "true" => Ok(true),
@@ -216,7 +216,7 @@ fn boolean(block: &Name, attribute: &str, value: &str) -> Result<bool, Fault> {
     }
 }
 
-/// The fault for blocks not understood, and the XML that names them in its Header. (SOAP 1.2 Part 1 §5.4.8)
+/// The fault for blocks that are not understood, and the XML of the header blocks that name them. (SOAP 1.2 Part 1 §5.4.8)
 pub(crate) fn must_understand(version: SoapVersion, names: &[Name]) -> (Fault, Vec<String>) {
     let listed: Vec<String> = names.iter().map(|name| format!("<{name}>")).collect();
     let fault = Fault::new(
@@ -257,7 +257,7 @@ pub(crate) fn upgrade_block(versions: &[SoapVersion]) -> String {
 
 fn escaped(text: &str) -> String {
     let mut out = Vec::new();
-    // A namespace name that was read from XML can be written to XML.
+    // Escaping cannot fail: a namespace name that was read from XML can be written to XML.
     let _ = bsoap_xml::escape_attribute(text, &mut out);
     String::from_utf8(out).unwrap_or_default()
 }

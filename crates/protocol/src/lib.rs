@@ -1,9 +1,9 @@
-//! SOAP 1.1 and 1.2 without I/O: versions and media types, header blocks that must be understood, dispatch to operations,
-//! faults.
+//! SOAP 1.1 and 1.2 without I/O: versions and media types, header blocks that must be understood, the selection of
+//! operations, and faults.
 //!
-//! An exchange is a chain of types, one for each step, each taken by value: a wrong order does not compile. Encoding and
-//! decoding are left to the caller, who may do them fully or differentially; see [`Request`] for the client's side and
-//! [`Endpoint`] for the server's.
+//! An exchange is a chain of types, one for each step. Each step consumes its value, so a wrong order does not compile.
+//! The caller encodes and decodes messages, fully or differentially; see [`Request`] for the client's side and [`Endpoint`]
+//! for the server's.
 //!
 //! ```text
 //! client   Target ─► Request ─► AwaitingReply ─► UndecodedReply ─► Reply

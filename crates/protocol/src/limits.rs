@@ -1,11 +1,11 @@
-//! The fixed limits of the crate, in one table.
+//! The fixed limits of the crate.
 
-/// Bytes of namespace declarations copied to the elements of a fault's detail: each element gets a copy of those that are declared
-/// around it. Beyond that, elements are kept without.
+/// The maximum number of bytes of namespace declarations that are copied into the elements of a fault's detail. Each element
+/// gets a copy of the declarations around it. Elements beyond the limit are kept without these declarations.
 pub(crate) const MAX_COPIED_DECLARATIONS: usize = 1 << 20;
 
-/// The depth to which faults are read, `Envelope/Body/Fault/Code/Subcode/…/Value`: deeper subcodes are not kept.
+/// The maximum depth to which faults are read (`Envelope/Body/Fault/Code/Subcode/…/Value`). Deeper subcodes are dropped.
 pub(crate) const MAX_FAULT_DEPTH: usize = 24;
 
-/// Messages list up to this many known names; of more, only the most similar.
+/// The maximum number of known names that an error message lists. If there are more, it lists only the most similar ones.
 pub(crate) const MAX_LISTED_NAMES: usize = 8;

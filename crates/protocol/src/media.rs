@@ -1,4 +1,4 @@
-//! The HTTP headers of SOAP: media types and actions.
+//! The HTTP headers of SOAP: `Content-Type` and `SOAPAction`.
 //!
 //! | | SOAP 1.1 | SOAP 1.2 |
 //! |---|---|---|
@@ -29,7 +29,7 @@ pub struct MediaType {
 }
 
 impl MediaType {
-    /// Parses a `Content-Type`; `None` if it has no type and subtype. (RFC 9110 §8.3.1)
+    /// Parses a `Content-Type`. `None` if it has no type and subtype. (RFC 9110 §8.3.1)
     pub fn parse(text: &str) -> Option<Self> {
         let (essence, mut parameters) = text.split_once(';').unwrap_or((text, ""));
         let essence = essence.trim().to_ascii_lowercase();
@@ -53,7 +53,7 @@ impl MediaType {
         Some(media)
     }
 
-    /// The SOAP version that has this media type.
+    /// The SOAP version that uses this media type. `None` if no version does.
     pub fn version(&self) -> Option<SoapVersion> {
         match self.essence.as_str() {
             "text/xml" => Some(SoapVersion::Soap11),
@@ -62,14 +62,14 @@ impl MediaType {
         }
     }
 
-    /// Whether this is a media type of XML.
+    /// True if this is a media type of XML.
     pub fn is_xml(&self) -> bool {
         matches!(self.essence.as_str(), "text/xml" | "application/xml")
             || self.essence.ends_with("+xml")
     }
 }
 
-/// The next `name=value` of the parameters, and the text after it. The value may be missing.
+/// Splits the next parameter from the text. Returns its name, its value (`None` if missing) and the text after it.
 fn parameter(text: &str) -> (&str, Option<String>, &str) {
     let end = text.find(['=', ';']).unwrap_or(text.len());
     let name = text[..end].trim();
@@ -111,7 +111,7 @@ pub fn content_type(version: SoapVersion, action: Option<&str>) -> String {
     }
 }
 
-/// The `SOAPAction` of a request, if its version has one. (SOAP 1.1 §6.1.1)
+/// The value of the `SOAPAction` header of a request. `None` in SOAP 1.2, which has no such header. (SOAP 1.1 §6.1.1)
 pub fn soap_action(version: SoapVersion, action: Option<&str>) -> Option<String> {
     (version == SoapVersion::Soap11).then(|| quoted(action.unwrap_or_default()))
 }
@@ -124,8 +124,9 @@ pub fn unquoted(soap_action: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// The message as the decoder reads it. A `charset` outranks the encoding in the XML declaration (RFC 7303 §3.2), so a
-/// message in anything but UTF-8 or UTF-16 (which cannot be mistaken) is converted, and its declaration dropped.
+/// Converts a message to an encoding that the decoder reads. The `charset` parameter overrides the encoding in the XML
+/// declaration (RFC 7303 §3.2). So a message in an encoding other than UTF-8 and UTF-16 (which the decoder detects) is
+/// converted to UTF-8, and its declaration is removed.
 pub(crate) fn recoded(media: Option<&MediaType>, body: Bytes) -> Bytes {
     let charset = media.and_then(|media| media.charset.as_deref());
     let Some(charset) = charset.map(str::to_ascii_lowercase) else {
@@ -137,15 +138,15 @@ pub(crate) fn recoded(media: Option<&MediaType>, body: Bytes) -> Bytes {
     if matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii") {
         return without_false_declaration(body);
     }
-    // If the charset is unknown, the XML declaration may still name one that is known.
+    // If the `charset` is unknown, the XML declaration may name an encoding that is known.
     match bsoap_xml::decode_str_as(&body, Some(&charset)) {
         Ok(text) => Bytes::copy_from_slice(&text.as_bytes()[declaration(text.as_bytes())..]),
         Err(_) => body,
     }
 }
 
-/// A message whose media type says UTF-8. If it is UTF-8 and its declaration names another encoding, the declaration is
-/// dropped: many are wrong.
+/// Processes a message whose media type says UTF-8. If it is UTF-8 but its XML declaration names another encoding, which is
+/// a common mistake, the declaration is removed.
 fn without_false_declaration(body: Bytes) -> Bytes {
     let declared = declaration(&body);
     if names_another_encoding(&body[..declared]) && std::str::from_utf8(&body).is_ok() {
@@ -155,7 +156,7 @@ fn without_false_declaration(body: Bytes) -> Bytes {
     }
 }
 
-/// Whether an XML declaration names an encoding other than UTF-8.
+/// True if an XML declaration names an encoding other than UTF-8.
 fn names_another_encoding(declaration: &[u8]) -> bool {
     let key = b"encoding";
     let at = declaration.windows(key.len()).position(|word| word == key);
@@ -171,7 +172,7 @@ fn names_another_encoding(declaration: &[u8]) -> bool {
     })
 }
 
-/// The length of the XML declaration of a text in bytes.
+/// The length in bytes of the XML declaration at the start of a text. 0 if there is none.
 fn declaration(text: &[u8]) -> usize {
     match text.strip_prefix(b"<?xml") {
         Some(rest @ [b' ' | b'\t' | b'\r' | b'\n', ..]) => rest

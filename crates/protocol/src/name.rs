@@ -1,11 +1,11 @@
-//! Expanded names, as faults and header blocks use them.
+//! Expanded names of XML elements, used by faults and header blocks.
 
 use std::fmt;
 use std::str::FromStr;
 
 use bsoap_codec::plan::{ElementId, Plan};
 
-/// A name in a namespace. Prints, and parses, as `{namespace}local`.
+/// A namespace and a local name. It is printed and parsed as `{namespace}local`.
 ///
 /// ```
 /// use bsoap_protocol::Name;
@@ -16,14 +16,14 @@ use bsoap_codec::plan::{ElementId, Plan};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name {
-    /// The namespace name; empty for none.
+    /// The namespace name. Empty if there is no namespace.
     pub namespace: String,
     /// The local name.
     pub local: String,
 }
 
 impl Name {
-    /// The name with this namespace and local name.
+    /// Creates a name from a namespace and a local name.
     pub fn new(namespace: impl Into<String>, local: impl Into<String>) -> Self {
         Self {
             namespace: namespace.into(),
@@ -66,7 +66,7 @@ pub(crate) fn element_name(plan: &Plan, element: ElementId) -> Name {
     )
 }
 
-/// The text is not `{namespace}local` or `local`.
+/// The error of parsing a text that is neither `{namespace}local` nor `local`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotAName;
 

@@ -1,4 +1,4 @@
-//! The kind of a message by its first tag: a SOAP version, another XML document, or not XML.
+//! Finds the kind of a message from its first tag: an Envelope of a SOAP version, another XML document, or no XML.
 
 use std::sync::Arc;
 
@@ -7,22 +7,22 @@ use bsoap_xml::{DoctypePolicy, Event, Options, Reader, Tag, Vocabulary};
 
 use crate::Name;
 
-/// The kind of a message by its first tag.
+/// The kind of a message, found from its first tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peek {
-    /// An Envelope of a known version.
+    /// An Envelope of a supported SOAP version.
     Envelope(SoapVersion),
-    /// An Envelope of some other namespace.
+    /// An Envelope in another namespace, which is given.
     ForeignEnvelope(String),
-    /// Another element.
+    /// An element that is not an Envelope.
     Other(Name),
-    /// No tag that can be read.
+    /// The message does not start with a tag that can be read.
     Nothing,
 }
 
-/// Looks at the first tag of a message.
+/// Reads the first tag of a message.
 pub fn peek(bytes: &[u8], doctype: DoctypePolicy) -> Peek {
-    // White space, comments and a declaration may precede it, up to a limit.
+    // White space, comments and an XML declaration may precede the tag, up to this many bytes.
     let start = bytes.get(..64 << 10).unwrap_or(bytes);
     let first = walk(start, doctype, |_, tag| {
         Some(seen(tag.namespace(), tag.local()))
@@ -30,7 +30,7 @@ pub fn peek(bytes: &[u8], doctype: DoctypePolicy) -> Peek {
     first.unwrap_or(Peek::Nothing)
 }
 
-/// The name of the first element in the Body of a message.
+/// The name of the first element in the Body of a message. `None` if there is none.
 pub fn peek_body(bytes: &[u8], doctype: DoctypePolicy) -> Option<Name> {
     let mut in_body = false;
     walk(bytes, doctype, |depth, tag| match depth {
@@ -43,7 +43,7 @@ pub fn peek_body(bytes: &[u8], doctype: DoctypePolicy) -> Option<Name> {
     })
 }
 
-/// Calls `see` with the start tags of a message and their depth until it returns something.
+/// Calls `see` with each start tag of a message and its depth until it returns `Some`, and returns that.
 fn walk<T>(
     bytes: &[u8],
     doctype: DoctypePolicy,
@@ -79,7 +79,7 @@ fn seen(namespace: &str, local: &str) -> Peek {
     }
 }
 
-/// The version whose Envelope is in a namespace.
+/// The SOAP version whose Envelope is in this namespace. `None` for other namespaces.
 pub fn version_of(namespace: &str) -> Option<SoapVersion> {
     [SoapVersion::Soap11, SoapVersion::Soap12]
         .into_iter()

@@ -10,7 +10,7 @@
 //! Target::response(contents) ─► Record ─ encode ─► AwaitingAnswer::answered(body) ─► OutgoingReply
 //! ```
 //!
-//! [`Endpoint::receive`] and [`AwaitingAnswer::answer`] do both steps with a full decoding and encoding.
+//! [`Endpoint::receive`] and [`AwaitingAnswer::answer`] include a full decoding and encoding.
 
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ use answer::Faults;
 /// The namespace of the subcodes for remote procedure calls. (SOAP 1.2 Part 2 §4.4)
 const RPC: &str = "http://www.w3.org/2003/05/soap-rpc";
 
-/// The bindings that are served at one address. Several are distinguished by SOAP version and by the element in the Body.
+/// The bindings that are served at one address. The SOAP version and the element in the Body of a request select one of
+/// them.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     plan: Arc<Plan>,
@@ -66,7 +67,7 @@ pub struct UndecodedRequest<'a> {
 }
 
 impl Endpoint {
-    /// An endpoint of these bindings, all of one Plan.
+    /// Creates an endpoint for these bindings. All must have this Plan.
     pub fn new(plan: &Arc<Plan>, bindings: Vec<Arc<Binding>>, node: Node) -> Self {
         Self {
             plan: Arc::clone(plan),
@@ -75,15 +76,15 @@ impl Endpoint {
         }
     }
 
-    /// The bindings.
+    /// The bindings that the endpoint serves.
     pub fn bindings(&self) -> &[Arc<Binding>] {
         &self.bindings
     }
 
-    /// Finds what there is to decode in a request.
+    /// Checks the headers of a request, and selects the text to decode and the Envelope to decode it as.
     ///
     /// # Errors
-    /// The reply to a request whose media type is not XML.
+    /// The reply that refuses the request, if its media type is not XML.
     pub fn open<'a>(
         &'a self,
         request: IncomingRequest<'a>,
@@ -106,10 +107,10 @@ impl Endpoint {
         })
     }
 
-    /// Reads a request: decodes its message from start to end and finds its operation.
+    /// Decodes the message of a request in full and finds its operation.
     ///
     /// # Errors
-    /// The reply that says why it is not processed.
+    /// The reply that says why the request is not processed.
     pub fn receive(
         &self,
         decoder: &mut Decoder,
@@ -124,7 +125,8 @@ impl Endpoint {
         }
     }
 
-    /// The binding for a message of this version, the first one if none has it.
+    /// The binding for a message of this SOAP version. If several have the version, it is the one that has an operation with
+    /// the element in the message's Body; if none has the version, the first one.
     fn binding_for(&self, version: Option<SoapVersion>, text: &[u8]) -> Option<&Arc<Binding>> {
         let mut with_version = self
             .bindings
@@ -147,7 +149,7 @@ impl Endpoint {
             .or(Some(first))
     }
 
-    /// Whether an operation of this binding has such an element in its Body.
+    /// True if an operation of this binding has an element of this name in its Body.
     fn takes(&self, binding: &Binding, name: &Name) -> bool {
         let mut elements = binding
             .operations
@@ -156,7 +158,7 @@ impl Endpoint {
         elements.any(|element| element_name(&self.plan, element) == *name)
     }
 
-    /// The reply to an Envelope of another version. (SOAP 1.2 Part 1 §5.4.7, Appendix A)
+    /// The reply to an Envelope of an unsupported SOAP version. (SOAP 1.2 Part 1 §5.4.7, Appendix A)
     fn version_mismatch(&self, version: SoapVersion, found: &str) -> OutgoingReply {
         let mut versions: Vec<SoapVersion> = Vec::new();
         for binding in &self.bindings {
@@ -165,7 +167,7 @@ impl Endpoint {
             }
         }
         let speaks_12 = versions.contains(&SoapVersion::Soap12);
-        // A SOAP 1.1 client must be able to read the answer, and knows no other version.
+        // A SOAP 1.1 client knows no other version, so the reply must be in SOAP 1.1.
         let reply_in = if speaks_12 && version == SoapVersion::Soap12 {
             SoapVersion::Soap12
         } else {
@@ -200,7 +202,7 @@ impl UndecodedRequest<'_> {
     /// Finds the operation of a decoded message and checks its header blocks.
     ///
     /// # Errors
-    /// The reply that says why it is not processed.
+    /// The reply that says why the message is not processed.
     pub fn decoded(
         self,
         record: Arc<Record>,
@@ -237,8 +239,8 @@ impl UndecodedRequest<'_> {
         Ok((ReceivedRequest::new(target, record, blocks), awaiting))
     }
 
-    /// The next step for a message that could not be decoded: another root to decode it as, if its Envelope is of another
-    /// version than its media type.
+    /// Returns the next step for a message that could not be decoded. If the version of its Envelope is not that of its
+    /// media type, this is another root to decode the message as.
     ///
     /// # Errors
     /// The reply that says what is wrong with the message.
@@ -262,7 +264,8 @@ impl UndecodedRequest<'_> {
         Err(Box::new(reply))
     }
 
-    /// The index of the operation that has this element in its Body; of several, the one with the action.
+    /// The index of the operation that has the element in the Record's Body. If there are several, the one with the
+    /// request's action.
     fn operation(&self, record: &Record) -> Option<usize> {
         let element = first_in_body(record).map(|view| view.element_id());
         let action = match self.binding.version {
@@ -285,7 +288,7 @@ impl UndecodedRequest<'_> {
     }
 }
 
-/// The fault for a message that does not decode: what was found, where, at which byte.
+/// The fault for a message that could not be decoded. It says what was found, where, and at which byte.
 fn decode_fault(binding: &Binding, error: &decode::Error) -> Fault {
     let fault = Fault::sender(error.to_string());
     let is_rpc = binding

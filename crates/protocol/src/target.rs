@@ -1,4 +1,4 @@
-//! An operation of a binding and the [`Plan`] of its messages: between the values of a program and Records of Envelopes.
+//! An operation of a binding with the [`Plan`] of its messages. It converts between values and Records of Envelopes.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct Target {
     pub(crate) index: usize,
 }
 
-/// Which of the two messages of an operation.
+/// Selects one of the two messages of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Request,
@@ -25,10 +25,10 @@ pub(crate) enum Direction {
 }
 
 impl Target {
-    /// The operation of this name; if it is overloaded, the first one.
+    /// Finds the operation of this name. If there are several of the same name, it is the first one.
     ///
     /// # Errors
-    /// [`ErrorKind::UnknownOperation`].
+    /// [`ErrorKind::UnknownOperation`] if the binding has no such operation.
     pub fn new(plan: &Arc<Plan>, binding: &Arc<Binding>, operation: &str) -> Result<Self, Error> {
         let index = binding
             .operations
@@ -52,7 +52,7 @@ impl Target {
         })
     }
 
-    /// The operation.
+    /// The operation as the WSDL defines it.
     pub fn operation(&self) -> &Operation {
         &self.binding.operations[self.index]
     }
@@ -77,22 +77,22 @@ impl Target {
         &self.plan
     }
 
-    /// The arguments in a request: the children of a wrapper, otherwise the parts by name; header blocks under
-    /// `@headers`. Nil if elements nest deeper than values can ([`bsoap_codec::MAX_DEPTH`]).
+    /// The arguments in a request: the children of the wrapper element, or the parts by name if there is no wrapper. Header
+    /// blocks are under `@headers`. Nil if elements nest deeper than values can ([`bsoap_codec::MAX_DEPTH`]).
     pub fn request_value(&self, record: &Record) -> Value {
         self.sections(Direction::Request)
             .unwrap(&self.operation().input, value_of(&View::of(record)))
     }
 
-    /// The Record of a response Envelope with these contents.
+    /// Builds the Record of a response Envelope with these contents.
     ///
     /// # Errors
-    /// [`ErrorKind::Arguments`] if they do not match the operation, [`ErrorKind::OneWay`] if it has no response.
+    /// [`ErrorKind::Arguments`] if the contents do not match the operation, [`ErrorKind::OneWay`] if it has no response.
     pub fn response<'c>(&self, contents: impl Into<Contents<'c>>) -> Result<Record, Error> {
         self.record(Direction::Response, contents.into())
     }
 
-    /// The result in a response; nil if the operation is one-way.
+    /// The result in a response. Nil if the operation is one-way.
     pub fn response_value(&self, record: &Record) -> Value {
         match &self.operation().output {
             Some(output) => self
@@ -108,7 +108,7 @@ impl Target {
             .because(source)
     }
 
-    /// The header blocks of a message: declared ones by the name of their part, others as XML under `#any`.
+    /// The header blocks of a message as an object: declared ones by the name of their part, others as XML under `#any`.
     pub(crate) fn headers(&self, direction: Direction, record: &Record) -> Object {
         match (self.message(direction), View::of(record).child("Header")) {
             (Some(message), Some(header)) => self
@@ -118,7 +118,7 @@ impl Target {
         }
     }
 
-    /// The Record of a message with these contents.
+    /// Builds the Record of a message with these contents.
     pub(crate) fn record(
         &self,
         direction: Direction,
@@ -136,7 +136,7 @@ impl Target {
             })
     }
 
-    /// The Rust value in a message: that of the wrapper, or of the only part.
+    /// The Rust value in a message: the contents of the wrapper element, or of the only part if there is no wrapper.
     pub(crate) fn unpack<T: Unpack>(&self, record: &Record) -> Result<T, Error> {
         let unpacked = match first_in_body(record) {
             Some(child) => child.unpack(),
@@ -163,7 +163,7 @@ impl Target {
         Sections::of(&self.plan, self.root(direction))
     }
 
-    /// The Envelope element of a direction.
+    /// The Envelope element of the request or the response.
     fn root(&self, direction: Direction) -> ElementId {
         match direction {
             Direction::Request => self.binding.request,
@@ -172,12 +172,12 @@ impl Target {
     }
 }
 
-/// The first element of the Body.
+/// The first element of the Body. `None` if the Body is empty.
 pub(crate) fn first_in_body(record: &Record) -> Option<View<'_>> {
     View::of(record).child("Body")?.children().next()
 }
 
-/// The value of an element. Decoded Records match their Plan and nest no deeper than values can.
+/// The value of an element. Nil if it cannot be converted: elements nest deeper than values can.
 pub(crate) fn value_of(view: &View<'_>) -> Value {
     view.to_value().unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Reads the fault in a message that does not decode: a fault of another version, or one that breaks the rules, as many do
-//! (text in `detail`, codes without namespace, missing children). Only `Envelope/Body/Fault` is required.
+//! Reads the fault in a message that cannot be decoded: a fault of another SOAP version, or one that breaks the rules, as
+//! many do (text in `detail`, codes without namespace, missing children). Only `Envelope/Body/Fault` is required.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{Code, Fault, FaultParts, Reason};
 use crate::limits::{MAX_COPIED_DECLARATIONS, MAX_FAULT_DEPTH};
 use crate::{Name, version_of};
 
-/// The fault in a message, if it has one.
+/// The fault in a message. `None` if the message has no fault.
 pub(crate) fn read(bytes: &[u8]) -> Option<Fault> {
     let mut reader = Reader::new(Options::default(), Arc::new(Vocabulary::default()));
     reader.feed(bytes).ok()?;
@@ -39,10 +39,10 @@ fn resolve(reader: &Reader, scope: ScopeId, prefix: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The parts of a fault that have been read.
+/// The parts of a fault that have been read so far.
 #[derive(Default)]
 struct PartialFault {
-    /// The local names of the open elements, up to `MAX_FAULT_DEPTH`.
+    /// The local names of the open elements, at most `MAX_FAULT_DEPTH`.
     path: Vec<String>,
     depth: usize,
     version: Option<SoapVersion>,
@@ -59,19 +59,19 @@ struct PartialFault {
 #[derive(Default)]
 struct Detail {
     is_there: bool,
-    /// The element being copied.
+    /// The XML of the element being copied.
     open: String,
     elements: Vec<Value>,
-    /// Bytes of namespace declarations that were copied.
+    /// The number of bytes of namespace declarations copied so far.
     copied: usize,
     text: String,
 }
 
-/// The depths of the Fault and of its children; the Envelope has depth 1.
+/// The depth of the Fault. The Envelope has depth 1.
 const FAULT: usize = 3;
 const DETAIL: usize = 4;
 impl PartialFault {
-    /// `None` if the message cannot have a fault.
+    /// Processes a start tag. Returns `None` if the message cannot have a fault.
     fn start(&mut self, tag: &Tag<'_>) -> Option<()> {
         self.depth += 1;
         if self.depth == 1 {
@@ -129,7 +129,7 @@ impl PartialFault {
         }
     }
 
-    /// Stores the content of an element of the fault.
+    /// Processes an end tag: stores the content of an element of the fault.
     fn close(&mut self, resolve: &dyn Fn(&str) -> String) {
         let text = || self.text.trim().to_owned();
         let path: Vec<&str> = self.path.iter().skip(FAULT).map(String::as_str).collect();
@@ -214,7 +214,8 @@ impl Detail {
     }
 }
 
-/// A start tag; `alone` adds the namespace declarations of the elements around it, so that it can be parsed alone.
+/// The text of a start tag. If `alone` is true, it includes the namespace declarations of the elements around it, so that
+/// the element can be parsed on its own.
 fn tag_with_bindings(tag: &Tag<'_>, alone: bool) -> String {
     if !alone {
         return tag.raw.to_owned();

@@ -1,4 +1,4 @@
-//! A fault as text, without a Plan: for faults in a version that no binding has, and for replies that could not be encoded.
+//! Writes a fault as text, without a Plan: for SOAP versions that no binding has, and for replies that could not be encoded.
 
 use bsoap_codec::Value;
 use bsoap_schema::SoapVersion;
@@ -7,7 +7,8 @@ use bsoap_xml::{WriteError, Writer};
 use super::{Fault, Reason};
 use crate::Name;
 
-/// A complete message. `header` is the content of the Header as XML; of the detail only `#any`, which is XML, is written.
+/// Writes a complete message with a fault. `header` is the content of the Header as XML. Of the detail, only `#any` (which
+/// is XML) is written.
 pub(crate) fn write(fault: &Fault, version: SoapVersion, header: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(512);
     match try_write(fault, version, header, &mut out) {
@@ -16,7 +17,7 @@ pub(crate) fn write(fault: &Fault, version: SoapVersion, header: &str) -> Vec<u8
     }
 }
 
-/// The fault that replaces one that cannot be written.
+/// A message with a general fault, sent instead of a fault that cannot be written.
 fn fallback(version: SoapVersion) -> Vec<u8> {
     let mut out = Vec::new();
     let fault = Fault::receiver("the service failed");
@@ -113,7 +114,7 @@ fn soap12(fault: &Fault, writer: &mut Writer<'_>) -> Result<(), WriteError> {
     detail("soap:Detail", fault, writer)
 }
 
-/// An element whose text is a QName.
+/// Writes an element whose text is a QName.
 fn code(
     element: &str,
     name: &Name,
@@ -152,7 +153,7 @@ fn detail(element: &str, fault: &Fault, writer: &mut Writer<'_>) -> Result<(), W
     Ok(())
 }
 
-/// The text with characters that XML does not allow replaced.
+/// Replaces the characters of a text that XML does not allow.
 pub(super) fn clean(text: &str) -> String {
     text.chars()
         .map(|c| {

@@ -1,4 +1,4 @@
-//! A fault as the Value of the `Fault` element that a binding's Plan describes, and back.
+//! Converts between a fault and the Value of the `Fault` element that a binding's Plan describes.
 
 use bsoap_codec::{Object, Value};
 use bsoap_schema::SoapVersion;
@@ -7,7 +7,7 @@ use super::text::clean;
 use super::{Code, Fault, FaultParts, Reason};
 use crate::Name;
 
-/// The Value of `Fault`.
+/// The Value of the `Fault` element.
 pub(crate) fn to_value(fault: &Fault, version: SoapVersion) -> Value {
     match version {
         SoapVersion::Soap11 => soap11(fault),
@@ -69,7 +69,7 @@ fn soap12(fault: &Fault) -> Value {
 }
 
 fn text(language: &str, text: &str) -> Value {
-    // (SOAP 1.2 Part 1 §5.4.2.1: every Text has a language)
+    // Every Text has a language. (SOAP 1.2 Part 1 §5.4.2.1)
     let language = if language.is_empty() { "en" } else { language };
     Value::object([
         ("@lang", Value::from(language)),
@@ -77,7 +77,7 @@ fn text(language: &str, text: &str) -> Value {
     ])
 }
 
-/// The fault of a Value of `Fault`, of either version.
+/// The fault that the Value of a `Fault` element of either version describes.
 pub(crate) fn from_value(mut value: Value) -> Fault {
     let mut take = |key: &str| match &mut value {
         Value::Object(members) => members.remove(key),
@@ -125,7 +125,7 @@ pub(crate) fn from_value(mut value: Value) -> Fault {
     .into()
 }
 
-/// The names in `Code` and its subcodes.
+/// The names in `Code` and in the subcodes nested in it.
 fn codes(code: &Value) -> Vec<Name> {
     let nested = std::iter::successors(Some(code), |code| code.get("Subcode"));
     nested.filter_map(|code| name(code.get("Value")?)).collect()
@@ -158,7 +158,7 @@ fn texts(reason: Option<Value>) -> Vec<Reason> {
     reasons.collect()
 }
 
-/// The text of simple content, with or without attributes beside it.
+/// The text of an element with simple content, which may have attributes.
 fn string(value: Value) -> String {
     match value {
         Value::Text(text) => text,

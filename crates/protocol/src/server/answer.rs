@@ -1,4 +1,4 @@
-//! A request that has been read, and the reply to it.
+//! A decoded request, and the reply to it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::header::HeaderBlock;
 use crate::media;
 use crate::target::{Direction, Target};
 
-/// A request that was decoded and may be processed: its header blocks are understood.
+/// A decoded request that may be processed: this node understands all header blocks that it must understand.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
     target: Target,
@@ -22,7 +22,7 @@ pub struct ReceivedRequest {
     blocks: Vec<HeaderBlock>,
 }
 
-/// A request was received and not answered yet. Each way to answer consumes it, so there is exactly one answer.
+/// The next step after a request was received. Each way to answer consumes the value, so there is exactly one answer.
 #[derive(Debug)]
 #[must_use]
 pub struct AwaitingAnswer {
@@ -41,10 +41,10 @@ pub struct OutgoingReply<B = Vec<u8>> {
     pub body: B,
 }
 
-/// The answer given does not match the operation. The request can still be answered with a fault.
+/// The error for an answer that does not match the operation. The request can still be answered with a fault.
 #[derive(Debug)]
 pub struct Unanswered {
-    /// The request's next step.
+    /// The next step of the request, which still needs an answer.
     pub awaiting: AwaitingAnswer,
     /// What is wrong with the answer.
     pub error: Error,
@@ -59,7 +59,7 @@ impl ReceivedRequest {
         }
     }
 
-    /// The operation called.
+    /// The operation that the request calls.
     pub fn target(&self) -> &Target {
         &self.target
     }
@@ -69,22 +69,23 @@ impl ReceivedRequest {
         &self.record
     }
 
-    /// The Record of the request Envelope, to be kept: it never changes.
+    /// The Record of the request Envelope. It is never modified, so the `Arc` may be kept.
     pub fn shared_record(&self) -> &Arc<Record> {
         &self.record
     }
 
-    /// The names and attributes of the header blocks.
+    /// The names and attributes of the request's header blocks.
     pub fn blocks(&self) -> &[HeaderBlock] {
         &self.blocks
     }
 
-    /// The arguments: the children of a wrapper, otherwise the parts by name; header blocks under `@headers`.
+    /// The arguments: the children of the wrapper element, or the parts by name if there is no wrapper. Header blocks are
+    /// under `@headers`.
     pub fn value(&self) -> Value {
         self.target.request_value(&self.record)
     }
 
-    /// The arguments as a Rust value: that of the wrapper, or of the only part.
+    /// The arguments as a Rust value: the contents of the wrapper element, or of the only part if there is no wrapper.
     ///
     /// # Errors
     /// [`ErrorKind::Type`](crate::ErrorKind::Type) if the type does not match the schema.
@@ -103,17 +104,17 @@ impl AwaitingAnswer {
         Self { target }
     }
 
-    /// The operation called.
+    /// The operation that the request calls.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Whether the operation has no response: then the request is [accepted](Self::accept), not answered.
+    /// True if the operation has no response. Then the request is [accepted](Self::accept), not answered.
     pub fn is_one_way(&self) -> bool {
         self.target.operation().output.is_none()
     }
 
-    /// The empty reply to a one-way message.
+    /// Creates the empty reply to a one-way message.
     pub fn accept<B: Default>(self) -> OutgoingReply<B> {
         OutgoingReply {
             status: 202,
@@ -122,22 +123,22 @@ impl AwaitingAnswer {
         }
     }
 
-    /// The reply whose body is the encoded response Envelope.
+    /// Creates the reply whose body is the encoded response Envelope.
     pub fn answered<B>(self, body: B) -> OutgoingReply<B> {
         OutgoingReply::new(200, self.target.version(), body)
     }
 
-    /// The reply whose body is the encoded Envelope of a fault, made from [`Target::fault_record`].
+    /// Creates the reply whose body is the encoded Envelope of a fault. [`Target::fault_record`] makes the Record to encode.
     pub fn faulted<B>(self, fault: &Fault, body: B) -> OutgoingReply<B> {
         let version = self.target.version();
         OutgoingReply::new(fault.status(version), version, body)
     }
 
-    /// Answers with these contents, encoded from start to end: the result as a [`Value`], owned or borrowed, or a packed
-    /// Rust value. A one-way message is accepted.
+    /// Creates the reply with these contents, encoded in full: the result as a [`Value`], owned or borrowed, or a packed
+    /// Rust value. A one-way message is accepted, whatever the contents.
     ///
     /// # Errors
-    /// If they do not match the operation. The request is still to be answered.
+    /// If the contents do not match the operation. The request then still needs an answer.
     pub fn answer<'c>(
         self,
         contents: impl Into<Contents<'c>>,
@@ -162,20 +163,20 @@ impl AwaitingAnswer {
         }
     }
 
-    /// Answers with a fault, encoded from start to end. A detail that the WSDL does not declare is left out.
+    /// Creates the reply with a fault, encoded in full. A detail that the WSDL does not declare is left out.
     pub fn fault(self, fault: &Fault) -> OutgoingReply {
         self.target.fault(fault)
     }
 }
 
 impl Target {
-    /// The fault as the reply to a request for this operation, encoded from start to end.
+    /// Creates the reply with a fault to a request for this operation, encoded in full.
     pub fn fault(&self, fault: &Fault) -> OutgoingReply {
         self.faults().encoded(fault, &[])
     }
 
-    /// The Record of the Envelope of a fault; `None` if its detail does not match the schema. Then
-    /// [`fault`](Self::fault) sends it without.
+    /// The Record of a fault's Envelope. `None` if the detail does not match the schema; then use [`fault`](Self::fault),
+    /// which sends the fault without the detail.
     pub fn fault_record(&self, fault: &Fault) -> Option<Record> {
         self.faults().record(fault, &[])
     }
@@ -200,14 +201,14 @@ impl std::error::Error for Unanswered {
     }
 }
 
-/// Encodes the faults of a binding.
+/// Encodes faults for one binding.
 pub(super) struct Faults<'a> {
     pub(super) plan: &'a Arc<Plan>,
     pub(super) binding: &'a Arc<Binding>,
 }
 
 impl Faults<'_> {
-    /// The reply with a fault; `header` is XML for its Header.
+    /// The reply with a fault. `header` is the content of its Header as XML.
     pub(super) fn encoded(&self, fault: &Fault, header: &[String]) -> OutgoingReply {
         let version = self.binding.version;
         let mut body = Vec::new();
@@ -219,7 +220,7 @@ impl Faults<'_> {
         }
     }
 
-    /// The Record of the Envelope, if the fault matches the Plan.
+    /// The Record of the fault's Envelope. `None` if the fault does not match the Plan.
     fn record(&self, fault: &Fault, header: &[String]) -> Option<Record> {
         let mut envelope = Object::new();
         if !header.is_empty() {
@@ -242,7 +243,7 @@ impl<B> OutgoingReply<B> {
         }
     }
 
-    /// The same reply with its body converted.
+    /// Converts the body of the reply.
     pub fn map<C>(self, body: impl FnOnce(B) -> C) -> OutgoingReply<C> {
         OutgoingReply {
             status: self.status,
@@ -253,13 +254,13 @@ impl<B> OutgoingReply<B> {
 }
 
 impl OutgoingReply {
-    /// A fault that is written without a Plan.
+    /// The reply with a fault whose text is written without a Plan.
     pub(super) fn of_text(fault: &Fault, version: SoapVersion, header: &str) -> Self {
         let body = fault::write_text(fault, version, header);
         Self::new(fault.status(version), version, body)
     }
 
-    /// The reply to a request that is not XML.
+    /// The reply to a request whose media type is not XML.
     pub(super) fn unsupported_media_type() -> Self {
         let text = "expected text/xml (SOAP 1.1) or application/soap+xml (SOAP 1.2)\n";
         Self {
