@@ -6,8 +6,8 @@
 //! │ 1 2 3 4 │ ─── 8 ──── │ 1 2 3 4 │ ─── 32 ─── │ 1 2 3 4 │ ─── 128 … 512 ─── │ …       sending, four templates
 //! ```
 //!
-//! This file only counts similar and dissimilar messages. The caller decides which messages are similar: the sender by counting,
-//! the receiver also by time for long messages.
+//! This file only counts similar and dissimilar messages. The caller decides which messages are similar: the sender by
+//! counting, the receiver also by time for long messages.
 
 /// How long pauses are, and how many dissimilar messages lead to one.
 #[derive(Clone, Copy, Debug)]
@@ -40,8 +40,8 @@ impl Backoff {
         most: 4,
     };
 
-    /// For the sender, with this maximum number of templates per stream. A template costs more than a history, so pauses are longer.
-    /// Alternating messages must be recognised within one series, so as many are compared as there may be templates.
+    /// For the sender, with this maximum number of templates per stream. A template costs more than a history, so pauses are
+    /// longer. Alternating messages must be recognised within one series, so as many are compared as there may be templates.
     pub(crate) fn send(templates: usize) -> Self {
         let tolerated = templates.clamp(3, 16) as u32 - 1;
         Self {

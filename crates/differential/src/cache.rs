@@ -141,8 +141,8 @@ impl<G, V> Cache<G, V> {
         no_memory
     }
 
-    /// Returns the index of the group whose stream satisfies `is_it`, and whether the group was added by this call. The index is
-    /// valid until the next call.
+    /// Returns the index of the group whose stream satisfies `is_it`, and whether the group was added by this call. The index
+    /// is valid until the next call.
     #[inline]
     pub(crate) fn group_of(
         &mut self,

@@ -7,8 +7,8 @@
 //!                       └ no skeleton, or a difference: a decoder reads the message, and a skeleton is made of it
 //! ```
 //!
-//! A hint is never trusted: it selects a skeleton and gives locations, but every byte of the message is compared or read. Values and
-//! errors are therefore those of a decoder. See `docs/design/hints.md`.
+//! A hint is never trusted: it selects a skeleton and gives locations, but every byte of the message is compared or read.
+//! Values and errors are therefore those of a decoder. See `docs/design/hints.md`.
 
 mod block;
 mod outline;

@@ -20,8 +20,8 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    /// A timer for the `nth` message. `byte_cost`: the known cost of a byte, 0 if unknown. A message that `is_long`, or whose time
-    /// `is_needed`, is timed in any case.
+    /// A timer for the `nth` message. `byte_cost`: the known cost of a byte, 0 if unknown. A message that `is_long`, or whose
+    /// time `is_needed`, is timed in any case.
     #[inline]
     pub(crate) fn new(byte_cost: u64, is_long: bool, nth: u64, is_needed: bool) -> Self {
         Self {
@@ -70,7 +70,8 @@ impl Timer {
         };
     }
 
-    /// The approximate time saved by a message that was converted with a saved one since `start`, and by those it is a sample of.
+    /// The approximate time saved by a message that was converted with a saved one since `start`, and by those it is a sample
+    /// of.
     #[inline]
     pub(crate) fn saved(self, start: Option<Instant>, bytes: usize) -> Duration {
         start.map_or(Duration::ZERO, |start| {

@@ -38,8 +38,8 @@ pub(super) const SHORT: usize = 61;
 /// The byte for a length of 0.
 pub(super) const ZERO: u8 = b'@';
 
-/// Identifies the skeleton of a message: a hash, chosen by the sender, of all bytes that are in no value. It selects a candidate
-/// and proves nothing.
+/// Identifies the skeleton of a message: a hash, chosen by the sender, of all bytes that are in no value. It selects a
+/// candidate and proves nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key(pub u128);
 
@@ -114,8 +114,8 @@ impl HintBlock {
     }
 }
 
-/// Where the lengths after a key that ends at `behind` begin and end, and where the block ends. The bytes of the lengths are checked to be
-/// allowed in `at`, but not to be lengths. `None` if the block has another form.
+/// Where the lengths after a key that ends at `behind` begin and end, and where the block ends. The bytes of the lengths are
+/// checked to be allowed in `at`, but not to be lengths. `None` if the block has another form.
 #[inline]
 pub(super) fn lengths(message: &[u8], behind: usize) -> Option<(usize, usize, usize)> {
     let rest = message.get(behind..)?;

@@ -5,8 +5,8 @@
 //!         └────────── digested ┘  └ lengths ┘ └ digested ┘
 //! ```
 //!
-//! With the same Plan, root, options and slots that are not values, the text between the values is the same. An outline is therefore made from
-//! slots, not from text. Consecutive values add nothing to the digest.
+//! With the same Plan, root, options and slots that are not values, the text between the values is the same. An outline is
+//! therefore made from slots, not from text. Consecutive values add nothing to the digest.
 
 use bsoap_codec::Record;
 use bsoap_codec::encode::{LeafRef, Places, Rows};
@@ -19,8 +19,8 @@ pub(super) struct Outline {
     lengths: LengthWriter,
     /// The number of values written so far.
     pub(super) values: usize,
-    /// A digest of all slots that are not values. If it is equal for two messages with the same Plan, root and options, the text
-    /// between their values is equal too, unless somebody constructed a collision.
+    /// A digest of all slots that are not values. If it is equal for two messages with the same Plan, root and options, the
+    /// text between their values is equal too, unless somebody constructed a collision.
     pub(super) structure: u64,
 }
 
@@ -28,7 +28,8 @@ impl Outline {
     /// The lengths of messages with more values are not recorded; the receiver searches for the ends of their values.
     pub(super) const MAX_LENGTHS: usize = 48;
 
-    /// The lengths of all values in the form of the block; empty if there are more than [`MAX_LENGTHS`](Self::MAX_LENGTHS) values.
+    /// The lengths of all values in the form of the block; empty if there are more than [`MAX_LENGTHS`](Self::MAX_LENGTHS)
+    /// values.
     pub(super) fn lengths(&self) -> &[u8] {
         match self.values <= Self::MAX_LENGTHS {
             true => self.lengths.text(),

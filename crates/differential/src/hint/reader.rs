@@ -4,8 +4,8 @@
 //! head = head?   lengths   piece = piece?  value  piece = piece?  value  …  tail = tail?
 //! ```
 //!
-//! The given lengths say where each value is before the previous values have been read, so the processor reads several values at
-//! the same time. Each value must have the given length, and all bytes between the values are compared. If anything
+//! The given lengths say where each value is before the previous values have been read, so the processor reads several values
+//! at the same time. Each value must have the given length, and all bytes between the values are compared. If anything
 //! differs, a decoder reads the message.
 
 use std::sync::Arc;
@@ -51,8 +51,8 @@ impl Skeleton {
         message.starts_with(&self.head)
     }
 
-    /// Reads a message that [begins](Self::begins) with the head into `values`. `None` if the message does not follow the skeleton; then the
-    /// contents of `values` are unspecified.
+    /// Reads a message that [begins](Self::begins) with the head into `values`. `None` if the message does not follow the
+    /// skeleton; then the contents of `values` are unspecified.
     pub(super) fn read(&mut self, message: &[u8], decoder: &mut Lazy<'_>) -> Option<()> {
         self.follow(message, decoder)?;
         self.misses = 0;
@@ -161,9 +161,9 @@ struct Reading<'r> {
 }
 
 impl Reading<'_> {
-    /// Compares all pieces, and reads the values whose bit is set in `undecided`, the first value lowest; from the 64th value on,
-    /// all. `lengths` are the given lengths of the values; the end of a value without one is searched for. `None` if the message does not
-    /// follow the skeleton.
+    /// Compares all pieces, and reads the values whose bit is set in `undecided`, the first value lowest; from the 64th value
+    /// on, all. `lengths` are the given lengths of the values; the end of a value without one is searched for. `None` if the
+    /// message does not follow the skeleton.
     #[inline(never)]
     fn read(&mut self, lengths: &[u8], undecided: u64, decoder: &mut Lazy<'_>) -> Option<()> {
         let mut given = Lengths::new(lengths);
@@ -186,8 +186,8 @@ impl Reading<'_> {
         is_same.then_some(())
     }
 
-    /// Reads the value of a field at an offset of the message into its slot, and returns its length. The byte after it is checked
-    /// with the next piece.
+    /// Reads the value of a field at an offset of the message into its slot, and returns its length. The byte after it is
+    /// checked with the next piece.
     #[inline(always)]
     fn value(&mut self, field: &Blank, at: usize, decoder: &mut Lazy<'_>) -> Option<usize> {
         let info = self.infos.get(field.kind as usize)?;
@@ -207,8 +207,8 @@ impl Reading<'_> {
         Some(length)
     }
 
-    /// The slot and the length of the string that `rest` begins with, copied to the field's space in the heap. `None` if the decoder
-    /// has to read it because it is empty, too long or not plain ASCII.
+    /// The slot and the length of the string that `rest` begins with, copied to the field's space in the heap. `None` if the
+    /// decoder has to read it because it is empty, too long or not plain ASCII.
     #[inline(always)]
     fn string(&mut self, field: &Blank, info: &Info, rest: &[u8]) -> Option<(u64, usize)> {
         let length = match info.quote {

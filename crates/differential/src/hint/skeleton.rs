@@ -6,8 +6,9 @@
 //!                                                                              field 0     field 1
 //! ```
 //!
-//! Only the lengths in the block and the values of the fields differ between messages of a skeleton. A skeleton is therefore a list of
-//! pieces and fields, and the Record of the message from which it was made. Only the slots of the fields and of the block change.
+//! Only the lengths in the block and the values of the fields differ between messages of a skeleton. A skeleton is therefore a
+//! list of pieces and fields, and the Record of the message from which it was made. Only the slots of the fields and of the
+//! block change.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,8 +31,8 @@ pub(super) struct Skeleton {
     pub(super) key: Key,
     /// The text from the first byte of a message to the end of the key.
     pub(super) head: Box<[u8]>,
-    /// The pieces and fields after the block. Equal pieces that are near one another are stored once. A field's `kind` is an index of
-    /// `infos`.
+    /// The pieces and fields after the block. Equal pieces that are near one another are stored once. A field's `kind` is an
+    /// index of `infos`.
     pub(super) form: Form,
     /// How the values of the fields are read.
     pub(super) infos: Vec<Info>,
@@ -236,7 +237,8 @@ impl<'m> Maker<'m> {
         })
     }
 
-    /// The index of the [`Info`] of the value that begins at `start`, and the value's length. `None` if the value cannot be read alone.
+    /// The index of the [`Info`] of the value that begins at `start`, and the value's length. `None` if the value cannot be
+    /// read alone.
     fn info(&mut self, site: Site, start: usize) -> Option<(u32, usize)> {
         let leaf = site.leaf()?;
         let before = *self.message.get(start.checked_sub(1)?)?;
@@ -293,7 +295,8 @@ impl<'m> Maker<'m> {
         Some(())
     }
 
-    /// Stores the piece between two offsets of the message, unless one of the last pieces is equal. Returns its offset in `pieces` and its length.
+    /// Stores the piece between two offsets of the message, unless one of the last pieces is equal. Returns its offset in
+    /// `pieces` and its length.
     fn piece(&mut self, from: usize, to: usize) -> (u32, u32) {
         let bytes = &self.message[from..to];
         let near = self.fields.iter().rev().take(NEAR);
@@ -318,8 +321,8 @@ impl<'m> Maker<'m> {
         at..at + width
     }
 
-    /// The Record that messages are copied from: the one that was read, and behind its heap the space of the strings, whose offset is
-    /// returned too.
+    /// The Record that messages are copied from: the one that was read, and behind its heap the space of the strings, whose
+    /// offset is returned too.
     fn record(&mut self, record: &Record) -> (Record, usize) {
         let mut copy = record.clone();
         let heap = copy.parts_mut().1;

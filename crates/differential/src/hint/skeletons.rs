@@ -201,8 +201,8 @@ impl SkeletonCheckout {
         self.saved.entry.is_none()
     }
 
-    /// Reads the message for which this was checked out. If a decoder is needed, `decoder` is used, or a `new` one if there is none; it
-    /// is in `decoder` afterwards. Returns the values, and what is to be added to the counts.
+    /// Reads the message for which this was checked out. If a decoder is needed, `decoder` is used, or a `new` one if there is
+    /// none; it is in `decoder` afterwards. Returns the values, and what is to be added to the counts.
     ///
     /// Values and errors are the same as those of a new decoder.
     pub fn read(

@@ -5,9 +5,9 @@
 //!                        └ <e:Header><b:hint …/></e:Header>        a separate buffer that is sent in between
 //! ```
 //!
-//! The key is computed once for each structure. The [`Outline`] that is made while a message is encoded identifies its structure. If two structures
-//! had the same outline, receivers would find the hint wrong and decode the message. The block is kept from message to message, and new
-//! lengths are written over the old ones.
+//! The key is computed once for each structure. The [`Outline`] that is made while a message is encoded identifies its
+//! structure. If two structures had the same outline, receivers would find the hint wrong and decode the message. The block is
+//! kept from message to message, and new lengths are written over the old ones.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -103,8 +103,8 @@ impl Writer {
         Self::default()
     }
 
-    /// Appends the text of a message to `out`, which is empty, and returns the hint to be inserted into it. `None` if the text has no place for a hint,
-    /// or if most of the last messages had new structures.
+    /// Appends the text of a message to `out`, which is empty, and returns the hint to be inserted into it. `None` if the text
+    /// has no place for a hint, or if most of the last messages had new structures.
     ///
     /// # Errors
     /// As [`bsoap_codec::encode()`].
@@ -261,8 +261,8 @@ fn key(text: &[u8], values: &[(usize, usize)]) -> Key {
     Key(high << 64 | low)
 }
 
-/// The place of a block: after the start tag of the Header, or, with a new Header, after the start tag of the Envelope. `None` if the text
-/// does not begin with an Envelope that contains a Header or a Body.
+/// The place of a block: after the start tag of the Header, or, with a new Header, after the start tag of the Envelope. `None`
+/// if the text does not begin with an Envelope that contains a Header or a Body.
 fn place(text: &[u8]) -> Option<BlockPosition> {
     let mut from = 0;
     // Skips the XML declaration, comments and processing instructions.

@@ -22,8 +22,8 @@ pub(super) struct Carry {
 }
 
 impl Carry {
-    /// The renumbering at the decoder's current state. `slots` have been written now; in the same state of the old message, `before.0`
-    /// slots were written and the loops `before.1` were open.
+    /// The renumbering at the decoder's current state. `slots` have been written now; in the same state of the old message,
+    /// `before.0` slots were written and the loops `before.1` were open.
     pub(super) fn new(decoder: &Decoder, slots: usize, before: (usize, Vec<Loop>)) -> Self {
         Self {
             slots: before.0 as u32,

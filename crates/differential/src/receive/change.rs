@@ -76,9 +76,9 @@ impl Changes {
         }
     }
 
-    /// A change set of a message of which the decoder read `regions` again. `changed`: the slots of the old Record that changed in
-    /// place, in ascending order, outside of the regions. `counts`: the new slots of the counts of loops that were open
-    /// behind a region. The last argument has the old and the new slots.
+    /// A change set of a message of which the decoder read `regions` again. `changed`: the slots of the old Record that
+    /// changed in place, in ascending order, outside of the regions. `counts`: the new slots of the counts of loops that were
+    /// open behind a region. The last argument has the old and the new slots.
     pub(super) fn in_regions(
         regions: &[Region],
         changed: impl Iterator<Item = Range<usize>>,

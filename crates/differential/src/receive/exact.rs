@@ -57,8 +57,8 @@ impl Exact {
         }
     }
 
-    /// Begins the comparison of a text with the history. `None` if there is no history, or if it has another root element or byte order
-    /// mark.
+    /// Begins the comparison of a text with the history. `None` if there is no history, or if it has another root element or
+    /// byte order mark.
     fn begin_pass(
         &mut self,
         reader: &FullReader,
@@ -76,8 +76,8 @@ impl Exact {
         Some(pass)
     }
 
-    /// Ends a comparison: keeps the message as the history, and records whether the comparison saved work. `since`: the time at which it
-    /// began, if it is timed.
+    /// Ends a comparison: keeps the message as the history, and records whether the comparison saved work. `since`: the time
+    /// at which it began, if it is timed.
     fn end_pass(
         &mut self,
         reader: &mut FullReader,

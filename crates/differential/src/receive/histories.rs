@@ -84,8 +84,8 @@ impl Kind {
         }
     }
 
-    /// Records whether comparing a message saved work, or whether it `was_in_vain` because the messages were not similar. Then there may be several
-    /// streams of this kind, and one more history is wanted, up to `most`.
+    /// Records whether comparing a message saved work, or whether it `was_in_vain` because the messages were not similar. Then
+    /// there may be several streams of this kind, and one more history is wanted, up to `most`.
     fn learn(&mut self, was_useful: bool, was_in_vain: bool, most: usize) {
         self.is_useful |= was_useful;
         if was_in_vain && (self.is_useful || self.wanted < FREE_HISTORIES) {
@@ -197,8 +197,8 @@ impl Default for HistoryCache {
     }
 }
 
-/// The entry whose message is most similar to `message`, which has these samples, and its similarity. Of several, the most recently used one is
-/// chosen.
+/// The entry whose message is most similar to `message`, which has these samples, and its similarity. Of several, the most
+/// recently used one is chosen.
 fn most_similar(
     entries: &[Box<Entry<SavedHistory>>],
     sample: &TextSample,

@@ -40,8 +40,8 @@ impl Pace {
         Some((since.elapsed().as_nanos() as f64) < self.full(length)?)
     }
 
-    /// Whether one more whole message should be decoded to measure the time: there is only one measurement, and the comparison since
-    /// `since` took more than half of it.
+    /// Whether one more whole message should be decoded to measure the time: there is only one measurement, and the comparison
+    /// since `since` took more than half of it.
     pub(super) fn is_uncertain(self, length: usize, since: Instant) -> bool {
         let taken = since.elapsed().as_nanos() as f64;
         self.found == 1 && self.full(length).is_some_and(|full| 2.0 * taken > full)

@@ -22,7 +22,8 @@ use crate::stats::ReceiveCounts;
 pub enum Way {
     /// The text of the previous message is kept and compared, and only what differs is decoded.
     Exact(Policy),
-    /// Portions of the text are compared with those of the previous message, and the decoder is set to checkpoints, as in the papers.
+    /// Portions of the text are compared with those of the previous message, and the decoder is set to checkpoints, as in the
+    /// papers.
     Portions(Portioning),
     /// Each message is decoded without regard to the previous one.
     Off,
@@ -93,13 +94,14 @@ impl Stream {
         self.way
     }
 
-    /// Whether the next message will be decoded without comparison, because the last ones were not similar or the way is [`Way::Off`].
+    /// Whether the next message will be decoded without comparison, because the last ones were not similar or the way is
+    /// [`Way::Off`].
     pub fn is_bypassed(&self) -> bool {
         self.method.is_none() || self.bypass.left() > 0
     }
 
-    /// Counts a message that the caller decodes elsewhere, if it would neither be compared nor kept here. Returns `false` if the message has to be
-    /// passed to [`receive`](Self::receive).
+    /// Counts a message that the caller decodes elsewhere, if it would neither be compared nor kept here. Returns `false` if
+    /// the message has to be passed to [`receive`](Self::receive).
     pub fn pass(&mut self) -> bool {
         let passes = self.method.is_none() || self.bypass.left() > 1;
         if passes {
@@ -112,8 +114,8 @@ impl Stream {
     /// Reads a whole message, whose root element must be `root`. The stream may keep `message` to compare the next one with it.
     ///
     /// # Errors
-    /// As [`Decoder::decode`], whatever the way. After an error, the next message is compared with the one before this one, or not
-    /// compared.
+    /// As [`Decoder::decode`], whatever the way. After an error, the next message is compared with the one before this one, or
+    /// not compared.
     pub fn receive(&mut self, root: ElementId, message: Bytes) -> Result<Received, Error> {
         let received = self.read(root, &message);
         let counts = &mut self.reader.counts;
@@ -167,8 +169,8 @@ impl Stream {
         }
     }
 
-    /// Reads a whole message if it equals the previous one byte for byte. `None` if it differs, or if the way does not keep the text.
-    /// Nothing of `message` is kept.
+    /// Reads a whole message if it equals the previous one byte for byte. `None` if it differs, or if the way does not keep
+    /// the text. Nothing of `message` is kept.
     pub fn again(&mut self, root: ElementId, message: &[u8]) -> Option<Received> {
         if self.bypass.left() > 0 {
             return None;

@@ -1,8 +1,8 @@
 //! Full and differential checkpointing (FCP, DCP): copies of the decoder's state at processing interrupts.
 //!
-//! Abu-Ghazaleh and Lewis, *Lightweight Checkpointing for Faster SOAP Deserialization* (2006), §2 and §3. With DCP, a copy contains what has
-//! changed since the state was last copied completely. With FCP, each copy is complete. The codec's [`Partial`] has the base copies,
-//! the tracking pointers, and the comparison that skips the shared part of two states.
+//! Abu-Ghazaleh and Lewis, *Lightweight Checkpointing for Faster SOAP Deserialization* (2006), §2 and §3. With DCP, a copy
+//! contains what has changed since the state was last copied completely. With FCP, each copy is complete. The codec's
+//! [`Partial`] has the base copies, the tracking pointers, and the comparison that skips the shared part of two states.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

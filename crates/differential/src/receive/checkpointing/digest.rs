@@ -1,8 +1,8 @@
 //! Digests of 128 bits, by which two portions are compared.
 //!
-//! The usual digest depends on a key that is chosen when the process starts and never leaves it, so nobody can search for two texts with
-//! the same digest. Two different portions of `n` bytes have the same digest with a probability of less than `n / 2¹²⁰`
-//! over the keys.
+//! The usual digest depends on a key that is chosen when the process starts and never leaves it, so nobody can search for two
+//! texts with the same digest. Two different portions of `n` bytes have the same digest with a probability of less than `n /
+//! 2¹²⁰` over the keys.
 //!
 //! ```text
 //! portion   block │ block │ rest, filled up with zeros

@@ -1,8 +1,8 @@
 //! Processing interrupts: the decoder is stopped at regular distances, so that its state can be saved.
 //!
-//! As in the papers, the decoder gets a text that seems to end at the interrupt. The interrupt is moved back behind the last end
-//! tag before it, if there is one: between two tags the state is small. Inside a text that is longer than a buffer, states are
-//! saved at distances that double each time, because the text so far is part of the state.
+//! As in the papers, the decoder gets a text that seems to end at the interrupt. The interrupt is moved back behind the last
+//! end tag before it, if there is one: between two tags the state is small. Inside a text that is longer than a buffer, states
+//! are saved at distances that double each time, because the text so far is part of the state.
 
 use crate::receive::text::cut;
 

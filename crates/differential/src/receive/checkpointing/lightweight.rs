@@ -1,8 +1,8 @@
 //! Lightweight checkpointing (LCP): a state is saved as a group and a number within it, and each group has one base checkpoint.
 //!
-//! Abu-Ghazaleh and Lewis, *Lightweight Checkpointing for Faster SOAP Deserialization* (2006), §4. The codec's [`Places`] have the base
-//! checkpoints and the stack of those that are open, and note places while the decoder reads. This file stores the places, and saves
-//! complete states where two interrupts in a row had no place.
+//! Abu-Ghazaleh and Lewis, *Lightweight Checkpointing for Faster SOAP Deserialization* (2006), §4. The codec's [`Places`] have
+//! the base checkpoints and the stack of those that are open, and note places while the decoder reads. This file stores the
+//! places, and saves complete states where two interrupts in a row had no place.
 
 use std::collections::HashMap;
 
@@ -149,8 +149,8 @@ impl Checkpointer for Lightweight {
 }
 
 impl Lightweight {
-    /// The group that corresponds to `group` after renumbering. The groups around it are renumbered, too, because reading continues in them
-    /// where this group ends.
+    /// The group that corresponds to `group` after renumbering. The groups around it are renumbered, too, because reading
+    /// continues in them where this group ends.
     fn carried_group(&mut self, group: u32, plan: &Plan, carry: &Carry) -> u32 {
         if let Some(&known) = self.carried.get(&group) {
             return known;

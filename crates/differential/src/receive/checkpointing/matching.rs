@@ -1,8 +1,8 @@
 //! Finding old portions in the new text, where fast mode may continue.
 //!
-//! A portion that is found is only a candidate: it has the same text or digest, at the distance of the last unchanged portion or at the same
-//! distance from the end. Fast mode continues there only if the decoder reaches it in the saved state. The papers call the comparison of
-//! states *progressive matching*.
+//! A portion that is found is only a candidate: it has the same text or digest, at the distance of the last unchanged portion
+//! or at the same distance from the end. Fast mode continues there only if the decoder reaches it in the saved state. The
+//! papers call the comparison of states *progressive matching*.
 //!
 //! ```text
 //! old      1   2   3   4   5   6   7   8   9                 is the portion unchanged?
@@ -81,8 +81,8 @@ impl<S> Candidates<'_, S> {
         ends.partition_point(|entry| entry.mark.offset as usize <= from + same)
     }
 
-    /// The index of the next entry whose portion is in the new text from `begin` on, and the offset there. `chunk`: the number of portions to be decoded
-    /// otherwise, which limits the search. `None` if there is none.
+    /// The index of the next entry whose portion is in the new text from `begin` on, and the offset there. `chunk`: the number
+    /// of portions to be decoded otherwise, which limits the search. `None` if there is none.
     pub(super) fn find(&self, begin: usize, shift: usize, chunk: usize) -> Option<(usize, usize)> {
         let here = self.gallop(begin, shift, chunk);
         let at_end = self.text.len().wrapping_sub(self.length);

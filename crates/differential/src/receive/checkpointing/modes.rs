@@ -7,8 +7,8 @@
 //!        fast      regular, from the state at 1  fast, if the decoder is in the state at 4
 //! ```
 //!
-//! The new Record is built from its start: the slots of unchanged portions are copied, the others are decoded. Slots therefore have their
-//! final numbers, and a saved state need not be renumbered as long as the number of slots before it is unchanged.
+//! The new Record is built from its start: the slots of unchanged portions are copied, the others are decoded. Slots therefore
+//! have their final numbers, and a saved state need not be renumbered as long as the number of slots before it is unchanged.
 
 use std::sync::Arc;
 
@@ -282,7 +282,8 @@ impl<'m, C: Checkpointer> Modes<'m, C> {
         }
     }
 
-    /// The index of the old entry up to which to read, and the slots and levels at which the decoder is to stop for that. `None` if there is none.
+    /// The index of the old entry up to which to read, and the slots and levels at which the decoder is to stop for that.
+    /// `None` if there is none.
     fn target(&self, region: RegionBegin) -> Option<(usize, Until)> {
         let (rest, slots) = (self.rest.as_slice(), self.record.slots().len());
         let wanted = |entry: &Entry<C::Saved>| {

@@ -21,8 +21,8 @@ pub struct Portioning {
     pub sameness: Sameness,
     /// The papers' interrupt frequency N: about one checkpoint in this number of bytes. 32 to 4096 make sense.
     pub interrupt: usize,
-    /// The papers' parsing buffer: the number of bytes of text that are read at a time. The state inside a value that is longer than a buffer is
-    /// saved at the end of a buffer.
+    /// The papers' parsing buffer: the number of bytes of text that are read at a time. The state inside a value that is
+    /// longer than a buffer is saved at the end of a buffer.
     pub buffer: usize,
     /// Whether a stream without similarity is bypassed: read without comparing, except for a check from time to time.
     pub may_bypass: bool,
@@ -66,8 +66,8 @@ impl Portioning {
         Self::new(Checkpoints::Lightweight)
     }
 
-    /// Lightweight checkpoints and keyed digests instead of the text. This takes the least memory: about 3.5 % of the text's size, besides the
-    /// Record.
+    /// Lightweight checkpoints and keyed digests instead of the text. This takes the least memory: about 3.5 % of the text's
+    /// size, besides the Record.
     pub fn hashed() -> Self {
         Self {
             sameness: Sameness::Keyed,

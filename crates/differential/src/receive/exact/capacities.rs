@@ -6,8 +6,8 @@
 //!         │seventeen charact  │                             the third one fits, too
 //! ```
 //!
-//! A longer string goes to the end of the heap. If the lengths of values vary, the heap therefore grows a few times, and not with
-//! each message.
+//! A longer string goes to the end of the heap. If the lengths of values vary, the heap therefore grows a few times, and not
+//! with each message.
 
 /// The number of unused octets behind each string in the heap that belong to it.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@
 //!          =         ≠         =         =         ≠          listed: 1, 4
 //! ```
 //!
-//! The next `<` shows where a changed value ends, and so where the next value begins. Whether the value is followed by its gap is
-//! checked when it is read.
+//! The next `<` shows where a changed value ends, and so where the next value begins. Whether the value is followed by its gap
+//! is checked when it is read.
 
 use bsoap_codec::decode::Decoder;
 use bsoap_datatypes::kernel::{Kernel, Listed, Stepped, Steps};
@@ -30,7 +30,8 @@ pub(super) struct Block {
 }
 
 impl Pass {
-    /// Passes a block of values from field `index` of a row on, at `o` and `n`, at most up to a checkpoint, and reads those that differ.
+    /// Passes a block of values from field `index` of a row on, at `o` and `n`, at most up to a checkpoint, and reads those
+    /// that differ.
     pub(super) fn changed_values(
         &mut self,
         decoder: &mut Decoder,
@@ -107,7 +108,8 @@ impl Pass {
         Kernel::best().list_changed(steps, &mut listed)
     }
 
-    /// Stores the first `count` values listed in their slots. Returns the number stored, which ends before a value that cannot be read.
+    /// Stores the first `count` values listed in their slots. Returns the number stored, which ends before a value that cannot
+    /// be read.
     fn put_values(
         &mut self,
         decoder: &mut Decoder,

@@ -6,9 +6,9 @@
 //!        same          leaf   same, moved    markup  same, moved again
 //! ```
 //!
-//! Equal bytes mean equal values. If the texts differ inside a value, this value is re-read, and both positions advance to its end. At any
-//! other difference the message is [restructured](super::restructure): the decoder itself reads on, from a checkpoint before
-//! the difference.
+//! Equal bytes mean equal values. If the texts differ inside a value, this value is re-read, and both positions advance to its
+//! end. At any other difference the message is [restructured](super::restructure): the decoder itself reads on, from a
+//! checkpoint before the difference.
 
 use bsoap_codec::decode::{Decoder, Site};
 use bsoap_codec::plan::LeafKind;
@@ -83,15 +83,16 @@ impl Pass {
         EARLY * self.cursor <= self.slots.len()
     }
 
-    /// Whether more than half of the samples of the text ahead are equal, so the comparison is worth continuing although it has not paid
-    /// so far.
+    /// Whether more than half of the samples of the text ahead are equal, so the comparison is worth continuing although it
+    /// has not paid so far.
     #[cold]
     fn will_be(&mut self, old: &[u8], new: &[u8]) -> bool {
         self.patience = 2 * self.runs;
         2 * self.like_ahead(old, new) > SAMPLES
     }
 
-    /// The number of samples of the text ahead that are equal in both texts, at the same distance from the current positions or from the end.
+    /// The number of samples of the text ahead that are equal in both texts, at the same distance from the current positions
+    /// or from the end.
     pub(super) fn like_ahead(&self, old: &[u8], new: &[u8]) -> usize {
         let length = old.len() - self.o;
         let at_end = new.len().wrapping_sub(old.len());

@@ -10,8 +10,8 @@ use super::rows::RowPattern;
 use super::run::LONG_RUN;
 
 impl Pass {
-    /// Begins a run after the value in `slot`, which was re-read; `o` and `n` are at its end. Reads the values after it while they differ,
-    /// if they belong to an array.
+    /// Begins a run after the value in `slot`, which was re-read; `o` and `n` are at its end. Reads the values after it while
+    /// they differ, if they belong to an array.
     pub(super) fn begin_run(
         &mut self,
         decoder: &mut Decoder,
@@ -67,8 +67,8 @@ impl Pass {
         step.unwrap_or(Step::Read)
     }
 
-    /// Re-reads a value of the current array, which begins at `start` in the old text, and those after it while they differ. `None` if
-    /// the slot does not belong to that array; then nothing is changed.
+    /// Re-reads a value of the current array, which begins at `start` in the old text, and those after it while they differ.
+    /// `None` if the slot does not belong to that array; then nothing is changed.
     #[inline]
     pub(super) fn item(
         &mut self,
@@ -198,8 +198,8 @@ impl Pass {
         Some(())
     }
 
-    /// Whether rows have been inserted or removed here: the next row of the new text is a few rows ahead in the old text, or the
-    /// other way round. If so, the difference between the texts is stored in `run.hint`.
+    /// Whether rows have been inserted or removed here: the next row of the new text is a few rows ahead in the old text, or
+    /// the other way round. If so, the difference between the texts is stored in `run.hint`.
     #[cold]
     fn is_shifted(&mut self, pattern: &RowPattern, old: &[u8], new: &[u8]) -> bool {
         let reach = self.run.reach();
@@ -230,8 +230,8 @@ impl Pass {
         self.run.hint.is_some()
     }
 
-    /// Whether the message is probably new as a whole: many values were re-read, at least seven eighths of all so far, and at most one
-    /// sample of the text ahead is equal.
+    /// Whether the message is probably new as a whole: many values were re-read, at least seven eighths of all so far, and at
+    /// most one sample of the text ahead is equal.
     #[cold]
     fn is_unlike(&self, old: &[u8], new: &[u8]) -> bool {
         self.touched >= LONG_RUN

@@ -1,6 +1,7 @@
 //! Finding the value at an offset of the text.
 
-/// The last slot from `from` on whose text begins at `at` or before it. `None` if there is none. `starts` has the offsets of all slots.
+/// The last slot from `from` on whose text begins at `at` or before it. `None` if there is none. `starts` has the offsets of
+/// all slots.
 ///
 /// The slot is usually near `from`, or near where it would be if all values had the same length.
 pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
@@ -47,8 +48,8 @@ pub(super) fn locate(starts: &[u32], from: usize, at: usize) -> Option<usize> {
     Some(from + low + within.partition_point(|&start| start <= at).max(1) - 1)
 }
 
-/// The number of `starts` that are not greater than `at`. There is no branch per value, because with scattered changes none could
-/// be predicted.
+/// The number of `starts` that are not greater than `at`. There is no branch per value, because with scattered changes none
+/// could be predicted.
 #[inline(always)]
 fn up_to(starts: &[u32; NEAR], at: u32) -> usize {
     let behind = starts.iter().map(|&start| u32::from(start <= at));

@@ -12,8 +12,8 @@ use crate::receive::change::note;
 const MAX_VALUES: usize = 63;
 
 impl Pass {
-    /// Reads numbers at `o` and `n`, at the start of a row of numbers, up to an unchanged number that is followed by an unchanged one, or up to
-    /// a checkpoint. Returns the number of values read; if it is 0, nothing is changed.
+    /// Reads numbers at `o` and `n`, at the start of a row of numbers, up to an unchanged number that is followed by an
+    /// unchanged one, or up to a checkpoint. Returns the number of values read; if it is 0, nothing is changed.
     pub(super) fn number_run(&mut self, pattern: &RowPattern, old: &[u8], new: &[u8]) -> usize {
         let (cursor, width) = (self.cursor, pattern.width);
         if pattern.columns.is_empty() || width > MAX_VALUES {
@@ -103,8 +103,8 @@ struct Taken<'t> {
 }
 
 impl Taken<'_> {
-    /// Stores a value of a field, which is at `at` in the new text. Returns whether it has changed. `None` if it was not stored, because the old text
-    /// has no such value there.
+    /// Stores a value of a field, which is at `at` in the new text. Returns whether it has changed. `None` if it was not
+    /// stored, because the old text has no such value there.
     #[inline(always)]
     fn take(&mut self, field: &Field, at: usize, slot: u64) -> Option<bool> {
         let (Some(kept), Some(&next)) = (

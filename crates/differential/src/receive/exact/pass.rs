@@ -6,9 +6,9 @@
 //!        same          leaf   same, moved    markup  same, moved again
 //! ```
 //!
-//! Two positions, `o` in the old text and `n` in the new text, advance together. Everything before them has been read, and the decoder
-//! would be in the same state at both, apart from the counts of loops. If the texts differ inside a value, this value is
-//! re-read, and the positions advance to its end. At any other difference the message is
+//! Two positions, `o` in the old text and `n` in the new text, advance together. Everything before them has been read, and the
+//! decoder would be in the same state at both, apart from the counts of loops. If the texts differ inside a value, this value
+//! is re-read, and the positions advance to its end. At any other difference the message is
 //! [restructured](super::restructure): the decoder itself reads on, from a checkpoint before the difference.
 
 use std::ops::Range;

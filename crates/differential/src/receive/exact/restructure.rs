@@ -8,8 +8,8 @@
 //!         resume            the text at c2 was found here: is the decoder in the state c2?
 //! ```
 //!
-//! The decoder writes to a new Record, behind the old slots that come before. Slots therefore have their final numbers. Slots and
-//! checkpoints behind the place where the texts are resynchronised are [renumbered](Carry).
+//! The decoder writes to a new Record, behind the old slots that come before. Slots therefore have their final numbers. Slots
+//! and checkpoints behind the place where the texts are resynchronised are [renumbered](Carry).
 
 use bsoap_codec::decode::{Decoder, Piece};
 use memchr::memmem;
@@ -34,8 +34,8 @@ const WARY: u32 = 32;
 const WINDOW: usize = 64 << 10;
 
 impl Pass {
-    /// Reads on with the decoder from a checkpoint before `n`. Afterwards, `o` and `n` are at the place where the texts are resynchronised, or the
-    /// whole text has been read.
+    /// Reads on with the decoder from a checkpoint before `n`. Afterwards, `o` and `n` are at the place where the texts are
+    /// resynchronised, or the whole text has been read.
     pub(super) fn restructure(
         &mut self,
         decoder: &mut Decoder,
@@ -72,9 +72,9 @@ impl Pass {
         self.run_out(decoder, new)
     }
 
-    /// Whether nearly nothing is the same, so that the whole message should be decoded: no checkpoint is valid except in the first quarter, and
-    /// the text at the next ones is not found, or only in the last quarter. Always `false` if the user chose the distance of
-    /// checkpoints.
+    /// Whether nearly nothing is the same, so that the whole message should be decoded: no checkpoint is valid except in the
+    /// first quarter, and the text at the next ones is not found, or only in the last quarter. Always `false` if the user
+    /// chose the distance of checkpoints.
     fn is_lost(&mut self, old: &[u8], new: &[u8], hint: Option<usize>) -> bool {
         let little = new.len() / 4;
         let held = self.next.checked_sub(1);
@@ -140,8 +140,8 @@ impl Pass {
         Ok(())
     }
 
-    /// The offset in the new text, from `from` on, of the text at `place` of the old one. `tries`: the number of places searched for before.
-    /// `None` if it is not found near where it was.
+    /// The offset in the new text, from `from` on, of the text at `place` of the old one. `tries`: the number of places
+    /// searched for before. `None` if it is not found near where it was.
     fn find(
         &self,
         old: &[u8],
@@ -165,8 +165,8 @@ impl Pass {
         memmem::find(new.get(from..end)?, anchor).map(|at| from + at)
     }
 
-    /// Does the same as [`find`](Self::find), but checks only three offsets: at the distance `hint`, at the current distance between the
-    /// texts, and at the same distance from the end.
+    /// Does the same as [`find`](Self::find), but checks only three offsets: at the distance `hint`, at the current distance
+    /// between the texts, and at the same distance from the end.
     fn find_aligned(
         &self,
         old: &[u8],
@@ -237,7 +237,8 @@ impl Pass {
         Ok(())
     }
 
-    /// Ends a region at the offset `place` of the new text. It replaces everything up to a slot and a checkpoint of the old message.
+    /// Ends a region at the offset `place` of the new text. It replaces everything up to a slot and a checkpoint of the old
+    /// message.
     fn end_region(&mut self, slot: usize, checkpoint: usize, place: usize) {
         let slots = self.fresh.slots().len();
         self.fresh_trace.fit(slots, place as u32);

@@ -7,8 +7,8 @@
 //! slots  –        x            y            –      v            –     x       – a marker
 //! ```
 //!
-//! A gap is the text from the end of one value to the start of the next. If it has the same bytes in both texts, the decoder would be in
-//! the same state after it. It begins with an end tag, so there is nothing but the value between two gaps.
+//! A gap is the text from the end of one value to the start of the next. If it has the same bytes in both texts, the decoder
+//! would be in the same state after it. It begins with an end tag, so there is nothing but the value between two gaps.
 
 use bsoap_codec::Plan;
 use bsoap_codec::decode::{Site, Trace};
@@ -31,8 +31,8 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// The end of a value of this field that begins at `start` in the text, if only the gap is between it and the next value, which is at
-    /// `next`. Otherwise `None`.
+    /// The end of a value of this field that begins at `start` in the text, if only the gap is between it and the next value,
+    /// which is at `next`. Otherwise `None`.
     #[inline(always)]
     pub(super) fn end(&self, start: u32, next: u32, text: &[u8]) -> Option<usize> {
         let end = next.wrapping_sub(self.gap.len() as u32);
@@ -70,8 +70,8 @@ const MAX_GAP: usize = 1 << 10;
 const MAX_MARKERS: usize = 3;
 
 impl RowPattern {
-    /// The row pattern of the array to which the value in `slot` belongs, whose lexical form ends at `end`. `None` if the values after
-    /// it do not repeat.
+    /// The row pattern of the array to which the value in `slot` belongs, whose lexical form ends at `end`. `None` if the
+    /// values after it do not repeat.
     pub(super) fn learn(
         plan: &Plan,
         trace: &Trace,
@@ -162,7 +162,8 @@ impl RowPattern {
         values.iter().position(|&(slot, _)| slot == from)
     }
 
-    /// The slot of a value. Values are numbered from one of field `index` on, and slots from the first marker before that value on.
+    /// The slot of a value. Values are numbered from one of field `index` on, and slots from the first marker before that
+    /// value on.
     #[inline(always)]
     pub(super) fn slot(&self, index: usize, value: usize) -> usize {
         let begin = self.values[index].0 as usize - self.fields[index].lead;
@@ -175,8 +176,9 @@ impl RowPattern {
         self.values[index + value].1 as usize
     }
 
-    /// The number of the next values, at most `most`, that follow the row pattern from field `index` on. A value counts only if the one
-    /// after it follows the pattern, too. `sites` are the leaves of the next slots, from the first marker before the first value on.
+    /// The number of the next values, at most `most`, that follow the row pattern from field `index` on. A value counts only
+    /// if the one after it follows the pattern, too. `sites` are the leaves of the next slots, from the first marker before
+    /// the first value on.
     #[inline]
     pub(super) fn count(&self, index: usize, most: usize, sites: &[Site]) -> usize {
         let begin = self.values[index].0 as usize - self.fields[index].lead;

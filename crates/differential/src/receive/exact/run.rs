@@ -111,8 +111,8 @@ impl Run {
         self.values >= self.due
     }
 
-    /// The number of rows to look at in this check for inserted or removed rows. The next check is later and looks further, so that
-    /// checks take a small part of the time.
+    /// The number of rows to look at in this check for inserted or removed rows. The next check is later and looks further, so
+    /// that checks take a small part of the time.
     pub(super) fn reach(&mut self) -> usize {
         self.due = (4 * self.values).max(64);
         match self.values {
@@ -161,8 +161,8 @@ pub(super) struct ChangedValues {
 }
 
 impl ChangedValues {
-    /// Reads the numbers among the first `count` listed values into `slots`. Returns how many of these values may be stored: those before the first
-    /// number that is invalid.
+    /// Reads the numbers among the first `count` listed values into `slots`. Returns how many of these values may be stored:
+    /// those before the first number that is invalid.
     pub(super) fn read_numbers(
         &mut self,
         pattern: &RowPattern,
@@ -202,8 +202,8 @@ impl ChangedValues {
         readable
     }
 
-    /// Gathers the values of one field among the first `count` listed ones in `which` and `column`, without a branch per value. Returns their
-    /// number.
+    /// Gathers the values of one field among the first `count` listed ones in `which` and `column`, without a branch per
+    /// value. Returns their number.
     fn gather(&mut self, pattern: &RowPattern, index: usize, field: usize, count: usize) -> usize {
         self.which.resize(count, 0);
         self.column.resize(count, 0);
@@ -216,7 +216,8 @@ impl ChangedValues {
         found
     }
 
-    /// Returns how many of the first `count` listed values are followed by their gap in the old text, up to the first that is not.
+    /// Returns how many of the first `count` listed values are followed by their gap in the old text, up to the first that is
+    /// not.
     pub(super) fn in_step(
         &self,
         pattern: &RowPattern,
@@ -253,8 +254,8 @@ impl DecodedTexts {
         self.ends.clear();
     }
 
-    /// Decodes the string at the front of `text`, whose first `plain` bytes have no references. Returns its length in the text; `None` if it is
-    /// invalid or too long.
+    /// Decodes the string at the front of `text`, whose first `plain` bytes have no references. Returns its length in the
+    /// text; `None` if it is invalid or too long.
     pub(super) fn add(
         &mut self,
         number: usize,

@@ -44,8 +44,8 @@ struct Literal {
 }
 
 impl Literal {
-    /// The string whose text begins at `start` and reaches at least to `at`. A CDATA section does not end before `open`. `None` if the string is
-    /// not the whole content of an element.
+    /// The string whose text begins at `start` and reaches at least to `at`. A CDATA section does not end before `open`.
+    /// `None` if the string is not the whole content of an element.
     fn find(text: &[u8], start: usize, at: usize, open: usize) -> Option<Self> {
         let form = match text.get(start..)?.starts_with(OPEN) {
             true => StringForm::Section,
@@ -97,8 +97,8 @@ pub(super) struct Reread {
 }
 
 impl Pass {
-    /// Re-reads the part of a string that differs. `start` is the offset of the string in the old text, before `o`. `None` if that is not possible, or
-    /// if the part is more than half of the message; then `gave_up` is set.
+    /// Re-reads the part of a string that differs. `start` is the offset of the string in the old text, before `o`. `None` if
+    /// that is not possible, or if the part is more than half of the message; then `gave_up` is set.
     pub(super) fn string(
         &mut self,
         decoder: &Decoder,
@@ -164,8 +164,8 @@ impl Pass {
         })
     }
 
-    /// Replaces a part of the string in `slot` by the octets that `decode` appends. Returns the new contents of the slot, which differ
-    /// if the length does, and whether the octets have changed.
+    /// Replaces a part of the string in `slot` by the octets that `decode` appends. Returns the new contents of the slot,
+    /// which differ if the length does, and whether the octets have changed.
     fn splice(
         &mut self,
         slot: u64,
@@ -198,8 +198,8 @@ impl Pass {
 }
 
 impl Pass {
-    /// Patches a string of unchanged length in which only some plain characters differ: these are written to their places. Returns
-    /// whether the octets have changed. `None` if the string is not of this kind; then nothing is changed.
+    /// Patches a string of unchanged length in which only some plain characters differ: these are written to their places.
+    /// Returns whether the octets have changed. `None` if the string is not of this kind; then nothing is changed.
     fn patch(
         &mut self,
         slot: usize,
@@ -259,8 +259,8 @@ fn is_plain(byte: u8) -> bool {
     byte == b' ' || (byte.is_ascii_graphic() && !matches!(byte, b'&' | b'<' | b'>' | b']'))
 }
 
-/// The numbers of equal bytes at the front and at the back of two strings, of which the first `front` are known to be equal. The
-/// counts are reduced so that the part between them neither begins nor ends inside a reference, a character or a line end.
+/// The numbers of equal bytes at the front and at the back of two strings, of which the first `front` are known to be equal.
+/// The counts are reduced so that the part between them neither begins nor ends inside a reference, a character or a line end.
 fn common(old: &[u8], new: &[u8], mut front: usize, form: StringForm) -> Option<(usize, usize)> {
     let is_within = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
     while front > 0 && (is_within(old.get(front)) || is_within(new.get(front))) {

@@ -15,8 +15,8 @@ const MIN_TEXTS: usize = 64;
 const MAX_TEXTS: usize = 256;
 
 impl Pass {
-    /// Reads strings of an array at `o` and `n`, up to one after which the next seems unchanged, or up to a checkpoint. Returns the number of
-    /// strings read; if it is 0, nothing is changed.
+    /// Reads strings of an array at `o` and `n`, up to one after which the next seems unchanged, or up to a checkpoint.
+    /// Returns the number of strings read; if it is 0, nothing is changed.
     pub(super) fn text_run(
         &mut self,
         decoder: &Decoder,
@@ -73,7 +73,8 @@ impl Pass {
         count
     }
 
-    /// Finds the next strings in the new text: their offsets and lengths go to `run.changed`. Returns the offset of the string after them.
+    /// Finds the next strings in the new text: their offsets and lengths go to `run.changed`. Returns the offset of the string
+    /// after them.
     fn find_texts(
         &mut self,
         field: &Field,

@@ -9,8 +9,8 @@ use super::pass::{Pass, word};
 use super::rows::Field;
 
 impl Pass {
-    /// Reads the value of a field at the offset `place` of the new text into a slot. Returns whether the value has changed, and the length of its
-    /// text. `None` if it cannot be read, or is not followed by the field's gap; then nothing is changed.
+    /// Reads the value of a field at the offset `place` of the new text into a slot. Returns whether the value has changed,
+    /// and the length of its text. `None` if it cannot be read, or is not followed by the field's gap; then nothing is changed.
     #[inline]
     pub(super) fn read_into(
         &mut self,
@@ -62,8 +62,8 @@ impl Pass {
         true
     }
 
-    /// Stores a re-read value in its slot. If it is a string, its octets are at the end of the heap and are moved to the old string's place if
-    /// they fit. Returns whether the value has changed.
+    /// Stores a re-read value in its slot. If it is a string, its octets are at the end of the heap and are moved to the old
+    /// string's place if they fit. Returns whether the value has changed.
     #[inline]
     pub(super) fn keep(&mut self, slot: usize, value: u64, kind: LeafKind) -> bool {
         let before = self.slots[slot];

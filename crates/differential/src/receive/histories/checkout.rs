@@ -67,8 +67,9 @@ impl HistoryCheckout {
         !matches!(self.with, With::History { .. })
     }
 
-    /// Reads the message. If a decoder is [needed](Self::wants_decoder), `decoder` is used, or a `new` one if there is none; it is in `decoder`
-    /// afterwards, unless a new history keeps it. Returns the message, and what is to be added to the counts.
+    /// Reads the message. If a decoder is [needed](Self::wants_decoder), `decoder` is used, or a `new` one if there is none;
+    /// it is in `decoder` afterwards, unless a new history keeps it. Returns the message, and what is to be added to the
+    /// counts.
     pub fn receive(
         &mut self,
         root: ElementId,
