@@ -297,7 +297,7 @@ impl<G, V> Cache<G, V> {
     }
 
     /// Evicts saved messages, those used least recently first, until no more than `bytes` are held.
-    pub(crate) fn shrink(&mut self, bytes: usize) {
+    fn shrink(&mut self, bytes: usize) {
         while self.held() > bytes {
             let used = self.groups.iter_mut();
             let used = used.filter(|group| !group.entries.is_empty());
@@ -309,16 +309,11 @@ impl<G, V> Cache<G, V> {
         }
     }
 
-    /// Drops all groups and saved messages.
-    pub(crate) fn clear(&mut self) {
+    /// Drops everything because the budget has no memory for it. Nothing of the next messages is saved.
+    pub(crate) fn pause(&mut self) {
         self.evicted += self.len() as u64;
         self.groups = Vec::new();
         self.held = 0;
-    }
-
-    /// Drops everything because the budget has no memory for it. Nothing of the next messages is saved.
-    pub(crate) fn pause(&mut self) {
-        self.clear();
         self.no_memory = NO_MEMORY_PAUSE;
     }
 

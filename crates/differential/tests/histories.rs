@@ -203,7 +203,7 @@ fn the_least_recently_used_history_is_evicted_and_counted_when_the_limit_is_reac
         }
     }
     assert!(owner.counts.evicted > 0);
-    owner.store.shrink(0);
+    owner.store.pause();
     assert!(owner.store.is_empty());
 }
 

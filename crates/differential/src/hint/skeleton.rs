@@ -184,6 +184,10 @@ impl<'m> Maker<'m> {
         let digits = block.from + OPEN.len();
         let (mut record, strings) = self.record(record);
         let at = strings + space.start;
+        let own_space = BlockSpace {
+            at: at as u32,
+            width: space.len() as u32,
+        };
         // All of the block but the lengths is the same in each message.
         let known = digits + DIGITS - block.from;
         let heap = record.parts_mut().1;
@@ -197,7 +201,7 @@ impl<'m> Maker<'m> {
             key: block.key,
             head: self.message[..digits + DIGITS].into(),
             form: Form::new(self.pieces, self.fields, tail, &fillings)?,
-            block: (own as u32, block_space(space, strings)),
+            block: (own as u32, own_space),
             longest: options
                 .record_heap
                 .checked_sub(heap)?
@@ -332,13 +336,6 @@ impl<'m> Maker<'m> {
             field.heap += strings as u32;
         }
         (copy, strings)
-    }
-}
-
-fn block_space(space: Range<usize>, stays: usize) -> BlockSpace {
-    BlockSpace {
-        at: (space.start + stays) as u32,
-        width: (space.end - space.start) as u32,
     }
 }
 

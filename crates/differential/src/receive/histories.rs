@@ -165,11 +165,6 @@ impl HistoryCache {
         self.cache.check_in(checkout.saved)
     }
 
-    /// Evicts histories, the least recently used first, until at most `bytes` are held.
-    pub fn shrink(&mut self, bytes: usize) {
-        self.cache.shrink(bytes);
-    }
-
     /// The size in bytes of the histories that are not checked out.
     pub fn memory(&self) -> usize {
         self.cache.memory() + self.cache.groups().count() * MAX_TAIL

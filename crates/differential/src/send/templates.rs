@@ -231,14 +231,6 @@ impl TemplateCache {
         }
     }
 
-    /// Evicts templates, those used least recently first, until no more than `bytes` are held.
-    pub fn shrink(&mut self, bytes: usize) {
-        if self.cache.held() > bytes {
-            self.free_buffer();
-            self.cache.shrink(bytes);
-        }
-    }
-
     /// Bytes held by the templates that are not checked out, by the buffer, and by what is known of streams.
     pub fn memory(&self) -> usize {
         let seen = self.policy.templates * (size_of::<Seen>() + size_of::<ValueSample>());
@@ -253,12 +245,6 @@ impl TemplateCache {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Forgets everything. Evicted templates are reported with the next message.
-    pub fn clear(&mut self) {
-        self.free_buffer();
-        self.cache.clear();
     }
 
     /// Forgets everything, since there is no memory for it, and makes no templates of the next messages.
