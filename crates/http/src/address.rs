@@ -1,4 +1,4 @@
-//! An `http` or `https` address, parsed once.
+//! The type of `http` and `https` addresses.
 
 use std::fmt;
 use std::str::FromStr;
@@ -37,12 +37,12 @@ impl Address {
         self.url.as_str()
     }
 
-    /// Its path, at least `/`.
+    /// The path of the address. It is at least `/`.
     pub fn path(&self) -> &str {
         self.url.path()
     }
 
-    /// Whether it is `https`.
+    /// True if the scheme is `https`.
     pub fn is_secure(&self) -> bool {
         self.url.scheme() == "https"
     }
@@ -57,12 +57,13 @@ impl Address {
         &self.uri
     }
 
-    /// Same scheme, host and port. (RFC 6454 §5)
+    /// True if both addresses have the same scheme, host and port. (RFC 6454 §5)
     pub fn is_same_origin(&self, other: &Self) -> bool {
         self.url.origin() == other.url.origin()
     }
 
-    /// The address that `reference` means relative to this one; credentials are dropped if the origin changes.
+    /// Resolves a reference relative to this address. Credentials are dropped if the origin changes. `None` if the result is
+    /// not an `http` or `https` address.
     #[cfg(feature = "client")]
     pub(crate) fn join(&self, reference: &str) -> Option<Self> {
         let mut joined = Self::from_url(self.url.join(reference).ok()?)?;
@@ -112,7 +113,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// User and password for Basic authentication. Never shown by `Debug`.
+/// User name and password for Basic authentication. `Debug` never shows the password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The user's name.
@@ -122,7 +123,7 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// The credentials of a request, if it has any. They are not checked. (RFC 7617)
+    /// The credentials in the headers of a request. They are not checked. `None` if there are none. (RFC 7617)
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
         let (scheme, encoded) = value.split_once(' ')?;
@@ -138,7 +139,7 @@ impl Credentials {
         })
     }
 
-    /// `Basic` and the pair in base64. (RFC 7617)
+    /// The value of the `Authorization` header: `Basic`, and user name and password in base64. (RFC 7617)
     #[cfg(feature = "client")]
     pub(crate) fn header(&self) -> HeaderValue {
         let pair = format!("{}:{}", self.user, self.password);
@@ -160,7 +161,7 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// A text that may be an invalid URL, without the part that may be a password.
+/// Removes the part of a text that may be a password. The text may be an invalid URL.
 pub(crate) fn without_credentials(text: &str) -> String {
     let start = text.find("//").map_or(0, |slashes| slashes + 2);
     let end = text[start..]

@@ -1,4 +1,4 @@
-//! The body of a message to send: chunks that are sent without copying them, or a source that produces them on the way.
+//! The body of a message to send: chunks in memory, or a source that produces the bytes while they are sent.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,17 +22,17 @@ pub struct Body {
     chunks: VecDeque<Bytes>,
     length: u64,
     announced: Announced,
-    /// Compresses the chunks, instead of the general code.
+    /// A function that compresses the chunks. `None` if the general compression is used.
     #[cfg(feature = "gzip")]
     compress: Option<Compress>,
-    /// The source of the rest.
+    /// The source of the bytes after the chunks. `None` if all bytes are in the chunks.
     source: Option<SharedSource>,
 }
 
 /// Produces a body while it is sent. It is polled when the connection has sent most of what it produced before.
 pub trait BodySource: Send {
-    /// The next bytes; `None` at the end. After an error the connection is closed, so that the peer does not take the
-    /// part it has for the whole.
+    /// Returns the next bytes, or `None` at the end. After an error the connection is closed, so that the peer notices that
+    /// the body is incomplete.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, AnyError>>>;
 }
 
@@ -42,10 +42,10 @@ impl<S: BodySource + ?Sized> BodySource for Box<S> {
     }
 }
 
-/// Why a source cannot continue.
+/// The reason why a source cannot continue.
 pub type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A source that clones of a body share: it yields its bytes once.
+/// A source that several clones of a body share. It yields its bytes only once.
 #[derive(Clone)]
 struct SharedSource(Arc<Mutex<dyn BodySource>>);
 
@@ -55,7 +55,7 @@ impl fmt::Debug for SharedSource {
     }
 }
 
-/// Compresses chunks to the chunks of one gzip stream.
+/// A function that compresses chunks to the chunks of one gzip stream.
 #[cfg(feature = "gzip")]
 #[derive(Clone)]
 struct Compress(Arc<CompressFn>);
@@ -70,18 +70,18 @@ impl fmt::Debug for Compress {
     }
 }
 
-/// How the length of the body is sent.
+/// How the peer learns the length of the body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Announced {
-    /// `Content-Length`.
+    /// From `Content-Length`.
     #[default]
     Length,
-    /// `Transfer-Encoding: chunked`.
+    /// From the end of the body, with `Transfer-Encoding: chunked`.
     Nothing,
 }
 
 impl Body {
-    /// A body of several chunks, written without joining them.
+    /// A body of several chunks. They are sent without joining them.
     pub fn from_chunks(chunks: impl IntoIterator<Item = Bytes>) -> Self {
         let chunks: VecDeque<Bytes> = chunks
             .into_iter()
@@ -95,8 +95,9 @@ impl Body {
         }
     }
 
-    /// A body that a source produces while it is sent. A `length` is sent beforehand, and the source must yield exactly
-    /// that many bytes. The body cannot be sent twice, so redirects are not followed, and it is not sent as gzip.
+    /// A body that a source produces while it is sent. If `length` is given, it is sent as `Content-Length`, and the source
+    /// must yield exactly that many bytes. The body cannot be sent twice, so redirects are not followed. It is not
+    /// compressed.
     pub fn from_source(source: impl BodySource + 'static, length: Option<u64>) -> Self {
         Self {
             length: length.unwrap_or(0),
@@ -109,8 +110,8 @@ impl Body {
         }
     }
 
-    /// The same body with its own gzip compression: from its chunks to the chunks of one gzip stream. Templates reuse
-    /// what they compressed for the message before.
+    /// Sets the function that compresses the chunks of this body to the chunks of one gzip stream. Templates use it to reuse
+    /// what they compressed for the previous message.
     #[cfg(feature = "gzip")]
     #[must_use]
     pub fn with_gzip(
@@ -121,22 +122,22 @@ impl Body {
         self
     }
 
-    /// Whether all of it is in memory, so that it can be sent again.
+    /// True if the whole body is in memory, so that it can be sent again.
     pub fn is_whole(&self) -> bool {
         self.source.is_none()
     }
 
-    /// How many bytes are left to send; for a body from a source, as far as that is known.
+    /// The number of bytes left to send, as far as it is known for a body from a source.
     pub fn len(&self) -> u64 {
         self.length
     }
 
-    /// Whether there is nothing to send.
+    /// True if there is nothing left to send.
     pub fn is_empty(&self) -> bool {
         self.length == 0 && self.is_whole()
     }
 
-    /// The bytes in one piece, without those of a source; copies only if there are several chunks.
+    /// The bytes in memory in one piece, without those of a source. They are copied only if there are several chunks.
     pub fn into_bytes(mut self) -> Bytes {
         match self.chunks.len() {
             0 => Bytes::new(),
@@ -152,7 +153,7 @@ impl Body {
         }
     }
 
-    /// The same bytes, to be sent with `Transfer-Encoding: chunked`.
+    /// Makes the body be sent with `Transfer-Encoding: chunked`.
     #[cfg(feature = "client")]
     pub(crate) fn chunked(mut self) -> Self {
         self.announced = Announced::Nothing;
@@ -165,7 +166,7 @@ impl Body {
         self.chunks.iter()
     }
 
-    /// The body as one gzip stream, if it has a compression of its own.
+    /// The body as one gzip stream. `None` if it has no compression function of its own.
     #[cfg(feature = "gzip")]
     pub(crate) fn compressed(&self) -> Option<Self> {
         let Compress(compress) = self.compress.as_ref()?;
@@ -230,7 +231,7 @@ impl hyper::body::Body for Body {
     }
 }
 
-/// Locks; a panic of a source does not poison the lock.
+/// Locks a mutex. A panic of a source does not make later calls fail.
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

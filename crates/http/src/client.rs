@@ -34,28 +34,29 @@ pub struct ClientOptions {
     pub connect_timeout: Duration,
     /// The time limit for a request, from its start to the last byte of the answer.
     pub timeout: Duration,
-    /// How long an unused connection is kept.
+    /// The time for which an unused connection is kept open.
     pub idle_timeout: Duration,
-    /// How many unused connections are kept for one origin.
+    /// The maximum number of unused connections kept open for one origin.
     pub idle_connections: usize,
-    /// The longest answer accepted, in bytes, after gzip is decompressed.
+    /// The maximum length of an answer in bytes, counted after decompression.
     pub max_response: u64,
-    /// Send bodies as gzip. Only for peers that are known to support it: HTTP has no way to ask first.
+    /// True to compress bodies with gzip. Only for peers that are known to support it: HTTP has no way to ask first.
     #[cfg(feature = "gzip")]
     pub gzip_requests: bool,
-    /// Ask for answers as gzip. Answers that are gzip are decompressed in any case.
+    /// True to ask for answers compressed with gzip. Compressed answers are decompressed even if it is false.
     #[cfg(feature = "gzip")]
     pub accept_gzip: bool,
     /// How the length of a request's body is sent.
     pub transfer: Transfer,
-    /// How many redirects are followed. Credentials and the caller's headers are only sent to the first origin.
+    /// The maximum number of redirects followed. Credentials and the caller's headers are only sent to the origin of the
+    /// first address.
     pub redirects: u32,
-    /// `User-Agent`.
+    /// The value of the header `User-Agent`.
     pub user_agent: String,
     /// The certificate authorities to trust over HTTPS.
     #[cfg(feature = "tls")]
     pub roots: Roots,
-    /// Basic authentication, for addresses without credentials.
+    /// The credentials for addresses that contain none (Basic authentication).
     pub credentials: Option<Credentials>,
     /// Headers sent with every request.
     pub headers: HeaderMap,
@@ -66,8 +67,8 @@ impl Default for ClientOptions {
         Self {
             connect_timeout: Duration::from_secs(10),
             timeout: Duration::from_secs(300),
-            // Shorter than the usual limits of servers (except Apache's 5 s): a connection that the server closes during a
-            // request is an error.
+            // Shorter than the usual limits of servers (except Apache's 5 s): if the server closes a connection during a
+            // request, the request fails.
             idle_timeout: Duration::from_secs(20),
             idle_connections: 32,
             max_response: 256 << 20,
@@ -89,7 +90,7 @@ impl Default for ClientOptions {
 /// How the length of a body is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Transfer {
-    /// In advance, as `Content-Length`.
+    /// Before the body, as `Content-Length`.
     #[default]
     Length,
     /// Chunk by chunk, with `Transfer-Encoding: chunked`.
@@ -106,32 +107,32 @@ pub struct Client {
 struct Inner {
     pool: legacy::Client<Connector, Body>,
     options: ClientOptions,
-    /// The headers of every request.
+    /// The headers sent with every request.
     headers: HeaderMap,
 }
 
-/// An answer: complete, and with gzip decompressed.
+/// A complete answer, decompressed.
 #[derive(Clone, Debug)]
 pub struct Fetched {
-    /// The address it came from: the one requested, or where redirects led.
+    /// The address that the answer came from: the one requested, or the one that redirects led to.
     pub address: Address,
-    /// Its status.
+    /// The HTTP status.
     pub status: StatusCode,
-    /// Its headers, as they came.
+    /// The headers as received.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body after decompression.
     pub body: Bytes,
 }
 
 impl Fetched {
-    /// The `Content-Type`, if there is one and it is text.
+    /// The `Content-Type`. `None` if there is none, or it is not visible ASCII.
     pub fn content_type(&self) -> Option<&str> {
         self.headers.get(header::CONTENT_TYPE)?.to_str().ok()
     }
 }
 
 impl Client {
-    /// A client. Connections are made when needed.
+    /// Creates a client. It opens connections when they are needed.
     ///
     /// # Errors
     /// [`ErrorKind::Certificate`] if `roots` cannot be used, [`ErrorKind::Header`] if `user_agent` is not a valid header value.
@@ -174,10 +175,10 @@ impl Client {
             .await
     }
 
-    /// Fetches a document.
+    /// Fetches the document at an address.
     ///
     /// # Errors
-    /// As for [`Client::post`].
+    /// If the answer does not arrive completely. A status such as 404 is an answer, not an error.
     pub async fn get(&self, address: &Address) -> Result<Fetched, Error> {
         self.within_time(
             address,
@@ -223,14 +224,14 @@ impl Client {
             let Some(location) = redirection(&response, &method) else {
                 return self.collect(&target, response).await;
             };
-            // The bytes that a source has yielded cannot be sent again.
+            // A body from a source cannot be sent again, so redirects are not followed.
             let redirects_left = if body.is_whole() { redirects_left } else { 0 };
             target = self.follow(&target, location, redirects_left)?;
         }
         unreachable!("the last round does not follow a redirect")
     }
 
-    /// The request with its body as gzip, if that is wanted.
+    /// Compresses the body with gzip, if the options ask for it, and adds the header that says so.
     #[cfg(feature = "gzip")]
     async fn compressed(&self, mut headers: HeaderMap, body: Body) -> (HeaderMap, Body) {
         if !self.inner.options.gzip_requests || !body.is_whole() || body.is_empty() {
@@ -259,7 +260,8 @@ impl Client {
             .map_err(|error| request_error(target, &self.inner.options, error))
     }
 
-    /// The headers of a request: the client's own, and for the first origin also the caller's and the credentials.
+    /// The headers of a request: those of the client; if `is_home` (the first origin), also the caller's and the
+    /// credentials.
     fn headers_for(&self, target: &Address, is_home: bool, given: &HeaderMap) -> HeaderMap {
         let mut headers = self.inner.headers.clone();
         if is_home {
@@ -287,7 +289,7 @@ impl Client {
         headers
     }
 
-    /// The address a redirect leads to, if it may be followed.
+    /// The address that a redirect leads to. The error says why it is not followed.
     fn follow(
         &self,
         from: &Address,
@@ -313,7 +315,7 @@ impl Client {
         }
     }
 
-    /// The complete answer, within the limits.
+    /// Reads the complete answer, within the limits.
     async fn collect(
         &self,
         target: &Address,
@@ -367,14 +369,14 @@ fn set_all(headers: &mut HeaderMap, more: &HeaderMap) {
 
 /// The next request after a redirect.
 enum Redirection {
-    /// The same request at this address.
+    /// The same request, at this address.
     To(String),
-    /// A GET at this address, which cannot carry a message.
+    /// A GET request at this address. It cannot carry a message.
     ByGet(String),
 }
 
-/// The redirect in a response, if there is one. 301 and 302 repeat the request as 307 and 308 do: a message cannot be sent
-/// with the GET that browsers make of it. (SOAP 1.2 Part 2 §7.5.1.2)
+/// The redirect in a response. `None` if there is none. 301 and 302 repeat the request, as 307 and 308 do: browsers change
+/// it to a GET, but a GET cannot carry a message. (SOAP 1.2 Part 2 §7.5.1.2)
 fn redirection(response: &hyper::Response<Incoming>, method: &Method) -> Option<Redirection> {
     let location = response
         .headers()

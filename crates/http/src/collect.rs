@@ -5,15 +5,15 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::{Body as _, Incoming};
 
-/// Why a body was not collected.
+/// The reason why a body could not be read into memory.
 pub(crate) enum CollectError {
-    /// It is longer than allowed.
+    /// The body is longer than allowed.
     TooLarge,
     /// The connection broke.
     Broken(hyper::Error),
 }
 
-/// A body in one piece, if it is at most `limit` bytes long. A body that arrived in one piece is not copied.
+/// Reads a body of at most `limit` bytes in one piece. A body that arrived in one piece is not copied.
 pub(crate) async fn collect(incoming: &mut Incoming, limit: u64) -> Result<Bytes, CollectError> {
     let announced = incoming.size_hint().lower();
     if announced > limit {

@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use hyper::header::{self, HeaderMap, HeaderValue};
 
-/// What a `Content-Encoding` says.
+/// The value of a `Content-Encoding` header.
 pub(crate) enum ContentEncoding<'h> {
-    /// Nothing, or `identity`.
+    /// No header, or `identity`.
     Identity,
     /// `gzip` or `x-gzip`.
     #[cfg(feature = "gzip")]
     Gzip,
-    /// Something else, or several encodings.
+    /// An unsupported encoding, or several encodings.
     Other(Cow<'h, str>),
 }
 
-/// The encoding of a body with these headers.
+/// The encoding of a body, read from its headers.
 pub(crate) fn content_encoding(headers: &HeaderMap) -> ContentEncoding<'_> {
     let mut values = headers
         .get_all(header::CONTENT_ENCODING)

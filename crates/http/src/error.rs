@@ -10,19 +10,19 @@ pub(crate) const SUPPORTED_ENCODINGS: &str = match cfg!(feature = "gzip") {
     false => "identity (gzip is not built in)",
 };
 
-/// An error of the transport: what failed, at which address, and whose fault it is.
+/// An error of the transport. It says what failed, at which address, and who caused it.
 #[derive(Debug)]
 pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     kind: ErrorKind,
-    /// The address requested, or the address served.
+    /// The address that was requested or is served.
     place: String,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-/// What went wrong.
+/// The kind of an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -38,7 +38,7 @@ pub enum ErrorKind {
     Connect,
     /// No connection could be established in time.
     ConnectTimeout(Duration),
-    /// The answer did not come, or not in full, in time.
+    /// The answer did not arrive completely in time.
     Timeout(Duration),
     /// The connection broke before the answer was complete.
     Broken,
@@ -51,14 +51,14 @@ pub enum ErrorKind {
     ContentEncoding(String),
     /// The body is not a gzip stream although its `Content-Encoding` says so.
     Compression,
-    /// The peer redirected, and the redirect may not be followed.
+    /// The peer redirected to another address, but the redirect may not be followed.
     Redirect {
-        /// The address it leads to.
+        /// The address that the redirect leads to.
         location: String,
     },
 }
 
-/// Whose fault an error is.
+/// Who caused an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The program that called this crate.
@@ -83,17 +83,17 @@ impl Error {
         self
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0.kind
     }
 
-    /// The address requested or served.
+    /// The address that was requested or is served.
     pub fn place(&self) -> &str {
         &self.0.place
     }
 
-    /// Whose fault it is.
+    /// Who caused the error.
     pub fn blame(&self) -> Blame {
         match self.0.kind {
             ErrorKind::Address | ErrorKind::Header | ErrorKind::Certificate | ErrorKind::Listen => {

@@ -1,4 +1,4 @@
-//! Compresses and decompresses gzip. Decompressing stops at a limit: a small body may decompress to any size.
+//! Compresses and decompresses gzip. Decompression stops at a limit, because a small body may decompress to any size.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use flate2::write::GzEncoder;
 use crate::body::Body;
 use crate::limits::{MAX_INLINE_BYTES, QUOTA_STEP};
 
-/// Why a body could not be decompressed.
+/// The reason why a body could not be decompressed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum GzipError {
-    /// It is longer than the limit.
+    /// The decompressed body is longer than the limit.
     TooLarge,
-    /// It is not a gzip stream.
+    /// The body is not a gzip stream.
     Malformed,
-    /// The bodies of all requests exceed the quota.
+    /// The decompressed bodies of all requests together exceed the quota.
     QuotaExceeded,
 }
 
-/// Bounds the decompressed bytes of all requests together: each may be small, and decompress to many bytes.
+/// The limit on the decompressed bytes of all requests together: many small bodies may decompress to many bytes.
 #[derive(Debug)]
 pub(crate) struct Quota {
     limit: u64,
@@ -41,7 +41,7 @@ impl Quota {
     }
 }
 
-/// The share of a [`Quota`] that one body uses, until it is dropped.
+/// The bytes of a [`Quota`] that one body uses. Dropping it returns them.
 #[derive(Debug)]
 struct Share {
     quota: Option<Arc<Quota>>,
@@ -56,7 +56,7 @@ impl Share {
         }
     }
 
-    /// Changes the share to this many bytes.
+    /// Changes the share to `bytes`. It fails if that would exceed the quota.
     fn resize(&mut self, bytes: u64) -> Result<(), GzipError> {
         if let Some(quota) = &self.quota {
             let others = |used: u64| used - self.bytes;
@@ -82,7 +82,7 @@ impl Drop for Share {
     }
 }
 
-/// A decompressed body with its share of the quota.
+/// A decompressed body, and its share of the quota.
 struct Decompressed {
     bytes: Vec<u8>,
     _share: Share,
@@ -94,7 +94,8 @@ impl AsRef<[u8]> for Decompressed {
     }
 }
 
-/// The body as a gzip stream. Level 1: SOAP bodies are repetitive, and higher levels cost more time than they save.
+/// Compresses a body to a gzip stream. It uses level 1: SOAP bodies are repetitive, and higher levels cost more time than
+/// they save.
 pub(crate) async fn compress(body: Body) -> Body {
     if body.len() <= MAX_INLINE_BYTES as u64 {
         return compress_now(&body);
@@ -124,8 +125,8 @@ fn compress_now(body: &Body) -> Body {
         .into()
 }
 
-/// The text of a gzip stream, if that is at most `limit` bytes and the quota allows it. It is charged to the quota until
-/// it is dropped.
+/// Decompresses a gzip stream of at most `limit` decompressed bytes. They are charged to the quota until the returned bytes
+/// are dropped.
 pub(crate) async fn decompress(
     bytes: Bytes,
     limit: u64,
@@ -133,8 +134,8 @@ pub(crate) async fn decompress(
 ) -> Result<Bytes, GzipError> {
     let is_short = bytes.len() <= MAX_INLINE_BYTES;
     let mut decompression = Decompression::new(bytes, limit, Share::of(quota));
-    // The length is only known at the end: after a short part, the rest is moved to a blocking thread. (A long input may
-    // decompress to nothing: millions of empty members.)
+    // The decompressed length is only known at the end. So a short part is decompressed here, and the rest on a blocking
+    // thread. (A long input may decompress to nothing: millions of empty members.)
     if is_short && decompression.advance(MAX_INLINE_BYTES)? {
         return decompression.finish();
     }
@@ -145,7 +146,7 @@ pub(crate) async fn decompress(
     rest.await.unwrap_or(Err(GzipError::Malformed))
 }
 
-/// A body that is being decompressed.
+/// The state of the decompression of one body.
 struct Decompression {
     decoder: MultiGzDecoder<Reader<Bytes>>,
     decompressed: Vec<u8>,
@@ -163,7 +164,7 @@ impl Decompression {
         }
     }
 
-    /// Decompresses up to `until` bytes. Returns whether the stream has ended.
+    /// Decompresses until there are `until` bytes. Returns true if the stream has ended.
     fn advance(&mut self, until: usize) -> Result<bool, GzipError> {
         while self.decompressed.len() < until {
             let length = self.decompressed.len() as u64;
@@ -184,13 +185,13 @@ impl Decompression {
         Ok(false)
     }
 
-    /// Makes the buffer large enough for this many bytes, and charges the quota before it allocates.
+    /// Makes the buffer large enough for `bytes`. The quota is charged before memory is allocated.
     fn reserve(&mut self, bytes: u64) -> Result<(), GzipError> {
         let before = self.decompressed.capacity() as u64;
         if before >= bytes {
             return Ok(());
         }
-        // Doubles as long as the quota allows it: growing may copy the buffer.
+        // The capacity is doubled as long as the quota allows it, because growing may copy the buffer.
         let most = self.limit.saturating_add(1);
         let mut wanted = before.saturating_mul(2).clamp(bytes, most.max(bytes));
         if self.share.resize(wanted.min(self.limit)).is_err() {
@@ -212,7 +213,7 @@ impl Decompression {
     }
 }
 
-/// Whether an `Accept-Encoding` allows gzip. (RFC 9110 §12.5.3)
+/// True if the value of an `Accept-Encoding` header allows gzip. (RFC 9110 §12.5.3)
 #[cfg(any(feature = "server", test))]
 pub(crate) fn is_accepted(accept_encoding: &str) -> bool {
     let mut wildcard = false;
@@ -258,7 +259,7 @@ mod tests {
     ) -> Result<Bytes, GzipError> {
         let bytes = Bytes::copy_from_slice(bytes);
         let mut decompression = Decompression::new(bytes, limit, Share::of(quota));
-        // The result does not depend on the steps.
+        // The number of bytes per step does not change the result.
         while !decompression.advance(decompression.decompressed.len() + 100_000)? {}
         decompression.finish()
     }

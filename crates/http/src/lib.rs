@@ -1,5 +1,5 @@
-//! An HTTP client and server with tokio, hyper and rustls. This crate transports bytes and knows nothing of SOAP: what a
-//! request means, and which status its answer has, is decided by the handler.
+//! An HTTP client and server with tokio, hyper and rustls. This crate transports bytes and knows nothing of SOAP: handlers
+//! decide what a request means and which status its answer has.
 //!
 //! Features, all on by default: `client`, `server`, `tls` (HTTPS), `gzip`.
 //!

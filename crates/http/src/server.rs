@@ -1,4 +1,4 @@
-//! The server: listens on an address and hands complete requests to the handler of their path.
+//! The server: listens at an address and passes complete requests to the handler of their path.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ pub use tls::Identity;
 
 use shared::Shared;
 
-/// A server that listens at its address and accepts no connection before [`Server::run`].
+/// A server that listens at an address, but accepts no connection before [`Server::run`].
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
@@ -50,7 +50,7 @@ impl Server {
     /// Listens at an address such as `127.0.0.1:8080`; port 0 selects a free one.
     ///
     /// # Errors
-    /// [`ErrorKind::Listen`] if the address cannot be used, [`ErrorKind::Certificate`] if the identity cannot.
+    /// [`ErrorKind::Listen`] if the address cannot be used, [`ErrorKind::Certificate`] if the identity cannot be used.
     pub async fn bind(
         address: &str,
         routes: Routes,
@@ -67,17 +67,17 @@ impl Server {
         })
     }
 
-    /// The address it listens at.
+    /// The address that the server listens at.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The scheme of its URLs: `https` if it has an identity, `http` otherwise.
+    /// The scheme of the server's URLs: `https` if it has an identity, otherwise `http`.
     pub fn scheme(&self) -> &'static str {
         self.shared.scheme()
     }
 
-    /// Serves until `stop` completes; then accepts no connections, waits for running requests up to the time of
+    /// Serves until `stop` completes. Then accepts no more connections, waits for running requests up to the time of
     /// [`grace`](ServerOptions::grace), and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let Self {
@@ -112,7 +112,7 @@ impl Server {
     }
 }
 
-/// The next connection, once fewer than `max_connections` are open.
+/// Accepts the next connection, as soon as fewer than `max_connections` are open.
 async fn accept(
     listener: &TcpListener,
     permits: &Arc<Semaphore>,
@@ -129,7 +129,7 @@ async fn accept(
                 return (stream, peer, permit);
             }
             Err(error) => {
-                // Most likely out of file descriptors: some connections must end first.
+                // The likely cause is that no file descriptors are left: some connections must end first.
                 tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }

@@ -1,4 +1,4 @@
-//! Opens connections: TCP without Nagle's delay, TLS if the address is `https`, all within a time limit.
+//! Opens connections within a time limit: TCP without Nagle's delay, and TLS if the address is `https`.
 
 use std::fmt;
 use std::pin::Pin;
@@ -90,7 +90,7 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// The connection was not established in time.
+/// The error for a connection that was not established in time.
 #[derive(Debug)]
 pub(crate) struct TimedOut;
 

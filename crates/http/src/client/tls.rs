@@ -1,4 +1,4 @@
-//! Whom a client trusts.
+//! The certificate authorities that a client trusts.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,16 +11,16 @@ use crate::{Error, ErrorKind};
 /// The certificate authorities a client trusts.
 #[derive(Clone, Debug, Default)]
 pub enum Roots {
-    /// Those of the operating system, loaded at the first use.
+    /// The authorities of the operating system, loaded at the first use.
     #[default]
     System,
-    /// Only these, in PEM.
+    /// Only the authorities in this PEM text.
     Pem(Vec<u8>),
-    /// Those of the operating system and these, in PEM.
+    /// The authorities of the operating system and those in this PEM text.
     SystemAnd(Vec<u8>),
 }
 
-/// Roots, made into a TLS configuration at the first `https` connection: reading the system's
+/// The trusted authorities as a TLS configuration. It is built at the first `https` connection: reading the system's
 /// certificates takes time that a client of plain `http` need not spend.
 pub(crate) struct Trust {
     given: RootCertStore,
@@ -47,7 +47,7 @@ impl Trust {
         }
         let mut store = self.given.clone();
         if self.system {
-            // Certificates that cannot be read are not trusted; the handshake reports it if one was needed.
+            // Certificates that cannot be read are not trusted. If one of them was needed, the TLS handshake fails.
             store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());

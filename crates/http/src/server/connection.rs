@@ -1,14 +1,13 @@
-//! A connection as handlers see it: its addresses, and the values that they attach to it.
+//! A connection for handlers: its addresses, and the values that handlers attach to it.
 
 use std::any::Any;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
-/// A connection that requests arrive on, one after the other. Cloning gives the same connection.
+/// A connection on which requests arrive, one after the other. Clones refer to the same connection.
 ///
-/// A handler can attach values to it, one of each type, that live until the connection has ended and no handle to it is
-/// left.
+/// A handler can attach values to it, one of each type. They live until the connection has ended and all clones are dropped.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -30,7 +29,7 @@ struct Inner {
     kept: Slot,
 }
 
-/// A list without a lock: a value is added once and never replaced. It rarely has more than one.
+/// A node of a lock-free list: a value is added once and never replaced. The list rarely has more than one value.
 type Slot = OnceLock<Box<Kept>>;
 
 struct Kept {
@@ -54,12 +53,12 @@ impl Connection {
         self.inner.peer
     }
 
-    /// The address that the peer connected to, if the system reports it.
+    /// The address that the peer connected to. `None` if the system does not report it.
     pub fn local(&self) -> Option<SocketAddr> {
         self.inner.local
     }
 
-    /// The value of this type that the connection keeps; `make` creates it the first time.
+    /// The value of type `T` that is attached to the connection. `make` creates it at the first call.
     pub fn keep<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         let mut make = Some(make);
         let mut slot = &self.inner.kept;

@@ -1,4 +1,4 @@
-//! The requests that the server passes to handlers, and the responses they return.
+//! The requests that the server passes to handlers, and the responses that handlers return.
 
 use std::net::SocketAddr;
 
@@ -9,26 +9,26 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use super::connection::Connection;
 use crate::Body;
 
-/// A POST to a path that has a handler: complete, and with gzip decompressed.
+/// A complete POST request to a path that has a handler, decompressed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Request {
-    /// The path it was sent to.
+    /// The path of the requested URL.
     pub path: String,
-    /// The query, without its `?`.
+    /// The query of the URL, without its `?`. `None` if there is none.
     pub query: Option<String>,
-    /// Its headers, as they came.
+    /// The headers as received.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body after decompression.
     pub body: Bytes,
-    /// Who sent it.
+    /// The address of the client.
     pub peer: SocketAddr,
     /// The connection that it arrived on.
     pub connection: Connection,
 }
 
 impl Request {
-    /// A header's text, if there is one and it is ASCII.
+    /// The value of a header. `None` if there is no such header, or it is not visible ASCII.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -40,25 +40,25 @@ impl Request {
 pub struct PageRequest<'a> {
     /// The address that the client used, as `http://host:port`.
     pub base: &'a str,
-    /// The path.
+    /// The path of the requested URL.
     pub path: &'a str,
-    /// The query, without its `?`.
+    /// The query of the URL, without its `?`. `None` if there is none.
     pub query: Option<&'a str>,
 }
 
-/// An answer.
+/// The response to a request.
 #[derive(Clone, Debug)]
 pub struct Response {
-    /// Its status.
+    /// The HTTP status.
     pub status: StatusCode,
-    /// Its headers; `Content-Length` and `Date` are added.
+    /// The headers. The server adds `Content-Length` and `Date`.
     pub headers: HeaderMap,
-    /// Its body.
+    /// The body of the response.
     pub body: Body,
 }
 
 impl Response {
-    /// An answer with a body. An invalid status becomes 500; a content type that is not a valid header value is left out.
+    /// A response with a body. An invalid status becomes 500. A content type that is not a valid header value is left out.
     pub fn new(status: u16, content_type: &str, body: impl Into<Body>) -> Self {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut headers = HeaderMap::new();
@@ -72,14 +72,14 @@ impl Response {
         }
     }
 
-    /// An answer without a body.
+    /// A response without a body.
     pub fn empty(status: u16) -> Self {
         let mut response = Self::new(status, "", Body::default());
         response.headers.clear();
         response
     }
 
-    /// An answer with a line of plain text.
+    /// A response with a line of plain text.
     pub fn plain(status: StatusCode, text: &str) -> Self {
         Self::new(
             status.as_u16(),

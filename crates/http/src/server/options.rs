@@ -8,33 +8,34 @@ use super::tls::Identity;
 /// The options of a [`Server`](super::Server).
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The longest request body accepted, in bytes, before and after gzip is decompressed.
+    /// The maximum length of a request body in bytes, checked before and after decompression.
     pub max_body: u64,
-    /// The most bytes that the decompressed gzip bodies of all requests may take together, until they have been decoded.
-    /// Beyond it, requests are answered with 503 and `Retry-After`.
+    /// The maximum number of bytes of all decompressed request bodies together, counted until each is decoded. Requests that
+    /// would exceed it are answered with 503 and `Retry-After`.
     #[cfg(feature = "gzip")]
     pub max_decompressed: u64,
-    /// The longest request head (request line and headers) accepted, in bytes; at least 8 KiB.
+    /// The maximum length of a request head (request line and headers) in bytes. It is at least 8 KiB.
     pub max_head: usize,
-    /// The most headers of a request.
+    /// The maximum number of headers of a request.
     pub max_headers: usize,
-    /// How long a connection may take to send a request's head, also while it waits between requests.
+    /// The time limit for receiving a request's head, including the time that a connection waits between requests.
     pub head_timeout: Duration,
-    /// How long a request's body may take to arrive.
+    /// The time limit for receiving a request's body.
     pub body_timeout: Duration,
-    /// How long a peer may stop reading an answer before the connection is closed.
+    /// The time after which a connection is closed if the peer does not read the answer.
     pub write_timeout: Duration,
-    /// The most connections at a time; others wait to be accepted.
+    /// The maximum number of open connections. Further clients wait to be accepted.
     pub max_connections: usize,
-    /// Answers of at least this many bytes are sent as gzip to clients that accept it; `None`: never.
+    /// Answers of at least this many bytes are compressed with gzip for clients that accept it. `None` means never.
     #[cfg(feature = "gzip")]
     pub gzip_from: Option<usize>,
-    /// How long running requests may take to end once the server is stopped.
+    /// The time that running requests have to end after the server is stopped.
     pub grace: Duration,
-    /// Certificate and key: speak HTTPS.
+    /// Certificate and key for HTTPS. `None` means plain HTTP.
     #[cfg(feature = "tls")]
     pub identity: Option<Identity>,
-    /// The address that clients use, such as `https://example.com`, if requests do not show it (behind a proxy).
+    /// The address that clients use, such as `https://example.com`. It is needed if requests do not contain it (behind a
+    /// proxy).
     pub public_address: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! One request: reads its body within the limits, calls the handler of its path, compresses the answer if that makes it
-//! shorter.
+//! Serves one request: reads its body within the limits, calls the handler of its path, and compresses the answer if that
+//! makes it shorter.
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::panic::AssertUnwindSafe;
@@ -83,7 +83,7 @@ async fn post(
     guarded(&**handler, request).await
 }
 
-/// The request's body, or the answer that says which limit it exceeds.
+/// Reads the request's body. The error is the answer that says which limit the body exceeds.
 async fn body(
     headers: &HeaderMap,
     incoming: &mut Incoming,
@@ -115,7 +115,7 @@ async fn body(
     Ok(bytes)
 }
 
-/// The answer to a body whose `Content-Encoding` is not supported.
+/// The answer to a request whose `Content-Encoding` is not supported.
 fn unsupported_encoding(found: &str) -> Response {
     let text =
         format!("Content-Encoding {found:?} is not supported, expected {SUPPORTED_ENCODINGS}");
@@ -132,11 +132,11 @@ fn too_large(limit: u64) -> Response {
     Response::plain(StatusCode::PAYLOAD_TOO_LARGE, &text)
 }
 
-/// A gzip body decompressed, or the answer that says which limit it exceeds.
+/// Decompresses a gzip body. The error is the answer that says which limit the body exceeds.
 #[cfg(feature = "gzip")]
 async fn decompress(bytes: Bytes, shared: &Shared) -> Result<Bytes, Response> {
     let quota = shared.options.max_decompressed;
-    // A body that exceeds the quota alone would not fit later either.
+    // A body that alone exceeds the quota would not fit later either, so it is not worth a retry.
     let limit = shared.options.max_body.min(quota);
     gzip::decompress(bytes, limit, Some(&shared.quota))
         .await
@@ -150,7 +150,7 @@ async fn decompress(bytes: Bytes, shared: &Shared) -> Result<Bytes, Response> {
         })
 }
 
-/// Asks to retry when other requests have been processed.
+/// The answer that asks the client to retry after other requests have been processed.
 #[cfg(feature = "gzip")]
 fn quota_exceeded(limit: u64) -> Response {
     let text = format!(
@@ -159,8 +159,8 @@ fn quota_exceeded(limit: u64) -> Response {
     Response::plain(StatusCode::SERVICE_UNAVAILABLE, &text).with(header::RETRY_AFTER, "1")
 }
 
-/// Reads on for a while, without using the bytes. Closing at once would reset the connection, and the peer, still
-/// sending, might never see the answer. (RFC 9112 §9.6)
+/// Reads and discards the rest of a refused request for a while. Closing the connection at once would reset it, and a peer
+/// that is still sending might never see the answer. (RFC 9112 §9.6)
 fn linger(mut incoming: Incoming) {
     tokio::spawn(tokio::time::timeout(LINGER_TIME, async move {
         for _ in 0..LINGER_FRAMES {
@@ -171,7 +171,7 @@ fn linger(mut incoming: Incoming) {
     }));
 }
 
-/// The handler's answer; 500 if it panics. The panic ends neither the connection nor the server.
+/// The handler's answer, or 500 if the handler panics. A panic ends neither the connection nor the server.
 async fn guarded(handler: &dyn Handler, request: Request) -> Response {
     let mut answer: Option<BoxedAnswer<'_>> = None;
     let mut request = Some(request);
@@ -238,7 +238,7 @@ fn base(
     let mut hosts = incoming.headers().get_all(header::HOST).iter();
     let host = match (hosts.next(), local) {
         (Some(host), _) => host.to_str().ok()?,
-        // HTTP/1.0 has no Host; use the address that the client connected to.
+        // An HTTP/1.0 request has no Host header: use the address that the client connected to.
         (None, Some(local)) if incoming.version() < Version::HTTP_11 => {
             return Some(format!("{scheme}://{local}"));
         }
@@ -247,7 +247,7 @@ fn base(
     (hosts.next().is_none() && is_host(host)).then(|| format!("{scheme}://{host}"))
 }
 
-/// Whether this is a host name or address with an optional port: it is copied into published documents.
+/// True if the text is a host name or an IP address with an optional port. It is copied into published documents.
 fn is_host(text: &str) -> bool {
     let name_end = match text.strip_prefix('[') {
         Some(rest) => match rest.find(']') {
@@ -266,7 +266,7 @@ fn is_host(text: &str) -> bool {
     !name.is_empty() && named && ported
 }
 
-/// The answer as gzip, if the peer accepts that and it is shorter.
+/// Compresses the answer with gzip, if the peer accepts that (`accepted`) and it makes the answer shorter.
 #[cfg(feature = "gzip")]
 async fn compress(mut response: Response, accepted: bool, options: &ServerOptions) -> Response {
     let Some(threshold) = options.gzip_from else {

@@ -1,4 +1,4 @@
-//! Which handler answers which path.
+//! Selects the handler for a path.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::message::{PageRequest, Request, Response};
 
-/// What [`Handler::handle`] returns.
+/// The future that [`Handler::handle`] returns.
 pub type BoxedAnswer<'a> = Pin<Box<dyn Future<Output = Response> + Send + 'a>>;
 
 /// Answers the requests to one path. Any `async fn(Request) -> Response` is a handler.
@@ -26,7 +26,7 @@ where
     }
 }
 
-/// The handlers by path, and what answers GET requests.
+/// The handlers of a server by path, and the function that answers GET requests.
 #[derive(Clone, Default)]
 pub struct Routes {
     pub(super) handlers: HashMap<String, Arc<dyn Handler>>,
@@ -36,19 +36,19 @@ pub struct Routes {
 type Pages = dyn Fn(&PageRequest<'_>) -> Response + Send + Sync;
 
 impl Routes {
-    /// No paths yet.
+    /// Creates routes without any path.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Requests to `path` go to `handler`.
+    /// Passes requests for `path` to `handler`.
     #[must_use]
     pub fn at(mut self, path: impl Into<String>, handler: impl Handler) -> Self {
         self.handlers.insert(path.into(), Arc::new(handler));
         self
     }
 
-    /// GET requests for `/` and for the paths of handlers are answered by `pages`. Without it they are refused.
+    /// Sets the function that answers GET requests for `/` and for the paths of handlers. Without it, they are refused.
     #[must_use]
     pub fn pages(
         mut self,

@@ -19,12 +19,12 @@ pub(super) struct Shared {
     pub(super) options: ServerOptions,
     #[cfg(feature = "tls")]
     pub(super) tls: Option<tokio_rustls::TlsAcceptor>,
-    /// Limits the decompressed bodies.
+    /// Limits the memory of decompressed bodies.
     #[cfg(feature = "gzip")]
     pub(super) quota: Arc<Quota>,
     /// Cancelled when the server stops accepting requests.
     pub(super) closing: CancellationToken,
-    /// Cancelled when the time of grace is over.
+    /// Cancelled when the time that running requests have to end is over.
     pub(super) killed: CancellationToken,
 }
 

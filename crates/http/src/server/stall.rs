@@ -1,4 +1,4 @@
-//! A stream whose peer may not stop taking bytes for too long.
+//! A stream that fails if its peer does not read for too long.
 
 use std::io;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use tokio::time::Sleep;
 pub(super) struct StallGuard<S> {
     stream: S,
     patience: Duration,
-    /// Runs while a write waits.
+    /// The time limit of the write that is waiting. `None` if no write waits.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Who a server is over HTTPS.
+//! The certificate and the key of an HTTPS server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::{Error, ErrorKind};
 
-/// Certificate chain and private key, both in PEM. The key is never shown by `Debug`.
+/// Certificate chain and private key, both in PEM. `Debug` never shows the key.
 #[derive(Clone)]
 pub struct Identity {
-    /// The server's certificate, then those that lead to the root.
+    /// The server's certificate, followed by those that lead to the root.
     pub certificates: Vec<u8>,
     /// The private key of the first certificate.
     pub key: Vec<u8>,
