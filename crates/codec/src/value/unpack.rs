@@ -1,4 +1,4 @@
-//! Slots → Rust values, for generated code: the way back of [`pack`](crate::pack()).
+//! Unpacking: reads Rust values from slots, for generated code. The reverse of [`pack`](crate::pack()).
 
 use crate::plan::TypeId;
 use crate::record::walk::octets;
@@ -23,7 +23,7 @@ pub trait Unpack: Sized {
     /// Reads the slots that [`Pack::pack`](crate::Pack::pack) writes.
     ///
     /// # Errors
-    /// When the slots are not those of this type.
+    /// If the slots do not fit this type.
     fn unpack(from: &mut Unpacker<'_>) -> Result<Self, PackError>;
 
     /// Reads many values.
@@ -31,7 +31,7 @@ pub trait Unpack: Sized {
     /// # Errors
     /// As [`unpack`](Self::unpack).
     fn unpack_all(from: &mut Unpacker<'_>, count: usize) -> Result<Vec<Self>, PackError> {
-        // A value takes a slot at least, but for empty elements.
+        // Each value has at least one slot, except for empty elements.
         let mut values = Vec::with_capacity(count.min(from.left()));
         for _ in 0..count {
             values.push(Self::unpack(from)?);
@@ -46,14 +46,14 @@ pub trait Unpack: Sized {
     }
 }
 
-/// Whether an element that may be nil or of a derived type is there.
+/// The state of an element that may be nil or of a derived type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementState {
-    /// It is not.
+    /// It is absent.
     Absent,
-    /// It is, and nil.
+    /// It is nil.
     Nil(TypeId),
-    /// It is, and its value, of this type, follows.
+    /// It is present; its value, of this type, follows.
     Present(TypeId),
 }
 
@@ -61,7 +61,7 @@ impl View<'_> {
     /// The value of this element as a Rust type.
     ///
     /// # Errors
-    /// When the code of the type was not generated for this element, or the element is nil.
+    /// If the code of the type was not generated for this element, or the element is nil.
     pub fn unpack<T: Unpack>(&self) -> Result<T, PackError> {
         let plan = self.record().plan();
         match T::fingerprint() {
@@ -75,7 +75,7 @@ impl View<'_> {
     }
 }
 
-/// Gives the slots of a Rust value, in schema order.
+/// Reads the slots of a Rust value, in schema order.
 #[derive(Debug)]
 pub struct Unpacker<'r> {
     record: &'r Record,
@@ -85,12 +85,12 @@ pub struct Unpacker<'r> {
 type Result<T, E = PackError> = std::result::Result<T, E>;
 
 impl<'r> Unpacker<'r> {
-    /// Begins at the first slot of a Record: the state of its root, if that has one.
+    /// Reads from the first slot of a Record on, which is the state of the root if that has one.
     pub fn of(record: &'r Record) -> Self {
         Self { record, at: 0 }
     }
 
-    /// Begins at the first slot of what is in an element, behind its state.
+    /// Reads from the first slot of an element's attributes and content on, behind its state.
     pub fn within(view: &View<'r>) -> Self {
         Self {
             record: view.record(),
@@ -109,39 +109,39 @@ impl<'r> Unpacker<'r> {
         self.record.slots.len().saturating_sub(self.at)
     }
 
-    /// A value that is there.
+    /// Reads a value without markers.
     #[inline]
     pub fn value<T: Unpack>(&mut self) -> Result<T> {
         T::unpack(self)
     }
 
-    /// A number or truth value.
+    /// Reads a number or a boolean.
     #[inline]
     pub fn scalar<T: Scalar>(&mut self) -> Result<T> {
         self.next().map(T::from_slot)
     }
 
-    /// Text.
+    /// Reads text.
     #[inline]
     pub fn text(&mut self) -> Result<&'r str> {
         std::str::from_utf8(self.octets()?).map_err(|_| PackError::Mismatch)
     }
 
-    /// Octets.
+    /// Reads octets.
     #[inline]
     pub fn octets(&mut self) -> Result<&'r [u8]> {
         self.next()?;
         octets(self.record, self.at - 1).ok_or(PackError::Mismatch)
     }
 
-    /// Values that repeat, or the items of a list.
+    /// Reads repeated values, or the items of a list.
     #[inline]
     pub fn array<T: Unpack>(&mut self) -> Result<Vec<T>> {
         let count = self.count()?;
         T::unpack_all(self, count)
     }
 
-    /// An optional element that is not a scalar.
+    /// Reads an optional element that is not a scalar.
     #[inline]
     pub fn optional<T: Unpack>(&mut self) -> Result<Option<T>> {
         if self.is_present()? {
@@ -151,7 +151,7 @@ impl<'r> Unpacker<'r> {
         }
     }
 
-    /// An optional element that is a scalar.
+    /// Reads an optional element that is a scalar.
     #[inline]
     pub fn optional_value<T: Unpack>(&mut self) -> Result<Option<T>> {
         let value = self.optional()?;
