@@ -1,4 +1,4 @@
-//! Numbers of a table formatted in batches, side by side: none waits for the length of another.
+//! Formats the numbers of a table in batches, so that no number waits for the length of another.
 
 use bsoap_datatypes::kernel::{self, Kernel};
 
@@ -8,7 +8,7 @@ use super::lexical::{self, Number};
 /// The most numbers in a batch.
 pub(crate) const BLOCK: usize = 256;
 
-/// All numbers of a batch.
+/// The indexes of all numbers of a batch.
 const ALL: [u8; BLOCK] = {
     let mut all = [0; BLOCK];
     let mut at = 0;
@@ -19,13 +19,13 @@ const ALL: [u8; BLOCK] = {
     all
 };
 
-/// The lexical forms of some numbers. Kept from one batch to the next for its memory.
+/// The lexical forms of the numbers of a batch; kept for the next batch to use its memory again.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    /// A [`Number`] for each form.
+    /// The lexical forms, a [`Number`] each.
     forms: Vec<u8>,
     lengths: Vec<u8>,
-    /// Which form is that of each number: those of a kind are formatted together.
+    /// The index of the form of each number, since numbers of the same kind are formatted together.
     order: Vec<u8>,
     /// Values of one kind, to be formatted.
     values: Vec<u64>,
@@ -38,7 +38,7 @@ impl Batch {
         bytes + self.values.capacity() * size_of::<u64>()
     }
 
-    /// The slot, lexical form and length of each number of the batch, which has these slots.
+    /// The slot, lexical form and length of each number of the batch; `slots` are those that were formatted.
     #[inline]
     pub(crate) fn iter<'b>(
         &'b self,
@@ -51,7 +51,7 @@ impl Batch {
         })
     }
 
-    /// Formats the numbers of these slots, at most [`BLOCK`], of a table whose values are `values`.
+    /// Formats the numbers in these slots of a table, at most [`BLOCK`]. `values` are the slots of the table.
     pub(crate) fn format(&mut self, table: &Table, values: &[u64], slots: &[u32]) {
         self.forms.clear();
         self.lengths.clear();
@@ -63,7 +63,7 @@ impl Batch {
         }
         let kinds = table.cells.iter().map(|cell| cell.kind);
         for (column, kind) in kinds.clone().enumerate() {
-            // Each kind once.
+            // Each kind is formatted once.
             if kinds.clone().take(column).any(|before| before == kind) {
                 continue;
             }
@@ -76,7 +76,7 @@ impl Batch {
         }
     }
 
-    /// Formats those of the slots that are `members`, and of one kind.
+    /// Formats the slots with the indexes `members`, which are all of one kind.
     fn some(&mut self, kind: SlotKind, values: &[u64], slots: &[u32], members: &[u8]) {
         let values = members
             .iter()
@@ -97,7 +97,8 @@ impl Batch {
     }
 }
 
-/// Which of some slots of a table are of a kind, and how many. (Which these are follows no order, so nothing branches on it.)
+/// The indexes of the slots that are of a kind, and their number. (The kinds come in no order, so the loop does not branch
+/// on them.)
 fn members(table: &Table, slots: &[u32], kind: SlotKind) -> ([u8; BLOCK], usize) {
     let mut members = [0; BLOCK];
     let mut count = 0;
@@ -108,7 +109,7 @@ fn members(table: &Table, slots: &[u32], kind: SlotKind) -> ([u8; BLOCK], usize)
     (members, count)
 }
 
-/// What a kind of numbers is to a kernel that writes them.
+/// The kind of number for the vectorised kernels; `None` if they cannot write it.
 fn number(kind: SlotKind) -> Option<kernel::Number> {
     match kind {
         SlotKind::Double => Some(kernel::Number::Double),

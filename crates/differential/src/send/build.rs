@@ -11,16 +11,16 @@ use bsoap_codec::plan::LeafKind;
 use super::dut_table::{Columns, LeafSpec, Locations, Mixed, MixedEntry, Segment, SlotKind, Table};
 use super::policy::{Pad, Policy, Stuffing};
 
-/// Fewer numbers than this are not worth a table.
+/// Fewer numbers than this get entries instead of a table.
 const FEW: usize = 16;
-/// A table ends when its values are this far from its first, so that they can grow.
+/// A table ends at this distance from its first value, in bytes, so that offsets of 16 bits have space to grow.
 const FAR: usize = 1 << 15;
 /// Messages of at most this number of slots mostly have no table.
 const SMALL: usize = 512;
 /// The start of a segment that has no value yet.
 const UNKNOWN: usize = usize::MAX;
 
-/// The widths that a policy gives.
+/// Gives values the widths of a policy.
 pub(crate) struct PolicyWidths<'p>(pub(crate) &'p Policy);
 
 impl WidthPolicy for PolicyWidths<'_> {
@@ -47,7 +47,7 @@ pub(super) fn pad_place(policy: &Policy) -> PadPlace {
     }
 }
 
-/// The longest text of a type, where it is short enough to be worth it.
+/// The length of the longest lexical form of a type; 0 if there is none, or it is too long.
 #[inline]
 fn widest(leaf: &LeafForm) -> u8 {
     leaf.widest()
@@ -55,22 +55,22 @@ fn widest(leaf: &LeafForm) -> u8 {
         .unwrap_or(0)
 }
 
-/// What has been looked up of a Plan's leaves, kept from chunk to chunk.
+/// The facts about the leaves of a Plan that have been looked up, kept for the next chunk.
 #[derive(Debug, Default)]
 pub(crate) struct LeafSpecs {
     known: Vec<Option<LeafSpec>>,
-    /// Of chunks that are encoded again, for their memory.
+    /// Segments of chunks that are encoded again, kept to use their memory.
     spare_mixed: Vec<Mixed>,
     spare_columns: Vec<Columns>,
-    /// The cells of the table met last, and the leaf it begins with.
+    /// The cells of the last table, and the leaf that it begins with.
     cells: Option<(LeafRef, Arc<[LeafSpec]>)>,
 }
 
-/// This many entries are kept for chunks to come.
+/// The number of segments kept to use their memory.
 const SPARE: usize = 4;
 
 impl LeafSpecs {
-    /// Takes what can be used again of a chunk.
+    /// Takes the segments of a chunk, to use their memory again.
     pub(crate) fn recycle(&mut self, segments: Vec<Segment>) {
         for segment in segments {
             match segment.locations {
@@ -154,24 +154,24 @@ pub(crate) struct SegmentBuilder<'b> {
     plan: &'b Plan,
     policy: &'b Policy,
     specs: &'b mut LeafSpecs,
-    /// The chunk's first slot, and the next one to be reported.
+    /// The first slot of the chunk, and the next slot to be reported.
     first: usize,
     next: usize,
-    /// How many the message has.
+    /// The number of slots of the message.
     slots: usize,
     segments: Vec<Segment>,
-    /// The entries being collected, the offset of the first of them that has a location ([`UNKNOWN`] before
-    /// it), and the first slot; they become a segment when something else begins.
+    /// The entries being collected, the offset of the first value among them ([`UNKNOWN`] if there is none yet), and their
+    /// first slot. They become a segment when a table begins, or the chunk ends.
     mixed: Mixed,
     start: usize,
     mixed_first: usize,
-    /// Of the table that is being collected.
+    /// The leaf that the table being collected begins with; `None` if there is no table.
     leaf: Option<LeafRef>,
     pub(crate) has_heap: bool,
 }
 
 impl<'b> SegmentBuilder<'b> {
-    /// For a chunk that begins with slot `first`, of a message of `slots` slots.
+    /// A builder for a chunk that begins with slot `first`, of a message of `slots` slots.
     pub(crate) fn new(
         plan: &'b Plan,
         policy: &'b Policy,
@@ -196,7 +196,8 @@ impl<'b> SegmentBuilder<'b> {
         }
     }
 
-    /// The segments of a chunk that ends before slot `end`, and whose text has this length.
+    /// The segments of a chunk that ends before slot `end` and has `text_length` bytes, and whether any slot points into
+    /// the heap.
     pub(crate) fn finish(mut self, end: usize, text_length: usize) -> (Vec<Segment>, bool) {
         self.markers(end);
         self.end_mixed();
@@ -208,7 +209,7 @@ impl<'b> SegmentBuilder<'b> {
         (self.segments, self.has_heap)
     }
 
-    /// Ends the entries being collected, if there are any.
+    /// Makes a segment of the entries being collected, if there are any.
     fn end_mixed(&mut self) {
         if !self.mixed.offsets.is_empty() {
             let next = self.specs.spare_mixed.pop().unwrap_or_default();
@@ -223,7 +224,7 @@ impl<'b> SegmentBuilder<'b> {
         self.mixed_first = self.next;
     }
 
-    /// The slots up to `slot` have no place.
+    /// Adds markers for the slots before `slot` that were not reported.
     #[inline]
     fn markers(&mut self, slot: usize) {
         while self.next < slot {
@@ -235,7 +236,7 @@ impl<'b> SegmentBuilder<'b> {
         }
     }
 
-    /// Entries follow, not a table.
+    /// Ends the table being collected: entries follow.
     #[inline]
     fn begin_mixed(&mut self) {
         self.leaf = None;
@@ -252,7 +253,7 @@ impl<'b> SegmentBuilder<'b> {
         self.mixed.offsets.last().copied().unwrap_or(0)
     }
 
-    /// The entry of a slot, and its offset if it has a location.
+    /// Adds the entry of a slot, with its offset if it has a location.
     #[inline(never)]
     fn entry(&mut self, slot: usize, offset: Option<usize>, entry: MixedEntry) {
         self.markers(slot);
@@ -272,7 +273,7 @@ impl<'b> SegmentBuilder<'b> {
             self.mixed.push(offset, entry);
             self.next += 1;
         } else if let Some(index) = slot.checked_sub(self.mixed_first) {
-            // Reported again: the last report counts.
+            // If a slot is reported again, the last report counts.
             self.mixed.set(index, offset, entry);
         }
     }
@@ -292,7 +293,7 @@ impl<'b> SegmentBuilder<'b> {
         cells
     }
 
-    /// Whether the table being collected goes on with these rows.
+    /// Whether these rows continue the table being collected.
     fn continues(&self, rows: &Rows<'_>) -> bool {
         self.leaf == Some(rows.leaf)
             && self.next == rows.slot
@@ -305,7 +306,8 @@ impl Places for SegmentBuilder<'_> {
     #[inline]
     fn value(&mut self, slot: usize, offset: usize, length: usize, width: usize, leaf: LeafRef) {
         let spec = self.specs.get(self.plan, self.policy, leaf);
-        // Further than can be counted: encoded again whenever it changes.
+        // An offset or length beyond 32 bits cannot be stored: the value gets no location, so its chunk is encoded again
+        // when it changes.
         let is_far = (offset | length | width) as u64 > u32::MAX.into();
         if is_far || slot != self.next || self.leaf.is_some() || self.start == UNKNOWN {
             let hidden = MixedEntry::without_location(SlotKind::Hidden);
@@ -319,7 +321,7 @@ impl Places for SegmentBuilder<'_> {
                 false => self.entry(slot, Some(offset), entry),
             };
         }
-        // The commonest case: the slot behind that of the value before.
+        // The most common case: the slot behind that of the last value.
         let (length, width) = (length as u32, width as u32);
         let offset = offset.saturating_sub(self.start) as u32;
         self.has_heap |= spec.kind.is_heap();

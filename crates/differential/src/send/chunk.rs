@@ -1,7 +1,7 @@
 //! A chunk: the text of a part of the message, its DUT table, and the encoder's state at its first byte.
 //!
-//! Chunks are copied on write: a patch while a send in flight holds the chunk's text changes a copy, so the send never
-//! sees it. Templates for several peers share chunks in the same way.
+//! Chunks are copied on write: if a message that is still being sent holds the text of a chunk, a patch changes a copy.
+//! Templates for several endpoints share chunks in the same way.
 
 use std::mem;
 
@@ -15,33 +15,33 @@ use super::dut_table::Segment;
 use super::policy::{Policy, Stuffing};
 use crate::stats::SendStats;
 
-/// Bytes of text per slot, about.
+/// The approximate number of bytes of text for each slot.
 const SLOT: usize = 32;
 
-/// Bytes that the encoder asks for beyond the end of a text, about.
+/// The approximate number of bytes that the encoder needs beyond the end of a text.
 const AHEAD: usize = 4 << 10;
 
 /// A part of a message.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunk {
     pub(crate) text: ChunkText,
-    /// The encoder at its first byte.
+    /// The state of the encoder at its first byte.
     pub(crate) state: State,
     pub(crate) slots: usize,
-    /// How many of them are values.
+    /// The number of its slots that are values.
     pub(crate) values: usize,
     pub(crate) segments: Vec<Segment>,
     /// Whether any of its slots points into the heap.
     pub(crate) has_heap: bool,
 }
 
-/// The text of a chunk, as sends hold it. Its only holder may change it in place.
+/// The text of a chunk, which messages being sent share. If nobody shares it, it is changed in place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChunkText {
     bytes: Bytes,
-    /// Bytes of memory, those behind the text included.
+    /// The memory of the text in bytes, with spare capacity.
     memory: usize,
-    /// Whether their count stays with the bytes when they are edited. (That of bytes that were a `Vec` does not.)
+    /// Whether the reference count of the bytes is kept when they are edited. (That of bytes made of a `Vec` is not.)
     is_kept: bool,
 }
 
@@ -52,17 +52,16 @@ impl ChunkText {
         &self.bytes
     }
 
-    /// The bytes as a send holds them: not copied, and never changed.
+    /// A shared reference to the bytes, which will never change.
     #[inline]
     pub(crate) fn share(&self) -> Bytes {
         self.bytes.clone()
     }
 
-    /// Changes the bytes: a copy of them with capacity for `reserve` more if somebody else holds them. What counts who holds
-    /// them stays with them.
+    /// Changes the bytes. If they are shared, a copy is changed, with capacity for `reserve` more bytes.
     //
-    // What is changed stays where it is made: on its way through other places it is read wider than it was written, which
-    // waits for the store.
+    // The changed bytes stay where they were written: moving them would read wider words than were written, which waits for
+    // the stores.
     #[inline]
     pub(crate) fn edit<R>(&mut self, reserve: usize, edit: impl FnOnce(&mut BytesMut) -> R) -> R {
         let (mut own, mut is_kept) = match mem::take(&mut self.bytes).try_into_mut() {
@@ -77,7 +76,7 @@ impl ChunkText {
         let result = edit(&mut own);
         is_kept &= own.as_ptr() == place;
         if !is_kept {
-            // Bytes of which a part was taken, be it nothing, have a count; and keep it.
+            // Splitting off even an empty part gives the bytes a reference count, which they keep.
             drop(own.split_off(own.capacity()));
         }
         self.is_kept = true;
@@ -86,12 +85,12 @@ impl ChunkText {
         result
     }
 
-    /// Writes another text: in the same memory, unless somebody else holds that.
+    /// Replaces the text, in the same memory if it is not shared.
     #[inline]
     pub(crate) fn write<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
         let mut own = Vec::new();
         if self.bytes.is_unique() {
-            // On their way back to a Vec bytes are copied, onto themselves.
+            // The bytes are removed first, since converting to a `Vec` would copy them.
             self.bytes.clear();
             own = mem::take(&mut self.bytes).into();
         }
@@ -120,7 +119,7 @@ impl Chunk {
     }
 }
 
-/// About how long the text of a message will be.
+/// An estimate of the length of a message's text, in bytes.
 pub(super) fn estimate(record: &Record) -> usize {
     record
         .slots()
@@ -129,13 +128,13 @@ pub(super) fn estimate(record: &Record) -> usize {
         .saturating_add(record.heap().len())
 }
 
-/// Bytes of some chunks.
+/// The length of the text of some chunks.
 pub(crate) fn length(chunks: &[Chunk]) -> u64 {
     let lengths = chunks.iter().map(|chunk| chunk.text.bytes().len() as u64);
     lengths.sum()
 }
 
-/// Encodes the next piece to a chunk, of `size` bytes or so, or `until` a state, in the memory of another text.
+/// Encodes the next piece to a chunk of about `size` bytes, or up to the state `until`. `text` gives its memory.
 pub(crate) fn encode_piece(
     encoder: &mut PieceEncoder<'_>,
     record: &Record,
@@ -151,7 +150,7 @@ pub(crate) fn encode_piece(
     let before = text.bytes().len();
     let stop = text.write(|text| {
         let is_first = text.capacity() == 0;
-        // A text that is written again mostly keeps about its length.
+        // A text that is encoded again mostly has about the same length.
         let expected = if is_first {
             size.min(estimate(record))
         } else {
@@ -186,8 +185,8 @@ pub(crate) fn encode_piece(
     Ok((chunk, stop))
 }
 
-/// Encodes a chunk again of which only values have changed; it becomes several if it has grown too long. Returns how many
-/// they are; `None` if the encoder would not stop at its end.
+/// Encodes a chunk again in which only values have changed. It becomes several chunks if it has grown too long. Returns
+/// their number; `None` if the encoder would not stop at the end of the chunk.
 pub(crate) fn reencode(
     chunks: &mut Vec<Chunk>,
     number: usize,
@@ -199,7 +198,7 @@ pub(crate) fn reencode(
 ) -> Result<Option<usize>, Error> {
     let until = chunks.get(number + 1).map(|next| next.state.clone());
     if until.as_ref().is_some_and(|until| !until.agrees(until)) {
-        // Among occurrences without slots the encoder stops at none in particular.
+        // Between occurrences without slots the encoder cannot stop at a particular one.
         return Ok(None);
     }
     let chunk = &mut chunks[number];

@@ -1,22 +1,22 @@
 //! Finds the dirty slots of a chunk: those with another value than in the previous message.
 //!
-//! Numbers are compared as they are, many at once. Texts lie in the heap, and one that changes its
-//! length moves all that follow:
+//! Numbers are compared by their slots, many at once. Texts are in the heap, and one that changes its length moves all
+//! that follow:
 //!
 //! ```text
 //! before   [ann|    bob  |carol|dave]
 //! now      [ann|roberta|carol|dave]      slots of carol and dave: offset + 3
 //! ```
 //!
-//! So slots are compared against what they were plus a running delta (added under a mask of the heap
-//! slots), and the texts of a run of slots that agree in one compare of the heap. What agrees in
-//! neither way, such as texts in another order, is compared one by one: slower, and as right.
+//! So heap slots are compared with their old value plus a running delta, and the texts of a run of slots that agree are
+//! compared at once, as one range of the heap. Slots that do not agree, such as those of texts in another order, are
+//! compared one by one.
 
 use bsoap_datatypes::kernel::Kernel;
 
 use super::dut_table::{Locations, Mixed, Segment, SlotKind, Table};
 
-/// Slots and heap of one message.
+/// The slots and the heap of one message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Values<'r> {
     pub(crate) slots: &'r [u64],
@@ -24,14 +24,14 @@ pub(crate) struct Values<'r> {
 }
 
 impl<'r> Values<'r> {
-    /// The octets a heap slot points at.
+    /// The octets that a heap slot points to.
     #[inline]
     pub(crate) fn octets(&self, slot: u64) -> Option<&'r [u8]> {
         let (start, length) = range(slot);
         self.heap.get(start..start + length)
     }
 
-    /// Some of the slots, the same heap.
+    /// A range of the slots, with the same heap.
     #[inline]
     pub(crate) fn part(&self, first: usize, slots: usize) -> Option<Self> {
         Some(Self {
@@ -44,7 +44,7 @@ impl<'r> Values<'r> {
 /// The bits of a heap slot that hold its length.
 const LENGTH: u64 = 0xffff_ffff_0000_0000;
 
-/// Start and length in a heap slot.
+/// The start and length of the octets that a heap slot points to.
 #[inline]
 pub(crate) fn range(slot: u64) -> (usize, usize) {
     ((slot & 0xffff_ffff) as usize, (slot >> 32) as usize)
@@ -56,19 +56,21 @@ fn end(slot: u64) -> u64 {
     (slot & 0xffff_ffff) + (slot >> 32)
 }
 
-/// What is dirty in a chunk.
+/// The dirty slots of a chunk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dirty {
-    /// Slots that have a location, counted from their segment's first, segment by segment and in order: the first `count`.
+    /// The dirty slots with a location, in order, counted from the first slot of their segment. Only the first `count` are
+    /// valid.
     slots: Vec<u32>,
     count: usize,
-    /// The segments that have any, and how many slots there are up to the end of theirs.
+    /// The segments that have dirty slots, each with the number of entries in `slots` up to the end of its own.
     segments: Vec<(u32, u32)>,
-    /// Slots without a location, counted from the chunk's first.
+    /// The dirty slots without a location, counted from the first slot of the chunk.
     pub(crate) markers: Vec<u32>,
-    /// Whether most is dirty: then markers are listed, and not all values.
+    /// Whether so much is dirty that the chunk is better encoded again. Then not all dirty values are listed, but all
+    /// markers.
     pub(crate) is_most: bool,
-    /// Whether numbers of tables are.
+    /// Whether numbers of tables are dirty.
     pub(crate) tables: bool,
 }
 
@@ -94,12 +96,12 @@ impl Dirty {
         self.has_no_values() && self.markers.is_empty()
     }
 
-    /// How many slots with a location are listed.
+    /// The number of dirty slots with a location.
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// Lists a slot with a location.
+    /// Adds a slot with a location.
     #[inline]
     pub(crate) fn push(&mut self, segment: usize, slot: usize) {
         match self.slots.get_mut(self.count) {
@@ -109,7 +111,7 @@ impl Dirty {
         self.extend(segment, 1);
     }
 
-    /// The next `more` slots are of a segment.
+    /// Assigns the next `more` entries of `slots` to a segment.
     #[inline]
     fn extend(&mut self, segment: usize, more: usize) {
         self.count += more;
@@ -119,7 +121,7 @@ impl Dirty {
         }
     }
 
-    /// Lists the numbers of a table that differ, unless these are most of them and are better encoded again.
+    /// Adds the dirty numbers of a table, unless they are so many that the chunk is better encoded again.
     fn table(&mut self, segment: usize, table: &Table, old: &[u64], new: &[u64]) {
         if !table.widths_vary && are_most(old, new) {
             (self.is_most, self.tables) = (true, true);
@@ -138,7 +140,7 @@ impl Dirty {
         }
     }
 
-    /// The listed slots of each segment that has any.
+    /// The dirty slots with a location, for each segment that has any.
     pub(crate) fn by_segment(&self) -> impl Iterator<Item = (usize, &[u32])> {
         let mut begin = 0;
         self.segments.iter().map(move |&(segment, end)| {
@@ -152,21 +154,21 @@ impl Dirty {
 /// If more than this percentage of a table's numbers is dirty, its chunk is encoded again: that costs less than patching
 /// them. (`ready=dunit/*/dirty75`, `ready=int/*/dirty75`)
 const MOST: usize = 70;
-/// If more than this percentage of a sample is dirty, the rest is not even compared.
+/// If more than this percentage of a sample is dirty, the rest is not compared.
 const MOST_OF_SAMPLE: usize = 85;
 /// Tables of fewer numbers are always patched.
 const SHORT: usize = 160;
 /// The length of the two runs that are compared to estimate how many differ.
 const SAMPLE: usize = 32;
 
-/// Whether these are most of a table's numbers, and better encoded again.
+/// Whether so many numbers of a table are dirty that it is better encoded again.
 pub(crate) fn is_most_of_table(table: &Table, dirty: usize) -> bool {
     let numbers = table.slots();
     !table.widths_vary && numbers >= SHORT && dirty * 100 > numbers * MOST
 }
 
-/// Whether most numbers of a table differ, judged by two samples. Nearly all of what is looked at comes from far away, so the
-/// samples are runs.
+/// Whether most numbers of a table differ, judged by two samples. The samples are runs, since most of the time is spent on
+/// loading them from memory.
 fn are_most(old: &[u64], new: &[u64]) -> bool {
     if new.len() < SHORT {
         return false;
@@ -180,16 +182,16 @@ fn are_most(old: &[u64], new: &[u64]) -> bool {
     differing * 100 > 2 * SAMPLE * MOST_OF_SAMPLE
 }
 
-/// Texts of a run that are compared together where some differ.
+/// The number of texts of a run that are compared together where some differ.
 const RUN: usize = 64;
-/// If more than this percentage of the values is dirty, of the first [`RUN`] at least, the chunk is encoded again. A text of
-/// another length counts twice.
+/// If more than this percentage of the values is dirty (checked from the first [`RUN`] values on), the chunk is encoded
+/// again. A text with another length counts twice.
 const MANY: usize = 60;
 
-/// The change of heap offsets, to be added to the low half of a heap slot.
+/// The change of heap offsets, which is added to the low half of a heap slot.
 pub(crate) type Delta = u64;
 
-/// Compares the slots of a chunk, `old` and `new` of equal number. `delta` runs from chunk to chunk.
+/// Compares the slots of a chunk; `old` and `new` have the same number. `delta` is carried from chunk to chunk.
 pub(crate) fn chunk(
     segments: &mut [Segment],
     has_heap: bool,
@@ -234,14 +236,14 @@ pub(crate) fn chunk(
     }
 }
 
-/// The walk over a mixed segment.
+/// The comparison of a mixed segment.
 struct Scan<'s> {
     old: Values<'s>,
     new: Values<'s>,
     delta: Delta,
     first: usize,
     number: usize,
-    /// How much has been found dirty.
+    /// The number of dirty values so far; a text with another length counts twice.
     weight: usize,
     dirty: &'s mut Dirty,
 }
@@ -264,22 +266,22 @@ impl<'s> Scan<'s> {
                 return self.markers(mixed, at);
             }
         }
-        // Runs keep the order they had.
+        // Slots inside a run have the same order as before.
         mixed.in_order &= ordered;
     }
 
-    /// The first slot from `at` on that is not what it was, moved by the delta.
+    /// The first slot from `at` on that is not equal to its old value plus the delta.
     #[inline]
     fn mismatch(&self, mixed: &Mixed, at: usize) -> usize {
         let (old, new) = (&self.old.slots[at..], &self.new.slots[at..]);
         at + Kernel::best().first_differing(old, new, &mixed.masks[at..], self.delta)
     }
 
-    /// Compares the texts of a run of slots that are what they were, moved by the delta.
+    /// Compares the texts of a run of slots that are equal to their old values plus the delta.
     fn texts(&mut self, mixed: &Mixed, from: usize, to: usize) {
         let masks = &mixed.masks[from..to];
         let slots = &self.new.slots[from..to];
-        // Of what is empty the location in the heap may be anywhere.
+        // An empty text may point anywhere into the heap.
         let has_text = |(mask, slot): (&u64, &u64)| mask & slot & LENGTH != 0;
         let mut texts = masks.iter().zip(slots);
         let Some(first) = texts.position(has_text) else {
@@ -308,7 +310,7 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// The heaps from the text of one slot to that of another.
+    /// The ranges of the old and the new heap from the text of one slot to that of another.
     #[inline]
     fn texts_between(&self, first: usize, last: usize) -> Option<(&'s [u8], &'s [u8])> {
         let texts = |values: Values<'s>| {
@@ -318,7 +320,7 @@ impl<'s> Scan<'s> {
         Some((texts(self.old)?, texts(self.new)?))
     }
 
-    /// Finds the texts that differ, from `first` to `last`, by the places where the heap does.
+    /// Finds the texts from `first` to `last` that differ, by the places where the heaps differ.
     fn differing(&mut self, mixed: &Mixed, first: usize, last: usize, (old, new): (&[u8], &[u8])) {
         let base = range(self.new.slots[first]).0;
         let mut index = first;
@@ -338,7 +340,7 @@ impl<'s> Scan<'s> {
             index += further;
             let (start, length) = range(self.new.slots[index]);
             if start > base + location {
-                // Between two texts there may be what belongs to none.
+                // Between two texts there may be bytes that belong to neither.
                 at = start - base;
                 continue;
             }
@@ -359,13 +361,13 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// Whether most of the values before `index` are dirty: then the chunk is better encoded again.
+    /// Whether so many of the values before `index` are dirty that the chunk is better encoded again.
     #[inline]
     fn is_much(&self, index: usize) -> bool {
         index >= RUN && self.weight * 100 > index * MANY
     }
 
-    /// Lists what is dirty from `at` on, but for slots with a location.
+    /// Adds the dirty slots without a location from `at` on.
     fn markers(&mut self, mixed: &Mixed, at: usize) {
         for index in at..mixed.masks.len() {
             let kind = mixed.entries[index].spec.kind;
@@ -387,7 +389,7 @@ impl<'s> Scan<'s> {
         old.is_some() && old == new
     }
 
-    /// A slot that is not what it was. Says whether heap slots are still in order.
+    /// Handles a slot that is not equal to its old value plus the delta. Returns whether heap slots are still in order.
     fn single(&mut self, mixed: &Mixed, index: usize) -> bool {
         let kind = mixed.entries[index].spec.kind;
         if mixed.masks[index] == 0 {
@@ -402,7 +404,7 @@ impl<'s> Scan<'s> {
         }
         let expected = old.wrapping_add(self.delta) & !LENGTH;
         self.delta = if old & LENGTH == 0 || new & LENGTH == 0 {
-            // An empty text may be anywhere; what follows it is where its own length leaves it.
+            // An empty text may point anywhere, so only its length changes the delta.
             self.delta.wrapping_add(new >> 32).wrapping_sub(old >> 32)
         } else {
             end(new).wrapping_sub(end(old))
@@ -414,7 +416,7 @@ impl<'s> Scan<'s> {
         let mut texts = mixed.masks[..index].iter().zip(slots);
         let before = texts.rfind(|(mask, slot)| **mask & **slot & LENGTH != 0);
         let is_behind = before.is_none_or(|(_, &before)| end(before) <= range(new).0 as u64);
-        // If it was in order before, it is at least as far from what follows: the delta sees to that.
+        // If the slots were in order before, this one cannot overlap the next one, by the delta.
         is_behind && (old & LENGTH != 0 || range(new).0 as u64 == expected)
     }
 
@@ -427,7 +429,7 @@ impl<'s> Scan<'s> {
     }
 }
 
-/// Where two texts of equal length first differ.
+/// The index of the first difference of two texts of equal length.
 #[inline]
 fn mismatch(old: &[u8], new: &[u8]) -> Option<usize> {
     let (old_blocks, old_rest) = old.as_chunks::<32>();
@@ -449,7 +451,7 @@ fn mismatch(old: &[u8], new: &[u8]) -> Option<usize> {
     Some(old_blocks.len() * 32 + found)
 }
 
-/// How many slots at the front of a message are the same, in whole blocks.
+/// The number of slots at the front of a message that are the same, in whole blocks.
 pub(crate) fn same_front(old: &[u64], new: &[u64]) -> usize {
     const BLOCK: usize = 2048;
     let mut blocks = old.chunks(BLOCK).zip(new.chunks(BLOCK));
@@ -457,7 +459,7 @@ pub(crate) fn same_front(old: &[u64], new: &[u64]) -> usize {
     same.map_or(old.len(), |same| same * BLOCK)
 }
 
-/// Whether most of some slots differ, and values of the middle are found in another location.
+/// Whether most slots differ, and values from the middle are found at another location.
 pub(crate) fn slides(old: &[u64], new: &[u64]) -> bool {
     const SAMPLE: usize = 32;
     const NEEDLE: usize = 6;
@@ -479,7 +481,7 @@ pub(crate) fn slides(old: &[u64], new: &[u64]) -> bool {
     windows.any(|window| window[0] == needle[0] && window == needle)
 }
 
-/// Whether the heap slots of some slots are in the order of the heap.
+/// Whether the heap slots of a segment point into the heap in ascending order.
 pub(crate) fn in_order(mixed: &Mixed, slots: &[u64]) -> bool {
     let mut reached = 0;
     mixed

@@ -1,51 +1,51 @@
-//! The digests of a message's values, so that only the next message's have to be read to find out that it is the same.
+//! Digests of the values of a message. With them only the values of the next message have to be read to find out that it is
+//! the same.
 //!
 //! ```text
 //! by compare   the message's values │ those of the one before     both from memory
 //! by digests   the message's values │ 16 bytes for each 2 KB
 //! ```
 //!
-//! Values of a large message have left the nearer caches when the next one comes, as the kernel has copied its text
-//! meanwhile; then they are compared as fast as they are read. Digests are made of a message that was sent some times in a
-//! row, and forgotten with the first that differs, which is compared as any other: digests show only that nothing has
-//! changed.
+//! The values of a large message are no longer in the nearer caches when the next one comes, since the kernel has copied
+//! its text meanwhile. Comparing is then limited by reading memory. Digests are made of a message that was sent several
+//! times in a row, and are dropped with the first message that differs, which is compared with the old values: digests only
+//! show that nothing has changed.
 //!
-//! They are sums of [`Carryless`] with the key of this process, which nobody outside knows and no sum of which anyone sees:
-//! of any two blocks that differ, both sums are the same for one key in 2¹²⁸. Machines that take longer to
-//! sum up than to read have none.
+//! The digests are sums of [`Carryless`] with a secret key of this process; nobody sees a sum. Two different blocks have
+//! the same two sums for one key in 2¹²⁸. Machines on which summing is slower than reading do not use digests.
 
 use bsoap_datatypes::kernel::Carryless;
 
 use super::compare::Values;
 use crate::receive::Keyed;
 
-/// Messages with fewer bytes of values are compared: they are in a near cache.
+/// Messages with fewer bytes of values are compared directly: the values are still in a near cache.
 const LARGE: usize = 64 << 10;
 /// After this many equal messages in a row, more of them are expected.
 const STEADY: u8 = 3;
-/// Slots of a block.
+/// The number of slots of a block.
 const SLOTS: usize = Carryless::MOST / 8;
 
-/// Those of the message sent last, if they are known.
+/// The digests of the last message, if they are known.
 #[derive(Debug, Default)]
 pub(crate) struct Digests {
-    /// How many messages in a row were the same.
+    /// The number of equal messages in a row.
     steady: u8,
-    /// How many slots and bytes of the heap it has.
+    /// The numbers of slots and of heap bytes of the last message.
     slots: usize,
     heap: usize,
-    /// Those of its slots, then of its heap; empty if they are not known.
+    /// The digests of its slots, then those of its heap; empty if they are not known.
     sums: Vec<[u64; 2]>,
 }
 
 /// The result of comparing a message by digests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SameDigests {
-    /// Nothing.
+    /// Nothing is known.
     Nothing,
     /// This many slots at its front are the same as before, but not the whole message.
     Front(usize),
-    /// All of it is the same.
+    /// The whole message is the same.
     Same,
 }
 
@@ -55,14 +55,14 @@ impl Digests {
         self.sums.capacity() * size_of::<[u64; 2]>()
     }
 
-    /// The message is another one.
+    /// Called for a message that differs: drops the digests.
     #[inline]
     pub(crate) fn forget(&mut self) {
         self.steady = 0;
         self.sums.clear();
     }
 
-    /// Compares a message with that before, of which nothing is known any more if it is another one.
+    /// Compares a message with the last one by their digests. If it differs, the digests are dropped.
     #[inline]
     pub(crate) fn compare(&mut self, new: Values<'_>) -> SameDigests {
         if self.sums.is_empty() {
@@ -95,7 +95,7 @@ impl Digests {
         }
     }
 
-    /// The message was found to be the same as before by a compare.
+    /// Called for a message that was found to be the same by comparing it: makes digests if this has happened often enough.
     #[inline]
     pub(crate) fn same(&mut self, values: Values<'_>) {
         if size_of_val(values.slots) + values.heap.len() < LARGE {

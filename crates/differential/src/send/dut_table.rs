@@ -17,12 +17,12 @@ use std::sync::Arc;
 
 use super::compare;
 
-/// What a slot is to the text.
+/// What a slot stands for in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotKind {
     /// A count, presence or choice: a change of it changes markup.
     Marker,
-    /// A heap slot that cannot be patched: a QName, free attributes, a value that is not in the text.
+    /// A heap slot that cannot be patched: a QName, attributes of a wildcard, or a value that is not in the text.
     Hidden,
     Boolean,
     Signed,
@@ -49,13 +49,13 @@ impl SlotKind {
         )
     }
 
-    /// Whether the slot's text can be written again in its location.
+    /// Whether the slot has a lexical form in the text that can be written again.
     #[inline]
     pub(crate) fn has_location(self) -> bool {
         !matches!(self, Self::Marker | Self::Hidden)
     }
 
-    /// Whether its text has at most 32 bytes and needs nothing but the slot.
+    /// Whether its lexical form has at most 32 bytes and depends on the slot alone.
     #[inline]
     pub(crate) fn is_number(self) -> bool {
         matches!(
@@ -70,7 +70,7 @@ impl SlotKind {
 pub(crate) struct Segment {
     /// Its first slot, counted from the chunk's first.
     pub(crate) first: usize,
-    /// Where its offsets count from, in the chunk's text.
+    /// The offset in the chunk's text from which its own offsets count.
     pub(crate) start: usize,
     pub(crate) locations: Locations,
 }
@@ -86,25 +86,25 @@ pub(crate) enum Locations {
 pub(crate) struct Location {
     pub(crate) offset: usize,
     pub(crate) length: usize,
-    /// The bytes it may have, pad included.
+    /// The number of bytes it may have, with padding.
     pub(crate) width: usize,
-    /// The bytes of the end tag between value and pad; 0 if the pad follows the value.
+    /// The length of the end tag between value and padding; 0 if the padding follows the value.
     pub(crate) close: usize,
-    /// Whether it may have a pad.
+    /// Whether it may be padded.
     pub(crate) pads: bool,
-    /// The longest text of its type, 0 if there is none.
+    /// The length of the longest lexical form of its type; 0 if there is none.
     pub(crate) widest: usize,
 }
 
 impl Location {
-    /// The bytes of value, end tag and pad.
+    /// The number of bytes of value, end tag and padding.
     #[inline]
     pub(crate) fn extent(&self) -> usize {
         self.width + self.close
     }
 
-    /// Whether a text of `length` bytes may have a pad here. An empty one not in its element, which would not be empty then:
-    /// a default would not be taken for it.
+    /// Whether a text of `length` bytes may be padded here. An empty text may not be padded inside its element: a reader
+    /// would not use the default of the element then.
     #[inline]
     pub(crate) fn may_pad(&self, length: usize) -> bool {
         self.pads && (length > 0 || self.close > 0)
@@ -116,13 +116,13 @@ impl Location {
 pub(crate) struct Mixed {
     pub(crate) offsets: Vec<u32>,
     pub(crate) entries: Vec<MixedEntry>,
-    /// All bits where the slot points into the heap, none elsewhere.
+    /// For each slot: all bits set if it points into the heap, otherwise none.
     pub(crate) masks: Vec<u64>,
-    /// Whether heap slots lie in the order of the heap, none in another.
+    /// Whether all heap slots point into the heap in ascending order.
     pub(crate) in_order: bool,
 }
 
-/// What is the same for all values of a leaf.
+/// The facts that all values of a leaf share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LeafSpec {
     pub(crate) kind: SlotKind,
@@ -134,7 +134,7 @@ pub(crate) struct LeafSpec {
     pub(crate) close: u16,
 }
 
-/// All of a slot but its offset.
+/// All that is stored for a slot, except its offset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MixedEntry {
     pub(crate) length: u32,
@@ -147,14 +147,14 @@ pub(crate) struct MixedEntry {
 pub(crate) struct Table {
     /// The leaves of a row.
     pub(crate) cells: Arc<[LeafSpec]>,
-    /// 2³² by the number of cells, rounded up: the cell of a slot is found without a division.
+    /// 2³² divided by the number of cells, rounded up, so that the cell of a slot is found without a division.
     inverse: u64,
     pub(crate) columns: Columns,
-    /// Whether the widths depend on the values that were there: they would be lost if the table were encoded again.
+    /// Whether the widths depend on earlier values. They would be lost if the table were encoded again.
     pub(crate) widths_vary: bool,
 }
 
-/// The locations of the numbers of a table. `widths` is empty where none is padded.
+/// The locations of the numbers of a table. `widths` is empty if no number is padded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Columns {
     pub(crate) offsets: Vec<u16>,
@@ -163,7 +163,7 @@ pub(crate) struct Columns {
 }
 
 impl Segment {
-    /// How many slots it has.
+    /// The number of its slots.
     #[inline]
     pub(crate) fn slots(&self) -> usize {
         match &self.locations {
@@ -172,7 +172,7 @@ impl Segment {
         }
     }
 
-    /// How many of them are values.
+    /// The number of its slots that are values.
     pub(crate) fn values(&self) -> usize {
         match &self.locations {
             Locations::Mixed(mixed) => {
@@ -192,7 +192,7 @@ impl Segment {
         }
     }
 
-    /// The same where they were not. `slots` are the chunk's.
+    /// Checks the order of its heap slots again if they were not in order. `slots` are those of the chunk.
     pub(crate) fn see_order_again(&mut self, slots: &[u64]) {
         if matches!(&self.locations, Locations::Mixed(mixed) if !mixed.in_order) {
             self.see_order(slots, 0);
@@ -207,7 +207,7 @@ impl Segment {
         }
     }
 
-    /// The location of a slot that has one.
+    /// The location of a slot; `None` if it has none.
     #[inline]
     pub(crate) fn location(&self, index: usize) -> Option<Location> {
         match &self.locations {
@@ -233,7 +233,7 @@ impl Segment {
         }
     }
 
-    /// Gives a value another length and width.
+    /// Sets the length and the width of a value.
     #[inline]
     pub(crate) fn resize(&mut self, index: usize, length: usize, width: usize) {
         match &mut self.locations {
@@ -250,7 +250,7 @@ impl Segment {
         }
     }
 
-    /// Whether its last location can still be counted when it moves by `grown` bytes, in a text of `length` bytes.
+    /// Whether its last offset can still be stored if it grows by `grown` bytes, in a text of `length` bytes.
     #[inline]
     pub(crate) fn can_move(&self, grown: isize, length: usize) -> bool {
         match &self.locations {
@@ -264,7 +264,7 @@ impl Segment {
 }
 
 impl Locations {
-    /// Bytes held beside itself.
+    /// The memory it holds in bytes, without its own size.
     pub(crate) fn memory(&self) -> usize {
         match self {
             Self::Mixed(mixed) => mixed.memory(),
@@ -272,7 +272,7 @@ impl Locations {
         }
     }
 
-    /// Gives back reserved memory, if there is much of it.
+    /// Frees spare capacity, if there is much of it.
     pub(crate) fn shrink(&mut self) {
         match self {
             Self::Mixed(mixed) if mixed.offsets.capacity() > mixed.offsets.len() * 3 / 2 => {
@@ -310,14 +310,14 @@ impl Mixed {
         })
     }
 
-    /// Bytes held beside itself.
+    /// The memory it holds in bytes, without its own size.
     pub(crate) fn memory(&self) -> usize {
         self.offsets.capacity() * size_of::<u32>()
             + self.entries.capacity() * size_of::<MixedEntry>()
             + self.masks.capacity() * size_of::<u64>()
     }
 
-    /// Forgets all slots.
+    /// Removes all slots; keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.offsets.clear();
         self.entries.clear();
@@ -331,7 +331,7 @@ impl Mixed {
         self.masks.reserve(slots);
     }
 
-    /// Gives a slot another entry.
+    /// Replaces the offset and the entry of a slot.
     pub(crate) fn set(&mut self, index: usize, offset: u32, entry: MixedEntry) {
         if index < self.offsets.len() {
             self.offsets[index] = offset;
@@ -350,7 +350,7 @@ impl Mixed {
 }
 
 impl MixedEntry {
-    /// A slot without a location.
+    /// For a slot without a location.
     pub(crate) fn without_location(kind: SlotKind) -> Self {
         Self {
             length: 0,
@@ -359,7 +359,7 @@ impl MixedEntry {
         }
     }
 
-    /// All bits if the slot points into the heap.
+    /// All bits set if the slot points into the heap, otherwise none.
     #[inline]
     fn mask(&self) -> u64 {
         if self.spec.kind.is_heap() {
@@ -371,7 +371,7 @@ impl MixedEntry {
 }
 
 impl LeafSpec {
-    /// A slot without a location.
+    /// For a slot without a location.
     pub(crate) fn without_location(kind: SlotKind) -> Self {
         Self {
             kind,
@@ -383,12 +383,12 @@ impl LeafSpec {
 }
 
 impl Columns {
-    /// Bytes held beside itself.
+    /// The memory it holds in bytes, without its own size.
     pub(crate) fn memory(&self) -> usize {
         self.offsets.capacity() * 2 + self.lengths.capacity() + self.widths.capacity()
     }
 
-    /// Forgets all numbers.
+    /// Removes all numbers; keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.offsets.clear();
         self.lengths.clear();
@@ -397,7 +397,7 @@ impl Columns {
 }
 
 impl Table {
-    /// Rows of these cells.
+    /// A table of rows of these cells.
     pub(crate) fn new(cells: Arc<[LeafSpec]>, columns: Columns) -> Self {
         let inverse = (1 << 32_u64) / cells.len().max(1) as u64 + 1;
         Self {
@@ -408,13 +408,13 @@ impl Table {
         }
     }
 
-    /// How many numbers.
+    /// The number of numbers.
     #[inline]
     pub(crate) fn slots(&self) -> usize {
         self.columns.offsets.len()
     }
 
-    /// The cell that a slot is in; slots have at most 32 bits with the number of cells.
+    /// The cell of a slot. (`index` times the number of cells must fit into 32 bits.)
     #[inline(always)]
     pub(crate) fn cell(&self, index: usize) -> LeafSpec {
         match &*self.cells {
@@ -445,7 +445,7 @@ impl Table {
         }
     }
 
-    /// Whether its values may be shorter than their widths.
+    /// Whether its values may be padded.
     pub(crate) fn is_padded(&self) -> bool {
         !self.columns.widths.is_empty()
     }

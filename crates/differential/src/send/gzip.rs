@@ -1,4 +1,4 @@
-//! A message as gzip, chunk by chunk: chunks of the previous message are not compressed again.
+//! Compresses a message with gzip, chunk by chunk: chunks of the previous message are not compressed again.
 //!
 //! ```text
 //! chunk           kept                                    sent
@@ -11,8 +11,8 @@
 //! and refers to nothing before it, so streams can be concatenated. The CRC-32 of a concatenation follows from those of its
 //! parts. (RFC 1952 §2.3.1)
 //!
-//! A chunk is identified by its address: its compressed form is kept together with the [`Bytes`] it was made of, and bytes
-//! that somebody holds do not change. A template that patches a shared chunk patches a copy, which has another address.
+//! A chunk is identified by its address. Its compressed form is kept together with the [`Bytes`] it was made of, and shared
+//! bytes never change: a template that patches a shared chunk patches a copy, which has another address.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,9 +22,9 @@ use flate2::{Compress, Compression, Crc, FlushCompress, Status};
 
 use crate::cache::ByteCount;
 
-/// No name, no time stamp, fastest algorithm, unknown system.
+/// The gzip header: no name, no time stamp, fastest algorithm, unknown system.
 const HEADER: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
-/// An empty block that is the last one, in fixed codes.
+/// An empty last block with fixed codes.
 const LAST_BLOCK: [u8; 2] = [3, 0];
 
 /// The compressed chunks of the previous message.
@@ -43,17 +43,17 @@ const LAST_BLOCK: [u8; 2] = [3, 0];
 #[derive(Default)]
 pub struct GzipCache {
     chunks: HashMap<Address, CompressedChunk>,
-    /// Counts its bytes: messages are compressed after their template was checked in.
+    /// Where its bytes are counted, since messages are compressed after their template has been checked in.
     account: ByteCount,
-    /// The part of the account that is its own.
+    /// The bytes that it has added to the account.
     charged: usize,
 }
 
-/// Address and length of bytes; as long as they are held, no others have them.
+/// The address and length of bytes. As long as the bytes are held, no others have the same.
 type Address = (usize, usize);
 
 struct CompressedChunk {
-    /// Keeps the address from being used again.
+    /// Holds the bytes, so that their address is not used again.
     text: Bytes,
     deflated: Bytes,
     crc: Crc,
@@ -63,14 +63,14 @@ struct CompressedChunk {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GzipStream {
-    /// Its bytes, to be sent one after another.
+    /// The bytes of the stream, in order.
     pub chunks: Vec<Bytes>,
-    /// How many bytes of the text were compressed for it; the others were cached.
+    /// The number of bytes of the text that were compressed now; the others were cached.
     pub compressed: u64,
 }
 
 impl GzipCache {
-    /// An empty one, whose bytes are counted there.
+    /// An empty cache whose bytes are counted in `account`.
     pub(super) fn of(account: &ByteCount) -> Self {
         Self {
             chunks: HashMap::new(),
@@ -79,10 +79,10 @@ impl GzipCache {
         }
     }
 
-    /// The chunks as one gzip stream. Compresses those that were not in the previous one.
+    /// Makes one gzip stream of the chunks. Only those that were not in the previous message are compressed.
     pub fn compress(&mut self, chunks: &[Bytes]) -> GzipStream {
         let mut before = std::mem::take(&mut self.chunks);
-        // Its tables are some hundred kilobytes, so they are made when first needed.
+        // The compressor has tables of some hundred kilobytes, so it is made only when needed.
         let mut deflate = None;
         let mut crc = Crc::new();
         let mut compressed = 0;
@@ -100,7 +100,7 @@ impl GzipCache {
             crc.combine(&chunk.crc);
             stream.push(chunk.deflated.clone());
         }
-        // What is no longer kept is dropped before it is counted.
+        // The old entries are dropped before the bytes are counted.
         drop(before);
         self.charge();
         let length: u64 = chunks.iter().map(|text| text.len() as u64).sum();
@@ -116,7 +116,8 @@ impl GzipCache {
         }
     }
 
-    /// Bytes held, texts included: as soon as a template changes a chunk, the text it was is held by nobody else.
+    /// The memory it holds in bytes, with the texts: when a template changes a chunk, only this cache still holds the old
+    /// text.
     pub fn size(&self) -> usize {
         let entries = self.chunks.capacity() * size_of::<(Address, CompressedChunk)>();
         let chunks = self.chunks.values();
@@ -124,7 +125,7 @@ impl GzipCache {
         entries + chunks.sum::<usize>()
     }
 
-    /// Forgets everything, and releases the texts.
+    /// Removes everything, and releases the texts.
     pub fn clear(&mut self) {
         self.chunks.clear();
         self.charge();
@@ -167,7 +168,7 @@ impl CompressedChunk {
     }
 }
 
-/// One deflate stream up to a byte boundary, without a last block.
+/// Compresses a text to a deflate stream that ends at a byte boundary, without a last block.
 fn compress(deflate: &mut Compress, text: &[u8]) -> Vec<u8> {
     let mut deflated = Vec::with_capacity(text.len() / 4 + 64);
     loop {

@@ -7,17 +7,17 @@ use super::template::Template;
 /// A chunk of a template.
 #[derive(Debug)]
 pub struct ChunkLayout<'t> {
-    /// The encoder at its first byte.
+    /// The state of the encoder at its first byte.
     pub state: &'t State,
     /// Its text.
     pub text: &'t [u8],
-    /// How many slots it has.
+    /// The number of its slots.
     pub slots: usize,
     /// Its values, in the order of the text.
     pub values: Vec<ValueLayout>,
 }
 
-/// A value of a chunk: `slot` counts from the message's first, `offset` from the chunk's first byte.
+/// A value of a chunk: `slot` counts from the first slot of the message, `offset` from the first byte of the chunk.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct ValueLayout {
@@ -29,7 +29,7 @@ pub struct ValueLayout {
 }
 
 impl Template {
-    /// The chunks and where their values are.
+    /// The chunks and the locations of their values.
     #[doc(hidden)]
     pub fn layout(&self) -> impl Iterator<Item = ChunkLayout<'_>> {
         self.chunks.iter().map(|chunk| {

@@ -1,4 +1,4 @@
-//! The text of one value, for patches.
+//! Writes single values, for patches.
 
 use bsoap_codec::encode::{escape_attribute, escape_content};
 use bsoap_datatypes::{binary, boolean, double, float, integer};
@@ -11,8 +11,8 @@ use super::dut_table::SlotKind;
 /// Space for the lexical form of a number.
 pub(crate) type Number = [u8; 32];
 
-/// A value that cannot be written: its slot is not one, or XML cannot carry a character of it. The
-/// encoder says which.
+/// A value that cannot be written: its slot is not valid, or it has a character that XML does not allow. Encoding the
+/// message reports which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unwritable;
 
@@ -32,7 +32,7 @@ pub(crate) fn number(kind: SlotKind, slot: u64, out: &mut Number) -> usize {
     }
 }
 
-/// The text of any value: a number's in `digits`, another one's as [`text`] has it.
+/// The lexical form of a value: of a number, it is written to `digits`; of others, see [`text`].
 #[inline]
 pub(crate) fn form<'v>(
     kind: SlotKind,
@@ -49,7 +49,7 @@ pub(crate) fn form<'v>(
     }
 }
 
-/// The text of a value in the heap: where it lies if it needs no reference, otherwise in `escaped`.
+/// The lexical form of a value in the heap: the octets themselves if nothing is escaped, otherwise written to `escaped`.
 #[inline]
 pub(crate) fn text<'v>(
     kind: SlotKind,

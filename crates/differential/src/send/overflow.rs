@@ -1,4 +1,4 @@
-//! Values whose new lexical form is longer (or, without stuffing, shorter) than their width.
+//! Overflows: values whose new lexical form is longer (or, without stuffing, shorter) than their width.
 
 use super::dut_table::{Location, Segment};
 use super::policy::Policy;
@@ -9,16 +9,16 @@ pub(crate) struct Overflow {
     pub(crate) segment: u32,
     /// Its slot in the segment.
     pub(crate) index: u32,
-    /// The length of its new lexical form, and where that is kept.
+    /// The length of its new lexical form, and the index of that in the list of forms.
     length: u32,
     form: u32,
-    /// The width it is to have, and the one it has.
+    /// Its new width, and its old one.
     width: u32,
     before: u32,
 }
 
 impl Overflow {
-    /// Of a lexical form of `length` bytes.
+    /// The overflow of a value by a lexical form of `length` bytes.
     #[inline]
     pub(crate) fn of(
         segment: usize,
@@ -37,7 +37,7 @@ impl Overflow {
         }
     }
 
-    /// Lists it, and keeps its lexical form.
+    /// Adds it to `overflows`, and its lexical form to `forms`.
     #[inline(never)]
     pub(crate) fn list(mut self, form: &[u8], overflows: &mut Vec<Self>, forms: &mut Vec<u8>) {
         self.form = forms.len() as u32;
@@ -45,12 +45,12 @@ impl Overflow {
         overflows.push(self);
     }
 
-    /// Where its lexical form is kept.
+    /// The range of its lexical form in the list of forms.
     pub(crate) fn form(&self) -> std::ops::Range<usize> {
         self.form as usize..(self.form + self.length) as usize
     }
 
-    /// By how much its width grows.
+    /// The change of its width.
     pub(crate) fn grows(&self) -> isize {
         self.width as isize - self.before as isize
     }
@@ -63,7 +63,7 @@ pub(crate) fn fits(policy: &Policy, location: Location, length: usize) -> bool {
     length == location.width || length < location.width && keeps_width
 }
 
-/// The width that a lexical form of `length` bytes is to have where it does not fit.
+/// The new width for a lexical form of `length` bytes that does not fit.
 #[inline]
 pub(crate) fn width(policy: &Policy, location: Location, length: usize) -> usize {
     if location.may_pad(length) {
@@ -73,8 +73,8 @@ pub(crate) fn width(policy: &Policy, location: Location, length: usize) -> usize
     }
 }
 
-/// Whether the locations of all segments can still be counted when the overflows, which are in order, have got their
-/// widths, and the text has `length` bytes.
+/// Whether the locations of all segments can still be stored after the overflows, which are in order, have been resized in
+/// a text of `length` bytes.
 pub(crate) fn can_move(segments: &[Segment], overflows: &[Overflow], length: usize) -> bool {
     let mut by_segment = overflows.chunk_by(|one, next| one.segment == next.segment);
     by_segment.all(|own| {
@@ -83,8 +83,8 @@ pub(crate) fn can_move(segments: &[Segment], overflows: &[Overflow], length: usi
     })
 }
 
-/// Writes `text` to `out` in one pass from left to right, with the overflows in it replaced. (Shifting for each of them
-/// would move the rest of the chunk each time.)
+/// Writes `text` to `out` with all overflows replaced, in one pass from left to right. (Shifting for each of them would
+/// move the rest of the chunk each time.)
 pub(crate) fn rewrite(
     text: &[u8],
     segments: &mut [Segment],
@@ -94,7 +94,7 @@ pub(crate) fn rewrite(
 ) {
     let grown: isize = overflows.iter().map(Overflow::grows).sum();
     out.reserve(text.len().saturating_add_signed(grown));
-    // Bytes of `text` that are done, and how much further what follows them is in `out`.
+    // The number of bytes of `text` that are done, and by how much the rest is moved in `out`.
     let (mut read, mut moved) = (0, 0);
     let mut rest = overflows;
     for (number, segment) in segments.iter_mut().enumerate() {

@@ -6,11 +6,11 @@
 //! ```
 //!
 //! The text around the array is a [`Frame`]. Rows come from an iterator, or from a source that can say *not yet*. Some
-//! hundred numbers are gathered, then written at once, as those of an array in memory are; there are never more of them
-//! than fill a chunk. While a chunk is being sent another one is used, so there are as many as the transport holds.
+//! hundred numbers are collected, never more than fill a chunk, and written at once. While a chunk is being sent, another
+//! one is used, so there are as many chunks as the transport holds.
 //!
 //! Stuffed rows ([`Layout::Stuffed`]) all have the same length, so the length of the message follows from the number of
-//! rows. Plain rows are shorter; for them an upper bound is known, and white space behind the message may fill it up. (Chiu,
+//! rows. For plain rows only an upper bound is known; the rest can be filled with white space behind the message. (Chiu,
 //! Govindaraju, Bramley: Investigating the limits of SOAP performance)
 
 use std::collections::VecDeque;
@@ -30,19 +30,19 @@ use block::{Block, Ending};
 pub use number::Number;
 pub use row::{Cells, Row};
 
-/// The size of a chunk, about.
+/// The approximate size of a chunk, in bytes.
 const CHUNK: usize = 32 << 10;
-/// White space after a message.
+/// White space for the end of a message.
 static SPACES: [u8; CHUNK] = [b' '; CHUNK];
 
-/// How rows lie in a chunk.
+/// How rows are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Layout {
-    /// One after the other, each as long as its numbers are.
+    /// Each number has the length of its lexical form.
     #[default]
     Plain,
-    /// Each number has the width of the longest of its type; spaces pad it.
+    /// Each number is padded to the longest lexical form of its type.
     Stuffed,
 }
 
@@ -62,11 +62,11 @@ pub enum OverlayError {
         /// The number of the row, from 0.
         row: u64,
     },
-    /// Another number of rows than was said.
+    /// Another number of rows than was announced.
     Count {
-        /// What was said.
+        /// The number announced.
         expected: u64,
-        /// What came; one more than said, if there were more.
+        /// The number of rows given; if there were more than announced, one more than that.
         found: u64,
     },
 }
@@ -94,7 +94,7 @@ impl fmt::Display for OverlayError {
 
 impl std::error::Error for OverlayError {}
 
-/// What a source of rows has to offer.
+/// What a source of rows returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer<R> {
     /// A row.
@@ -105,36 +105,36 @@ pub enum Offer<R> {
     End,
 }
 
-/// What is to be sent next.
+/// The next piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// This.
+    /// Text to be sent.
     Text(Bytes),
-    /// There is nothing yet: the source said [`Offer::Later`].
+    /// Nothing can be sent yet: the source returned [`Offer::Later`].
     Later,
     /// The message is complete.
     End,
 }
 
-/// A message with an array that is written as it is sent.
+/// A message with an array that is written while it is sent.
 #[derive(Debug)]
 pub struct Overlay {
     frame: Frame,
     layout: Layout,
-    /// The rows that are gathered.
+    /// The rows collected for the next write.
     block: Block,
-    /// The chunks there are, the one sent longest ago first.
+    /// The chunks, the one sent longest ago first.
     chunks: VecDeque<Arc<Vec<u8>>>,
     step: SendStep,
     rows: u64,
     /// The number of rows that must come.
     expected: Option<u64>,
     sent: u64,
-    /// White space is sent up to this length.
+    /// The length up to which white space is added.
     padded_to: u64,
 }
 
-/// What has been sent.
+/// The last part of the message that has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendStep {
     Nothing,
@@ -159,7 +159,7 @@ impl Overlay {
         }
     }
 
-    /// The greatest length of a message with this number of rows; with stuffed rows, its length.
+    /// The length of a message with this number of stuffed rows in bytes; for plain rows, the greatest length.
     pub fn upper_bound(&self, rows: u64) -> u64 {
         let ends = self.frame.before().len() + self.frame.after().len();
         (self.frame.row_width() as u64)
@@ -167,8 +167,8 @@ impl Overlay {
             .saturating_add(ends as u64)
     }
 
-    /// Announces the number of rows; returns the length of the message in bytes. With stuffed rows exactly this number
-    /// must come; otherwise at most this number, and white space after the message makes up for the rest.
+    /// Announces the number of rows. Returns the length of the message in bytes. Stuffed rows must have exactly this
+    /// number; plain rows at most this number, and white space behind the message fills up the length.
     pub fn announce(&mut self, rows: u64) -> u64 {
         let length = self.upper_bound(rows);
         self.expected = Some(rows);
@@ -178,7 +178,7 @@ impl Overlay {
         length
     }
 
-    /// Checks that rows of this type are rows of the array.
+    /// Checks that rows of this type fit the array.
     ///
     /// # Errors
     /// [`OverlayError::Rows`] if they are not.
@@ -196,7 +196,7 @@ impl Overlay {
     /// The next piece of the message. A chunk ends where it is full, and where the source has nothing at the moment.
     ///
     /// # Errors
-    /// If a row does not fit, or there are more or fewer than announced. The message is then not complete and never will be.
+    /// If a row does not fit, or there are more or fewer rows than announced. The message then remains incomplete.
     pub fn next<R: Row>(
         &mut self,
         mut source: impl FnMut() -> Offer<R>,
@@ -248,12 +248,12 @@ impl Overlay {
         })
     }
 
-    /// What has been sent so far, in rows.
+    /// The number of rows written so far.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Bytes of chunks held.
+    /// The memory of the chunks, in bytes.
     pub fn memory(&self) -> usize {
         self.chunks.iter().map(|chunk| chunk.capacity()).sum()
     }
@@ -263,7 +263,7 @@ impl Overlay {
         &mut self,
         source: &mut impl FnMut() -> Offer<R>,
     ) -> Result<Piece, OverlayError> {
-        // These may be other rows than those before.
+        // The type of the rows may differ from that of the last call.
         self.check::<R>()?;
         let before = self.rows;
         let mut most = self.block.rows();
@@ -291,7 +291,7 @@ impl Overlay {
             });
         };
         if ending == Ending::End {
-            // Nobody is asked again who has said that there is no more.
+            // The source is not asked again after it has said that there are no more rows.
             self.step = SendStep::Rows;
         }
         if let Some(expected) = self.expected.filter(|&expected| self.rows > expected) {
@@ -299,7 +299,7 @@ impl Overlay {
             return Err(OverlayError::Count { expected, found });
         }
         self.chunks.push_back(Arc::clone(&chunk));
-        // No row ends before the first one.
+        // The first chunk does not begin with the end of a row.
         let begin = if before == 0 {
             self.frame.last().len()
         } else {
@@ -308,7 +308,7 @@ impl Overlay {
         Ok(Piece::Text(Bytes::from_owner(Chunk(chunk)).slice(begin..)))
     }
 
-    /// The end of the last row and the text after the array.
+    /// Returns the end of the last row and the text behind the array.
     fn end(&mut self) -> Result<Bytes, OverlayError> {
         self.step = SendStep::After;
         if let Some(expected) = self.expected
@@ -327,7 +327,7 @@ impl Overlay {
     }
 }
 
-/// A chunk that is not being sent, with nothing in it: the oldest, or a new one.
+/// An empty chunk: the oldest one if it is no longer being sent, otherwise a new one.
 fn free_chunk(chunks: &mut VecDeque<Arc<Vec<u8>>>, block: &Block) -> Arc<Vec<u8>> {
     if let Some(mut chunk) = chunks.pop_front() {
         if let Some(text) = Arc::get_mut(&mut chunk) {
@@ -339,7 +339,7 @@ fn free_chunk(chunks: &mut VecDeque<Arc<Vec<u8>>>, block: &Block) -> Arc<Vec<u8>
     Arc::new(Vec::with_capacity(block.chunk()))
 }
 
-/// A chunk on its way; free again when the transport lets go of it.
+/// A chunk that is being sent; it can be used again when the transport has dropped it.
 struct Chunk(Arc<Vec<u8>>);
 
 impl AsRef<[u8]> for Chunk {

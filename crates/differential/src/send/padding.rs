@@ -1,4 +1,4 @@
-//! Writing a lexical form to its location, and the padding behind it.
+//! Writes a lexical form to its location, and the padding behind it.
 //!
 //! ```text
 //! width 8   <x>1234567 </x><y>      ->  2.5   <x>2.5     </x><y>     pad inside
@@ -8,7 +8,7 @@
 use super::dut_table::Location;
 use super::lexical::Number;
 
-/// Writes a text that fits. `text` is the segment's text, from its start.
+/// Writes a lexical form that fits its width. `text` is the text of the segment, from its start.
 #[inline]
 pub(crate) fn write(text: &mut [u8], location: Location, lexical: &[u8]) {
     let (from, length) = (location.offset, lexical.len());
@@ -18,11 +18,11 @@ pub(crate) fn write(text: &mut [u8], location: Location, lexical: &[u8]) {
     text[from..from + length].copy_from_slice(lexical);
 }
 
-/// Copies the first `length` of at most 32 bytes by copies of fixed size.
+/// Copies the first `length` bytes of a number, by copies of a fixed size.
 #[inline(always)]
 pub(crate) fn put(text: &mut [u8], number: &Number, length: usize) {
-    /// The first and the last bytes, which may overlap, as two words. (Copies of bytes would be merged into a call that asks for
-    /// their number.)
+    /// Copies the first and the last bytes as two words, which may overlap. (The compiler would merge copies of single
+    /// bytes into a slow call.)
     macro_rules! two_words {
         ($to:ident, $word:ty) => {{
             const SIZE: usize = size_of::<$word>();
@@ -48,10 +48,10 @@ pub(crate) fn put(text: &mut [u8], number: &Number, length: usize) {
     }
 }
 
-/// The size of the lexical form of a number, and what follows it in memory.
+/// The size of a [`Number`].
 const WINDOW: usize = size_of::<Number>();
 
-/// For each length of a number, the bytes behind it.
+/// For each length of a number, a mask of the bytes behind it.
 static BEHIND: [Number; WINDOW + 1] = {
     let mut masks = [[0; WINDOW]; WINDOW + 1];
     let mut length = 0;
@@ -66,8 +66,8 @@ static BEHIND: [Number; WINDOW + 1] = {
     masks
 };
 
-/// One store of fixed size: number, blanks, and from `width` on what was there. (Two copies through memory would wait for one
-/// another.)
+/// Writes a number and its padding with one store of fixed size; the bytes from `width` on stay the same. (Two overlapping
+/// copies would wait for one another.)
 #[inline(always)]
 fn blend<const N: usize>(window: &mut [u8; N], width: usize, number: &Number, length: usize) {
     let (blank, kept) = (&BEHIND[length], &BEHIND[width]);
@@ -77,8 +77,8 @@ fn blend<const N: usize>(window: &mut [u8; N], width: usize, number: &Number, le
     }
 }
 
-/// Writes a number and its padding at the start of `text`, by copies of fixed size. Returns whether that is possible: not if the end tag
-/// comes before the padding.
+/// Writes a number and its padding at the start of `text`, by copies of a fixed size. Returns `false`, without a change, if
+/// the end tag comes before the padding.
 #[inline]
 pub(crate) fn put_padded(
     text: &mut [u8],
@@ -104,7 +104,7 @@ pub(crate) fn put_padded(
     is_possible
 }
 
-/// Moves the end tag, if it comes before the pad, and blanks what is left of the width.
+/// Moves the end tag, if it comes before the padding, and fills the rest of the width with spaces.
 #[inline]
 fn pad(text: &mut [u8], location: Location, length: usize) {
     let (from, old, close) = (location.offset, location.length, location.close);

@@ -31,32 +31,32 @@ const FIRST_BATCH: usize = 64;
 
 /// Fewer dirty values of a mixed segment than these are always patched.
 const FEW: usize = 16;
-/// If this percentage of a mixed segment's slots is dirty, the chunk is encoded again ...
+/// If this percentage of a mixed segment's slots is dirty, the chunk is encoded again.
 const MANY: usize = 60;
-/// ... or this one, if many of the dirty values have another length.
+/// The same percentage if many of the dirty values have another length.
 const SOME: usize = 30;
 
-/// What patching needs besides the chunk, kept from one to the next.
+/// The buffers for patching, kept from chunk to chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Tools {
     pub(crate) dirty: Dirty,
     batch: Batch,
     overflows: Vec<Overflow>,
-    /// The lexical forms of the overflows.
+    /// The lexical forms of the overflows, one after the other.
     forms: Vec<u8>,
     /// The lexical form of a string with references.
     escaped: Vec<u8>,
-    /// The text that a rewritten chunk had before: its memory is used for the next one.
+    /// The old text of a rewritten chunk, whose memory is used for the next one.
     spare: ChunkText,
 }
 
 impl Tools {
-    /// Bytes held by what few changes need.
+    /// The memory of the buffers for a few changes, in bytes.
     pub(crate) fn moving_memory(&self) -> usize {
         self.dirty.memory() + self.escaped.capacity()
     }
 
-    /// Bytes held by all else.
+    /// The memory of all other buffers, in bytes.
     pub(crate) fn steady_memory(&self) -> usize {
         self.overflows.capacity() * size_of::<Overflow>()
             + self.forms.capacity()
@@ -65,15 +65,15 @@ impl Tools {
     }
 }
 
-/// What came of patching a chunk.
+/// The result of patching a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Patched,
-    /// Not all values are written: the chunk is to be encoded again.
+    /// Not all values have been written: the chunk must be encoded again.
     Reencode,
 }
 
-/// Writes the dirty values, which are in `tools`, into the text of a chunk. `new` is of the chunk's slots.
+/// Writes the dirty values listed in `tools` into the text of a chunk. `new` has the slots of the chunk.
 pub(crate) fn patch(
     text: &mut ChunkText,
     segments: &mut [Segment],
@@ -103,7 +103,7 @@ pub(crate) fn patch(
     Ok(match end {
         End::Patched => Outcome::Patched,
         End::Reencode => {
-            // All values of the chunk will be counted.
+            // All values of the chunk count as written.
             counts.values = values;
             Outcome::Reencode
         }
@@ -123,7 +123,7 @@ pub(crate) fn patch(
 enum End {
     Patched,
     Reencode,
-    /// All but those that overflow, which are too many to be shifted one by one.
+    /// All values have been written, except overflows, which are too many to be shifted one by one.
     Overflows,
 }
 
@@ -132,7 +132,7 @@ struct Patcher<'t> {
     segments: &'t mut [Segment],
     policy: &'t Policy,
     counts: &'t mut SendStats,
-    /// Whether values that overflow are resized at once, not listed.
+    /// Whether overflows are resized at once instead of being listed.
     at_once: bool,
     overflows: &'t mut Vec<Overflow>,
     forms: &'t mut Vec<u8>,
@@ -282,7 +282,7 @@ impl Patcher<'_> {
         Outcome::Patched
     }
 
-    /// Resizes the values that are listed, or finds that they are too many for that.
+    /// Resizes the listed overflows, unless they are too many.
     fn resize(&mut self) -> End {
         let grown: isize = self.overflows.iter().map(Overflow::grows).sum();
         let length = self.text.len().saturating_add_signed(grown);
@@ -308,14 +308,14 @@ impl Patcher<'_> {
         }
     }
 
-    /// Gives a value that overflows another width, from a neighbour or by moving what follows, and writes it.
+    /// Changes the width of an overflow, by stealing or shifting, and writes the value.
     fn resize_one(&mut self, number: usize, index: usize, lexical: &[u8]) -> Outcome {
         let segment = &mut self.segments[number];
         let Some(location) = segment.location(index) else {
             return Outcome::Reencode;
         };
         let length = lexical.len();
-        // Another value may have taken of this one's padding.
+        // Another value may have stolen padding from this one.
         let need = length.saturating_sub(location.width);
         let policy = self.policy;
         if need > 0
@@ -349,7 +349,7 @@ impl Patcher<'_> {
     }
 }
 
-/// Whether enough of a mixed segment is dirty for its chunk to be better encoded again.
+/// Whether so much of a mixed segment is dirty that its chunk is better encoded again.
 fn is_better_encoded(mixed: &Mixed, dirty: &[u32], new: &Values<'_>, policy: &Policy) -> bool {
     let (count, slots) = (dirty.len(), mixed.offsets.len());
     if count < FEW || count * 100 < slots * SOME {

@@ -1,5 +1,6 @@
-//! Messages without a template: their text is written to a buffer that is used again, once the message before has been sent. (A new
-//! buffer of some kilobytes costs as much as a small message, and one of megabytes comes from the system page by page.)
+//! Writes messages without a template, to a buffer that is used again when the last message has been sent. (Allocating a
+//! buffer of some kilobytes costs as much as writing a small message, and one of megabytes is allocated by the system page
+//! by page.)
 //!
 //! | text | buffer |
 //! |---|---|
@@ -30,7 +31,7 @@ thread_local! {
     static SPARE: Cell<Option<ChunkText>> = const { Cell::new(None) };
 }
 
-/// About the length of the text: most are somewhat longer.
+/// A low estimate of the length of the text, in bytes.
 #[inline]
 fn estimate(record: &Record) -> usize {
     record.slots().len() * 16 + record.heap().len()
@@ -42,7 +43,7 @@ pub(super) fn is_large(record: &Record) -> bool {
     estimate(record) > MAX_THREAD_BUFFER
 }
 
-/// Makes a message ready to be sent. A large text is written to `buffer`, unless a send still holds what is in it.
+/// Makes a message ready to be sent. A large text is written to `buffer`, unless the text in it is still being sent.
 ///
 /// # Errors
 /// As [`bsoap_codec::encode()`].
@@ -65,7 +66,7 @@ pub(super) fn prepare(
     }
 }
 
-// The bytes are made where they stay: a move through a `Result` reads them wider than they were written, which stalls store
+// The bytes are made in place: moving them through a `Result` would read wider words than were written, which stalls store
 // forwarding.
 #[inline]
 fn put(outgoing: &mut Outgoing, bytes: Bytes) {
@@ -73,7 +74,7 @@ fn put(outgoing: &mut Outgoing, bytes: Bytes) {
     outgoing.chunks.push(bytes);
 }
 
-/// (A thread that ends has no buffers any more.)
+/// Writes a message to the buffer of the thread, and copies or shares it. (A thread that ends has no buffers any more.)
 fn copied(record: &Record, outgoing: &mut Outgoing) -> Result<(), Error> {
     let mut buffer = SMALL.try_with(Cell::take).unwrap_or_default();
     buffer.clear();
@@ -96,7 +97,7 @@ fn shared(record: &Record, outgoing: &mut Outgoing) -> Result<(), Error> {
     Ok(())
 }
 
-/// Writes a message in place of another, unless a send still holds that.
+/// Replaces a text by that of a message, in the same memory if the old text is not being sent.
 fn write(record: &Record, text: &mut ChunkText) -> Result<(), Error> {
     text.write(|text| Encoder::default().encode(record, text))
 }

@@ -1,5 +1,4 @@
-//! How a template is kept: the size of its chunks, the width of its values, what is done when a value
-//! overflows.
+//! The policy of a template: the size of its chunks, the width of its values, and what happens when a value overflows.
 //!
 //! ```text
 //! <x>1.5</x>              no stuffing: the text is what a fresh message would be, byte for byte
@@ -7,69 +6,69 @@
 //! <x>1.5     </x><x>      stuffed, the pad inside, where white space means nothing
 //! ```
 
-/// How the templates of a stream are kept.
+/// The policy of templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Policy {
     /// The width of values.
     pub stuffing: Stuffing,
-    /// Where the padding of a value goes.
+    /// Where the padding of a value is written.
     pub pad: Pad,
     /// How the text is cut into chunks.
     pub chunks: Chunks,
     /// Whether values that overflow take padding from their neighbours.
     pub steal: Steal,
-    /// At most this many values of a chunk are shifted one by one; if more of them do not fit, the chunk is
-    /// written again in one pass from left to right.
+    /// The largest number of values of a chunk that are shifted one by one. If more values overflow, the chunk is rewritten
+    /// in one pass.
     pub shifts: usize,
 }
 
-/// The width that a value gets.
+/// The width that values get.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stuffing {
-    /// The length of its lexical form, always: a value that becomes shorter gives the rest back.
+    /// Always the length of the lexical form: a value that becomes shorter gets narrower.
     #[default]
     None,
-    /// The length of its first lexical form; a value that becomes shorter keeps its width.
+    /// The length of the first lexical form; a value that becomes shorter keeps its width.
     Exact,
-    /// Three quarters of the longest text its type can have.
+    /// Three quarters of the longest lexical form of its type.
     Intermediate,
-    /// The longest text its type can have: it never has to grow.
+    /// The longest lexical form of its type, so that it never has to grow.
     Maximum,
 }
 
-/// Where the padding of a stuffed value goes.
+/// Where the padding of a stuffed value is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Pad {
-    /// Inside the element, before the end tag: nothing but the value is written again.
+    /// Inside the element, before the end tag: a new value is written in place.
     #[default]
     Inside,
-    /// Behind the end tag, which moves with the value's length.
+    /// Behind the end tag, which moves with the length of the value.
     AfterTag,
 }
 
 /// How the text is cut into chunks, in bytes.
 ///
-/// Small chunks make changes of length and structure cheap, large ones the sending: each is a piece that the
-/// transport is handed. So chunks may grow with the message.
+/// With small chunks, changes of length and structure are cheap; with large chunks sending is, since the transport gets
+/// each chunk as one piece. So chunks may grow with the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunks {
     /// The size of a new chunk.
     pub initial: usize,
-    /// The size of a new chunk of a large message, where that is more: a thirty-second of the message, but not more
-    /// than this. The other sizes grow with it.
+    /// The largest size of a new chunk: in a large message a chunk is a thirty-second of the message, up to this size. The
+    /// other sizes grow with it.
     pub largest: usize,
-    /// A chunk that grows past this is split.
+    /// A chunk that becomes longer than this is split.
     pub split: usize,
-    /// Space kept free at the end of a chunk, so that it can grow where it lies.
+    /// The spare capacity at the end of a chunk, so that it can grow in place.
     pub reserve: usize,
 }
 
 impl Chunks {
-    /// Chunks of `initial` bytes, however long the message is, that split at twice that, with a thirty-second in
-    /// reserve.
+    /// Chunks of `initial` bytes for messages of any length. They are split at twice that size, and have a thirty-second of
+    /// it as spare capacity.
     pub const fn of(initial: usize) -> Self {
         let initial = if initial == 0 { 1 } else { initial };
         Self {
@@ -80,7 +79,7 @@ impl Chunks {
         }
     }
 
-    /// The same, but up to `largest` bytes in large messages.
+    /// As [`of`](Self::of), but up to `largest` bytes in large messages.
     pub const fn growing(initial: usize, largest: usize) -> Self {
         Self {
             largest,
@@ -88,8 +87,8 @@ impl Chunks {
         }
     }
 
-    /// The size of a chunk that is encoded again, where `left` bytes of text are replaced: as large as may be if that is
-    /// little, lest small chunks result.
+    /// The size of a chunk that is encoded again in place of `left` bytes of text. If these are few, the size is the
+    /// largest possible, so that no small chunks result.
     pub(crate) fn size_for(self, left: usize) -> usize {
         if left <= self.split - self.split / 4 {
             self.split
@@ -98,7 +97,7 @@ impl Chunks {
         }
     }
 
-    /// Those of a message of about `bytes` bytes.
+    /// The sizes for a message of about `bytes` bytes.
     pub(crate) fn for_message(self, bytes: usize) -> Self {
         let initial = (bytes / PIECES).min(self.largest);
         if initial <= self.initial {
@@ -117,17 +116,17 @@ impl Chunks {
     }
 }
 
-/// How many chunks a large message has, about: few enough for the transport, and one of them is little of the message.
+/// The approximate number of chunks of a large message: few enough for the transport, and each a small part of the message.
 const PIECES: usize = 32;
 
-/// Whether and where a value that grows takes the pad of its neighbours.
+/// Whether and where a value that grows takes padding of its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steal {
     /// On which sides it looks.
     pub order: Order,
-    /// How many neighbours it looks at on each side before it gives up.
+    /// The largest number of neighbours on each side that are tried.
     pub neighbours: usize,
-    /// How many bytes it moves at most.
+    /// The largest number of bytes that are moved.
     pub bytes: usize,
 }
 
@@ -135,19 +134,19 @@ pub struct Steal {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Order {
-    /// Nowhere: it shifts what follows.
+    /// Nowhere: the rest of the chunk is shifted.
     Never,
-    /// Before it.
+    /// To the left.
     Left,
-    /// Behind it.
+    /// To the right.
     Right,
-    /// One neighbour behind it, one before it, and so on.
+    /// One neighbour to the right, one to the left, and so on.
     #[default]
     BackAndForth,
 }
 
 impl Policy {
-    /// No pads: every message is, byte for byte, what a fresh one would be.
+    /// No padding: each message is byte for byte the same as without a template.
     pub const IDENTICAL: Self = Self {
         stuffing: Stuffing::None,
         pad: Pad::Inside,
@@ -166,19 +165,19 @@ impl Policy {
         ..Self::IDENTICAL
     };
 
-    /// Three quarters of the longest lexical form.
+    /// Values have three quarters of the longest lexical form of their type.
     pub const INTERMEDIATE: Self = Self {
         stuffing: Stuffing::Intermediate,
         ..Self::IDENTICAL
     };
 
-    /// The longest lexical form.
+    /// Values have the longest lexical form of their type.
     pub const MAXIMUM: Self = Self {
         stuffing: Stuffing::Maximum,
         ..Self::IDENTICAL
     };
 
-    /// A policy by its name: `identical`, `exact`, `intermediate` or `maximum`.
+    /// The policy with a name: `identical`, `exact`, `intermediate` or `maximum`.
     pub fn named(name: &str) -> Option<Self> {
         Some(match name {
             "identical" => Self::IDENTICAL,

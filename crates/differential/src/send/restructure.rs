@@ -1,6 +1,6 @@
-//! Structure changes are changes too: elements inserted and removed, optional ones that come and go,
-//! choices that switch. The text is encoded again from the start of the chunk that has the change up to
-//! the start of a later chunk, and the chunks from there on are kept.
+//! Handles changes of structure: elements that are inserted or removed, optional elements that appear or disappear, and
+//! choices that change. The text is encoded again from the start of the chunk with the change up to the start of a later
+//! chunk; the chunks from there on are kept.
 //!
 //! ```text
 //! old   │ A │ B │ C │ D │           state at the start of each chunk
@@ -8,11 +8,10 @@
 //!                    │             did before C: same instruction, same open elements, same declarations
 //! ```
 //!
-//! Which chunk that is, and before which slot of the new message, is guessed from the values: those
-//! behind an insertion are where they were, moved by a number of slots. A wrong guess costs time and
-//! never truth: the encoder stops only where its state agrees, and a chunk is kept only if its
-//! markers are the same and its loops go on, or end, as they did. (A count whose loop ends in a later
-//! chunk changes no text of this one.)
+//! Which chunk that is, and before which slot of the new message it goes, is estimated from the values: those behind an
+//! insertion are the same, moved by a number of slots. A wrong estimate costs time but is never wrong in its result: the
+//! encoder stops only where its state agrees, and a chunk is kept only if its markers are the same and its loops go on, or
+//! end, as before. (A count whose loop ends in a later chunk changes no text of this one.)
 
 use std::collections::VecDeque;
 
@@ -24,15 +23,14 @@ use super::dut_table::Segment;
 use super::patch::Outcome;
 use super::update::{Failure, Update, values};
 
-/// This many later chunks are tried one after the other; further ones at growing distances.
+/// This number of later chunks is tried one by one; further ones at growing distances.
 const NEAR: usize = 8;
-/// Slots of a chunk that are looked at to guess whether it is the same.
+/// The number of slots of a chunk that are compared to estimate whether it is the same.
 const SAMPLE: usize = 32;
-/// Values that are looked for together.
+/// The number of consecutive values that are searched for.
 const NEEDLE: usize = 6;
 
-/// How long to wait before values are searched at other slots again: twice as long each time
-/// that nothing was found.
+/// How long to wait before values are searched at other slots again. The wait doubles each time nothing is found.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct BackOff {
     wait: u32,
@@ -60,7 +58,7 @@ impl BackOff {
     }
 }
 
-/// Makes the chunks from number `from` on those of the new message.
+/// Changes the chunks from number `from` on to those of the new message.
 pub(crate) fn restructure(
     change: &mut Update<'_>,
     chunks: &mut Vec<Chunk>,
@@ -85,7 +83,7 @@ pub(crate) fn restructure(
     walk.run()
 }
 
-/// Where to stop encoding: before the chunk at `index` of those to do, at slot `slot` of the new message.
+/// Where to stop encoding: before the chunk at `index` of `todo`, at slot `slot` of the new message.
 #[derive(Clone, Copy, Debug)]
 struct StopBefore {
     index: usize,
@@ -99,7 +97,7 @@ enum Verdict {
     Changed,
     /// No: most of its values have changed, or it would be too long.
     Reencode,
-    /// It could, but its values are found at another slot.
+    /// It could, but its values have been found at another slot.
     Moved(StopBefore),
 }
 
@@ -107,20 +105,20 @@ struct Walk<'w, 'c> {
     change: &'w mut Update<'c>,
     old: Values<'c>,
     new: Values<'c>,
-    /// Old chunks from here on.
+    /// The old chunks that have not been handled.
     todo: VecDeque<Chunk>,
     done: &'w mut Vec<Chunk>,
-    /// The encoder's state in the new message; none at the end.
+    /// The encoder's state in the new message; `None` at the end.
     here: Option<State>,
-    /// How far slots have moved, as last known.
+    /// By how many slots the values have moved, as last known.
     shift: isize,
-    /// The text of the chunk that is encoded again, for its memory.
+    /// The text of a dropped chunk, kept to use its memory.
     dropped: ChunkText,
     delta: Delta,
 }
 
 impl Walk<'_, '_> {
-    /// Whenever the loop begins, the encoder's state agrees with that of the first chunk to do.
+    /// At the beginning of each round of the loop, the encoder's state agrees with that of the first chunk in `todo`.
     fn run(&mut self) -> Result<(), Failure> {
         while let Some(here) = self.here.take() {
             let Some(front) = self.todo.front() else {
@@ -136,12 +134,12 @@ impl Walk<'_, '_> {
             let target = self.drop_first(target);
             self.encode(here, target)?;
         }
-        // What is left of the old message is not in the new one.
+        // The rest of the old message is not in the new one.
         self.todo.clear();
         Ok(())
     }
 
-    /// Keeps the first chunk to do, if it can be.
+    /// Keeps the first chunk in `todo`, if possible. Returns why not, otherwise.
     fn keep(&mut self, here: &State) -> Result<Verdict, Failure> {
         let Some(mut chunk) = self.todo.pop_front() else {
             return Ok(Verdict::Changed);
@@ -154,7 +152,7 @@ impl Walk<'_, '_> {
         Ok(verdict)
     }
 
-    /// Patches a chunk, if it can be kept, and goes behind it.
+    /// Patches a chunk and moves behind it, if it can be kept.
     fn judge(&mut self, chunk: &mut Chunk, here: &State) -> Result<Verdict, Failure> {
         let (old_first, first) = (chunk.state.slot(), here.slot());
         let next = self.todo.front().map(|next| &next.state);
@@ -199,11 +197,10 @@ impl Walk<'_, '_> {
         Ok(Verdict::Kept)
     }
 
-    /// Whether all loops open at the start of a chunk go on or end as they did, those that are open at its
-    /// end included.
+    /// Whether all loops that are open at the start or at the end of a chunk go on or end as before.
     fn loops_hold(&self, from: &State, here: &State, next: &State, moved: &State) -> bool {
         let count = |values: Values<'_>, slot: usize| values.slots.get(slot).copied();
-        // Those open at the end must have an occurrence left in the new message.
+        // Loops that are open at the end must have another occurrence in the new message.
         let go_on = moved
             .loops()
             .all(|open| count(self.new, open.count).is_some_and(|count| open.done < count));
@@ -214,14 +211,14 @@ impl Walk<'_, '_> {
         go_on && same_ends
     }
 
-    /// The same of the last chunk, in which all loops end.
+    /// Whether all loops end in the last chunk as before.
     fn loops_end(&self, from: &State, here: &State) -> bool {
         from.loops()
             .zip(here.loops())
             .all(|(old, new)| self.same_rest(old.count, old.done, new.count, new.done))
     }
 
-    /// Whether two loops have as many occurrences left.
+    /// Whether two loops have the same number of occurrences left.
     fn same_rest(&self, old: usize, old_done: u64, new: usize, new_done: u64) -> bool {
         let left = |values: Values<'_>, slot: usize, done: u64| {
             values
@@ -233,23 +230,23 @@ impl Walk<'_, '_> {
         old.is_some() && old == left(self.new, new, new_done)
     }
 
-    /// Before the chunk behind the first, as if nothing but values had changed.
+    /// Where to stop if only values have changed: before the second chunk in `todo`.
     fn next_chunk(&self) -> Option<StopBefore> {
         let next = self.todo.get(1)?;
         let slot = next.state.slot().checked_add_signed(self.shift)?;
         Some(StopBefore { index: 1, slot })
     }
 
-    /// Adds a chunk that was encoded.
+    /// Adds an encoded chunk.
     fn push(&mut self, chunk: Chunk) {
-        // Slots of what is absent have no text.
+        // Absent elements have slots but no text.
         if chunk.slots > 0 || !chunk.text.bytes().is_empty() {
             self.done.push(chunk);
             self.change.counts.encoded_chunks += 1;
         }
     }
 
-    /// Writes chunks of the new message from `here` on, until the target is reached or the end.
+    /// Encodes chunks of the new message from `here` on, up to the target or the end.
     fn encode(&mut self, here: State, target: Option<StopBefore>) -> Result<(), Failure> {
         let (record, policy) = (self.change.new, self.change.policy);
         let mut target = target;
@@ -280,7 +277,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Drops the first chunk to do, which is to be encoded again; its buffers are reused.
+    /// Drops the first chunk in `todo`, which is encoded again, and keeps its buffers.
     fn drop_first(&mut self, target: Option<StopBefore>) -> Option<StopBefore> {
         if let Some(front) = self.todo.pop_front() {
             self.dropped = front.text;
@@ -292,7 +289,7 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// How large the next chunk is to be.
+    /// The size of the next chunk, in bytes.
     fn size(&self, target: Option<StopBefore>) -> usize {
         let chunks = self.change.policy.chunks;
         let Some(target) = target else {
@@ -303,7 +300,7 @@ impl Walk<'_, '_> {
         chunks.size_for(self.dropped.bytes().len() + skipped.sum::<usize>())
     }
 
-    /// Drops chunks that the encoder has passed, wherever they may have come to lie.
+    /// Drops the chunks that the encoder has passed.
     fn pass(&mut self, slot: usize) {
         let end = self.end_shift();
         while let Some(front) = self.todo.front() {
@@ -315,12 +312,12 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// How far the slots at the end of the message have moved.
+    /// By how many slots the end of the message has moved.
     fn end_shift(&self) -> isize {
         self.new.slots.len() as isize - self.old.slots.len() as isize
     }
 
-    /// The first chunk from `index` on that is found again, and where.
+    /// Finds the first chunk from `index` on that occurs in the new message, and where.
     fn target(&mut self, here: &State, index: usize) -> Option<StopBefore> {
         let shifts = [self.shift, self.end_shift()];
         let mut index = index;
@@ -346,13 +343,13 @@ impl Walk<'_, '_> {
         None
     }
 
-    /// Whether a chunk is not worth keeping, unless it is the last.
+    /// Whether a chunk is too small to be worth keeping; the last one never is.
     fn is_small(&self, index: usize) -> bool {
         let length = self.todo[index].text.bytes().len();
         index + 1 < self.todo.len() && length < self.change.policy.chunks.initial / 4
     }
 
-    /// Where the values of a chunk are that should be written, if not here.
+    /// Where else in the new message the values of a chunk are; `None` if they are not found.
     fn better(&mut self, chunk: &Chunk, here: &State) -> Option<StopBefore> {
         let shifts = [self.shift, self.end_shift()];
         if shifts[0] == shifts[1] && !self.change.work.back_off.is_out() {
@@ -362,7 +359,7 @@ impl Walk<'_, '_> {
         if same * 2 > SAMPLE.min(chunk.slots) {
             return None;
         }
-        // `chunk` is not among those to do while it is judged: a target's number counts it.
+        // `chunk` has been taken out of `todo` meanwhile, but the index of a target counts it.
         let mut found = None;
         if shifts[0] != shifts[1] {
             found =
@@ -381,7 +378,7 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// The chunk at `index`, if its values are where they were, moved by `shift` slots.
+    /// The chunk at `index` as a target, if its values are the same when moved by `shift` slots.
     fn at_shift(&self, here: &State, index: usize, shift: isize) -> Option<StopBefore> {
         let chunk = &self.todo[index];
         let slot = chunk.state.slot().checked_add_signed(shift)?;
@@ -395,8 +392,8 @@ impl Walk<'_, '_> {
         (same * 4 >= seen).then_some(StopBefore { index, slot })
     }
 
-    /// Of about `sample` slots of a chunk, how many were looked at and how many are the same in the new
-    /// message from `slot` on.
+    /// Compares about `sample` slots of a chunk with the new message from `slot` on. Returns how many were compared and how
+    /// many are the same.
     fn count_same(&self, chunk: &Chunk, slot: usize, sample: usize) -> (usize, usize) {
         let step = chunk.slots.div_ceil(sample).max(1);
         let (mut seen, mut same) = (0, 0);
@@ -423,10 +420,10 @@ impl Walk<'_, '_> {
         range(old).1 == range(new).1 && self.old.octets(old) == self.new.octets(new)
     }
 
-    /// Looks for the first values of the chunk at `index` in the new message, not far from here.
+    /// Searches for the first values of the chunk at `index` in the new message, not far from here.
     fn search(&self, here: &State, index: usize) -> Option<StopBefore> {
         let chunk = &self.todo[index];
-        // A needle of values, all of one segment.
+        // The values searched for, all of one segment.
         let segment = chunk.segments.iter().find(|segment| {
             (0..segment.slots().min(NEEDLE)).any(|at| segment.kind(at).has_location())
         })?;

@@ -1,5 +1,4 @@
-//! Explicit changes: single values set by who knows what has changed. Nothing is compared, and nothing
-//! else is looked at.
+//! Explicit changes: the caller sets single values. Nothing is compared.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,8 +16,8 @@ use super::template::{Match, Template};
 use super::update::values;
 use crate::stats::SendStats;
 
-/// The text of a value that is set again stays in the heap. When there is this much of it, and it is half of the heap, the
-/// heap is copied without it.
+/// The old text of a value that is set stays in the heap. When there are this many bytes of old text, and they are half of
+/// the heap, the heap is copied without them.
 const GARBAGE: usize = 64 << 10;
 
 /// Why a value cannot be set.
@@ -27,7 +26,7 @@ const GARBAGE: usize = 64 << 10;
 pub enum SetError {
     /// There is no message yet, or it has no such slot.
     NoSlot(usize),
-    /// The slot is not a value of that kind.
+    /// The slot is not a value of this kind.
     SlotKind(usize),
     /// The strings of the message are too long for a Record.
     TooLong,
@@ -49,11 +48,11 @@ impl fmt::Display for SetError {
 impl std::error::Error for SetError {}
 
 impl Template {
-    /// Sets a number or boolean of the next message. [`commit`](Self::commit) makes it. Slots are those of the
-    /// message's [record](Self::record); that the number is in its type's range is not checked.
+    /// Sets a number or boolean of the next message, which [`commit`](Self::commit) makes. Slots are those of the message's
+    /// [record](Self::record). It is not checked whether the number is in the range of its type.
     ///
     /// # Errors
-    /// If there is no such slot, or it holds no such number.
+    /// If there is no such slot, or it is no number of this type.
     pub fn set<T: Scalar>(&mut self, slot: usize, value: T) -> Result<(), SetError> {
         let kind = self.kind_of(slot).ok_or(SetError::NoSlot(slot))?;
         let is_signed = T::holds(LeafKind::Signed { min: -1, max: 0 });
@@ -78,7 +77,7 @@ impl Template {
     /// Sets a string of the next message (or a value of another type, given as its lexical form).
     ///
     /// # Errors
-    /// If there is no such slot, or it holds no text.
+    /// If there is no such slot, or it is no text.
     pub fn set_text(&mut self, slot: usize, text: &str) -> Result<(), SetError> {
         let kind = self.kind_of(slot).ok_or(SetError::NoSlot(slot))?;
         if !matches!(kind, SlotKind::Text | SlotKind::Attribute) {
@@ -97,7 +96,7 @@ impl Template {
         Ok(())
     }
 
-    /// Makes the message with all that was [set](Self::set) since the one before.
+    /// Makes the next message, with all values that were [set](Self::set) since the last one.
     ///
     /// # Errors
     /// As [`bsoap_codec::encode()`]; the template is empty then.
@@ -109,7 +108,7 @@ impl Template {
         })
     }
 
-    /// Writes what was set; `None` if the message was encoded from first to last.
+    /// Writes the values that were set; `None` if the whole message was encoded again.
     pub(crate) fn write_pending(&mut self) -> Result<Option<SendStats>, Error> {
         let mut counts = SendStats {
             unchanged_bytes: self.length,
@@ -150,7 +149,7 @@ impl Template {
         Ok((!is_first).then_some(counts))
     }
 
-    /// Writes the values of these slots of the message, which all are in one chunk. Returns whether that could be done.
+    /// Writes the values of these slots, which are all in one chunk. Returns `false` if the chunk has to be encoded again.
     fn write_slots(
         &mut self,
         number: usize,
@@ -188,7 +187,7 @@ impl Template {
         }
     }
 
-    /// Locations out the text of values that are no more, if there is much of it.
+    /// Removes the text of old values from the heap, if there is much of it.
     pub(super) fn tidy_up(&mut self) {
         let heap = self.shadow.as_ref().map_or(0, |shadow| shadow.heap().len());
         if self.garbage > GARBAGE && self.garbage * 2 > heap {
@@ -196,7 +195,7 @@ impl Template {
         }
     }
 
-    /// The kind of a slot that is set: often a number of the table of the one before.
+    /// The kind of a slot that is set. It often is in the same table as the last one.
     #[inline]
     pub(super) fn kind_of(&mut self, slot: usize) -> Option<SlotKind> {
         match self.work.near.kind(slot) {
@@ -223,13 +222,13 @@ impl Template {
         Some(kind)
     }
 
-    /// The kind of a slot.
+    /// The kind of a slot; `None` if there is no such slot.
     pub(super) fn kind(&self, slot: usize) -> Option<SlotKind> {
         let (segment, index) = self.segment_of(slot)?;
         Some(segment.kind(index))
     }
 
-    /// The segment that has a slot of the message, and the slot in it.
+    /// The segment that has a slot of the message, and the index of the slot in it.
     fn segment_of(&self, slot: usize) -> Option<(&Segment, usize)> {
         if slot >= self.shadow.as_ref()?.slots().len() {
             return None;
@@ -243,7 +242,7 @@ impl Template {
         Some((segment, slot - segment.first))
     }
 
-    /// Copies the strings of the message to a heap without garbage.
+    /// Copies the strings of the message to a heap without the text of old values.
     fn tidy(&mut self) {
         let Some(shadow) = &mut self.shadow else {
             return;
@@ -273,23 +272,23 @@ impl Template {
     }
 }
 
-/// The table in which a number was set last, for as long as chunks stay as they are.
+/// The table in which a number was set last; valid as long as the chunks stay the same.
 #[derive(Debug, Default)]
 pub(crate) struct LastTable {
-    /// Its first slot, and how many there are.
+    /// Its first slot, and its number of slots.
     first: usize,
     slots: usize,
     cells: Option<Arc<[LeafSpec]>>,
 }
 
 impl LastTable {
-    /// Not of the next message.
+    /// Forgets the table, since the chunks may change.
     #[inline]
     pub(super) fn forget(&mut self) {
         self.cells = None;
     }
 
-    /// The kind of a slot, if it is of the table.
+    /// The kind of a slot, if it is in the table.
     #[inline]
     fn kind(&self, slot: usize) -> Option<SlotKind> {
         let index = slot.wrapping_sub(self.first);
@@ -300,13 +299,13 @@ impl LastTable {
 
 /// The number of the chunk that has a slot.
 fn chunk_of(chunks: &[Chunk], slot: usize) -> usize {
-    // Of chunks without slots, which begin where the next one does, none.
+    // A chunk without slots, which begins where the next one does, is never chosen.
     chunks
         .partition_point(|chunk| chunk.state.slot() <= slot)
         .saturating_sub(1)
 }
 
-/// Lists slots of a chunk, given in order, as dirty.
+/// Adds slots of a chunk, given in order, to the dirty slots.
 fn list(segments: &[Segment], slots: impl Iterator<Item = usize>, dirty: &mut Dirty) {
     dirty.clear();
     let (mut number, mut first) = (0, 0);

@@ -1,12 +1,11 @@
-//! Changing the width of a value by moving what follows in its chunk. Other chunks never move: that
-//! is what chunks are for.
+//! Changes the width of a value by moving the rest of its chunk (shifting). Other chunks do not move.
 
 use bytes::BytesMut;
 
 use super::dut_table::Segment;
 
-/// Gives a value another width: moves the rest of the chunk's text and the locations in it.
-/// The bytes it gains are blank.
+/// Changes the width of a value: moves the rest of the chunk's text, and its locations. Bytes that the value gains are
+/// spaces.
 pub(crate) fn shift(
     text: &mut BytesMut,
     segments: &mut [Segment],
@@ -36,11 +35,11 @@ pub(crate) fn shift(
     }
 }
 
-/// Makes a text longer, by blanks; with capacity for `reserve` bytes more if it has to move.
+/// Appends spaces to a text. If that needs new memory, `reserve` more bytes are allocated.
 fn lengthen(text: &mut BytesMut, by: usize, reserve: usize) {
     let length = text.len() + by;
     if length > text.capacity() {
-        // By itself it would take twice as much as it has.
+        // By itself the buffer would double its capacity.
         let mut longer = BytesMut::with_capacity(length + reserve);
         longer.extend_from_slice(text);
         *text = longer;

@@ -1,7 +1,7 @@
-//! How similar two messages are, judged from a few of their values: without a template, and before one is paid for.
+//! Estimates how similar two messages are from a few of their values, before a template is made.
 //!
-//! Most slots of a small message are markers, and those of messages of one structure are the same whatever their values.
-//! So small numbers count only where there is little else.
+//! Most slots of a small message are markers, which are the same in all messages with the same structure. So small numbers,
+//! which may be markers, count only if there are few other values.
 
 use bsoap_codec::Record;
 
@@ -13,29 +13,29 @@ const SLOTS: usize = 32;
 const MAX_MARKER: u64 = 1 << 16;
 /// The share of a small message that must be unchanged for a template to be tried.
 pub(super) const WORTH_A_TEMPLATE: f32 = 0.25;
-/// This many values that cannot be markers are enough to judge by.
+/// With this number of values that cannot be markers, possible markers are not counted.
 const ENOUGH_VALUES: u32 = 3;
 
 /// Some values of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ValueSample {
     slots: usize,
-    /// A number as its slot is, a string as its digest.
+    /// The sampled values: a number as its slot, a string as a digest.
     values: [u64; SLOTS],
 }
 
 impl ValueSample {
-    /// How many slots it was taken of.
+    /// The number of slots of the message.
     pub(super) fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Of a message.
+    /// A sample of a message.
     pub(super) fn of(record: &Record) -> Self {
         Self::of_first(record, record.slots().len())
     }
 
-    /// Of the first `slots` slots of a message.
+    /// A sample of the first `slots` slots of a message.
     pub(super) fn of_first(record: &Record, slots: usize) -> Self {
         let mut values = [0; SLOTS];
         for (nth, value) in values.iter_mut().enumerate().take(slots) {
@@ -44,7 +44,7 @@ impl ValueSample {
         Self { slots, values }
     }
 
-    /// The share of values that are equal, from 0 to 1. The other sample must be of as many slots.
+    /// The share of values that are equal, from 0 to 1. The other message must have the same number of slots.
     pub(super) fn similarity(&self, other: &Self) -> f32 {
         let (mut values, mut markers) = (Tally::default(), Tally::default());
         let both = self.values.iter().zip(&other.values);
@@ -64,7 +64,7 @@ impl ValueSample {
         values.equal as f32 / values.seen.max(1) as f32
     }
 
-    /// Whether a template of one is worth trying for the other.
+    /// Whether a template of one message is worth trying for the other.
     pub(super) fn is_similar(&self, other: &Self) -> bool {
         self.slots == other.slots && self.similarity(other) >= WORTH_A_TEMPLATE
     }
@@ -76,8 +76,8 @@ struct Tally {
     equal: u32,
 }
 
-/// The `nth` slot that is sampled: all slots if there are few, otherwise one of each run of slots. Its position within the run
-/// varies, since rows have a length, too.
+/// The `nth` slot of a sample: all slots if there are few, otherwise one of each run of slots. Its position in the run
+/// varies, so that not always the same field of a row is sampled.
 fn sampled_slot(nth: usize, slots: usize) -> usize {
     if slots <= SLOTS {
         return nth;
@@ -86,8 +86,8 @@ fn sampled_slot(nth: usize, slots: usize) -> usize {
     ((nth * SLOTS + within) * slots) / (SLOTS * SLOTS)
 }
 
-/// The value of a slot, without looking at the Plan: a slot that looks like a range of the heap is taken for one. (If it is
-/// none, it is taken the same way in other messages.)
+/// The value of a slot, without looking at the Plan: a slot that looks like a range of the heap is treated as a string. (If
+/// it is none, it is treated the same way in other messages.)
 fn value_at(record: &Record, slot: usize) -> u64 {
     let Some(&slot) = record.slots().get(slot) else {
         return 0;
@@ -102,7 +102,7 @@ fn value_at(record: &Record, slot: usize) -> u64 {
     }
 }
 
-/// Both ends and the length of a string: enough to distinguish most strings.
+/// A digest of a string from its length and both of its ends, enough to distinguish most strings.
 fn digest(text: &[u8]) -> u64 {
     let ends = match (text.first_chunk::<8>(), text.last_chunk::<8>()) {
         (Some(first), Some(last)) => {

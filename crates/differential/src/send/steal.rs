@@ -1,4 +1,4 @@
-//! Taking the padding of a neighbour instead of moving the rest of the chunk. (HPDC-13 §3.2)
+//! Stealing: a value takes padding of a neighbour, so that the rest of the chunk does not move. (HPDC-13 §3.2)
 //!
 //! ```text
 //! <a>123</a><b>4    </b>     a grows by 2: what is between the two values moves
@@ -8,8 +8,8 @@
 use super::dut_table::{Location, Segment};
 use super::policy::{Order, Steal};
 
-/// Widens a value by padding of a neighbour. Returns whether it found enough; if not,
-/// nothing has changed. `text` is the segment's text, from its start.
+/// Widens a value by `need` bytes of a neighbour's padding. Returns `false`, without a change, if no neighbour has enough.
+/// `text` is the text of the segment, from its start.
 pub(crate) fn steal(
     text: &mut [u8],
     segment: &mut Segment,
@@ -47,7 +47,7 @@ pub(crate) fn steal(
                 return false;
             }
             text.copy_within(moved.clone(), moved.start - need);
-            // What the value leaves behind is its pad now.
+            // The old bytes of the value become its padding.
             text[moved.end - need..moved.end].fill(b' ');
             segment.resize(index, own.length, own.width + need);
             segment.resize(before, other.length, other.width - need);
@@ -58,7 +58,7 @@ pub(crate) fn steal(
     false
 }
 
-/// The location of a value that can spare `need` bytes.
+/// The location of a value, if it has `need` bytes of padding.
 fn donor(segment: &Segment, index: usize, need: usize) -> Option<Location> {
     if index >= segment.slots() {
         return None;

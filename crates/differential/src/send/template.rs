@@ -1,5 +1,5 @@
-//! The template: the text of the previous message, the location of each value in it, and the values
-//! themselves. The next message is made by changing it.
+//! The template: the text of the last message, the location of each value in it, and the values. The next message is made
+//! by changing it.
 //!
 //! ```text
 //!   new Record ──compare──► shadow Record        dirty slots
@@ -8,9 +8,9 @@
 //!   chunk │ chunk │ chunk │ chunk               patched, then sent as they lie
 //! ```
 //!
-//! Values are written to their locations. Where a marker has changed (a count, a presence, a choice),
-//! the encoder is set to the state it had at the start of the chunk and writes until its state is that
-//! of a later chunk; see [`restructure`](super::restructure).
+//! Values are written to their locations. If a marker has changed (a count, a presence, a choice), the encoder is set to
+//! its state at the start of the chunk, and encodes until its state is that of a later chunk; see
+//! [`restructure`](super::restructure).
 
 use std::sync::Arc;
 
@@ -38,43 +38,43 @@ pub enum Match {
     FirstTime,
 }
 
-/// The chunks of a message. Most messages have one, which needs no allocation of its own.
+/// The chunks of a message. A single one, as in most messages, needs no allocation for the list.
 pub type Pieces = SmallVec<[Bytes; 1]>;
 
-/// A message ready to be sent: its chunks as they lie.
+/// A message ready to be sent.
 #[derive(Clone, Debug, Default)]
 pub struct Outgoing {
-    /// The text, one after the other. Later messages do not change them.
+    /// The chunks of the text, in order. Later messages do not change them.
     pub chunks: Pieces,
-    /// Bytes in all: the Content-Length.
+    /// The length of the text in bytes: the Content-Length.
     pub length: u64,
 }
 
-/// A saved message that becomes the next one by what differs.
+/// A saved message that is changed into the next one.
 ///
-/// After an error it is empty, and the next message is a first one. A clone shares the text with its
-/// original until one of them changes it.
+/// After an error it is empty, and the next message is a first-time send. A clone shares the text with its original until
+/// one of them changes it.
 #[derive(Clone, Debug)]
 pub struct Template {
-    /// With chunks of the size that this message has.
+    /// The policy, with the chunk sizes for this message.
     pub(super) policy: Policy,
-    /// What was asked for.
+    /// The chunk sizes of the given policy.
     chunks_wanted: Chunks,
     pub(super) options: EncodeOptions,
-    /// The values of the message sent last; none before the first.
+    /// The values of the last message; `None` before the first.
     pub(super) shadow: Option<Record>,
     pub(super) chunks: Vec<Chunk>,
     pub(super) length: u64,
     pub(super) work: Work,
     stats: SendStats,
-    /// Slots of the shadow record that were set and are not written yet.
+    /// The slots of the shadow record that were set and have not been written yet.
     pub(super) pending: Vec<usize>,
-    /// Octets of its heap that no slot points at any more, as far as known.
+    /// The number of octets of its heap that no slot points to any more, as far as known.
     pub(super) garbage: usize,
 }
 
 impl Template {
-    /// An empty one.
+    /// An empty template.
     pub fn new(policy: Policy, options: EncodeOptions) -> Self {
         Self {
             policy,
@@ -90,7 +90,7 @@ impl Template {
         }
     }
 
-    /// One that begins with a message.
+    /// A template of a message.
     ///
     /// # Errors
     /// As [`bsoap_codec::encode()`].
@@ -101,8 +101,8 @@ impl Template {
         Ok(template)
     }
 
-    /// Makes it the message of `record`, which gets the values of the previous message in exchange: a
-    /// buffer to be filled with the next. (The first time, what it gets is empty.)
+    /// Changes it into the message of `record`. In exchange `record` gets the values of the last message, as a buffer for
+    /// the next ones; the first time it is emptied.
     ///
     /// # Errors
     /// As [`bsoap_codec::encode()`]. The template is empty then, `record` is as it was.
@@ -111,8 +111,8 @@ impl Template {
         Ok(matched.expect("no structure is refused"))
     }
 
-    /// The same, but for a message of another structure than the previous one, if that has one chunk: nothing of it would be
-    /// kept, so nothing is changed, and `None` returned.
+    /// As [`update`](Self::update). But if the last message has one chunk, and the new one another structure, nothing of
+    /// the text could be kept: then nothing is changed, and the result is `None`.
     pub(super) fn update_similar(&mut self, record: &mut Record) -> Result<Option<Match>, Error> {
         self.update_if(record, self.chunks.len() == 1)
     }
@@ -128,7 +128,7 @@ impl Template {
             Ok(()) => self.count(counts),
             Err(Failure::OtherStructure) => return Ok(None),
             Err(Failure::FirstTime) => {
-                // Of the previous message only the values are of use: as a buffer for the caller.
+                // Of the last message only the memory of its values is used, as a buffer for the caller.
                 let before = self.shadow.take();
                 self.encode(record)?;
                 self.shadow = before;
@@ -143,7 +143,8 @@ impl Template {
         Ok(Some(matched))
     }
 
-    /// Makes the text that of `record`; the shadow is still the old one. If `is_strict`, not where the structure has changed.
+    /// Changes the text to that of `record`; the shadow record is still the old one. If `is_strict`, a change of structure
+    /// is refused.
     fn change(
         &mut self,
         record: &Record,
@@ -168,7 +169,7 @@ impl Template {
         Ok(())
     }
 
-    /// The shadow becomes the values of the message that was made.
+    /// Stores the values of the new message in the shadow record.
     fn take(&mut self, record: &mut Record) {
         match &mut self.shadow {
             Some(shadow) => std::mem::swap(shadow, record),
@@ -179,12 +180,12 @@ impl Template {
         }
     }
 
-    /// Whether there is no message.
+    /// Whether it has no message.
     pub fn is_empty(&self) -> bool {
         self.shadow.is_none()
     }
 
-    /// Forgets the message.
+    /// Removes the message.
     pub fn clear(&mut self) {
         self.shadow = None;
         self.work.near.forget();
@@ -200,22 +201,22 @@ impl Template {
         self.shadow.as_ref()
     }
 
-    /// How it is kept: chunks that grow with the message are as large as this message has them.
+    /// Its policy, with the chunk sizes for this message.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// How it is encoded.
+    /// The options of the encoder.
     pub fn options(&self) -> &EncodeOptions {
         &self.options
     }
 
-    /// Bytes of the message.
+    /// The length of the message in bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// The message, ready to be sent. What is sent never sees a later change.
+    /// The message, ready to be sent. Later changes of the template do not affect it.
     pub fn outgoing(&self) -> Outgoing {
         let chunks = match &*self.chunks {
             [only] => Pieces::from_buf([only.text.share()]),
@@ -231,7 +232,7 @@ impl Template {
         }
     }
 
-    /// The chunks of the message as they lie.
+    /// The texts of the chunks of the message.
     pub fn chunks(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.chunks.iter().map(|chunk| chunk.text.bytes())
     }
@@ -244,22 +245,22 @@ impl Template {
         text
     }
 
-    /// What it has done.
+    /// The statistics of all its messages.
     pub fn stats(&self) -> &SendStats {
         &self.stats
     }
 
-    /// Bytes held: text, DUT table, values and buffers.
+    /// The memory it holds in bytes: text, DUT table, values and buffers.
     pub fn memory(&self) -> usize {
         self.steady_memory() + self.moving_memory()
     }
 
-    /// Of that, what stays as it is unless the template [has grown](Self::take_grown).
+    /// The part of its memory that stays the same unless the template [has grown](Self::take_grown).
     pub(super) fn steady_memory(&self) -> usize {
         self.chunks.iter().map(Chunk::steady_memory).sum::<usize>() + self.work.steady_memory()
     }
 
-    /// Of that, texts, values, and what few changes are kept in.
+    /// The part of its memory that any message can change: texts, values, and buffers for a few changes.
     pub(super) fn moving_memory(&self) -> usize {
         let texts: usize = self.chunks.iter().map(|chunk| chunk.text.memory()).sum();
         let pending = self.pending.capacity() * size_of::<usize>();
@@ -267,12 +268,12 @@ impl Template {
         texts + shadow + pending + self.work.moving_memory()
     }
 
-    /// Whether more has been done since this was taken last than to change few values where they are.
+    /// Whether more has happened, since the last call, than changes of a few values in place.
     pub(super) fn take_grown(&mut self) -> bool {
         std::mem::take(&mut self.work.has_grown)
     }
 
-    /// The slots that say what there is in the message besides values.
+    /// The marker slots of its message.
     pub(super) fn markers(&self) -> Vec<u32> {
         let segments = self.chunks.iter().flat_map(|chunk| {
             let first = chunk.state.slot();
@@ -292,12 +293,12 @@ impl Template {
         markers
     }
 
-    /// How many of its slots are values.
+    /// The number of its slots that are values.
     pub(crate) fn values(&self) -> usize {
         self.chunks.iter().map(|chunk| chunk.values).sum()
     }
 
-    /// Encodes a message from first to last. After an error there is none.
+    /// Encodes a whole message. After an error the template is empty.
     pub(super) fn encode(&mut self, record: &Record) -> Result<(), Error> {
         self.clear();
         self.work.has_grown = true;
@@ -332,7 +333,7 @@ impl Template {
         }
     }
 
-    /// Counts what was done for a message.
+    /// Adds the statistics of a message.
     pub(super) fn count(&mut self, mut counts: SendStats) -> Match {
         counts.bytes = self.length;
         let moved = counts.encoded_chunks + counts.stolen + counts.shifted + counts.rewritten;

@@ -9,10 +9,10 @@
 //!               └─ otherwise                      encode it; remember what it was like
 //! ```
 //!
-//! A template is only made of the second of two similar messages: what is sent once would pay for it and gain nothing.
-//! *Small* messages, which fit in one chunk, are similar if they have the same structure and some of the same values: a chunk
-//! whose structure changes is encoded again as a whole, so its template would be of no use. *Large* ones are similar if they
-//! have about as many slots: what they have in common may have moved.
+//! A template is made only of the second of two similar messages, so that a message sent once does not pay for one. *Small*
+//! messages, which fit into one chunk, are similar if they have the same structure and some equal values: a chunk whose
+//! structure changes is encoded again, so its template would be of no use. *Large* messages are similar if they have about
+//! the same number of slots: equal parts may have moved.
 
 use bsoap_codec::Record;
 use bsoap_codec::encode::EncodeOptions;
@@ -35,27 +35,27 @@ pub use checkout::{NoTemplate, Sent, TemplateCheckout};
 use checkout::Outcome;
 use saved::SavedTemplate;
 
-/// Slots of a small message at most, and bytes in its heap: it fits in one chunk.
+/// The largest number of slots of a small message, and of bytes in its heap: it fits into one chunk.
 const SMALL_MESSAGE: (usize, usize) = (1024, 32 << 10);
 
-/// What is kept, and how much.
+/// Limits of a template cache, and how its templates are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TemplateCachePolicy {
-    /// How templates are kept.
+    /// The policy of the templates.
     pub template: Policy,
-    /// Templates for one stream.
+    /// The largest number of templates of one stream.
     pub templates: usize,
-    /// Bytes of all templates. Those used least recently are evicted.
+    /// The largest number of bytes of all templates. Those used least recently are evicted.
     pub bytes: usize,
-    /// Streams that are known.
+    /// The largest number of streams.
     pub streams: usize,
-    /// Whether compressed chunks are kept: of use where messages are sent as gzip.
+    /// Whether compressed chunks are kept, for messages that are sent with gzip.
     pub keeps_compressed: bool,
 }
 
 impl Default for TemplateCachePolicy {
-    /// Messages byte for byte as without templates; four for each stream, 64 MiB in all.
+    /// Messages are byte for byte the same as without templates; four templates for each stream, 64 MiB in all.
     fn default() -> Self {
         Self {
             template: Policy::default(),
@@ -67,10 +67,10 @@ impl Default for TemplateCachePolicy {
     }
 }
 
-/// Which messages are expected to be similar.
+/// Identifies a stream: messages that are expected to be similar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StreamKey {
-    /// The receiver; streams of several endpoints share chunks.
+    /// The number of the receiving endpoint. Templates of several endpoints share chunks.
     pub endpoint: u32,
     /// The root element.
     pub root: ElementId,
@@ -83,21 +83,21 @@ pub struct StreamKey {
 pub struct TemplateCache {
     policy: TemplateCachePolicy,
     cache: Cache<Stream, SavedTemplate>,
-    /// The text of the last large message without a template, which a send may still hold; and its size.
+    /// The text of the last large message without a template, which may still be being sent, and its memory in bytes.
     buffer: Option<(Box<ChunkText>, usize)>,
 }
 
-/// What is known of a stream.
+/// What the cache knows about a stream.
 #[derive(Debug)]
 struct Stream {
     key: StreamKey,
     /// The last messages that had no template, newest last.
     seen: Vec<Seen>,
-    /// Whether messages of one number of slots have had several structures.
+    /// Whether messages with the same number of slots have had different structures.
     varies: bool,
 }
 
-/// A message that had no template.
+/// What is remembered of a message without a template.
 #[derive(Debug)]
 enum Seen {
     Small(Box<ValueSample>),
@@ -120,8 +120,8 @@ impl TemplateCache {
         }
     }
 
-    /// Chooses what the next message of a stream is written with. The result is to be [checked in](Self::check_in) afterwards,
-    /// also after an error.
+    /// Chooses a template for the next message of a stream, if there is one. The result must be [checked
+    /// in](Self::check_in) afterwards, also after an error.
     #[inline]
     pub fn check_out(&mut self, stream: StreamKey, record: &Record) -> TemplateCheckout {
         if self.cache.next_message() {
@@ -143,13 +143,13 @@ impl TemplateCache {
             None => self.new_template(index, record),
         };
         if is_large && saved.entry.is_some() {
-            // It will not be needed for a while.
+            // The buffer will not be needed for a while.
             self.free_buffer();
         }
         TemplateCheckout::new(saved, NoTemplate::First, None)
     }
 
-    /// A copy of another endpoint's template, or an empty one, if more messages like this one are likely to follow.
+    /// A copy of another endpoint's template, or an empty template, if more messages like this one are likely to follow.
     fn new_template(&mut self, index: usize, record: &Record) -> Checkout<SavedTemplate> {
         let most = self.policy.templates;
         let other = self.of_another_endpoint(index, record);
@@ -221,7 +221,7 @@ impl TemplateCache {
         drop(self.take_buffer());
     }
 
-    /// Keeps the buffer, unless that would evict templates, which are worth more.
+    /// Keeps the buffer, unless that would evict templates.
     fn keep_buffer(&mut self, buffer: Box<ChunkText>) {
         self.free_buffer();
         let memory = buffer.memory();
@@ -247,7 +247,7 @@ impl TemplateCache {
         self.len() == 0
     }
 
-    /// Forgets everything, since there is no memory for it, and makes no templates of the next messages.
+    /// Removes everything, since memory is short, and makes no templates of the next messages.
     pub fn pause(&mut self) {
         self.free_buffer();
         self.cache.pause();
@@ -278,7 +278,7 @@ impl Stream {
 }
 
 impl StreamGroup {
-    /// Whether a message similar to this one had no template. If not, this one had none.
+    /// Whether a similar message without a template has been seen. If not, remembers this one.
     fn has_seen(&mut self, record: &Record, most: usize) -> bool {
         let new = Seen::of(record);
         if self.stream.seen.iter().any(|seen| seen.is_similar(&new)) {
@@ -309,12 +309,12 @@ impl Seen {
     }
 }
 
-/// Whether messages of these numbers of slots may be made of one another.
+/// Whether these numbers of slots are so close that one message may be made from the other.
 fn is_close(slots: usize, others: usize) -> bool {
     slots.abs_diff(others) <= slots.max(others) / 4
 }
 
-/// The template whose message is most similar to this one, if there is one of its structure.
+/// The index of the template whose message is most similar to this one and has its structure, if structure matters.
 fn choose(group: &StreamGroup, record: &Record) -> Option<usize> {
     let is_trusted = group.bypass.last_pause() == 0;
     if let [only] = group.entries()
@@ -333,7 +333,7 @@ fn choose(group: &StreamGroup, record: &Record) -> Option<usize> {
     }
     let sample = ValueSample::of(record);
     let fitting = std::iter::once(first).chain(second).chain(fitting);
-    // Messages that take turns are each the same as one before.
+    // Messages that alternate are each equal to one before.
     let is_same = |saved: &SavedTemplate| saved.sample() == Some(&sample);
     if let Some((index, _)) = fitting.clone().find(|(_, entry)| is_same(&entry.value)) {
         return Some(index);
@@ -341,7 +341,7 @@ fn choose(group: &StreamGroup, record: &Record) -> Option<usize> {
     let mut best: Option<(usize, (bool, f32))> = None;
     for (index, entry) in fitting {
         let similarity = entry.value.similarity(record, &sample);
-        // Finding out whether a template is of use costs a small message much.
+        // For a small message, trying a template costs much.
         let is_worth_it =
             is_trusted || !entry.value.is_single() || similarity.1 >= WORTH_A_TEMPLATE;
         if is_worth_it && best.is_none_or(|(_, best)| similarity > best) {

@@ -1,4 +1,4 @@
-//! Makes the chunks of one message those of the next.
+//! Changes the chunks of one message into those of the next.
 
 use bsoap_codec::Record;
 use bsoap_codec::encode::{EncodeOptions, Error};
@@ -14,47 +14,47 @@ use super::restructure::{BackOff, restructure};
 use super::set::LastTable;
 use crate::stats::SendStats;
 
-/// What is kept from message to message to work with.
+/// Buffers and estimates that are kept from message to message.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     pub(crate) tools: Tools,
     pub(crate) specs: LeafSpecs,
     pub(crate) back_off: BackOff,
-    /// The same for messages of as many values as the one before.
+    /// The wait before searching again in messages with the same number of values.
     slides: BackOff,
-    /// Of the values of the previous message.
+    /// The digests of the values of the last message.
     pub(super) digests: Digests,
-    /// Where a value was set last.
+    /// The table in which a value was set last.
     pub(crate) near: LastTable,
-    /// Whether more was done than to change few values: what else it takes memory for has to be asked for again.
+    /// Whether more was done than changing a few values, so that its memory has to be measured again.
     pub(super) has_grown: bool,
 }
 
 impl Work {
-    /// Bytes held by what changes only if more is done than to change few values.
+    /// The memory that changes only if more is done than changing a few values, in bytes.
     pub(super) fn steady_memory(&self) -> usize {
         self.tools.steady_memory() + self.specs.memory()
     }
 
-    /// Bytes held by all else.
+    /// The memory of all other parts, in bytes.
     pub(super) fn moving_memory(&self) -> usize {
         self.tools.moving_memory() + self.digests.memory()
     }
 }
 
 impl Clone for Work {
-    /// Nothing of it means anything to a clone.
+    /// A clone starts with empty buffers.
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-/// Why a template cannot become another message.
+/// Why a template could not be changed into another message.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It has to be encoded from first to last, which reports what is wrong, if anything is.
+    /// The whole message has to be encoded, which also reports an error if there is one.
     FirstTime,
-    /// It has another structure, and nothing of the text would be kept. Nothing was changed.
+    /// It has another structure, and nothing of the text could be kept. Nothing was changed.
     OtherStructure,
     Encode(Error),
 }
@@ -79,12 +79,12 @@ pub(crate) struct Update<'c> {
     pub(crate) new: &'c Record,
     pub(crate) work: &'c mut Work,
     pub(crate) counts: &'c mut SendStats,
-    /// Whether a message of another structure is refused, so that the caller may use another template for it.
+    /// Whether a message with another structure is refused, so that the caller can use another template.
     pub(crate) is_strict: bool,
 }
 
 impl Update<'_> {
-    /// Makes the chunks those of the new message. `length` is that of the old one.
+    /// Changes the chunks into those of the new message. `length` is the length of the old one.
     pub(crate) fn run(mut self, chunks: &mut Vec<Chunk>, length: u64) -> Result<(), Failure> {
         let same_slots = self.old.slots().len() == self.new.slots().len();
         if !same_slots {
@@ -104,11 +104,11 @@ impl Update<'_> {
         Ok(())
     }
 
-    /// Patches chunk by chunk, up to the first whose structure has changed: its number, or that of
-    /// all.
+    /// Patches chunk by chunk, up to the first chunk whose structure has changed. Returns the index of that chunk, or the
+    /// number of chunks.
     fn values(&mut self, chunks: &mut Vec<Chunk>, length: u64) -> Result<usize, Failure> {
         let (old, new) = (values(self.old), values(self.new));
-        // Of a message that is as it was, nothing but the values is looked at.
+        // If nothing has changed, only the values have been looked at.
         let Some(same) = self.same_front(old, new) else {
             self.counts.unchanged_bytes += length;
             return Ok(chunks.len());
@@ -159,7 +159,7 @@ impl Update<'_> {
         Ok(chunks.len())
     }
 
-    /// How many slots at the front of a message are the same as before; `None` if all of the message is.
+    /// The number of slots at the front of a message that are the same as before; `None` if the whole message is.
     #[inline]
     fn same_front(&mut self, old: Values<'_>, new: Values<'_>) -> Option<usize> {
         if old.heap.len() != new.heap.len() {
@@ -178,8 +178,7 @@ impl Update<'_> {
         Some(same)
     }
 
-    /// Whether the numbers are those of other slots (a window that slides over a series): then it costs less to move
-    /// chunks.
+    /// Whether the numbers have moved to other slots, as in a sliding window. Then moving chunks costs less than patching.
     fn slides(&mut self, old: &Values<'_>, new: &Values<'_>) -> bool {
         let work = &mut *self.work;
         if !work.tools.dirty.tables || !work.slides.is_out() {
@@ -193,7 +192,7 @@ impl Update<'_> {
         found
     }
 
-    /// Finds what is dirty in a chunk.
+    /// Finds the dirty slots of a chunk.
     pub(crate) fn compare(
         &mut self,
         chunk: &mut Chunk,
@@ -205,7 +204,7 @@ impl Update<'_> {
         compare::chunk(&mut chunk.segments, chunk.has_heap, old, new, delta, dirty);
     }
 
-    /// Writes what is dirty in a chunk.
+    /// Writes the dirty values of a chunk.
     pub(crate) fn patch(
         &mut self,
         chunk: &mut Chunk,

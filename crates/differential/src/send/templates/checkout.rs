@@ -1,4 +1,4 @@
-//! Writing one message with what was checked out for it. The cache is not needed meanwhile.
+//! Writes one message with what was checked out of the cache. The cache is not needed meanwhile.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,14 +16,14 @@ use crate::send::plain;
 use crate::send::template::{Match, Outgoing};
 use crate::stats::SendCounts;
 
-/// What a message is written with.
+/// What was checked out for a message: a template, or a buffer.
 #[derive(Debug)]
 #[must_use]
 pub struct TemplateCheckout {
     pub(super) saved: Checkout<SavedTemplate>,
-    /// Why there is no template, if there is none.
+    /// The reason if there is no template.
     why: NoTemplate,
-    /// For the text of a large message without a template.
+    /// The buffer for the text of a large message without a template.
     pub(super) buffer: Option<Box<ChunkText>>,
     pub(super) outcome: Outcome,
 }
@@ -31,9 +31,9 @@ pub struct TemplateCheckout {
 /// Why a message is written without a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoTemplate {
-    /// It is the first of its kind.
+    /// No similar message has been sent before.
     First,
-    /// Its stream has nothing in common.
+    /// The stream is bypassed: its messages have nothing in common.
     Bypassed,
     /// There is no memory for templates.
     NoMemory,
@@ -58,7 +58,7 @@ pub(super) enum Outcome {
 pub struct Sent {
     /// The text.
     pub outgoing: Outgoing,
-    /// What of it had been written before.
+    /// Counts of how it was written.
     pub counts: SendCounts,
     /// Its compressed chunks, if they are kept.
     pub compressed: Option<Arc<Mutex<GzipCache>>>,
@@ -80,15 +80,15 @@ impl TemplateCheckout {
         }
     }
 
-    /// Why the message is written without a template, if there is nothing to check in either. Then it may as well be written by
+    /// The reason why the message is written without a template, if nothing has to be checked in. It may then be written by
     /// other means.
     #[inline]
     pub fn is_plain(&self) -> Option<NoTemplate> {
         (self.saved.is_none() && self.buffer.is_none()).then_some(self.why)
     }
 
-    /// Writes the message. Where there is a template, `record` gets the values of the message before in exchange: a buffer
-    /// for those of the next.
+    /// Writes the message. With a template, `record` gets the values of the last message in exchange, as a buffer for the
+    /// next ones.
     ///
     /// # Errors
     /// As [`bsoap_codec::encode()`].
@@ -135,7 +135,7 @@ impl Sent {
         }
     }
 
-    /// A message written from first to last, of which nothing is kept; not counted.
+    /// Writes a whole message without saving anything; it is not counted.
     ///
     /// # Errors
     /// As [`bsoap_codec::encode()`].
@@ -145,7 +145,7 @@ impl Sent {
         Ok(sent)
     }
 
-    /// A message that was written by other means, of which nothing is kept; not counted.
+    /// A message that was written by other means; it is not counted.
     pub fn of_chunks(chunks: Vec<Bytes>) -> Self {
         let mut sent = Self::new();
         sent.outgoing = Outgoing {
@@ -155,7 +155,7 @@ impl Sent {
         sent
     }
 
-    /// Counts it as a message without a template.
+    /// Counts it as a message without a template, for this reason.
     #[must_use]
     pub fn counted(mut self, why: NoTemplate) -> Self {
         self.count(why);

@@ -1,5 +1,4 @@
-//! Whether a template was useful, judged by what had to be written: a clock would judge the same stream now this way, now
-//! that on a busy machine.
+//! Decides whether a template was useful, by how much had to be written. (Measured times would vary on a busy machine.)
 //!
 //! The cost of a message with its template is estimated as a share of its cost without one:
 //!
@@ -16,18 +15,18 @@ use crate::send::dut_table::{Locations, SlotKind};
 use crate::send::template::{Match, Template};
 use crate::stats::SendStats;
 
-/// What the steps of an update cost.
+/// The costs of the steps of an update, as shares of writing the message without a template.
 #[derive(Clone, Copy, Debug)]
 struct Costs {
-    /// Finding out what has changed.
+    /// The cost of finding out what has changed.
     compare: f64,
-    /// In addition to what is written, for chunks in which something has changed, ...
+    /// The additional cost of the chunks in which something has changed.
     touch: f64,
-    /// ... and if the lengths of values have.
+    /// The additional cost if lengths of values have changed.
     rewrite: f64,
-    /// Finding each value, and writing it to its location.
+    /// The cost of finding each value and writing it to its location.
     values: f64,
-    /// Writing all values, without looking for changed ones.
+    /// The cost of writing all values without looking for changes.
     whole: f64,
 }
 
@@ -47,7 +46,7 @@ const INTEGERS: Costs = Costs {
     values: 2.9,
     whole: 1.3,
 };
-/// Strings, and all else that has an entry of its own.
+/// Strings, and all other values with an entry of their own.
 const MIXED: Costs = Costs {
     compare: 0.15,
     touch: 0.1,
@@ -55,7 +54,7 @@ const MIXED: Costs = Costs {
     values: 3.4,
     whole: 1.3,
 };
-/// The same in a single chunk: values are a smaller share of the cost.
+/// As [`MIXED`], for a message of a single chunk, where values are a smaller share of the cost.
 const SMALL: Costs = Costs {
     compare: 0.1,
     touch: 0.1,
@@ -63,17 +62,18 @@ const SMALL: Costs = Costs {
     values: 1.0,
     whole: 1.3,
 };
-/// A chunk that is encoded again.
+/// The cost of a chunk that is encoded again.
 const ENCODED: f64 = 2.0;
-/// Writing this share of the values costs less than a message, whatever they are, if no table was written again.
+/// Writing less than this share of the values costs less than writing the message, whatever the values are, if no table was
+/// written again.
 const FEW: f64 = 0.2;
 
-/// Whether an update that did this cost less than a message without a template.
+/// Whether an update with these counts cost less than a message without a template.
 pub(super) fn is_useful(template: &Template, matched: Match, counted: &SendStats) -> bool {
     matched == Match::Content || are_few(template, counted) || cost(template, counted) <= 1.0
 }
 
-/// Whether so little was done that its cost need not be estimated.
+/// Whether so few values were written that the cost need not be estimated.
 fn are_few(template: &Template, counted: &SendStats) -> bool {
     let moved = counted.stolen + counted.shifted;
     let most = template.values() as f64 * FEW;
@@ -87,7 +87,7 @@ fn cost(template: &Template, counted: &SendStats) -> f64 {
     let values = share(counted.values, template.values() as u64);
     let touched = 1.0 - share(counted.unchanged_bytes, counted.bytes).min(1.0);
     let encoded = share(counted.encoded_chunks, chunks.len() as u64);
-    // A value of another length costs a small message twice as much.
+    // In a small message, a value with another length costs twice as much.
     let values = match chunks {
         [_] => {
             let moved = counted.stolen + counted.shifted + counted.rewritten;
@@ -99,7 +99,7 @@ fn cost(template: &Template, counted: &SendStats) -> f64 {
 }
 
 impl Costs {
-    /// Of writing this share of the values, all of them in chunks that are `touched` of the text.
+    /// The cost of writing the share `values` of the values, in chunks with the share `touched` of the text.
     fn of(self, values: f64, touched: f64, is_rewritten: bool) -> f64 {
         let rewrite = if is_rewritten { self.rewrite } else { 0.0 };
         let locations = (self.touch + rewrite) * touched + self.values * values;
@@ -107,7 +107,7 @@ impl Costs {
     }
 }
 
-/// By what most values of the chunks are.
+/// The costs for the kind of value that is most frequent in the chunks.
 fn costs(chunks: &[Chunk]) -> Costs {
     let (mut doubles, mut integers, mut mixed) = (0, 0, 0);
     for segment in chunks.iter().flat_map(|chunk| &chunk.segments) {

@@ -17,11 +17,11 @@ pub(super) struct SavedTemplate {
     pub(super) template: Template,
     /// Its compressed chunks, if they are kept.
     pub(super) compressed: Option<Arc<Mutex<GzipCache>>>,
-    /// What the template takes besides what changes with each message, if that is known.
+    /// The part of its memory that does not change with each message; `None` if it has to be measured again.
     steady: Option<usize>,
-    /// Some values of its message, once they were asked for.
+    /// Some values of its message, once they have been needed.
     sample: OnceLock<Box<ValueSample>>,
-    /// If it has one chunk: the marker slots of its message.
+    /// The marker slots of its message, if it has one chunk.
     markers: Option<Arc<[u32]>>,
 }
 
@@ -37,7 +37,7 @@ impl SavedTemplate {
         }
     }
 
-    /// Makes it the message of a record, if that has its structure, or structure does not matter.
+    /// Changes it into the message of a Record; `None` if its structure must be the same and is not.
     #[inline]
     pub(super) fn update(&mut self, record: &mut Record) -> Result<Option<Match>, Error> {
         let matched = self.template.update_similar(record)?;
@@ -57,8 +57,8 @@ impl SavedTemplate {
         Some(self.sample.get_or_init(sample))
     }
 
-    /// How similar its message is to another: whether they have as many slots, and the share of a few values that are equal.
-    /// `sample` is of the other message.
+    /// How similar its message is to another one: whether they have the same number of slots, and the share of a few values
+    /// that are equal. `sample` is that of the other message.
     pub(super) fn similarity(&self, record: &Record, sample: &ValueSample) -> (bool, f32) {
         let (Some(own), Some(shadow)) = (self.sample(), self.template.record()) else {
             return (false, 0.0);
@@ -71,7 +71,7 @@ impl SavedTemplate {
         (false, both[0].similarity(&both[1]))
     }
 
-    /// What the template takes, without compressed chunks.
+    /// The memory of the template in bytes, without compressed chunks.
     pub(super) fn memory(&mut self) -> usize {
         let has_grown = self.template.take_grown();
         let steady = match self.steady.filter(|_| !has_grown) {
@@ -92,12 +92,12 @@ impl SavedTemplate {
         size_of::<Entry<Self>>() + self.template.steady_memory() + markers
     }
 
-    /// Whether its message has one chunk, of which nothing is kept when the structure changes.
+    /// Whether its message has one chunk. Then nothing is kept when the structure changes.
     pub(super) fn is_single(&self) -> bool {
         self.markers.is_some()
     }
 
-    /// Whether the number of slots allows a message to be made of this one's.
+    /// Whether a message has a number of slots at which it may be made from this one.
     pub(super) fn has_slots_of(&self, record: &Record) -> bool {
         let (slots, shadow) = (record.slots().len(), self.template.record());
         shadow.is_some_and(|shadow| {
@@ -106,7 +106,7 @@ impl SavedTemplate {
         })
     }
 
-    /// Whether a message has the structure of this one's, if that matters.
+    /// Whether a message has the same structure, or structure does not matter.
     pub(super) fn has_structure_of(&self, record: &Record) -> bool {
         let (Some(markers), Some(shadow)) = (&self.markers, self.template.record()) else {
             return true;
